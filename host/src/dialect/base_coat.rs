@@ -1,0 +1,1 @@
+//! The Base Coat hook specification.

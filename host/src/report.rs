@@ -1,0 +1,208 @@
+//! What happened in one event, hook by hook.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::event::EventName;
+use crate::outcome::Change;
+
+/// Why a hook failed (design, section 5.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Cause {
+    /// Its file is not there any more.
+    NotFound,
+    /// It could not be started.
+    Spawn,
+    /// It ended with a status other than 0, or a component answered with an error.
+    Exit,
+    /// A signal ended it.
+    Signal,
+    /// It took longer than its wall-clock limit, or the chain's.
+    Timeout,
+    /// It used up its fuel.
+    Fuel,
+    /// It wanted more memory than its limit.
+    Memory,
+    /// It trapped.
+    Trap,
+    /// It wrote or returned more than its limit.
+    OutputLimit,
+    /// Its answer could not be read.
+    MalformedOutput,
+    /// It did, or answered, what it has no right to.
+    Denied,
+    /// A repository brought it, and the user has not trusted it.
+    Untrusted,
+    /// It needs another version of the interface, or is no hook.
+    Incompatible,
+    /// The host failed.
+    Internal,
+}
+
+impl Cause {
+    /// The name, such as `output_limit`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::Spawn => "spawn",
+            Self::Exit => "exit",
+            Self::Signal => "signal",
+            Self::Timeout => "timeout",
+            Self::Fuel => "fuel",
+            Self::Memory => "memory",
+            Self::Trap => "trap",
+            Self::OutputLimit => "output_limit",
+            Self::MalformedOutput => "malformed_output",
+            Self::Denied => "denied",
+            Self::Untrusted => "untrusted",
+            Self::Incompatible => "incompatible",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What kind of hook it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// An executable in a hooks directory.
+    Native,
+    /// A WASI component.
+    Component,
+    /// A command of a hooks.json.
+    Command,
+    /// A tool of an MCP server.
+    Tool,
+    /// Part of hookbox.
+    Builtin,
+    /// Registered by the agent.
+    Code,
+}
+
+impl Kind {
+    /// The name, such as `native`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Component => "component",
+            Self::Command => "command",
+            Self::Tool => "tool",
+            Self::Builtin => "builtin",
+            Self::Code => "code",
+        }
+    }
+}
+
+/// How one hook fared in one event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Status {
+    /// It ran and wants nothing.
+    Passed,
+    /// It ran and changed, injected or asked for something that was applied.
+    Changed,
+    /// It ran and wants the user to decide.
+    Asked,
+    /// It blocked.
+    Blocked,
+    /// It ran after a block (or on its own) to observe; its answer was not acted on.
+    Observed,
+    /// It failed; `cause` says how.
+    Failed,
+    /// It did not run because the user has not trusted it.
+    Untrusted,
+    /// It did not run because another hook had blocked.
+    Skipped,
+}
+
+impl Status {
+    /// The name, such as `passed`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Changed => "changed",
+            Self::Asked => "asked",
+            Self::Blocked => "blocked",
+            Self::Observed => "observed",
+            Self::Failed => "failed",
+            Self::Untrusted => "untrusted",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// What one hook did in one event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookReport {
+    /// Its full name.
+    pub name: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// Whether the user trusts it.
+    pub trusted: bool,
+    /// How it fared.
+    pub status: Status,
+    /// Why it failed, or which right it lacked.
+    pub cause: Option<Cause>,
+    /// How long it took; zero if it did not run.
+    pub duration: Duration,
+    /// Fuel used, for components.
+    pub fuel: Option<u64>,
+    /// The most memory held at once, in bytes, for components.
+    pub memory_peak: Option<u64>,
+    /// The reason of a block or a question, or what went wrong; escaped.
+    pub message: Option<String>,
+    /// The limit that was exceeded, in the unit of its cause (fuel, bytes, milliseconds), and how much was used or wanted.
+    pub limit: Option<Limit>,
+    /// What it changed, with what stood there before.
+    pub changes: Vec<Change>,
+    /// What it wrote to standard error or the log; escaped, line by line.
+    pub log: String,
+    /// Its metadata.
+    pub metadata: Map<String, Value>,
+}
+
+/// A limit that was exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Limit {
+    /// The limit.
+    pub limit: u64,
+    /// What was used or wanted, where that is known.
+    pub used: Option<u64>,
+}
+
+/// What happened in one event. There is one also when no hook ran.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The event.
+    pub event: EventName,
+    /// How long the chain took.
+    pub duration: Duration,
+    /// The hooks, in run order.
+    pub hooks: Vec<HookReport>,
+}
+
+impl Report {
+    /// An empty report.
+    pub fn new(event: EventName) -> Self {
+        Self { event, duration: Duration::ZERO, hooks: Vec::new() }
+    }
+
+    /// The part of the hook with this name.
+    pub fn hook(&self, name: &str) -> Option<&HookReport> {
+        self.hooks.iter().find(|hook| hook.name == name)
+    }
+}

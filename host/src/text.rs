@@ -1,0 +1,64 @@
+//! Text from outside, made safe to show.
+
+/// Makes text that a hook wrote safe for a terminal or a log: control characters (terminal escapes among them)
+/// and the invisible characters that reorder a line (CVE-2021-42574) are written as `\u{…}`, newlines and tabs
+/// as `\n` and `\t`, and what exceeds `max` bytes is cut with a note of how much is missing.
+pub fn escape(text: &str, max: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(max));
+    for (at, c) in text.char_indices() {
+        if out.len() >= max {
+            out.push_str(&format!("… ({} more bytes)", text.len() - at));
+            break;
+        }
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if c.is_control() || is_invisible(c) => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Like [`escape`], but keeps line breaks: for text that is shown as a block.
+pub fn escape_lines(text: &str, max: usize) -> String {
+    escape(text, max).replace("\\n", "\n").replace("\\t", "    ")
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(u32::from(c), 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x2069 | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe007f)
+}
+
+/// The longest prefix of `text` that has at most `max` bytes and ends between two characters.
+pub fn prefix(text: &str, max: usize) -> &str {
+    let mut end = text.len().min(max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_written_out() {
+        for (text, want) in [
+            ("plain é 漢", "plain é 漢"),
+            ("\u{1b}[31mred", "\\u{1b}[31mred"),
+            ("a\nb\tc\rd", "a\\nb\\tc\\rd"),
+            ("rm\u{202e}fdp", "rm\\u{202e}fdp"),
+            ("\u{9b}2J", "\\u{9b}2J"),
+        ] {
+            assert_eq!(escape(text, 100), want);
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_with_a_note() {
+        assert_eq!(escape("abcdef", 4), "abcd… (2 more bytes)");
+        assert_eq!(prefix("aé", 2), "a");
+    }
+}
