@@ -1,8 +1,6 @@
 //! Run the hooks of coding agents: native executables over stdin/stdout, unchanged, and sandboxed WebAssembly
 //! components, behind one trait.
 
-#![deny(missing_docs)]
-
 pub mod capability;
 pub mod chain;
 pub mod dialect;
@@ -11,9 +9,11 @@ pub mod event;
 pub mod facts;
 pub mod function;
 pub mod hook;
+pub mod json;
 pub mod manager;
 pub mod native;
 pub mod outcome;
+pub mod private;
 pub mod report;
 pub mod session;
 pub mod text;

@@ -184,6 +184,15 @@ pub struct Limit {
     pub used: Option<u64>,
 }
 
+/// What the `on_error` hooks did about one failure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailureReport {
+    /// The hook that failed.
+    pub of: String,
+    /// What they did.
+    pub report: Report,
+}
+
 /// What happened in one event. There is one also when no hook ran.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -193,12 +202,14 @@ pub struct Report {
     pub duration: Duration,
     /// The hooks, in run order.
     pub hooks: Vec<HookReport>,
+    /// What the `on_error` hooks did about hooks that failed here.
+    pub on_error: Vec<FailureReport>,
 }
 
 impl Report {
     /// An empty report.
     pub fn new(event: EventName) -> Self {
-        Self { event, duration: Duration::ZERO, hooks: Vec::new() }
+        Self { event, duration: Duration::ZERO, hooks: Vec::new(), on_error: Vec::new() }
     }
 
     /// The part of the hook with this name.

@@ -1,12 +1,17 @@
 //! The [`Hook`] trait and what a hook is made of: its [`Descriptor`], its [`Budget`], its failures.
 
+mod budget;
+
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+
+pub use self::budget::{Budget, Limits};
 
 use crate::capability::Capability;
 use crate::event::{Event, EventName};
@@ -173,6 +178,25 @@ impl Digest {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
+    /// The digest of what this gives until its end, which is not kept.
+    ///
+    /// # Errors
+    ///
+    /// Where reading fails.
+    pub fn of_reader(mut reader: impl io::Read) -> io::Result<Self> {
+        use sha2::Digest as _;
+        let mut hasher = sha2::Sha256::new();
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok(Self(hasher.finalize().into())),
+                Ok(read) => hasher.update(buffer.get(..read).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// The digest without its prefix: 64 hexadecimal digits.
     pub fn hex(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -194,81 +218,6 @@ impl fmt::Debug for Digest {
 impl Serialize for Digest {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
-    }
-}
-
-/// What one call may use up. It always has every limit; the one place that builds it from defaults, settings and
-/// flags is [`Budget::for_kind`] with [`Limits::apply`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// Wall-clock time, over start and call. Component and code: 3 s; native: 30 s.
-    pub wall: Duration,
-    /// Fuel, about one per wasm instruction. Components only. 1 000 000 000.
-    pub fuel: u64,
-    /// Memory in bytes, over all memories of the call together. Components only. 64 MiB.
-    pub memory: u64,
-    /// What may be answered or printed on standard output, in bytes. 4 MiB.
-    pub output: usize,
-    /// What may be written to standard error or the log, in bytes; the rest is cut off. 64 KiB.
-    pub log: usize,
-    /// What host calls may copy out of the guest, in bytes. Components only. 4 MiB.
-    pub hostcall_copies: usize,
-    /// How many handles (resources) may be open at once. Components only. 1 000.
-    pub handles: usize,
-}
-
-impl Budget {
-    /// The defaults of this kind (design, sections 8 and 11).
-    pub fn for_kind(kind: Kind) -> Self {
-        let wall = match kind {
-            Kind::Native => Duration::from_secs(30),
-            _ => Duration::from_secs(3),
-        };
-        Self {
-            wall,
-            fuel: 1_000_000_000,
-            memory: 64 << 20,
-            output: 4 << 20,
-            log: 64 << 10,
-            hostcall_copies: 4 << 20,
-            handles: 1_000,
-        }
-    }
-
-    /// The same budget with at most this wall-clock time.
-    #[must_use]
-    pub fn within(mut self, wall: Duration) -> Self {
-        self.wall = self.wall.min(wall);
-        self
-    }
-}
-
-/// Limits that settings or a flag put in the place of the defaults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Wall-clock time of one hook.
-    pub timeout: Option<Duration>,
-    /// Fuel.
-    pub fuel: Option<u64>,
-    /// Memory in bytes.
-    pub memory: Option<u64>,
-}
-
-impl Limits {
-    /// The budget with these limits.
-    pub fn apply(&self, mut budget: Budget) -> Budget {
-        budget.wall = self.timeout.unwrap_or(budget.wall);
-        budget.fuel = self.fuel.unwrap_or(budget.fuel);
-        budget.memory = self.memory.unwrap_or(budget.memory);
-        budget
-    }
-
-    /// The budget with these limits where they are lower: what a repository may say.
-    pub fn lower(&self, mut budget: Budget) -> Budget {
-        budget.wall = self.timeout.map_or(budget.wall, |limit| limit.min(budget.wall));
-        budget.fuel = self.fuel.map_or(budget.fuel, |limit| limit.min(budget.fuel));
-        budget.memory = self.memory.map_or(budget.memory, |limit| limit.min(budget.memory));
-        budget
     }
 }
 
@@ -415,19 +364,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_repository_can_lower_a_limit_but_not_raise_it() {
-        let budget = Budget::for_kind(Kind::Component);
-        let ask = Limits { timeout: Some(Duration::from_secs(60)), fuel: Some(5), memory: Some(1 << 40) };
-        let lowered = ask.lower(budget);
-        assert_eq!((lowered.wall, lowered.fuel, lowered.memory), (budget.wall, 5, budget.memory));
-        assert_eq!(ask.apply(budget).wall, Duration::from_secs(60));
-    }
-
-    #[test]
     fn a_digest_is_written_with_its_algorithm() {
         assert_eq!(
             Digest::of(b"").to_string(),
             "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
         );
+    }
+
+    #[test]
+    fn a_digest_is_the_same_whether_the_bytes_are_held_or_streamed() {
+        for len in [0, 1, 64 << 10, (64 << 10) + 1, 200_000] {
+            let bytes = vec![7; len];
+            assert_eq!(Digest::of_reader(&bytes[..]).unwrap(), Digest::of(&bytes), "{len}");
+        }
     }
 }

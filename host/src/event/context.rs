@@ -1,0 +1,125 @@
+//! Where an event happens: conversation, directory, tokens, time.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+/// Who caused an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InvokedBy {
+    /// The agent that the user talks to.
+    #[default]
+    Main,
+    /// An agent that another agent started.
+    Subagent,
+}
+
+impl InvokedBy {
+    /// `main` or `subagent`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Subagent => "subagent",
+        }
+    }
+}
+
+/// Tokens of a conversation (kodelet's `UsageInfo`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens sent to the model so far.
+    #[serde(default)]
+    pub input_tokens: u64,
+    /// Tokens that the model produced so far.
+    #[serde(default)]
+    pub output_tokens: u64,
+    /// Tokens in the context window now.
+    #[serde(default)]
+    pub current_context_window: u64,
+    /// Tokens that the context window can hold.
+    #[serde(default)]
+    pub max_context_window: u64,
+}
+
+/// The part of the context window that is spent (Base Coat's `budget`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenBudget {
+    /// Tokens in the context window now.
+    pub used_tokens: u64,
+    /// Tokens at which it is full.
+    pub effective_limit: u64,
+}
+
+impl From<Usage> for TokenBudget {
+    fn from(usage: Usage) -> Self {
+        Self { used_tokens: usage.current_context_window, effective_limit: usage.max_context_window }
+    }
+}
+
+/// Where an event happened. It comes with every event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Context {
+    /// The conversation.
+    pub conversation_id: String,
+    /// The agent's working directory. It is data: hooks run in the process's own directory.
+    pub cwd: String,
+    /// The main agent or a subagent.
+    pub invoked_by: InvokedBy,
+    /// The recipe that the conversation runs; an empty name counts as none.
+    pub recipe_name: Option<String>,
+    /// The agent's name.
+    pub agent: Option<String>,
+    /// The repository, such as `org/repo`.
+    pub repository: Option<String>,
+    /// The branch that is checked out.
+    pub branch: Option<String>,
+    /// The agent's mode, such as `plan`.
+    pub mode: Option<String>,
+    /// When it happened, in milliseconds since 1970.
+    pub timestamp_ms: u64,
+    /// The token budget, when the agent knows it.
+    pub budget: Option<TokenBudget>,
+}
+
+impl Context {
+    /// A context of the main agent in this conversation and directory, now.
+    pub fn new(conversation_id: impl Into<String>, cwd: impl Into<String>) -> Self {
+        Self {
+            conversation_id: conversation_id.into(),
+            cwd: cwd.into(),
+            invoked_by: InvokedBy::Main,
+            recipe_name: None,
+            agent: None,
+            repository: None,
+            branch: None,
+            mode: None,
+            timestamp_ms: now_ms(),
+            budget: None,
+        }
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// A time in milliseconds since 1970 in the form of RFC 3339, in UTC, such as `2025-04-27T18:42:31Z`.
+pub(crate) fn rfc3339(ms: u64) -> String {
+    let at = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    at.unwrap_or_default().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_written_as_base_coat_writes_it() {
+        assert_eq!(rfc3339(1_745_779_351_000), "2025-04-27T18:42:31Z");
+        assert_eq!(rfc3339(u64::MAX), "1970-01-01T00:00:00Z");
+    }
+}

@@ -1,0 +1,257 @@
+//! Events: what happens in an agent's life, with its data.
+//!
+//! One list serves every dialect. A value that the agent did not give is `None` (or an empty name, or a null
+//! document) and stays absent in every dialect.
+
+mod context;
+mod document;
+mod name;
+mod tool;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use context::{Context, InvokedBy, TokenBudget, Usage};
+pub(crate) use context::{now_ms, rfc3339};
+pub use document::Document;
+pub use name::{Allows, EventName, UnknownEvent};
+pub use tool::{Facts, ResolvedPath, ToolCall, ToolKind, ToolResult};
+
+/// One message of a conversation, as `mutate` writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// `user`, `assistant`, or what else the agent uses.
+    pub role: String,
+    /// The text.
+    pub content: String,
+}
+
+impl Message {
+    /// A message of the user.
+    pub fn user(content: impl Into<String>) -> Self {
+        Self { role: "user".to_owned(), content: content.into() }
+    }
+}
+
+/// What failed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ErrorSource {
+    /// A tool call.
+    Tool(ToolCall),
+    /// A turn, by its number where that is known.
+    Turn(Option<u64>),
+    /// Another hook, by its name.
+    Hook(String),
+}
+
+/// Something failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ErrorEvent {
+    /// What failed.
+    pub source: ErrorSource,
+    /// What it said.
+    pub message: String,
+    /// The class of the error, where the agent has one.
+    pub kind: Option<String>,
+    /// Which try this was, from 1.
+    pub attempt: Option<u32>,
+}
+
+/// The model has answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AfterTurn {
+    /// The turn, from 1.
+    pub turn_number: Option<u64>,
+    /// Whether the answer used tools.
+    pub tools_used: Option<bool>,
+    /// Tokens.
+    pub usage: Option<Usage>,
+    /// Whether the agent compacts by itself.
+    pub auto_compact_enabled: Option<bool>,
+    /// At which share of the window it does, from 0 to 1.
+    pub auto_compact_threshold: Option<f64>,
+    /// The conversation. Components see it with the right `conversation`; it is no field of kodelet's.
+    pub messages: Document,
+}
+
+impl Default for AfterTurn {
+    fn default() -> Self {
+        Self {
+            turn_number: None,
+            tools_used: None,
+            usage: None,
+            auto_compact_enabled: None,
+            auto_compact_threshold: None,
+            messages: Document::absent(),
+        }
+    }
+}
+
+/// The agent would stop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentStop {
+    /// The conversation, a JSON array of messages.
+    pub messages: Document,
+    /// Tokens.
+    pub usage: Option<Usage>,
+    /// The recipe that started the session.
+    pub invoked_recipe: Option<String>,
+    /// Whether the agent compacts by itself.
+    pub auto_compact_enabled: Option<bool>,
+    /// At which share of the window it does, from 0 to 1.
+    pub auto_compact_threshold: Option<f64>,
+    /// How many times in a row hooks have already made this agent go on. A session counts it.
+    pub follow_ups: u32,
+}
+
+impl Default for AgentStop {
+    fn default() -> Self {
+        Self {
+            messages: Document::absent(),
+            usage: None,
+            invoked_recipe: None,
+            auto_compact_enabled: None,
+            auto_compact_threshold: None,
+            follow_ups: 0,
+        }
+    }
+}
+
+/// What happened, with its data.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum EventData {
+    /// A session begins.
+    SessionStart {
+        /// Why: `startup`, `resume`, `rotate` …
+        source: Option<String>,
+    },
+    /// A session ends.
+    SessionEnd {
+        /// Why: `exit`, `rotate` …
+        reason: Option<String>,
+    },
+    /// The user sends a message.
+    UserMessageSend {
+        /// Its text.
+        message: Option<String>,
+    },
+    /// A tool is about to run.
+    BeforeToolCall(ToolCall),
+    /// A tool has run, or was blocked.
+    AfterToolCall(ToolResult),
+    /// Something failed.
+    OnError(ErrorEvent),
+    /// The model has answered.
+    AfterTurn(AfterTurn),
+    /// A turn of the user is over.
+    TurnEnd {
+        /// What the agent said last.
+        response: Option<String>,
+        /// The turn, from 1.
+        turn_number: Option<u64>,
+    },
+    /// The agent would stop.
+    AgentStop(AgentStop),
+    /// The conversation is about to be compacted.
+    PreCompact {
+        /// Why: `auto`, `manual` …
+        trigger: Option<String>,
+        /// Tokens.
+        usage: Option<Usage>,
+        /// The conversation, a JSON array of messages.
+        messages: Document,
+    },
+    /// The conversation has been compacted.
+    PostCompact {
+        /// Why: `auto`, `manual` …
+        trigger: Option<String>,
+        /// What is left of it.
+        summary: Option<String>,
+        /// Tokens.
+        usage: Option<Usage>,
+    },
+    /// The token budget has passed a threshold.
+    OnBudgetExceeded {
+        /// Tokens.
+        usage: Option<Usage>,
+        /// The share of the window that was passed, from 0 to 1.
+        threshold: Option<f64>,
+    },
+    /// An event without a case of its own.
+    Other {
+        /// Its name, in snake case.
+        name: String,
+        /// Its data.
+        data: Map<String, Value>,
+    },
+}
+
+/// One event: where it happened and what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Where.
+    pub context: Arc<Context>,
+    /// What.
+    pub data: EventData,
+}
+
+impl Event {
+    /// The event's name.
+    pub fn name(&self) -> EventName {
+        match &self.data {
+            EventData::SessionStart { .. } => EventName::SessionStart,
+            EventData::SessionEnd { .. } => EventName::SessionEnd,
+            EventData::UserMessageSend { .. } => EventName::UserMessageSend,
+            EventData::BeforeToolCall(_) => EventName::BeforeToolCall,
+            EventData::AfterToolCall(_) => EventName::AfterToolCall,
+            EventData::OnError(_) => EventName::OnError,
+            EventData::AfterTurn(_) => EventName::AfterTurn,
+            EventData::TurnEnd { .. } => EventName::TurnEnd,
+            EventData::AgentStop(_) => EventName::AgentStop,
+            EventData::PreCompact { .. } => EventName::PreCompact,
+            EventData::PostCompact { .. } => EventName::PostCompact,
+            EventData::OnBudgetExceeded { .. } => EventName::OnBudgetExceeded,
+            EventData::Other { name, .. } => EventName::Other(name.clone()),
+        }
+    }
+
+    /// The tool call that the event is about, if it is about one.
+    pub fn tool_call(&self) -> Option<&ToolCall> {
+        match &self.data {
+            EventData::BeforeToolCall(call) => Some(call),
+            EventData::AfterToolCall(result) => Some(&result.call),
+            EventData::OnError(ErrorEvent { source: ErrorSource::Tool(call), .. }) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub fn tool_call_mut(&mut self) -> Option<&mut ToolCall> {
+        match &mut self.data {
+            EventData::BeforeToolCall(call) => Some(call),
+            EventData::AfterToolCall(result) => Some(&mut result.call),
+            EventData::OnError(ErrorEvent { source: ErrorSource::Tool(call), .. }) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// The token usage that the event carries, if any.
+    pub fn usage(&self) -> Option<Usage> {
+        match &self.data {
+            EventData::AfterTurn(AfterTurn { usage, .. })
+            | EventData::AgentStop(AgentStop { usage, .. })
+            | EventData::PreCompact { usage, .. }
+            | EventData::PostCompact { usage, .. }
+            | EventData::OnBudgetExceeded { usage, .. } => *usage,
+            _ => None,
+        }
+    }
+
+    /// The token budget: the context's, else what the event's usage says.
+    pub fn budget(&self) -> Option<TokenBudget> {
+        self.context.budget.or_else(|| self.usage().map(TokenBudget::from))
+    }
+}

@@ -1,0 +1,233 @@
+//! The names of the events, and what each lets a hook do.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+/// The name of an event.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum EventName {
+    /// A session begins.
+    SessionStart,
+    /// A session ends.
+    SessionEnd,
+    /// The user sends a message.
+    UserMessageSend,
+    /// A tool is about to run.
+    BeforeToolCall,
+    /// A tool has run, or was blocked.
+    AfterToolCall,
+    /// A tool, a turn or a hook failed.
+    OnError,
+    /// The model has answered.
+    AfterTurn,
+    /// A turn of the user is over.
+    TurnEnd,
+    /// The agent would stop.
+    AgentStop,
+    /// The conversation is about to be compacted.
+    PreCompact,
+    /// The conversation has been compacted.
+    PostCompact,
+    /// The token budget has passed a threshold.
+    OnBudgetExceeded,
+    /// An event that this version has no case for, such as `notification`.
+    Other(String),
+}
+
+/// What an event lets a hook do. Passing and warning are always allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allows {
+    /// Stop it.
+    pub block: bool,
+    /// Let the user decide.
+    pub ask: bool,
+    /// Change what it is about.
+    pub modify: bool,
+    /// Give the model text.
+    pub inject: bool,
+    /// Make the agent go on.
+    pub follow_up: bool,
+    /// Replace the conversation.
+    pub mutate: bool,
+    /// Run a recipe.
+    pub callback: bool,
+}
+
+impl EventName {
+    /// Every event that has a name of its own, in the order of a session.
+    pub const ALL: [Self; 12] = [
+        Self::SessionStart,
+        Self::SessionEnd,
+        Self::UserMessageSend,
+        Self::BeforeToolCall,
+        Self::AfterToolCall,
+        Self::OnError,
+        Self::AfterTurn,
+        Self::TurnEnd,
+        Self::AgentStop,
+        Self::PreCompact,
+        Self::PostCompact,
+        Self::OnBudgetExceeded,
+    ];
+
+    /// Events of other agents that a hook may name although hookbox itself does not send them yet.
+    const RESERVED: [&'static str; 3] = ["subagent_stop", "permission_request", "notification"];
+
+    /// The name in snake case, as kodelet writes it.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Other(name) => name,
+            known => known.known_str(),
+        }
+    }
+
+    /// The name of an event that is not `Other`.
+    fn known_str(&self) -> &'static str {
+        match self {
+            Self::SessionStart => "session_start",
+            Self::SessionEnd => "session_end",
+            Self::UserMessageSend => "user_message_send",
+            Self::BeforeToolCall => "before_tool_call",
+            Self::AfterToolCall => "after_tool_call",
+            Self::OnError => "on_error",
+            Self::AfterTurn => "after_turn",
+            Self::TurnEnd => "turn_end",
+            Self::AgentStop => "agent_stop",
+            Self::PreCompact => "pre_compact",
+            Self::PostCompact => "post_compact",
+            Self::OnBudgetExceeded => "on_budget_exceeded",
+            Self::Other(_) => "",
+        }
+    }
+
+    /// The name in the Base Coat specification, for the events that it has.
+    pub fn base_coat(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::SessionStart => "SessionStart",
+            Self::SessionEnd => "SessionEnd",
+            Self::BeforeToolCall => "PreToolUse",
+            Self::AfterToolCall => "PostToolUse",
+            Self::OnError => "OnError",
+            Self::PreCompact => "PreCompact",
+            Self::PostCompact => "PostCompact",
+            Self::OnBudgetExceeded => "OnBudgetExceeded",
+            _ => return None,
+        })
+    }
+
+    /// What a hook may do at this event (design, section 4).
+    pub fn allows(&self) -> Allows {
+        let none = Allows::default();
+        match self {
+            Self::SessionStart | Self::PostCompact => Allows { inject: true, ..none },
+            Self::SessionEnd | Self::TurnEnd | Self::Other(_) => none,
+            Self::UserMessageSend => Allows { block: true, modify: true, inject: true, ..none },
+            Self::BeforeToolCall => Allows { block: true, ask: true, modify: true, inject: true, ..none },
+            Self::AfterToolCall => Allows { block: true, modify: true, inject: true, ..none },
+            Self::OnError => Allows { modify: true, inject: true, ..none },
+            Self::AfterTurn => Allows { inject: true, mutate: true, callback: true, ..none },
+            Self::AgentStop => Allows { follow_up: true, mutate: true, callback: true, ..none },
+            Self::PreCompact => Allows { block: true, inject: true, ..none },
+            Self::OnBudgetExceeded => Allows { block: true, inject: true, callback: true, ..none },
+        }
+    }
+
+    /// The known name that is nearest to `name`, for a hint.
+    pub fn nearest(name: &str) -> &'static str {
+        let wanted = name.to_ascii_lowercase();
+        Self::ALL
+            .iter()
+            .flat_map(|event| [Some(event.known_str()), event.base_coat()])
+            .flatten()
+            .min_by_key(|known| distance(&wanted, &known.to_ascii_lowercase()))
+            .unwrap_or("before_tool_call")
+    }
+}
+
+/// How many letters to insert, delete or replace to get from one word to the other (Levenshtein).
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().take(64).enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (cell, b) in row.iter_mut().skip(1).zip(&to) {
+            let here = (diagonal + usize::from(a != *b)).min(*cell + 1).min(left + 1);
+            diagonal = std::mem::replace(cell, here);
+            left = here;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+impl fmt::Display for EventName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A name that is no event's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown event {name:?}")]
+pub struct UnknownEvent {
+    /// The name that was given.
+    pub name: String,
+    /// The nearest name that exists.
+    pub nearest: &'static str,
+}
+
+impl FromStr for EventName {
+    type Err = UnknownEvent;
+
+    /// Reads either spelling, `before_tool_call` or `PreToolUse`; letters count as they stand.
+    fn from_str(name: &str) -> Result<Self, UnknownEvent> {
+        if let Some(event) = Self::ALL.iter().find(|e| e.as_str() == name || e.base_coat() == Some(name)) {
+            return Ok(event.clone());
+        }
+        if Self::RESERVED.contains(&name) {
+            return Ok(Self::Other(name.to_owned()));
+        }
+        Err(UnknownEvent { name: name.to_owned(), nearest: Self::nearest(name) })
+    }
+}
+
+impl Serialize for EventName {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_read_in_either_spelling_and_nothing_else() {
+        for event in EventName::ALL {
+            assert_eq!(event.as_str().parse(), Ok(event.clone()));
+            if let Some(name) = event.base_coat() {
+                assert_eq!(name.parse(), Ok(event));
+            }
+        }
+        for wrong in ["", "Before_Tool_Call", "pretooluse", "before_tool_call\n"] {
+            assert!(wrong.parse::<EventName>().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_is_answered_with_the_nearest() {
+        for (wrong, near) in [
+            ("before_tool_cal", "before_tool_call"),
+            ("PreTooluse", "PreToolUse"),
+            ("agentstop", "agent_stop"),
+        ] {
+            assert_eq!(wrong.parse::<EventName>().unwrap_err().nearest, near);
+        }
+    }
+}

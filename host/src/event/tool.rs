@@ -1,0 +1,142 @@
+//! Tool calls, their results, and what the host works out about them.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::context::{now_ms, rfc3339};
+use super::document::Document;
+
+/// What a tool does, whatever an agent calls it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
+    /// Runs a command line.
+    Shell,
+    /// Reads files.
+    Read,
+    /// Creates or replaces files.
+    Write,
+    /// Changes files in place.
+    Edit,
+    /// Searches or lists files.
+    Search,
+    /// Fetches from the network.
+    Fetch,
+    /// A tool of an MCP server.
+    Mcp,
+    /// Starts another agent.
+    Agent,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+impl ToolKind {
+    /// The name, such as `shell`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shell => "shell",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Search => "search",
+            Self::Fetch => "fetch",
+            Self::Mcp => "mcp",
+            Self::Agent => "agent",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// A path that a file tool names, resolved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ResolvedPath {
+    /// Absolute, without `.` and `..`, symlinks followed as far as they exist.
+    pub path: String,
+    /// Whether it lies in the working directory.
+    pub inside: bool,
+}
+
+/// What the host worked out about a tool call (see [`crate::facts`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Facts {
+    /// What the tool does.
+    pub kind: ToolKind,
+    /// The shell line of a shell tool.
+    pub command: Option<String>,
+    /// The paths of a file tool; empty for a shell line.
+    pub paths: Vec<ResolvedPath>,
+}
+
+/// A tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    /// The call's id (kodelet's `tool_user_id`).
+    pub id: Option<String>,
+    /// The tool's name; empty when it was not given.
+    pub name: String,
+    /// The input.
+    pub input: Document,
+    /// What the host worked out about it. The chain fills it in before the first hook runs, and again when a
+    /// hook has changed the input.
+    pub facts: Arc<Facts>,
+}
+
+impl ToolCall {
+    /// A call of this tool with this input.
+    pub fn new(name: impl Into<String>, input: impl Into<Document>) -> Self {
+        Self { id: None, name: name.into(), input: input.into(), facts: Arc::default() }
+    }
+
+    /// A call whose input is what a model wrote: JSON, or what should have been.
+    pub fn from_text(name: impl Into<String>, input: &str) -> Self {
+        Self::new(name, Document::from_text(input))
+    }
+
+    /// The same call with this id.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+}
+
+/// A tool call that is over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolResult {
+    /// The call, with the input that the tool got.
+    pub call: ToolCall,
+    /// What the tool gave back.
+    pub output: Document,
+    /// Whether it worked.
+    pub success: Option<bool>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: Option<u64>,
+    /// The exit status of a command.
+    pub exit_status: Option<i32>,
+    /// What it cost, in tokens.
+    pub cost_tokens: Option<u64>,
+}
+
+impl ToolResult {
+    /// The result of a call that gave `output` back. `success` and `error` are taken from the output where it
+    /// is a kodelet `StructuredToolResult`.
+    pub fn new(call: ToolCall, output: impl Into<Document>) -> Self {
+        let output = output.into();
+        let success = output.pointer("/success").and_then(Value::as_bool);
+        let error = output.pointer("/error").and_then(Value::as_str).map(str::to_owned);
+        Self { call, output, success, error, duration_ms: None, exit_status: None, cost_tokens: None }
+    }
+
+    /// The result of a call that a hook blocked: it did not run, and `reason` is its error.
+    pub fn blocked(call: ToolCall, reason: &str) -> Self {
+        let output = json!({
+            "toolName": call.name, "success": false, "error": reason, "timestamp": rfc3339(now_ms()),
+        });
+        Self::new(call, output)
+    }
+}

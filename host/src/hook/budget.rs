@@ -1,0 +1,94 @@
+//! What one call may use up.
+
+use std::time::Duration;
+
+use crate::report::Kind;
+
+/// What one call may use up. It always has every limit; the one place that builds it from defaults, settings and
+/// flags is [`Budget::for_kind`] with [`Limits::apply`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Wall-clock time, over start and call. Component and code: 3 s; native: 30 s.
+    pub wall: Duration,
+    /// Fuel, about one per wasm instruction. Components only. 1 000 000 000.
+    pub fuel: u64,
+    /// Memory in bytes, over all memories of the call together. Components only. 64 MiB.
+    pub memory: u64,
+    /// What may be answered or printed on standard output, in bytes. 4 MiB.
+    pub output: usize,
+    /// What may be written to standard error or the log, in bytes; the rest is cut off. 64 KiB.
+    pub log: usize,
+    /// What host calls may copy out of the guest, in bytes. Components only. 4 MiB.
+    pub hostcall_copies: usize,
+    /// How many handles (resources) may be open at once. Components only. 1 000.
+    pub handles: usize,
+}
+
+impl Budget {
+    /// The defaults of this kind (design, sections 8 and 11).
+    pub fn for_kind(kind: Kind) -> Self {
+        let wall = match kind {
+            Kind::Native => Duration::from_secs(30),
+            _ => Duration::from_secs(3),
+        };
+        Self {
+            wall,
+            fuel: 1_000_000_000,
+            memory: 64 << 20,
+            output: 4 << 20,
+            log: 64 << 10,
+            hostcall_copies: 4 << 20,
+            handles: 1_000,
+        }
+    }
+
+    /// The same budget with at most this wall-clock time.
+    #[must_use]
+    pub fn within(mut self, wall: Duration) -> Self {
+        self.wall = self.wall.min(wall);
+        self
+    }
+}
+
+/// Limits that settings or a flag put in the place of the defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Wall-clock time of one hook.
+    pub timeout: Option<Duration>,
+    /// Fuel.
+    pub fuel: Option<u64>,
+    /// Memory in bytes.
+    pub memory: Option<u64>,
+}
+
+impl Limits {
+    /// The budget with these limits.
+    pub fn apply(&self, mut budget: Budget) -> Budget {
+        budget.wall = self.timeout.unwrap_or(budget.wall);
+        budget.fuel = self.fuel.unwrap_or(budget.fuel);
+        budget.memory = self.memory.unwrap_or(budget.memory);
+        budget
+    }
+
+    /// The budget with these limits where they are lower: what a repository may say.
+    pub fn lower(&self, mut budget: Budget) -> Budget {
+        budget.wall = self.timeout.map_or(budget.wall, |limit| limit.min(budget.wall));
+        budget.fuel = self.fuel.map_or(budget.fuel, |limit| limit.min(budget.fuel));
+        budget.memory = self.memory.map_or(budget.memory, |limit| limit.min(budget.memory));
+        budget
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_can_lower_a_limit_but_not_raise_it() {
+        let budget = Budget::for_kind(Kind::Component);
+        let ask = Limits { timeout: Some(Duration::from_secs(60)), fuel: Some(5), memory: Some(1 << 40) };
+        let lowered = ask.lower(budget);
+        assert_eq!((lowered.wall, lowered.fuel, lowered.memory), (budget.wall, 5, budget.memory));
+        assert_eq!(ask.apply(budget).wall, Duration::from_secs(60));
+    }
+}

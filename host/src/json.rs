@@ -1,0 +1,328 @@
+//! Reading JSON that is odd in places. A model writes half an emoji, a number beyond every float or a
+//! thousand brackets, and a guard is never skipped because its input is odd (design, section 4), nor does a block
+//! get lost beside such a field (section 5.6).
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// How deep a value may be nested to be read as it stands. Parsers of JSON, ours among them, often stop at 128, and
+/// a hook reads the value inside an envelope.
+const MAX_NESTED: usize = 120;
+
+/// How many levels of a value that cannot be read as a whole are looked through for what can. Each level is tried
+/// once more, so that this is a factor of the time.
+const MAX_LEVELS: usize = 16;
+
+/// Reads one JSON object, whatever its fields hold, in the order they were given; a name may be there twice. Bytes
+/// that are not UTF-8 count as U+FFFD.
+///
+/// # Errors
+///
+/// Where there is anything but exactly one object: a syntax error, another type, a cut, a second value.
+pub fn object(text: &[u8]) -> Result<Vec<(String, Box<RawValue>)>, serde_json::Error> {
+    let text = String::from_utf8_lossy(text);
+    let Members(members) = serde_json::from_str(&text)?;
+    Ok(members.into_iter().map(|(name, raw)| (name, raw.to_owned())).collect())
+}
+
+/// Reads a value. What cannot be represented in it becomes a JSON string of its raw text, in its place, so that what
+/// stands beside it is still found; half a surrogate pair in a string becomes U+FFFD.
+pub fn value(raw: &RawValue) -> Value {
+    read(raw.get(), 0)
+}
+
+/// Reads a text that should be JSON, such as the arguments that a model wrote. What is no JSON at all becomes a JSON
+/// string of the text; what is odd in places is read as [`value`] reads it.
+pub fn from_model(text: &str) -> Value {
+    serde_json::from_str::<&RawValue>(text).map_or_else(|_| Value::from(text), value)
+}
+
+/// Reads a value that can be represented as it stands.
+///
+/// # Errors
+///
+/// What is wrong, in words that read after the name of the field.
+pub(crate) fn strict(raw: &RawValue) -> Result<Value, String> {
+    parse(raw.get(), 0).map_err(|error| {
+        // The position would be one in the field, not in what the reader sees.
+        let error = error.to_string();
+        error.split_once(" at line ").map_or(error.as_str(), |(what, _)| what).to_owned()
+    })
+}
+
+/// Reads a value that stands so many levels below the one that was asked for.
+fn read(raw: &str, level: usize) -> Value {
+    if let Ok(value) = parse(raw, level) {
+        return value;
+    }
+    if raw.starts_with('"') {
+        return Value::String(text(raw));
+    }
+    if level < MAX_LEVELS {
+        if let Ok(Members(members)) = serde_json::from_str(raw) {
+            let read = members.into_iter().map(|(name, raw)| (name, read(raw.get(), level + 1)));
+            return Value::Object(read.collect::<Map<_, _>>());
+        }
+        if let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(raw) {
+            return items.into_iter().map(|raw| read(raw.get(), level + 1)).collect();
+        }
+    }
+    Value::String(raw.to_owned())
+}
+
+fn parse(raw: &str, level: usize) -> Result<Value, serde_json::Error> {
+    if level + nested(raw) > MAX_NESTED {
+        return Err(serde::de::Error::custom(format_args!("nested more than {MAX_NESTED} levels deep")));
+    }
+    serde_json::from_str(raw).map(|Plain(value)| value)
+}
+
+/// A value as it stands. `Value` itself takes an object with a name that serde_json keeps for [`RawValue`] for what
+/// the text in it says: whoever writes a tool's input could show a guard another one, or hide how deep it is nested.
+struct Plain(Value);
+
+impl<'de> Deserialize<'de> for Plain {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+
+        impl<'de> Visitor<'de> for Any {
+            type Value = Plain;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON value")
+            }
+
+            fn visit_unit<E>(self) -> Result<Plain, E> {
+                Ok(Plain(Value::Null))
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Plain, E> {
+                Ok(Plain(value.into()))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Plain, E> {
+                Ok(Plain(value.into()))
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Plain, E> {
+                Ok(Plain(value.into()))
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Plain, E> {
+                Ok(Plain(value.into()))
+            }
+
+            fn visit_str<E>(self, value: &str) -> Result<Plain, E> {
+                Ok(Plain(value.into()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Plain, A::Error> {
+                let mut items = Vec::new();
+                while let Some(Plain(item)) = seq.next_element()? {
+                    items.push(item);
+                }
+                Ok(Plain(Value::Array(items)))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Plain, A::Error> {
+                let mut object = Map::new();
+                while let Some((name, Plain(value))) = map.next_entry::<String, Plain>()? {
+                    object.insert(name, value);
+                }
+                Ok(Plain(Value::Object(object)))
+            }
+        }
+
+        deserializer.deserialize_any(Any)
+    }
+}
+
+/// How deep the brackets of this JSON are nested.
+fn nested(raw: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in raw.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// What a JSON string says.
+fn text(raw: &str) -> String {
+    serde_json::from_str(raw)
+        .or_else(|_| serde_json::from_str(&paired(raw)))
+        .unwrap_or_else(|_| raw.to_owned())
+}
+
+/// A JSON string in which each half of a surrogate pair without its other half is U+FFFD.
+fn paired(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
+        out.push_str(before);
+        let whole = match (unit(escape), escape.get(6..).and_then(unit)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => 0,
+            (Some(_), _) => 6,
+            (None, _) => 2,
+        };
+        match escape.split_at_checked(whole) {
+            Some(("", _)) => {
+                out.push('\u{fffd}');
+                rest = escape.get(6..).unwrap_or_default();
+            }
+            Some((escape, after)) => {
+                out.push_str(escape);
+                rest = after;
+            }
+            None => break,
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The code unit of the `\uXXXX` that this starts with.
+fn unit(text: &str) -> Option<u16> {
+    u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
+}
+
+/// The fields of an object, unread.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some((name, raw)) = map.next_entry::<&RawValue, &RawValue>()? {
+                    members.push((text(name.get()), raw));
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The object of what can be read.
+    fn values(text: &[u8]) -> Value {
+        object(text).unwrap().into_iter().map(|(name, raw)| (name, value(&raw))).collect()
+    }
+
+    #[test]
+    fn what_can_be_read_is_read_as_ever() {
+        let text = r#" {"b":[1,-2,2.5,18446744073709551616,{"x":null,"y":false}],"a":"\ud83d\ude00 \u00e9\n\\ud800","":true} "#;
+        assert_eq!(
+            values(text.as_bytes()).to_string(),
+            serde_json::from_str::<Value>(text).unwrap().to_string()
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_represented_becomes_text_in_its_place() {
+        for (text, want) in [
+            (&br#"{"a":"\ud800 sudo rm"}"#[..], json!({"a": "\u{fffd} sudo rm"})),
+            (br#"{"a":"x\ud83d"}"#, json!({"a": "x\u{fffd}"})),
+            (br#"{"a":"\ude00\ud83d\ud83d\ude00\u0073"}"#, json!({"a": "\u{fffd}\u{fffd}\u{1f600}s"})),
+            (br#"{"a":"\\\ud800\\ud800\""}"#, json!({"a": "\\\u{fffd}\\ud800\""})),
+            (
+                br#"{"a":{"command":"\ud800 \u0073udo rm","t":5}}"#,
+                json!({"a": {"command": "\u{fffd} sudo rm", "t": 5}}),
+            ),
+            (
+                br#"{"a":{"command":"sudo rm","t":[1e999,1]}}"#,
+                json!({"a": {"command": "sudo rm", "t": ["1e999", 1]}}),
+            ),
+            (br#"{"a":-1e999}"#, json!({"a": "-1e999"})),
+            (b"{\"a\":\"sudo \xff\"}", json!({"a": "sudo \u{fffd}"})),
+            (br#"{"\ud800":1}"#, json!({"\u{fffd}": 1})),
+        ] {
+            assert_eq!(values(text), want, "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn a_name_that_the_parser_keeps_for_itself_is_a_name() {
+        let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+        let key = "$serde_json::private::RawValue";
+        for text in [
+            json!({"a": {key: "\"ls\""}}),
+            json!({"a": {key: "\"ls\"", "command": "sudo"}}),
+            json!({"a": [{key: deep}, {"$serde_json::private::Number": "1"}]}),
+        ] {
+            assert_eq!(values(text.to_string().as_bytes()), text);
+        }
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_becomes_text_and_what_stands_beside_it_does_not() {
+        let deep = |levels: usize| format!("{}\"sudo\"{}", "[".repeat(levels), "]".repeat(levels));
+        for (levels, whole) in [(MAX_NESTED - 1, true), (MAX_NESTED, false), (200, false), (100_000, false)] {
+            let found = values(format!(r#"{{"a":{{"command":"ls","x":{}}}}}"#, deep(levels)).as_bytes());
+            assert_eq!(found["a"]["command"], "ls");
+            let text = found.to_string();
+            assert_eq!((text.contains("sudo"), nested(&text) > MAX_LEVELS + 2), (true, whole), "{levels}");
+        }
+    }
+
+    #[test]
+    fn anything_but_exactly_one_object_is_an_error() {
+        for text in [
+            &b""[..],
+            b"x",
+            b"[]",
+            b"null",
+            b"5",
+            b"\"{}\"",
+            b"{",
+            b"{\"a\":1",
+            b"{\"a\":\"x",
+            b"{} {}",
+            b"{}x",
+            b"{a:1}",
+            b"\xef\xbb\xbf{}",
+            b"\xff\xfe",
+            b"{\"a\":\"\\x\"}",
+            b"{\"a\":\"\\u12\"}",
+            b"{\"a\":1e}",
+            b"{\"a\":tru}",
+        ] {
+            assert!(object(text).is_err(), "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_there_twice_is_there_twice() {
+        let found = object(br#"{"a":1,"a":2}"#).unwrap();
+        let texts: Vec<_> = found.iter().map(|(name, raw)| (name.as_str(), raw.get())).collect();
+        assert_eq!(texts, [("a", "1"), ("a", "2")]);
+    }
+}

@@ -1,0 +1,269 @@
+//! Outcomes, what hooks answer, and the fold that makes one verdict of them. Nothing here does I/O.
+
+mod fold;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+pub use self::fold::{Author, Fold, MAX_CONTEXT};
+
+use crate::event::Message;
+
+/// A recipe that the agent shall run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Callback {
+    /// Its name, such as `compact` or `rotate`.
+    pub name: String,
+    /// Its arguments, in the order they were given.
+    pub args: Vec<(String, String)>,
+}
+
+/// What a hook wants to happen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Action {
+    /// Nothing.
+    #[default]
+    Pass,
+    /// Stop it, for this reason.
+    Block(String),
+    /// Let the user decide, for this reason.
+    Ask(String),
+    /// Replace what the event is about by this value.
+    Modify(Value),
+    /// Replace the conversation.
+    Mutate(Vec<Message>),
+    /// Run a recipe.
+    Callback(Callback),
+}
+
+/// What one hook answers to one event.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// What is to happen.
+    pub action: Action,
+    /// Messages of the user with which the agent goes on; also beside `Mutate` and `Callback`.
+    pub follow_ups: Vec<String>,
+    /// Text for the model's next step.
+    pub context: Vec<String>,
+    /// Notes for the user, in the hook's words.
+    pub warnings: Vec<String>,
+    /// What is odd about the answer, in the host's words: unknown keys, answers without effect.
+    pub noticed: Vec<String>,
+    /// For reports; without effect.
+    pub metadata: Map<String, Value>,
+    /// What the call cost and said beside its answer.
+    pub spent: Spent,
+}
+
+impl Outcome {
+    /// Nothing is to happen.
+    pub fn pass() -> Self {
+        Self::default()
+    }
+
+    /// Stop it.
+    pub fn block(reason: impl Into<String>) -> Self {
+        Action::Block(reason.into()).into()
+    }
+
+    /// Let the user decide.
+    pub fn ask(reason: impl Into<String>) -> Self {
+        Action::Ask(reason.into()).into()
+    }
+
+    /// Replace what the event is about.
+    pub fn modify(value: impl Into<Value>) -> Self {
+        Action::Modify(value.into()).into()
+    }
+
+    /// Go on with this message.
+    pub fn follow_up(message: impl Into<String>) -> Self {
+        Self { follow_ups: vec![message.into()], ..Self::default() }
+    }
+
+    /// Give the model this text.
+    pub fn inject(text: impl Into<String>) -> Self {
+        Self { context: vec![text.into()], ..Self::default() }
+    }
+
+    /// The same outcome with a note for the user.
+    #[must_use]
+    pub fn warn(mut self, note: impl Into<String>) -> Self {
+        self.warnings.push(note.into());
+        self
+    }
+
+    /// The rights that this outcome uses.
+    pub fn uses(&self) -> Answers {
+        Answers {
+            modify: matches!(self.action, Action::Modify(_)),
+            inject: !self.context.is_empty(),
+            follow_up: !self.follow_ups.is_empty(),
+            mutate: matches!(self.action, Action::Mutate(_)),
+            callback: matches!(self.action, Action::Callback(_)),
+        }
+    }
+
+    /// Takes out what `allowed` does not hold, and returns what was taken out.
+    pub fn restrict(&mut self, allowed: Answers) -> Answers {
+        let refused = self.uses().without(allowed);
+        if refused.modify || refused.mutate || refused.callback {
+            self.action = Action::Pass;
+        }
+        if refused.inject {
+            self.context.clear();
+        }
+        if refused.follow_up {
+            self.follow_ups.clear();
+        }
+        refused
+    }
+}
+
+impl From<Action> for Outcome {
+    fn from(action: Action) -> Self {
+        Self { action, ..Self::default() }
+    }
+}
+
+/// What a call cost, and what it said beside its answer. Fields that a kind of hook cannot measure are `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Fuel (wasm instructions, about).
+    pub fuel: Option<u64>,
+    /// The most memory it held at once, in bytes.
+    pub memory_peak: Option<u64>,
+    /// What it wrote to standard error or the log, cut at the budget's limit; not yet escaped.
+    pub log: String,
+}
+
+/// The answers that a hook may give beside pass, block, ask and warnings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Answers {
+    /// Change what the event is about.
+    pub modify: bool,
+    /// Give the model text.
+    pub inject: bool,
+    /// Make the agent go on.
+    pub follow_up: bool,
+    /// Replace the conversation.
+    pub mutate: bool,
+    /// Run a recipe.
+    pub callback: bool,
+}
+
+impl Answers {
+    /// Every answer.
+    pub const ALL: Self = Self { modify: true, inject: true, follow_up: true, mutate: true, callback: true };
+
+    /// No answer beside pass, block, ask and warnings.
+    pub const NONE: Self =
+        Self { modify: false, inject: false, follow_up: false, mutate: false, callback: false };
+
+    /// The answers of `self` that `other` does not have.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self {
+            modify: self.modify && !other.modify,
+            inject: self.inject && !other.inject,
+            follow_up: self.follow_up && !other.follow_up,
+            mutate: self.mutate && !other.mutate,
+            callback: self.callback && !other.callback,
+        }
+    }
+
+    /// The answers that both have.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        self.without(self.without(other))
+    }
+
+    /// Their names, as `describe` and `inspect` write them.
+    pub fn names(self) -> Vec<&'static str> {
+        [
+            (self.modify, "modify"),
+            (self.inject, "inject"),
+            (self.follow_up, "follow-up"),
+            (self.mutate, "mutate"),
+            (self.callback, "callback"),
+        ]
+        .into_iter()
+        .filter_map(|(has, name)| has.then_some(name))
+        .collect()
+    }
+}
+
+/// A block or a question, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// Why, in the hook's words. For the user: text of an untrusted hook stands here too, escaped and cut.
+    pub reason: String,
+    /// The hook's name; that of an untrusted one made harmless ([`text::plain_name`](crate::text::plain_name)).
+    pub by: String,
+    /// Whether the user trusts that hook; what another says never reaches the model.
+    pub trusted: bool,
+}
+
+impl Ruling {
+    /// What the model may read: the reason, or only the hook's name where the user does not trust it.
+    pub fn for_model(&self) -> String {
+        if self.trusted { self.reason.clone() } else { format!("blocked by {}", self.by) }
+    }
+}
+
+/// A note for the user, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The hook that it is about or from; `None` for the chain itself.
+    pub hook: Option<String>,
+    /// The note.
+    pub text: String,
+}
+
+/// One change that one hook made, with what stood there before.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// What it changed: `input`, `output`, `message`, `error`, `messages`, `callback`, `context`, `follow_up_messages`.
+    pub what: &'static str,
+    /// What stood there before; null where nothing did.
+    pub before: Value,
+    /// What stands there now.
+    pub after: Value,
+}
+
+/// What the hooks of one event decided together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// It must not happen (or, after a tool call, the agent must change course).
+    pub block: Option<Ruling>,
+    /// The user is to decide. Never together with `block`.
+    pub ask: Option<Ruling>,
+    /// Whether what the event is about was changed; the new value stands in the event.
+    pub modified: bool,
+    /// Text for the model's next step, in run order.
+    pub context: Vec<String>,
+    /// Notes for the user, in run order.
+    pub warnings: Vec<Warning>,
+    /// Messages with which the agent goes on, in run order.
+    pub follow_ups: Vec<String>,
+    /// The new conversation.
+    pub mutate: Option<Vec<Message>>,
+    /// The recipe to run.
+    pub callback: Option<Callback>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_without_the_right_to_it_is_taken_out_and_a_block_stays() {
+        let mut outcome = Outcome::block("no");
+        outcome.context.push("text".into());
+        assert_eq!(outcome.restrict(Answers::NONE).names(), ["inject"]);
+        assert_eq!(outcome, Outcome::block("no"));
+        let mut outcome = Outcome::modify(1);
+        assert_eq!(outcome.restrict(Answers::NONE).names(), ["modify"]);
+        assert_eq!(outcome, Outcome::pass());
+    }
+}

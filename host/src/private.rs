@@ -1,0 +1,109 @@
+//! Directories that belong to the user alone: compiled code is loaded from one, and trust will be kept in one.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Why a directory cannot be used as a private one.
+#[derive(Debug, thiserror::Error)]
+#[error("{path} cannot be used: {kind}", path = path.display())]
+pub struct PrivateError {
+    /// The directory.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub kind: PrivateErrorKind,
+}
+
+/// What is wrong with a directory that should be private.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrivateErrorKind {
+    /// It lies inside the repository, which may have been written by somebody else.
+    #[error("it lies inside the repository {}", .0.display())]
+    InRepository(PathBuf),
+    /// It belongs to another user.
+    #[error("it belongs to another user (uid {0})")]
+    Owner(u32),
+    /// Others may write to it.
+    #[error("others may write to it (mode {0:o})")]
+    Mode(u32),
+    /// It is no directory.
+    #[error("it is no directory")]
+    NotADirectory,
+    /// The system says no.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Where compiled code and cached answers are kept by default: `$XDG_CACHE_HOME/hookbox`, else `~/.cache/hookbox`.
+pub fn default_cache(home: Option<&Path>) -> Option<PathBuf> {
+    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    base.or_else(|| home.map(|home| home.join(".cache"))).map(|base| base.join("hookbox"))
+}
+
+/// Opens a private directory: made with mode 0700 where it is missing; one that stands has to be the user's own,
+/// not writable by others, and outside the repository.
+///
+/// # Errors
+///
+/// [`PrivateError`] says which of these does not hold.
+pub fn open(path: &Path, repository: Option<&Path>) -> Result<PathBuf, PrivateError> {
+    check(path, repository).map_err(|kind| PrivateError { path: path.to_owned(), kind })
+}
+
+fn check(path: &Path, repository: Option<&Path>) -> Result<PathBuf, PrivateErrorKind> {
+    let outside = |path: &Path| match repository {
+        Some(repository) if !repository.as_os_str().is_empty() && path.starts_with(repository) => {
+            Err(PrivateErrorKind::InRepository(repository.to_owned()))
+        }
+        _ => Ok(()),
+    };
+    // Before anything is made there, and again when symlinks are resolved.
+    outside(path)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => PrivateErrorKind::NotADirectory,
+        _ => PrivateErrorKind::Io(error),
+    })?;
+    let path = path.canonicalize()?;
+    outside(&path)?;
+    if let Some(repository) = repository.and_then(|repository| repository.canonicalize().ok())
+        && path.starts_with(&repository)
+    {
+        return Err(PrivateErrorKind::InRepository(repository));
+    }
+    let metadata = fs::metadata(&path)?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(PrivateErrorKind::Owner(metadata.uid()));
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Err(PrivateErrorKind::Mode(metadata.mode() & 0o777));
+    }
+    if metadata.mode() & 0o077 != 0 {
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_directory_is_the_users_alone_and_in_no_repository() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let made = open(&at("new/cache"), None).unwrap();
+        assert_eq!(fs::metadata(made).unwrap().mode() & 0o777, 0o700);
+
+        fs::create_dir(at("open")).unwrap();
+        fs::set_permissions(at("open"), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(open(&at("open"), None).unwrap_err().kind, PrivateErrorKind::Mode(0o777)));
+
+        fs::write(at("file"), "").unwrap();
+        assert!(matches!(open(&at("file"), None).unwrap_err().kind, PrivateErrorKind::NotADirectory));
+
+        let inside = open(&at("repo/cache"), Some(&at("repo"))).unwrap_err();
+        assert!(matches!(inside.kind, PrivateErrorKind::InRepository(_)), "{inside}");
+    }
+}
