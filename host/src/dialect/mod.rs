@@ -1,4 +1,9 @@
-//! JSON in and out, one file per dialect.
+//! JSON in and out, one module per dialect. Nothing here does I/O.
+
+mod fields;
+mod reply;
 
 pub mod base_coat;
 pub mod kodelet;
+
+pub use crate::dialect::fields::PayloadError;

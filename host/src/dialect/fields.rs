@@ -1,0 +1,196 @@
+//! Reading a JSON object field by field: `null` counts as not given, a wrong type says what was expected and
+//! what was found, and what nobody asked for is left over.
+
+use serde_json::{Map, Value};
+
+use crate::event::Usage;
+use crate::text;
+
+/// A field with a value that it cannot have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field:?} must be {expected}, found {found}")]
+pub struct PayloadError {
+    /// The field, such as `usage.input_tokens`.
+    pub field: String,
+    /// What it takes, such as `a string`.
+    pub expected: String,
+    /// What stood there, cut and escaped, such as `5` or `an array`.
+    pub found: String,
+}
+
+impl PayloadError {
+    pub(crate) fn new(field: impl Into<String>, expected: impl Into<String>, found: &Value) -> Self {
+        Self { field: field.into(), expected: expected.into(), found: describe(found) }
+    }
+}
+
+/// A value in a few words.
+pub(crate) fn describe(value: &Value) -> String {
+    match value {
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        Value::String(text) => format!("\"{}\"", text::escape(text, 40)),
+        scalar => scalar.to_string(),
+    }
+}
+
+/// The fields of an object that were not read yet.
+pub(crate) struct Fields {
+    /// What stands before the names of a nested object's fields, such as `usage.`.
+    prefix: String,
+    map: Map<String, Value>,
+}
+
+impl Fields {
+    pub(crate) fn new(map: Map<String, Value>) -> Self {
+        Self { prefix: String::new(), map }
+    }
+
+    /// A value of any type.
+    pub(crate) fn any(&mut self, name: &str) -> Option<Value> {
+        self.map.shift_remove(name).filter(|value| !value.is_null())
+    }
+
+    /// A value that `convert` takes; it gives back what it cannot take.
+    pub(crate) fn read<T>(
+        &mut self,
+        name: &str,
+        expected: &str,
+        convert: impl FnOnce(Value) -> Result<T, Value>,
+    ) -> Result<Option<T>, PayloadError> {
+        self.any(name).map(convert).transpose().map_err(|found| self.error(name, expected, &found))
+    }
+
+    pub(crate) fn error(&self, name: &str, expected: &str, found: &Value) -> PayloadError {
+        PayloadError::new(format!("{}{name}", self.prefix), expected, found)
+    }
+
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, PayloadError> {
+        self.read(name, "a string", into_text)
+    }
+
+    pub(crate) fn flag(&mut self, name: &str) -> Result<Option<bool>, PayloadError> {
+        self.read(name, "true or false", |value| value.as_bool().ok_or(value))
+    }
+
+    /// A number that fits `T`. A whole number may be written with a fraction of zero: some languages know no other.
+    pub(crate) fn whole<T: TryFrom<i128>>(&mut self, name: &str) -> Result<Option<T>, PayloadError> {
+        self.read(name, "a whole number in range", |value| {
+            whole(&value).and_then(|number| T::try_from(number).ok()).ok_or(value)
+        })
+    }
+
+    pub(crate) fn number(&mut self, name: &str) -> Result<Option<f64>, PayloadError> {
+        self.read(name, "a number", |value| value.as_f64().ok_or(value))
+    }
+
+    pub(crate) fn array(&mut self, name: &str) -> Result<Option<Value>, PayloadError> {
+        self.read(name, "an array", |value| if value.is_array() { Ok(value) } else { Err(value) })
+    }
+
+    pub(crate) fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, PayloadError> {
+        self.read(name, "an object", |value| match value {
+            Value::Object(map) => Ok(map),
+            other => Err(other),
+        })
+    }
+
+    /// An array of strings.
+    pub(crate) fn texts(&mut self, name: &str) -> Result<Option<Vec<String>>, PayloadError> {
+        let Some(items) = self.array(name)? else { return Ok(None) };
+        let Value::Array(items) = items else { return Ok(None) };
+        let texts = items.into_iter().enumerate().map(|(at, item)| {
+            into_text(item).map_err(|found| self.error(&format!("{name}[{at}]"), "a string", &found))
+        });
+        texts.collect::<Result<_, _>>().map(Some)
+    }
+
+    /// An object with fields of its own.
+    pub(crate) fn nested(&mut self, name: &str) -> Result<Option<Self>, PayloadError> {
+        let prefix = format!("{}{name}.", self.prefix);
+        Ok(self.object(name)?.map(|map| Self { prefix, map }))
+    }
+
+    /// kodelet's `UsageInfo`. What else it holds, such as costs, is of no interest.
+    pub(crate) fn usage(&mut self, name: &str) -> Result<Option<Usage>, PayloadError> {
+        let Some(mut usage) = self.nested(name)? else { return Ok(None) };
+        Ok(Some(Usage {
+            input_tokens: usage.whole("input_tokens")?.unwrap_or_default(),
+            output_tokens: usage.whole("output_tokens")?.unwrap_or_default(),
+            current_context_window: usage.whole("current_context_window")?.unwrap_or_default(),
+            max_context_window: usage.whole("max_context_window")?.unwrap_or_default(),
+        }))
+    }
+
+    /// What is left over, with whatever it holds.
+    pub(crate) fn rest(self) -> Map<String, Value> {
+        self.map
+    }
+
+    /// The names of what is left over, with their prefix.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.map.keys().map(|name| format!("{}{name}", self.prefix)).collect()
+    }
+}
+
+fn into_text(value: Value) -> Result<String, Value> {
+    match value {
+        Value::String(text) => Ok(text),
+        other => Err(other),
+    }
+}
+
+/// Numbers above this are not exact as floats.
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+
+fn whole(value: &Value) -> Option<i128> {
+    if let Some(number) = value.as_u64() {
+        return Some(i128::from(number));
+    }
+    if let Some(number) = value.as_i64() {
+        return Some(i128::from(number));
+    }
+    let number = value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() <= MAX_EXACT)?;
+    // Exact, as it is a whole number within the range just checked.
+    Some(number as i128)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn fields(value: Value) -> Fields {
+        Fields::new(value.as_object().cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn a_wrong_type_says_what_was_expected_and_found() {
+        let mut some = fields(json!({"a": 5, "b": ["x", {}], "c": {"input_tokens": -1}, "d": "\u{1b}[0m"}));
+        for (error, want) in [
+            (some.text("a").err(), "\"a\" must be a string, found 5"),
+            (some.texts("b").err(), "\"b[1]\" must be a string, found an object"),
+            (some.usage("c").err(), "\"c.input_tokens\" must be a whole number in range, found -1"),
+            (some.flag("d").err(), "\"d\" must be true or false, found \"\\u{1b}[0m\""),
+        ] {
+            assert_eq!(error.unwrap().to_string(), want);
+        }
+    }
+
+    #[test]
+    fn null_is_not_given_and_the_rest_keeps_its_order() {
+        let mut some = fields(json!({"z": 1, "a": null, "b": 2, "y": null}));
+        assert_eq!(some.text("a"), Ok(None));
+        assert_eq!(some.whole::<u64>("b"), Ok(Some(2)));
+        assert_eq!(some.names(), ["z", "y"]);
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_as_a_float() {
+        let mut some = fields(json!({"a": 3.0, "b": 3.5, "c": 1e300, "d": -2, "e": 256}));
+        assert_eq!(some.whole::<u64>("a"), Ok(Some(3)));
+        assert!(some.whole::<u64>("b").is_err() && some.whole::<u64>("c").is_err());
+        assert_eq!(some.whole::<i32>("d"), Ok(Some(-2)));
+        assert!(some.whole::<u8>("e").is_err());
+    }
+}

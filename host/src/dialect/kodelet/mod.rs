@@ -1,0 +1,15 @@
+//! The kodelet protocol: what `<hook> run` reads and prints (seed: kodelet's HOOKS.md), and the same fields for
+//! `hookbox run` and `hookbox exec`.
+
+mod answer;
+mod data;
+mod payload;
+mod result;
+mod verdict;
+
+pub use crate::dialect::fields::PayloadError;
+pub use crate::dialect::kodelet::answer::answer;
+pub use crate::dialect::kodelet::data::{Decoded, decode};
+pub use crate::dialect::kodelet::payload::encode;
+pub use crate::dialect::kodelet::result::outcome;
+pub use crate::dialect::kodelet::verdict::verdict;

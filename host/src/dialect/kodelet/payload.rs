@@ -1,0 +1,220 @@
+//! Events as kodelet writes them.
+
+use serde_json::{Map, Value, json};
+
+use crate::event::{Document, ErrorSource, Event, EventData, ToolCall, Usage};
+
+/// The payload for a native hook: exactly kodelet's fields, and what was not given stays absent. Events that
+/// kodelet does not have carry the same base fields and their data under the names of design section 4.
+pub fn encode(event: &Event) -> Value {
+    let context = &event.context;
+    let mut out = Payload(Map::new());
+    out.put("event", Some(event.name().as_str()));
+    out.put("conv_id", Some(context.conversation_id.as_str()));
+    out.put("cwd", Some(context.cwd.as_str()));
+    out.put("invoked_by", Some(context.invoked_by.as_str()));
+    let mut recipe = filled(context.recipe_name.as_deref());
+    if let EventData::AgentStop(stop) = &event.data {
+        // One value under two names (design, section 11).
+        recipe = filled(stop.invoked_recipe.as_deref()).or(recipe);
+    }
+    out.put("recipe_name", recipe);
+    match &event.data {
+        EventData::SessionStart { source } => out.put("source", source.as_deref()),
+        EventData::SessionEnd { reason } => out.put("reason", reason.as_deref()),
+        EventData::UserMessageSend { message } => out.put("message", message.as_deref()),
+        EventData::BeforeToolCall(call) => out.call(call, None),
+        EventData::AfterToolCall(result) => out.call(&result.call, Some(&result.output)),
+        EventData::OnError(error) => {
+            match &error.source {
+                ErrorSource::Tool(call) => {
+                    out.put("source", Some("tool"));
+                    out.call(call, None);
+                }
+                ErrorSource::Turn(number) => {
+                    out.put("source", Some("turn"));
+                    out.put("turn_number", *number);
+                }
+                ErrorSource::Hook(name) => {
+                    out.put("source", Some("hook"));
+                    out.put("hook", Some(name.as_str()));
+                }
+            }
+            out.put("error", Some(error.message.as_str()));
+            out.put("kind", error.kind.as_deref());
+            out.put("attempt", error.attempt);
+        }
+        EventData::AfterTurn(turn) => {
+            out.put("turn_number", turn.turn_number);
+            out.put("tools_used", turn.tools_used);
+            out.usage(turn.usage);
+            out.put("auto_compact_enabled", turn.auto_compact_enabled);
+            out.put("auto_compact_threshold", turn.auto_compact_threshold);
+        }
+        EventData::TurnEnd { response, turn_number } => {
+            out.put("response", response.as_deref());
+            out.put("turn_number", *turn_number);
+        }
+        EventData::AgentStop(stop) => {
+            out.document("messages", &stop.messages);
+            out.usage(stop.usage);
+            // An empty name that was given stays: HOOKS.md shows it in its example.
+            out.put("invoked_recipe", recipe.or(stop.invoked_recipe.as_deref()));
+            out.put("auto_compact_enabled", stop.auto_compact_enabled);
+            out.put("auto_compact_threshold", stop.auto_compact_threshold);
+        }
+        EventData::PreCompact { trigger, usage, messages } => {
+            out.put("trigger", trigger.as_deref());
+            out.usage(*usage);
+            out.document("messages", messages);
+        }
+        EventData::PostCompact { trigger, summary, usage } => {
+            out.put("trigger", trigger.as_deref());
+            out.put("summary", summary.as_deref());
+            out.usage(*usage);
+        }
+        EventData::OnBudgetExceeded { usage, threshold } => {
+            out.usage(*usage);
+            out.put("threshold", *threshold);
+        }
+        EventData::Other { data, .. } => {
+            for (name, value) in data {
+                // The data of an event cannot pass itself off as its context.
+                out.0.entry(name.as_str()).or_insert_with(|| value.clone());
+            }
+        }
+    }
+    Value::Object(out.0)
+}
+
+fn filled(name: Option<&str>) -> Option<&str> {
+    name.filter(|name| !name.is_empty())
+}
+
+struct Payload(Map<String, Value>);
+
+impl Payload {
+    fn put(&mut self, name: &str, value: Option<impl Into<Value>>) {
+        // A number that is no number in JSON becomes null, and counts as not given.
+        if let Some(value) = value.map(Into::into).filter(|value| !value.is_null()) {
+            self.0.insert(name.to_owned(), value);
+        }
+    }
+
+    fn document(&mut self, name: &str, document: &Document) {
+        self.put(name, Some(document.value().clone()));
+    }
+
+    fn usage(&mut self, usage: Option<Usage>) {
+        self.put("usage", usage.map(|usage| json!(usage)));
+    }
+
+    fn call(&mut self, call: &ToolCall, output: Option<&Document>) {
+        self.put("tool_name", filled(Some(&call.name)));
+        self.document("tool_input", &call.input);
+        if let Some(output) = output {
+            self.document("tool_output", output);
+        }
+        self.put("tool_user_id", call.id.as_deref());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::kodelet::decode;
+    use crate::event::{AfterTurn, AgentStop, Context, ErrorEvent, EventName, ToolResult};
+    use std::sync::Arc;
+
+    /// The payloads that HOOKS.md shows (and ADR 029, for turn_end).
+    const SEEDS: [&str; 6] = [
+        r#"{"event":"before_tool_call","conv_id":"c","cwd":"/w","invoked_by":"main","tool_name":"bash","tool_input":{"command":"ls -la"},"tool_user_id":"t"}"#,
+        r#"{"event":"after_tool_call","conv_id":"c","cwd":"/w","invoked_by":"main","tool_name":"bash","tool_input":{"command":"ls -la"},"tool_output":{"toolName":"bash","success":true,"timestamp":"2024-01-15T10:30:00Z"},"tool_user_id":"t"}"#,
+        r#"{"event":"user_message_send","conv_id":"c","cwd":"/w","invoked_by":"subagent","recipe_name":"r","message":"hi"}"#,
+        r#"{"event":"after_turn","conv_id":"c","cwd":"/w","invoked_by":"main","turn_number":5,"tools_used":true,"usage":{"input_tokens":80000,"output_tokens":8000,"current_context_window":88000,"max_context_window":128000},"auto_compact_enabled":true,"auto_compact_threshold":0.8}"#,
+        r#"{"event":"agent_stop","conv_id":"c","cwd":"/w","invoked_by":"main","messages":[{"role":"user","content":"q"}],"usage":{"input_tokens":50000,"output_tokens":5000,"current_context_window":55000,"max_context_window":128000},"invoked_recipe":"","auto_compact_enabled":true,"auto_compact_threshold":0.8}"#,
+        r#"{"event":"turn_end","conv_id":"c","cwd":"/w","invoked_by":"main","response":"done","turn_number":3}"#,
+    ];
+
+    #[test]
+    fn every_payload_of_the_seeds_is_written_as_it_was_read() {
+        for seed in SEEDS {
+            let payload: Map<String, Value> = serde_json::from_str(seed).unwrap();
+            let name: EventName = payload["event"].as_str().unwrap().parse().unwrap();
+            let decoded = decode(&name, payload, &Context::new("-", "-")).unwrap();
+            assert_eq!(decoded.unknown, Vec::<String>::new());
+            assert_eq!(encode(&decoded.event).to_string(), seed);
+        }
+    }
+
+    #[test]
+    fn what_was_not_given_and_what_kodelet_does_not_have_stays_absent() {
+        let mut context = Context::new("c", "/w");
+        context.recipe_name = Some(String::new());
+        context.agent = Some("a".to_owned());
+        context.branch = Some("b".to_owned());
+        let context = Arc::new(context);
+        let mut result = ToolResult::new(ToolCall::new("", Value::Null), Value::Null);
+        result.duration_ms = Some(5);
+        for data in [
+            EventData::UserMessageSend { message: None },
+            EventData::BeforeToolCall(ToolCall::new("", Value::Null)),
+            EventData::AfterToolCall(result),
+            EventData::AfterTurn(AfterTurn { messages: json!([]).into(), ..AfterTurn::default() }),
+            EventData::AgentStop(AgentStop { follow_ups: 3, ..AgentStop::default() }),
+            EventData::OnBudgetExceeded { usage: None, threshold: Some(f64::NAN) },
+        ] {
+            let payload = encode(&Event { context: Arc::clone(&context), data });
+            let names: Vec<_> = payload.as_object().unwrap().keys().collect();
+            assert_eq!(names, ["event", "conv_id", "cwd", "invoked_by"]);
+        }
+    }
+
+    #[test]
+    fn invoked_recipe_and_recipe_name_are_one_value() {
+        for (recipe, invoked) in
+            [(Some("r"), None), (None, Some("r")), (Some("r"), Some("")), (Some("x"), Some("r"))]
+        {
+            let mut context = Context::new("c", "/w");
+            context.recipe_name = recipe.map(str::to_owned);
+            let stop = AgentStop { invoked_recipe: invoked.map(str::to_owned), ..AgentStop::default() };
+            let payload = encode(&Event { context: Arc::new(context), data: EventData::AgentStop(stop) });
+            assert_eq!((&payload["recipe_name"], &payload["invoked_recipe"]), (&json!("r"), &json!("r")));
+        }
+    }
+
+    #[test]
+    fn an_event_that_kodelet_does_not_have_carries_its_data_under_plain_names() {
+        let context = Arc::new(Context::new("c", "/w"));
+        let error = |source| {
+            EventData::OnError(ErrorEvent { source, message: "m".into(), kind: None, attempt: Some(1) })
+        };
+        let sly = json!({"event": "x", "conv_id": "x", "n": 1}).as_object().unwrap().clone();
+        for (data, want) in [
+            (
+                error(ErrorSource::Tool(ToolCall::new("bash", json!("x")))),
+                r#""source":"tool","tool_name":"bash","tool_input":"x","error":"m","attempt":1}"#,
+            ),
+            (
+                error(ErrorSource::Turn(Some(2))),
+                r#""source":"turn","turn_number":2,"error":"m","attempt":1}"#,
+            ),
+            (error(ErrorSource::Hook("h".into())), r#""source":"hook","hook":"h","error":"m","attempt":1}"#),
+            (
+                EventData::PostCompact {
+                    trigger: Some("auto".into()),
+                    summary: Some("s".into()),
+                    usage: None,
+                },
+                r#""trigger":"auto","summary":"s"}"#,
+            ),
+            (
+                EventData::Other { name: "notification".into(), data: sly },
+                r#""event":"notification","conv_id":"c","cwd":"/w","invoked_by":"main","n":1}"#,
+            ),
+        ] {
+            let text = encode(&Event { context: Arc::clone(&context), data }).to_string();
+            assert!(text.ends_with(want), "{text}");
+        }
+    }
+}

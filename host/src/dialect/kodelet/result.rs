@@ -1,0 +1,488 @@
+//! What a native hook printed, as an outcome.
+
+use serde_json::{Map, Value};
+
+use crate::dialect::base_coat;
+use crate::dialect::fields::{Fields, PayloadError};
+use crate::dialect::reply::{Reply, malformed};
+use crate::event::{EventName, Message};
+use crate::hook::HookError;
+use crate::json;
+use crate::outcome::{Action, Callback, Outcome};
+use crate::text;
+
+/// How much of what was printed a message repeats, in bytes.
+const EXCERPT: usize = 80;
+
+/// How many fields that cannot be read are named one by one.
+const MAX_FAULTS: usize = 8;
+
+/// The keys that have an effect at some event.
+const KEYS: [&str; 10] = [
+    "blocked",
+    "reason",
+    "input",
+    "output",
+    "error",
+    "follow_up_messages",
+    "result",
+    "messages",
+    "callback",
+    "callback_args",
+];
+
+/// Whether `blocked` has an effect at this event. After a tool call it has none in kodelet, while Base Coat's
+/// `block` has (design, section 11).
+pub(super) fn knows_blocked(event: &EventName) -> bool {
+    event.allows().block && *event != EventName::AfterToolCall
+}
+
+/// Reads what a native hook printed on standard output before it ended with status 0.
+///
+/// Blank output is a pass. An object with an `action` is a Base Coat envelope; else kodelet's result fields
+/// count, each at its events. `"blocked": true` (or `"action": "block"`) blocks also beside a field of a wrong type,
+/// one that cannot be read at all (half an emoji, a number beyond every float), and another of the same name. What
+/// a hook prints at turn_end is ignored.
+///
+/// # Errors
+///
+/// `malformed_output` for anything but exactly one JSON object, for a wrong type, for an unknown `result` or one
+/// that the event does not have, and for a mutate without messages or a callback without a name.
+pub fn outcome(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
+    if *event == EventName::TurnEnd {
+        return Ok(Outcome::pass());
+    }
+    let Some(Printed { mut object, faults, malformed: wrong }) = object(stdout)? else {
+        return Ok(Outcome::pass());
+    };
+    let blocked = object.get("blocked") == Some(&Value::Bool(true)) && knows_blocked(event);
+    let acts = object.get("action").is_some_and(|action| action == "block");
+    if let Some(wrong) = wrong.filter(|_| !blocked && !acts) {
+        return Err(wrong);
+    }
+    let mut outcome = if object.contains_key("action") && (!blocked || acts) {
+        drop_mirrored(&mut object);
+        base_coat::outcome(event, object)?
+    } else {
+        fields(Reply::new(event, object, blocked))?
+    };
+    outcome.noticed.splice(0..0, faults);
+    Ok(outcome)
+}
+
+/// The object that a hook printed, as far as it can be read.
+struct Printed {
+    object: Map<String, Value>,
+    /// What is said of the rest beside a block.
+    faults: Vec<String>,
+    /// The failure that the rest is without a block.
+    malformed: Option<HookError>,
+}
+
+/// The one object that stands there; `None` for blank output.
+fn object(stdout: &[u8]) -> Result<Option<Printed>, HookError> {
+    let excerpt = || text::escape(&String::from_utf8_lossy(stdout.get(..1024).unwrap_or(stdout)), EXCERPT);
+    let text = String::from_utf8_lossy(stdout);
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    if text.starts_with('\u{feff}') {
+        return Err(malformed("printed a byte order mark before its answer"));
+    }
+    let not_utf8 = std::str::from_utf8(stdout).err().map(|error| {
+        let at = error.valid_up_to();
+        format!("printed what is not UTF-8, at byte {at}")
+    });
+    let wrong = not_utf8.as_ref().map(|what| malformed(format!("{what}: {}", excerpt())));
+    let members = json::object(text.as_bytes()).map_err(|error| match &wrong {
+        Some(wrong) => wrong.clone(),
+        None if error.is_data() => malformed(format!("printed JSON that is no object: {}", excerpt())),
+        None => malformed(format!("printed what is not one JSON object: {error}: {}", excerpt())),
+    })?;
+    let mut printed = Printed { object: Map::new(), faults: Vec::from_iter(not_utf8), malformed: wrong };
+    let (mut unnamed, mut twice) = (0_usize, None);
+    for (name, raw) in members {
+        let value = match json::strict(&raw) {
+            Ok(value) => Some(value),
+            Err(what) => {
+                // A string is still of use: half an emoji is no reason to lose why a call is blocked.
+                let text = Some(json::value(&raw)).filter(|_| raw.get().starts_with('"'));
+                let used = if text.is_some() { "read as far as it goes" } else { "not used" };
+                let what = format!("\"{}\" cannot be read: {what}", text::escape(&name, 40));
+                if printed.malformed.is_none() {
+                    printed.malformed = Some(malformed(format!("answered wrongly: {what}")));
+                }
+                if printed.faults.len() < MAX_FAULTS {
+                    printed.faults.push(format!("{what}: {used}"));
+                } else {
+                    unnamed += 1;
+                }
+                text
+            }
+        };
+        let Some(value) = value else { continue };
+        match printed.object.get(&name) {
+            // Whichever of them another reader would take, one of them blocks.
+            Some(before) if blocks(&name, before) || blocks(&name, &value) => {
+                if *before != value {
+                    twice = Some(format!("\"{name}\" is there more than once: the one that blocks counts"));
+                }
+                if blocks(&name, &value) {
+                    printed.object.insert(name, value);
+                }
+            }
+            _ => {
+                printed.object.insert(name, value);
+            }
+        }
+    }
+    printed.faults.extend(twice);
+    if unnamed > 0 {
+        printed.faults.push(format!("{unnamed} more fields that cannot be read"));
+    }
+    Ok(Some(printed))
+}
+
+/// Whether this field alone is a block.
+fn blocks(name: &str, value: &Value) -> bool {
+    (name == "blocked" && value == &Value::Bool(true)) || (name == "action" && value == "block")
+}
+
+/// Takes out kodelet's fields that say once more what the envelope says: [`super::answer`] writes both, so that
+/// a host that knows only kodelet's fields acts on them.
+fn drop_mirrored(object: &mut Map<String, Value>) {
+    let blocks = object.get("action").is_some_and(|action| action == "block");
+    if object.get("blocked") == Some(&Value::Bool(blocks)) {
+        object.shift_remove("blocked");
+    }
+    for (name, envelope) in
+        [("input", "modifiedInput"), ("output", "modifiedOutput"), ("error", "modifiedOutput")]
+    {
+        if object.contains_key(name) && object.get(name) == object.get(envelope) {
+            object.shift_remove(name);
+        }
+    }
+}
+
+/// Reads kodelet's result fields.
+fn fields(mut reply: Reply) -> Result<Outcome, HookError> {
+    let mut outcome = Outcome::pass();
+    let mut block = None;
+    if knows_blocked(&reply.event) {
+        let blocked = reply.read(|fields| fields.flag("blocked"))?;
+        let reason = reply.text("reason")?.unwrap_or_default();
+        block = (blocked == Some(true)).then_some(Action::Block(reason));
+    }
+    let change = match reply.event {
+        EventName::BeforeToolCall => reply.any("input").map(Action::Modify),
+        EventName::AfterToolCall => reply.any("output").map(Action::Modify),
+        EventName::OnError => reply.text("error")?.map(|text| Action::Modify(text.into())),
+        EventName::AfterTurn | EventName::AgentStop | EventName::OnBudgetExceeded => {
+            match (turned(&mut reply), &block) {
+                (Err(error), Some(_)) => {
+                    reply.warn(format!("{}: not used", error.message));
+                    None
+                }
+                (turn, _) => Some(turn?),
+            }
+        }
+        _ => None,
+    };
+    if reply.event == EventName::AgentStop {
+        outcome.follow_ups = reply.read(|fields| fields.texts("follow_up_messages"))?.unwrap_or_default();
+    }
+    // What is blocked is not changed.
+    outcome.action = block.or(change).unwrap_or_default();
+    Ok(reply.finish(outcome, &KEYS))
+}
+
+/// `result` with its fields. The types of all of them are checked, whatever the result.
+fn turned(reply: &mut Reply) -> Result<Action, HookError> {
+    let allows = reply.event.allows();
+    let result = reply.text("result")?.unwrap_or_default();
+    let messages = if allows.mutate { reply.read(messages)? } else { None };
+    let name = reply.text("callback")?.filter(|name| !name.is_empty());
+    let args = reply.read(args)?;
+    match result.as_str() {
+        "mutate" if allows.mutate => match messages {
+            Some(messages) if !messages.is_empty() => Ok(Action::Mutate(messages)),
+            _ => Err(malformed("answered \"result\": \"mutate\" without messages")),
+        },
+        "callback" => match name {
+            Some(name) => Ok(Action::Callback(Callback { name, args: args.unwrap_or_default() })),
+            None => Err(malformed("answered \"result\": \"callback\" without the name of a callback")),
+        },
+        "" => {
+            for (given, field, result) in
+                [(messages.is_some(), "messages", "mutate"), (name.is_some(), "callback", "callback")]
+            {
+                if given {
+                    reply.warn(format!("\"{field}\" has no effect without \"result\": \"{result}\""));
+                }
+            }
+            Ok(Action::Pass)
+        }
+        "continue" if allows.follow_up => Ok(Action::Pass),
+        other => {
+            let shown = text::escape(other, 40);
+            Err(malformed(format!("answered \"result\": \"{shown}\", which {} does not have", reply.event)))
+        }
+    }
+}
+
+fn messages(fields: &mut Fields) -> Result<Option<Vec<Message>>, PayloadError> {
+    let Some(Value::Array(items)) = fields.array("messages")? else { return Ok(None) };
+    let messages = items.into_iter().enumerate().map(|(at, item)| {
+        serde_json::from_value(item.clone()).map_err(|_| {
+            fields.error(&format!("messages[{at}]"), "an object with the strings role and content", &item)
+        })
+    });
+    messages.collect::<Result<_, _>>().map(Some)
+}
+
+fn args(fields: &mut Fields) -> Result<Option<Vec<(String, String)>>, PayloadError> {
+    let Some(object) = fields.object("callback_args")? else { return Ok(None) };
+    let args = object.into_iter().map(|(name, value)| match value {
+        Value::String(text) => Ok((name, text)),
+        other => Err(fields.error(&format!("callback_args.{name}"), "a string", &other)),
+    });
+    args.collect::<Result<_, _>>().map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Cause;
+    use EventName::*;
+    use serde_json::json;
+
+    fn callback(name: &str, args: &[(&str, &str)]) -> Outcome {
+        let args = args.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Action::Callback(Callback { name: name.to_owned(), args }).into()
+    }
+
+    #[test]
+    fn what_a_hook_prints_is_read_as_kodelet_reads_it() {
+        let mutate = || Outcome::from(Action::Mutate(vec![Message::user("s")]));
+        for (event, stdout, want) in [
+            (BeforeToolCall, "", Outcome::pass()),
+            (BeforeToolCall, " \n\t\r\n", Outcome::pass()),
+            (BeforeToolCall, "{}", Outcome::pass()),
+            (BeforeToolCall, r#"{"blocked":false,"reason":null}"#, Outcome::pass()),
+            (BeforeToolCall, "{\"blocked\":true,\"reason\":\"r\"}\n\n", Outcome::block("r")),
+            (BeforeToolCall, r#"{"blocked":true}"#, Outcome::block("")),
+            (BeforeToolCall, r#"{"blocked":true,"reason":"r","input":{"a":1}}"#, Outcome::block("r")),
+            (BeforeToolCall, r#"{"input":{"timeout":5}}"#, Outcome::modify(json!({"timeout": 5}))),
+            (BeforeToolCall, r#"{"input":"str"}"#, Outcome::modify("str")),
+            (BeforeToolCall, r#"{"input":null}"#, Outcome::pass()),
+            (UserMessageSend, r#"{"blocked":true,"reason":"r"}"#, Outcome::block("r")),
+            (AfterToolCall, r#"{"output":{"success":true}}"#, Outcome::modify(json!({"success": true}))),
+            (AfterToolCall, r#"{"output":null}"#, Outcome::pass()),
+            (OnError, r#"{"error":"e"}"#, Outcome::modify("e")),
+            (PreCompact, r#"{"blocked":true,"reason":"r"}"#, Outcome::block("r")),
+            (AgentStop, r#"{"follow_up_messages":["m"]}"#, Outcome::follow_up("m")),
+            (AgentStop, r#"{"result":"continue","follow_up_messages":["m"]}"#, Outcome::follow_up("m")),
+            (AgentStop, r#"{"follow_up_messages":[]}"#, Outcome::pass()),
+            (AfterTurn, r#"{"result":"mutate","messages":[{"role":"user","content":"s"}]}"#, mutate()),
+            (
+                AgentStop,
+                r#"{"result":"mutate","messages":[{"role":"user","content":"s"}],"follow_up_messages":["m"]}"#,
+                Outcome { follow_ups: vec!["m".into()], ..mutate() },
+            ),
+            (AfterTurn, r#"{"result":"callback","callback":"compact"}"#, callback("compact", &[])),
+            (
+                OnBudgetExceeded,
+                r#"{"result":"callback","callback":"rotate","callback_args":{"b":"1","a":"2"}}"#,
+                callback("rotate", &[("b", "1"), ("a", "2")]),
+            ),
+            (OnBudgetExceeded, r#"{"blocked":true,"result":"callback","callback":"x"}"#, Outcome::block("")),
+            (TurnEnd, "notjson", Outcome::pass()),
+            (TurnEnd, r#"{"blocked":true}"#, Outcome::pass()),
+            (BeforeToolCall, r#"{"action":"block","reason":"r"}"#, Outcome::block("r")),
+            (AfterToolCall, r#"{"action":"block","reason":"r"}"#, Outcome::block("r")),
+            (SessionStart, r#"{"action":"injectContext","additionalContext":["c"]}"#, Outcome::inject("c")),
+        ] {
+            assert_eq!(outcome(&event, stdout.as_bytes()), Ok(want), "{event} {stdout}");
+        }
+    }
+
+    #[test]
+    fn a_block_holds_beside_a_wrong_type() {
+        for (event, stdout, want) in [
+            (
+                BeforeToolCall,
+                r#"{"blocked":true,"reason":5}"#,
+                "\"reason\" must be a string, found 5: not used",
+            ),
+            (
+                OnBudgetExceeded,
+                r#"{"blocked":true,"callback_args":[]}"#,
+                "\"callback_args\" must be an object, found an array: not used",
+            ),
+            (BeforeToolCall, r#"{"blocked":true,"action":5}"#, "unknown key \"action\""),
+            (BeforeToolCall, r#"{"blocked":true,"action":"passThrough"}"#, "unknown key \"action\""),
+        ] {
+            let want = Outcome { noticed: vec![want.to_owned()], ..Outcome::block("") };
+            assert_eq!(outcome(&event, stdout.as_bytes()), Ok(want), "{stdout}");
+        }
+        // A turn that is wrong beside a block is wrong beside a block.
+        let odd = br#"{"blocked":true,"result":"unheard of"}"#;
+        assert!(matches!(outcome(&OnBudgetExceeded, odd).map(|o| o.action), Ok(Action::Block(_))));
+    }
+
+    #[test]
+    fn a_block_holds_beside_what_cannot_be_read() {
+        let deep = format!(r#"{{"blocked":true,"input":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+        for (event, stdout, reason, want) in [
+            (
+                BeforeToolCall,
+                &br#"{"blocked":true,"reason":"no \ud83d"}"#[..],
+                "no \u{fffd}",
+                "\"reason\" cannot be read: unexpected end of hex escape: read as far as it goes",
+            ),
+            (
+                BeforeToolCall,
+                br#"{"n":1e999,"blocked":true}"#,
+                "",
+                "\"n\" cannot be read: number out of range: not used",
+            ),
+            (
+                BeforeToolCall,
+                deep.as_bytes(),
+                "",
+                "\"input\" cannot be read: nested more than 120 levels deep: not used",
+            ),
+            (
+                BeforeToolCall,
+                b"{\"blocked\":true,\"reason\":\"\xff\"}",
+                "\u{fffd}",
+                "printed what is not UTF-8, at byte 26",
+            ),
+            (
+                BeforeToolCall,
+                br#"{"blocked":true,"blocked":false}"#,
+                "",
+                "\"blocked\" is there more than once: the one that blocks counts",
+            ),
+            (
+                BeforeToolCall,
+                br#"{"blocked":5,"blocked":true,"blocked":null}"#,
+                "",
+                "\"blocked\" is there more than once: the one that blocks counts",
+            ),
+            (
+                AfterToolCall,
+                br#"{"action":"block","reason":"r","modifiedOutput":1e999}"#,
+                "r",
+                "\"modifiedOutput\" cannot be read: number out of range: not used",
+            ),
+            (
+                BeforeToolCall,
+                br#"{"action":"block","action":"passThrough"}"#,
+                "",
+                "\"action\" is there more than once: the one that blocks counts",
+            ),
+        ] {
+            let want = Outcome { noticed: vec![want.to_owned()], ..Outcome::block(reason) };
+            assert_eq!(outcome(&event, stdout), Ok(want), "{}", String::from_utf8_lossy(stdout));
+        }
+        let many: String = (0..100).map(|n| format!(r#""k{n}":1e999,"#)).collect();
+        let found = outcome(&PreCompact, format!(r#"{{{many}"blocked":true}}"#).as_bytes()).unwrap();
+        assert_eq!((found.action, found.noticed.len()), (Action::Block(String::new()), 9));
+        assert_eq!(found.noticed[8], "92 more fields that cannot be read");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_malformed_without_a_block() {
+        for (event, stdout, want) in [
+            (
+                BeforeToolCall,
+                r#"{"reason":"\ud83d"}"#,
+                "\"reason\" cannot be read: unexpected end of hex escape",
+            ),
+            (BeforeToolCall, r#"{"blocked":false,"n":1e999}"#, "\"n\" cannot be read: number out of range"),
+            (SessionStart, r#"{"blocked":true,"n":1e999}"#, "\"n\" cannot be read: number out of range"),
+            (
+                AfterToolCall,
+                r#"{"action":"passThrough","\u001b":1e999}"#,
+                "\"\\u{1b}\" cannot be read: number out of range",
+            ),
+        ] {
+            let error = outcome(&event, stdout.as_bytes()).unwrap_err();
+            let want = (Cause::MalformedOutput, format!("answered wrongly: {want}"));
+            assert_eq!((error.cause, error.message), want, "{stdout}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_a_warning() {
+        for (event, stdout, want) in [
+            (BeforeToolCall, r#"{"Blocked":true}"#, vec!["unknown key \"Blocked\""]),
+            (BeforeToolCall, r#"{"output":1}"#, vec!["\"output\" has no effect at before_tool_call"]),
+            (UserMessageSend, r#"{"message":"x"}"#, vec!["unknown key \"message\""]),
+            (
+                AfterToolCall,
+                r#"{"blocked":true,"reason":"x"}"#,
+                vec![
+                    "\"blocked\": true has no effect at after_tool_call: not applied",
+                    "\"reason\" has no effect at after_tool_call",
+                ],
+            ),
+            (
+                AgentStop,
+                r#"{"messages":[]}"#,
+                vec!["\"messages\" has no effect without \"result\": \"mutate\""],
+            ),
+            (SessionStart, r#"{"\u001b[2J":1}"#, vec!["unknown key \"\\u{1b}[2J\""]),
+        ] {
+            let found = outcome(&event, stdout.as_bytes()).unwrap();
+            assert_eq!(
+                (found.action, found.noticed),
+                (Action::Pass, want.iter().map(|w| (*w).to_owned()).collect())
+            );
+        }
+        let many: Map<_, _> = (0..1000).map(|n| (format!("k{n}"), json!(1))).collect();
+        let found = outcome(&SessionEnd, Value::Object(many).to_string().as_bytes()).unwrap();
+        assert_eq!(found.noticed.last().map(String::as_str), Some("992 more unknown keys"));
+    }
+
+    #[test]
+    fn what_is_no_answer_is_malformed() {
+        for (event, stdout) in [
+            (BeforeToolCall, &b"oops"[..]),
+            (BeforeToolCall, b"\xef\xbb\xbf{\"blocked\":true}"),
+            (BeforeToolCall, b"{\"blocked\":true}\n{\"blocked\":true}"),
+            (BeforeToolCall, b"[{\"blocked\":true}]"),
+            (BeforeToolCall, b"{\"blocked\":true"),
+            (BeforeToolCall, b"{\"blocked\":false,\"reason\":\"\xff\"}"),
+            (BeforeToolCall, b"{\"blocked\":\"true\"}"),
+            (BeforeToolCall, b"{\"blocked\":1}"),
+            (BeforeToolCall, b"{\"reason\":5}"),
+            (BeforeToolCall, b"{\"action\":\"nope\"}"),
+            (AgentStop, b"{\"follow_up_messages\":[\"a\",5]}"),
+            (AgentStop, b"{\"result\":\"restart\"}"),
+            (AgentStop, b"{\"result\":\"mutate\"}"),
+            (AgentStop, b"{\"result\":\"mutate\",\"messages\":[]}"),
+            (AgentStop, b"{\"result\":\"mutate\",\"messages\":[{\"role\":\"user\"}]}"),
+            (AfterTurn, b"{\"result\":\"continue\"}"),
+            (AfterTurn, b"{\"result\":\"callback\"}"),
+            (AfterTurn, b"{\"result\":\"callback\",\"callback\":\"c\",\"callback_args\":{\"a\":1}}"),
+            (
+                OnBudgetExceeded,
+                b"{\"result\":\"mutate\",\"messages\":[{\"role\":\"user\",\"content\":\"s\"}]}",
+            ),
+            (OnError, b"{\"error\":{}}"),
+        ] {
+            let error = outcome(&event, stdout).unwrap_err();
+            assert_eq!(error.cause, Cause::MalformedOutput, "{}", String::from_utf8_lossy(stdout));
+        }
+        let deep = [b"{\"input\":".as_slice(), &b"[".repeat(100_000)].concat();
+        assert_eq!(outcome(&BeforeToolCall, &deep).unwrap_err().cause, Cause::MalformedOutput);
+        let message = outcome(&BeforeToolCall, b"\x1b[31moops").unwrap_err().message;
+        assert_eq!(
+            message,
+            "printed what is not one JSON object: expected value at line 1 column 1: \\u{1b}[31moops"
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! Reading what a hook answered: wrong types are failures, unknown keys are warnings.
+
+use std::fmt::Display;
+
+use serde_json::{Map, Value};
+
+use crate::dialect::fields::{Fields, PayloadError};
+use crate::event::EventName;
+use crate::hook::HookError;
+use crate::outcome::Outcome;
+use crate::report::Cause;
+use crate::text;
+
+/// How many keys without effect are named one by one.
+const MAX_NAMED: usize = 8;
+
+/// How much of a key is shown, in bytes.
+const KEY_SHOWN: usize = 64;
+
+/// The failure of an answer that cannot be read.
+pub(crate) fn malformed(what: impl Display) -> HookError {
+    HookError::new(Cause::MalformedOutput, what.to_string())
+}
+
+/// Whether a key that nothing reads says nothing either: `null`, or `"blocked": false`, which scripts that serve
+/// several events print at each of them.
+fn says_nothing(key: &str, value: &Value) -> bool {
+    value.is_null() || (key == "blocked" && value == &Value::Bool(false))
+}
+
+/// An answer that is being read.
+pub(crate) struct Reply {
+    pub(crate) event: EventName,
+    fields: Fields,
+    /// The answer blocks, so that a wrong type elsewhere is only a warning (design, section 5.6).
+    blocks: bool,
+    noticed: Vec<String>,
+}
+
+impl Reply {
+    pub(crate) fn new(event: &EventName, object: Map<String, Value>, blocks: bool) -> Self {
+        Self { event: event.clone(), fields: Fields::new(object), blocks, noticed: Vec::new() }
+    }
+
+    /// A value of any type.
+    pub(crate) fn any(&mut self, name: &str) -> Option<Value> {
+        self.fields.any(name)
+    }
+
+    /// A value that is read this way; `None` when it is absent, or wrong beside a block.
+    pub(crate) fn read<T>(
+        &mut self,
+        read: impl FnOnce(&mut Fields) -> Result<Option<T>, PayloadError>,
+    ) -> Result<Option<T>, HookError> {
+        match read(&mut self.fields) {
+            Ok(value) => Ok(value),
+            Err(error) if self.blocks => {
+                self.noticed.push(format!("{error}: not used"));
+                Ok(None)
+            }
+            Err(error) => Err(malformed(format!("answered wrongly: {error}"))),
+        }
+    }
+
+    /// A string.
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, HookError> {
+        self.read(|fields| fields.text(name))
+    }
+
+    /// Adds a note about the answer.
+    pub(crate) fn warn(&mut self, note: impl Into<String>) {
+        self.noticed.push(note.into());
+    }
+
+    /// The outcome with the notes that reading it made; what was not read is one, too. `elsewhere` are keys that
+    /// have an effect at other events.
+    pub(crate) fn finish(mut self, mut outcome: Outcome, elsewhere: &[&str]) -> Outcome {
+        let left: Vec<_> =
+            self.fields.rest().into_iter().filter(|(key, value)| !says_nothing(key, value)).collect();
+        for (key, value) in left.iter().take(MAX_NAMED) {
+            let shown = text::escape(key, KEY_SHOWN);
+            self.noticed.push(if !elsewhere.contains(&key.as_str()) {
+                format!("unknown key \"{shown}\"")
+            } else if key == "blocked" && value == &Value::Bool(true) {
+                format!("\"blocked\": true has no effect at {}: not applied", self.event)
+            } else {
+                format!("\"{shown}\" has no effect at {}", self.event)
+            });
+        }
+        if left.len() > MAX_NAMED {
+            self.noticed.push(format!("{} more unknown keys", left.len() - MAX_NAMED));
+        }
+        outcome.noticed.append(&mut self.noticed);
+        outcome
+    }
+}
