@@ -1,1 +1,135 @@
-//! Native hooks.
+//! Native hooks: executables that speak the kodelet protocol over standard input and output.
+//!
+//! `<hook> hook` prints the event that it wants to see, `<hook> run` reads an event and prints an answer
+//! (seed: kodelet's HOOKS.md). A hook runs with the user's rights, in the directory and with the environment of
+//! the process that embeds hookbox; the `cwd` of an event is data.
+
+pub(crate) mod process;
+mod start;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+use crate::dialect::kodelet;
+use crate::event::{Event, EventName};
+use crate::hook::{Budget, Descriptor, Hook, HookError, Settings};
+use crate::native::process::Process;
+use crate::outcome::Outcome;
+use crate::report::Cause;
+use crate::text;
+
+pub use crate::native::start::{DEPTH_VARIABLE, depth};
+
+/// Holds a hook's own settings, a JSON object, when its table of hookbox.toml has some.
+pub const SETTINGS_VARIABLE: &str = "HOOKBOX_SETTINGS";
+
+/// How much an answer to `hook` may hold, in bytes; the longest event has 18.
+const MAX_NAME: usize = 4096;
+
+/// How much of what a hook said is repeated in a message, in bytes.
+const EXCERPT: usize = 80;
+
+/// An executable in a hooks directory.
+#[derive(Debug)]
+pub struct NativeHook {
+    descriptor: Descriptor,
+    program: PathBuf,
+    settings: Option<String>,
+}
+
+impl NativeHook {
+    /// The hook that is the file `program`; it is never looked for on `PATH`.
+    pub fn new(descriptor: Descriptor, program: PathBuf) -> Self {
+        Self { descriptor, program, settings: None }
+    }
+
+    /// The same hook with these settings, which it finds in [`SETTINGS_VARIABLE`]. Without any its environment is
+    /// that of this process, and nothing more but [`DEPTH_VARIABLE`].
+    #[must_use]
+    pub fn with_settings(mut self, settings: &Settings) -> Self {
+        let value = |text: &String| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()));
+        let object: Map<String, Value> =
+            settings.iter().map(|(key, text)| (key.clone(), value(text))).collect();
+        self.settings = (!object.is_empty()).then(|| Value::Object(object).to_string());
+        self
+    }
+}
+
+#[async_trait]
+impl Hook for NativeHook {
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    /// Runs `<program> run` with the event as kodelet's JSON on standard input, within `budget.wall`,
+    /// `budget.output` and `budget.log`. What it prints counts only if it then ends with status 0.
+    async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
+        let process = Process {
+            program: &self.program,
+            args: &["run"],
+            variable: self.settings.as_deref().map(|settings| (SETTINGS_VARIABLE, settings)),
+            directory: None,
+            stdin: Some(kodelet::encode(event).to_string().into_bytes()),
+            wall: budget.wall,
+            output: budget.output,
+            log: budget.log,
+        };
+        let mut printed = process.run().await?;
+        let log = std::mem::take(&mut printed.log);
+        match kodelet::outcome(&event.name(), &printed.stdout) {
+            Ok(mut outcome) => {
+                outcome.spent.log = log;
+                Ok(outcome)
+            }
+            Err(mut error) => {
+                error.spent.log = log;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Asks an executable which event it wants to see: `<program> hook`, with nothing on standard input, within
+/// `wall`. The answer is one name in either spelling; white space around it does not count.
+///
+/// # Errors
+///
+/// `incompatible` when the answer is not exactly one event's name, else why the program could not be asked.
+pub async fn query(program: &Path, wall: Duration) -> Result<EventName, HookError> {
+    let process = Process {
+        program,
+        args: &["hook"],
+        variable: None,
+        directory: None,
+        stdin: None,
+        wall,
+        output: MAX_NAME,
+        log: MAX_NAME,
+    };
+    let printed = process.run().await?;
+    let answer = String::from_utf8_lossy(printed.stdout.trim_ascii()).into_owned();
+    let name = answer.parse::<EventName>().map_err(|unknown| {
+        let message = if answer.is_empty() {
+            "printed nothing when asked for its event (`hook`); it should print a name such as \
+             before_tool_call"
+                .to_owned()
+        } else {
+            let shown = text::escape(&answer, EXCERPT);
+            format!(
+                "named {shown:?} when asked for its event (`hook`), which is no event's name; the nearest is {}",
+                unknown.nearest
+            )
+        };
+        HookError::new(Cause::Incompatible, message)
+    });
+    name.map_err(|mut error| {
+        error.spent.log = printed.log;
+        error
+    })
+}
+
+#[cfg(test)]
+mod tests;

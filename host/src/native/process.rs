@@ -1,0 +1,366 @@
+//! One process with bounds: of time, of output, and of what it may leave behind.
+
+use std::future::{pending, ready};
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+use crate::hook::HookError;
+use crate::native::start::{DEPTH_VARIABLE, depth, start};
+use crate::outcome::Spent;
+use crate::report::Cause;
+use crate::text;
+
+/// How long a process that the hook left behind may hold the hook's output open after the hook has ended.
+/// A pipe of a shell pipeline closes within microseconds; what takes longer runs in the background.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// How long to wait for a killed process to be gone. It takes microseconds, unless it hangs in the kernel;
+/// then the runtime collects it later.
+const REAP: Duration = Duration::from_millis(50);
+
+/// How much of the end of standard error is kept for the message of a failure, in bytes.
+const TAIL: usize = 2048;
+
+/// How many lines of it the message shows, and how many bytes.
+const TAIL_LINES: usize = 3;
+const TAIL_SHOWN: usize = 400;
+
+/// How much is read at once: what a pipe holds on Linux.
+const CHUNK: usize = 64 * 1024;
+
+/// A process to run, with its bounds.
+pub(crate) struct Process<'a> {
+    /// The file. One without a slash is taken from the directory, never looked for on `PATH`.
+    pub(crate) program: &'a Path,
+    /// Its arguments.
+    pub(crate) args: &'a [&'a str],
+    /// A variable of its environment beside those of this process.
+    pub(crate) variable: Option<(&'a str, &'a str)>,
+    /// Where it runs; the directory of this process when absent.
+    pub(crate) directory: Option<&'a Path>,
+    /// What it reads; nothing (`/dev/null`) when absent.
+    pub(crate) stdin: Option<Vec<u8>>,
+    /// Wall-clock time for everything, tries to start it included.
+    pub(crate) wall: Duration,
+    /// How much it may print, in bytes.
+    pub(crate) output: usize,
+    /// How much of its standard error is kept, in bytes.
+    pub(crate) log: usize,
+}
+
+/// What a process that ended with status 0 printed.
+#[derive(Debug)]
+pub(crate) struct Printed {
+    /// Its standard output.
+    pub(crate) stdout: Vec<u8>,
+    /// The beginning of its standard error, not escaped.
+    pub(crate) log: String,
+}
+
+impl Process<'_> {
+    /// Runs the process to its end, or to the end of its time. Whatever happens, also when this future is
+    /// dropped, its process group does not outlive a failure; after a success only processes stay that have let
+    /// go of its standard output and error.
+    ///
+    /// # Errors
+    ///
+    /// `not_found`, `spawn`, `timeout`, `output_limit`, `signal`, `exit` (a status other than 0).
+    pub(crate) async fn run(self) -> Result<Printed, HookError> {
+        let deadline = Instant::now() + self.wall;
+        let child = match timeout_at(deadline, start(&mut self.command(), self.program, self.directory)).await
+        {
+            Ok(child) => child?,
+            Err(_) => return Err(HookError::timeout(self.wall)),
+        };
+        let mut running = Running::new(child, self.stdin, self.log);
+        let lingers = match timeout_at(deadline, running.pump(self.output)).await {
+            Ok(Ok(lingers)) => lingers,
+            Ok(Err(TooMuch)) => return Err(running.too_much(self.output).await),
+            // The hook itself has ended in time; only what it left behind still holds its output.
+            Err(_) if running.status.is_some() => true,
+            Err(_) => {
+                running.kill().await;
+                return Err(HookError::timeout(self.wall).spent(running.log.spent()));
+            }
+        };
+        if lingers {
+            running.kill().await;
+            if running.drain(self.output).await.is_err() {
+                return Err(running.too_much(self.output).await);
+            }
+        }
+        running.group.release();
+        let mut spent = running.log.spent();
+        if lingers {
+            spent.log.push_str("hookbox: what it left behind held its output open, and was cut off\n");
+        }
+        let error = match running.status.map(|status| (status.code(), status.signal())) {
+            Some((Some(0), _)) => {
+                return Ok(Printed { stdout: std::mem::take(&mut running.printed), log: spent.log });
+            }
+            Some((Some(code), _)) => {
+                HookError::new(Cause::Exit, running.log.explain(format!("ended with status {code}")))
+            }
+            Some((None, signal)) => {
+                let signal = signal_name(signal.unwrap_or_default());
+                HookError::new(Cause::Signal, running.log.explain(format!("was ended by {signal}")))
+            }
+            None => HookError::new(Cause::Internal, "its exit status could not be read"),
+        };
+        Err(error.spent(spent))
+    }
+
+    fn command(&self) -> Command {
+        // `Command` looks for a bare name on `PATH`; a hook is a file.
+        let program = match self.program.components().count() {
+            1 if self.program.is_relative() => Path::new(".").join(self.program),
+            _ => PathBuf::from(self.program),
+        };
+        let mut command = Command::new(program);
+        command
+            .args(self.args)
+            .env(DEPTH_VARIABLE, depth().saturating_add(1).to_string())
+            .envs(self.variable)
+            .stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Not `pre_exec`: with it the C library would hand a file without a shebang to a shell.
+            .process_group(0)
+            .kill_on_drop(true);
+        if let Some(directory) = self.directory {
+            command.current_dir(directory);
+        }
+        command
+    }
+}
+
+/// The process wrote more than it may.
+struct TooMuch;
+
+/// A process that runs, and what it has said so far.
+struct Running {
+    // Dropped first: the group is killed while its leader is not yet reaped, so that its number is still its own.
+    group: Group,
+    child: Child,
+    status: Option<ExitStatus>,
+    stdin: Option<ChildStdin>,
+    input: Vec<u8>,
+    written: usize,
+    stdout: Pipe<ChildStdout>,
+    printed: Vec<u8>,
+    stderr: Pipe<ChildStderr>,
+    log: Log,
+}
+
+impl Running {
+    fn new(mut child: Child, input: Option<Vec<u8>>, log: usize) -> Self {
+        Self {
+            group: Group::of(&child),
+            status: None,
+            stdin: child.stdin.take(),
+            input: input.unwrap_or_default(),
+            written: 0,
+            stdout: Pipe::new(child.stdout.take()),
+            printed: Vec::new(),
+            stderr: Pipe::new(child.stderr.take()),
+            log: Log { keep: log, head: Vec::new(), tail: Vec::new() },
+            child,
+        }
+    }
+
+    /// Moves bytes until the process has ended and its pipes are closed. `true`: it has ended, but something
+    /// that it left behind still holds a pipe after the grace.
+    async fn pump(&mut self, limit: usize) -> Result<bool, TooMuch> {
+        let mut grace = None;
+        while self.status.is_none() || self.stdout.is_open() || self.stderr.is_open() {
+            tokio::select! {
+                read = self.stdout.read() => self.printed(read, limit)?,
+                read = self.stderr.read() => self.log.add(self.stderr.take(read)),
+                wrote = write(self.stdin.as_mut(), self.input.get(self.written..)) => match wrote {
+                    Ok(n) if n > 0 => self.written += n,
+                    // Everything is written, or nobody reads: a hook that ignores its input is no failure.
+                    _ => self.stdin = None,
+                },
+                ended = self.child.wait(), if self.status.is_none() => {
+                    let Ok(status) = ended else { return Ok(true) };
+                    self.status = Some(status);
+                    self.stdin = None;
+                    self.group.leader_is_gone();
+                    grace = Some(Instant::now() + GRACE);
+                }
+                () = until(grace) => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes what already stands in the pipe of standard output, without waiting for more.
+    async fn drain(&mut self, limit: usize) -> Result<(), TooMuch> {
+        while self.stdout.is_open() {
+            tokio::select! {
+                biased;
+                read = self.stdout.read() => self.printed(read, limit)?,
+                () = ready(()) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    fn printed(&mut self, read: io::Result<usize>, limit: usize) -> Result<(), TooMuch> {
+        self.printed.extend_from_slice(self.stdout.take(read));
+        if self.printed.len() > limit { Err(TooMuch) } else { Ok(()) }
+    }
+
+    async fn too_much(&mut self, limit: usize) -> HookError {
+        self.kill().await;
+        HookError::output_limit(limit).spent(self.log.spent())
+    }
+
+    /// Kills everything in the group, and collects its leader if that is gone soon.
+    async fn kill(&mut self) {
+        self.group.kill();
+        if self.status.is_none() {
+            self.status = timeout(REAP, self.child.wait()).await.ok().and_then(Result::ok);
+        }
+    }
+}
+
+/// The reading end of a pipe, while it is open.
+struct Pipe<R> {
+    end: Option<R>,
+    chunk: Vec<u8>,
+}
+
+impl<R: AsyncRead + Unpin> Pipe<R> {
+    fn new(end: Option<R>) -> Self {
+        Self { end, chunk: vec![0; CHUNK] }
+    }
+
+    fn is_open(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Reads once; never ready when the pipe is closed. Nothing is lost when this future is dropped.
+    async fn read(&mut self) -> io::Result<usize> {
+        match &mut self.end {
+            Some(end) => end.read(&mut self.chunk).await,
+            None => pending().await,
+        }
+    }
+
+    /// The bytes that a read brought. One that brought none closes the pipe.
+    fn take(&mut self, read: io::Result<usize>) -> &[u8] {
+        let n = read.unwrap_or(0);
+        if n == 0 {
+            self.end = None;
+        }
+        self.chunk.get(..n).unwrap_or_default()
+    }
+}
+
+/// Standard error: its beginning, for the log, and its end, for the message of a failure.
+struct Log {
+    keep: usize,
+    head: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+impl Log {
+    fn add(&mut self, bytes: &[u8]) {
+        let room = self.keep.saturating_sub(self.head.len()).min(bytes.len());
+        self.head.extend_from_slice(bytes.get(..room).unwrap_or_default());
+        self.tail.extend_from_slice(bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default());
+        self.tail.drain(..self.tail.len().saturating_sub(TAIL));
+    }
+
+    fn text(&self) -> String {
+        let log = String::from_utf8_lossy(&self.head);
+        text::prefix(&log, self.keep).to_owned()
+    }
+
+    fn spent(&self) -> Spent {
+        Spent { log: self.text(), ..Spent::default() }
+    }
+
+    /// What happened, with the last lines of standard error.
+    fn explain(&self, what: String) -> String {
+        let tail = String::from_utf8_lossy(&self.tail);
+        let lines: Vec<&str> = tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join(" | ");
+        if last.is_empty() { what } else { format!("{what}: {}", text::escape(&last, TAIL_SHOWN)) }
+    }
+}
+
+/// A process group that is killed when it is dropped, unless it was released.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        Self(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
+    }
+
+    /// The leader is reaped: from now on the group's number is its own only as long as it has other members.
+    fn leader_is_gone(&mut self) {
+        self.0 = self.0.filter(|group| test_kill_process_group(*group).is_ok());
+    }
+
+    /// Lets what is left of the group live.
+    fn release(&mut self) {
+        self.0 = None;
+    }
+
+    fn kill(&mut self) {
+        if let Some(group) = self.0.take() {
+            // An error means that nobody is left.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Writes once; never ready when the pipe is closed.
+async fn write(pipe: Option<&mut ChildStdin>, rest: Option<&[u8]>) -> io::Result<usize> {
+    match (pipe, rest) {
+        (Some(_), None | Some([])) => Ok(0),
+        (Some(pipe), Some(rest)) => pipe.write(rest).await,
+        (None, _) => pending().await,
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => pending().await,
+    }
+}
+
+/// The signals that end processes; their numbers are the same on Linux and macOS, but for `SIGBUS`.
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        15 => "SIGTERM",
+        _ => return format!("signal {signal}"),
+    };
+    format!("signal {signal} ({name})")
+}
