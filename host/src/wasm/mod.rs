@@ -1,59 +1,262 @@
-//! Component hooks: the only place that names wasmtime.
+//! Component hooks. This directory is the only place that names wasmtime.
+//!
+//! Three phases: an engine is made and everything is linked once ([`Runtime`]); a component is checked, compiled
+//! (or taken from the cache) and described once per digest ([`Component`]); every call gets a fresh instance with
+//! limits of its own ([`ComponentHook`]).
 
-use std::sync::Arc;
+mod bindings;
+mod cache;
+mod call;
+mod convert;
+mod engine;
+mod imports;
+mod inspect;
+mod state;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::sync::OnceCell;
 
+use wasmtime::component::Component as Compiled;
+
+pub use self::engine::Allocation;
+pub use self::inspect::{InterfaceName, WIT_VERSIONS};
+
+use self::cache::CodeCache;
+use self::call::{Prepared, internal};
+use self::convert::Lower;
+use self::engine::Linked;
+use self::state::Clock;
 use crate::event::Event;
 use crate::hook::{Budget, Descriptor, Digest, Hook, HookError, Manifest, Settings};
 use crate::outcome::Outcome;
-use crate::report::Cause;
+use crate::report::{Cause, Kind};
+use crate::text;
 
-/// Compiles and runs components. Cheap to clone; the engine is made when the first component is loaded.
-#[derive(Clone, Debug, Default)]
-pub struct Runtime {}
+/// How long compiling one component may take. A Python component of 18 MB takes seven seconds.
+const COMPILE: Duration = Duration::from_secs(60);
+/// How large a component may be, in bytes.
+pub const MAX_COMPONENT: u64 = 64 << 20;
 
-impl Runtime {
-    /// Checks, compiles (or takes from the cache) and describes a component.
-    ///
-    /// # Errors
-    ///
-    /// Where the bytes are no hook component: [`Cause::Incompatible`], or how `describe` failed.
-    pub async fn load(&self, bytes: Vec<u8>) -> Result<Component, HookError> {
-        let _ = bytes;
-        Err(HookError::new(Cause::Internal, "not yet"))
+/// Compiles and runs components. Cheap to clone and free until the first component is loaded; clones share the
+/// engine and what it has compiled.
+#[derive(Clone, Default)]
+pub struct Runtime {
+    inner: Arc<RuntimeInner>,
+}
+
+#[derive(Default)]
+struct RuntimeInner {
+    allocation: Allocation,
+    cache: Option<CodeCache>,
+    main: OnceLock<Result<Linked, String>>,
+    /// For components that do not fit the pool.
+    large: OnceLock<Result<Linked, String>>,
+    /// What was loaded, or why it could not be: once per digest, also when several ask at the same time.
+    loaded: Mutex<Loaded>,
+}
+
+type Loaded = HashMap<Digest, Arc<OnceCell<Result<Component, HookError>>>>;
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime").field("allocation", &self.inner.allocation).finish_non_exhaustive()
     }
 }
 
-/// A component that is ready to run.
-#[derive(Clone, Debug)]
+impl Runtime {
+    /// A runtime that takes memory from `allocation` and keeps compiled code in `cache`, a directory that belongs
+    /// to the user alone; `None` compiles in every process.
+    pub fn new(allocation: Allocation, cache: Option<&Path>) -> Self {
+        let cache = cache.map(CodeCache::new);
+        Self { inner: Arc::new(RuntimeInner { allocation, cache, ..RuntimeInner::default() }) }
+    }
+
+    /// Checks, compiles (or takes from the cache) and describes a component. The second time, bytes of the same
+    /// digest cost their digest.
+    ///
+    /// # Errors
+    ///
+    /// [`Cause::Incompatible`] where the bytes are no hook component, with what they are; else how compiling or
+    /// `describe` failed.
+    pub async fn load(&self, bytes: Vec<u8>) -> Result<Component, HookError> {
+        if bytes.len() as u64 > MAX_COMPONENT {
+            let what = format!("has {} bytes, {MAX_COMPONENT} are allowed", bytes.len());
+            return Err(HookError::new(Cause::Incompatible, what));
+        }
+        inspect::check_header(&bytes)?;
+        let hash = tokio::task::spawn_blocking(move || (Digest::of(&bytes), bytes));
+        let (digest, bytes) = hash.await.map_err(internal)?;
+        let cell = Arc::clone(self.inner.loaded().entry(digest.clone()).or_default());
+        let loaded = cell.get_or_init(|| self.load_new(digest.clone(), bytes)).await.clone();
+        if loaded.as_ref().is_err_and(|error| matches!(error.cause, Cause::Timeout | Cause::Internal)) {
+            // Not the component's fault alone: the next one to ask tries again.
+            self.inner.loaded().remove(&digest);
+        }
+        loaded
+    }
+
+    async fn load_new(&self, digest: Digest, bytes: Vec<u8>) -> Result<Component, HookError> {
+        let size = bytes.len();
+        let inner = Arc::clone(&self.inner);
+        let of = digest.clone();
+        let compile = tokio::task::spawn_blocking(move || inner.compile(&of, &bytes));
+        let ready = tokio::time::timeout(COMPILE, compile)
+            .await
+            .map_err(|_| HookError::new(Cause::Timeout, format!("took longer than {COMPILE:?} to compile")))?
+            .map_err(internal)??;
+        let manifest = ready.describe().await?;
+        let Ready { wit_version, imports, prepared } = ready;
+        let inner = ComponentInner { digest, size, wit_version, imports, manifest, prepared };
+        Ok(Component { inner: Arc::new(inner) })
+    }
+}
+
+impl RuntimeInner {
+    fn loaded(&self) -> MutexGuard<'_, Loaded> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn linked(
+        &self,
+        slot: &OnceLock<Result<Linked, String>>,
+        allocation: Allocation,
+    ) -> Result<Linked, HookError> {
+        slot.get_or_init(|| Linked::new(allocation).map_err(|error| format!("{error:#}")))
+            .clone()
+            .map_err(|error| HookError::new(Cause::Internal, format!("cannot start the engine: {error}")))
+    }
+
+    fn compile(&self, digest: &Digest, bytes: &[u8]) -> Result<Ready, HookError> {
+        let main = self.linked(&self.main, self.allocation)?;
+        let (component, kept) = self.component(&main, digest, bytes)?;
+        let (linked, component, kept) = if main.fits(&component) {
+            (main, component, kept)
+        } else {
+            // Compiled code belongs to its engine.
+            let large = self.linked(&self.large, Allocation::OnDemand)?;
+            let (component, kept) = self.component(&large, digest, bytes)?;
+            (large, component, kept)
+        };
+        let imports = inspect::imports(&linked.engine, &component);
+        let wit_version = inspect::check_exports(&linked.engine, &component)?;
+        let pre = linked.prepare(&component).map_err(|error| inspect::explain_link(&error, &imports))?;
+        // Only what is a hook is kept.
+        if let (Some(cache), false) = (&self.cache, kept) {
+            cache.store(digest, &component);
+        }
+        Ok(Ready { wit_version, imports, prepared: Prepared { pre, slots: linked.slots } })
+    }
+
+    /// The compiled component, and whether it came from the cache.
+    fn component(
+        &self,
+        linked: &Linked,
+        digest: &Digest,
+        bytes: &[u8],
+    ) -> Result<(Compiled, bool), HookError> {
+        if let Some(component) = self.cache.as_ref().and_then(|cache| cache.load(digest, &linked.engine)) {
+            return Ok((component, true));
+        }
+        let compiled = Compiled::from_binary(&linked.engine, bytes).map_err(|error| {
+            let what = text::escape(&error.root_cause().to_string(), 200);
+            HookError::new(Cause::Incompatible, format!("is damaged or no valid component: {what}"))
+        })?;
+        Ok((compiled, false))
+    }
+}
+
+/// A component that is linked but not yet described.
+struct Ready {
+    wit_version: String,
+    imports: Vec<InterfaceName>,
+    prepared: Prepared,
+}
+
+impl Ready {
+    async fn describe(&self) -> Result<Manifest, HookError> {
+        // A component says what it is in a few thousand instructions; an interpreter needs some millions.
+        let budget = Budget { fuel: 200_000_000, ..Budget::for_kind(Kind::Component) };
+        let settings = Arc::default();
+        let (manifest, spent) = self
+            .prepared
+            .call(&budget, settings, Clock::Frozen, async |host, store| {
+                host.hookbox_hook_hook().call_describe(store).await
+            })
+            .await
+            .map_err(|mut error| {
+                error.message = format!("failed in describe: {}", error.message);
+                error
+            })?;
+        convert::manifest(manifest).map_err(|error| error.spent(spent))
+    }
+}
+
+/// A component that is ready to run. Cheap to clone.
+#[derive(Clone)]
 pub struct Component {
+    inner: Arc<ComponentInner>,
+}
+
+struct ComponentInner {
     digest: Digest,
-    manifest: Arc<Manifest>,
+    size: usize,
+    wit_version: String,
+    imports: Vec<InterfaceName>,
+    manifest: Manifest,
+    prepared: Prepared,
+}
+
+impl fmt::Debug for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Component").field("digest", &self.inner.digest).finish_non_exhaustive()
+    }
 }
 
 impl Component {
     /// The digest of its bytes.
     pub fn digest(&self) -> &Digest {
-        &self.digest
+        &self.inner.digest
+    }
+
+    /// Its size in bytes.
+    pub fn size(&self) -> usize {
+        self.inner.size
+    }
+
+    /// The version of `hookbox:hook` that it was built for.
+    pub fn wit_version(&self) -> &str {
+        &self.inner.wit_version
+    }
+
+    /// The interfaces that it imports.
+    pub fn imports(&self) -> &[InterfaceName] {
+        &self.inner.imports
     }
 
     /// What it says of itself.
     pub fn manifest(&self) -> &Manifest {
-        &self.manifest
+        &self.inner.manifest
     }
 }
 
 /// A component as a hook.
+#[derive(Debug)]
 pub struct ComponentHook {
+    component: Component,
     descriptor: Descriptor,
+    settings: Arc<Settings>,
 }
 
 impl ComponentHook {
     /// A hook of this component, with these settings.
     pub fn new(component: Component, descriptor: Descriptor, settings: Settings) -> Self {
-        let _ = (component, settings);
-        Self { descriptor }
+        Self { component, descriptor, settings: Arc::new(settings) }
     }
 }
 
@@ -63,7 +266,28 @@ impl Hook for ComponentHook {
         &self.descriptor
     }
 
-    async fn run(&self, _event: &Event, _budget: &Budget) -> Result<Outcome, HookError> {
-        Err(HookError::new(Cause::Internal, "not yet"))
+    async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
+        let settings = Arc::clone(&self.settings);
+        let answer = self
+            .component
+            .inner
+            .prepared
+            .call(budget, settings, Clock::Running, async |host, store| {
+                let context = convert::context(event);
+                // Reading the conversation is a right, and rights are granted by the trust file.
+                let mut lower = Lower { table: &mut store.data_mut().table, conversation: false };
+                let event = lower.event(event)?;
+                host.hookbox_hook_hook().call_run(store, &context, &event).await
+            })
+            .await;
+        match answer? {
+            (Ok(response), spent) => match convert::outcome(response) {
+                Ok(outcome) => Ok(Outcome { spent, ..outcome }),
+                Err(error) => Err(error.spent(spent)),
+            },
+            (Err(message), spent) => {
+                Err(HookError::new(Cause::Exit, text::escape(&message, 500)).spent(spent))
+            }
+        }
     }
 }

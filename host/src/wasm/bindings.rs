@@ -1,0 +1,38 @@
+//! What `bindgen!` makes of the WIT package: the part that hookbox implements itself. WASI proper is linked from
+//! wasmtime's own crates.
+
+#![allow(missing_docs, reason = "generated from wit/, where everything is documented")]
+#![allow(clippy::all, reason = "generated code")]
+
+wasmtime::component::bindgen!({
+    path: "wit",
+    inline: "
+        package hookbox:host;
+
+        world hook-host {
+            import hookbox:hook/types@0.1.0;
+            import wasi:logging/logging@0.1.0-draft;
+            import wasi:config/store@0.2.0-rc.1;
+            import wasi:keyvalue/store@0.2.0-draft;
+            import wasi:keyvalue/atomics@0.2.0-draft;
+            import wasi:keyvalue/batch@0.2.0-draft;
+            export hookbox:hook/hook@0.1.0;
+        }
+    ",
+    world: "hookbox:host/hook-host",
+    imports: {
+        // What copies data gives other tasks a turn (`CallState::breathe`).
+        "hookbox:hook/types.[method]document.get": async | trappable,
+        "hookbox:hook/types.[method]document.text": async | trappable,
+        "wasi:logging/logging.log": async | trappable,
+        "wasi:config/store.get": async | trappable,
+        "wasi:config/store.get-all": async | trappable,
+        default: trappable,
+    },
+    exports: { default: async },
+    with: {
+        "hookbox:hook/types.document": crate::event::Document,
+        "wasi:keyvalue/store.bucket": super::imports::Bucket,
+    },
+    require_store_data_send: true,
+});

@@ -1,0 +1,123 @@
+//! One call into a component, within its budget; and what a failure of it means.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use wasmtime::component::ResourceTableError;
+use wasmtime::{Store, Trap, WasmBacktrace};
+use wasmtime_wasi::I32Exit;
+
+use super::bindings::{HookHost, HookHostPre};
+use super::state::{self, CallState, Clock};
+use crate::hook::{Budget, HookError, Settings};
+use crate::outcome::Spent;
+use crate::report::{Cause, Limit};
+use crate::text;
+
+/// A component that is linked: what a call is made from.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    pub(super) pre: HookHostPre<CallState>,
+    pub(super) slots: Arc<Semaphore>,
+}
+
+impl Prepared {
+    /// Makes a fresh instance and runs `body` with it. The budget's fuel, memory and wall-clock time count from
+    /// the start of the instantiation to the end of `body`; waiting for a free slot does not count.
+    ///
+    /// # Errors
+    ///
+    /// As [`HookError`] says; with what the call had used up.
+    pub(super) async fn call<R>(
+        &self,
+        budget: &Budget,
+        settings: Arc<Settings>,
+        clock: Clock,
+        body: impl AsyncFnOnce(&HookHost, &mut Store<CallState>) -> wasmtime::Result<R>,
+    ) -> Result<(R, Spent), HookError> {
+        let _slot = self.slots.acquire().await.map_err(internal)?;
+        let state = CallState::new(budget, settings, clock);
+        let mut store = state::store(self.pre.engine(), state, budget).map_err(internal)?;
+        let run = async {
+            let host = self.pre.instantiate_async(&mut store).await?;
+            body(&host, &mut store).await
+        };
+        // Fuel makes a computing guest yield, and a guest that waits in a host call waits in a future: both end
+        // here, when the deadline drops them. Nothing else interrupts a host call.
+        let ended = tokio::time::timeout(budget.wall, run).await;
+        let spent = state::spent(&store, budget);
+        match ended {
+            Ok(Ok(result)) => Ok((result, spent)),
+            Ok(Err(error)) => Err(failure(&error, store.data(), budget, &spent).spent(spent)),
+            Err(_) => Err(HookError::timeout(budget.wall).spent(spent)),
+        }
+    }
+}
+
+pub(super) fn internal(error: impl std::fmt::Display) -> HookError {
+    HookError::new(Cause::Internal, error.to_string())
+}
+
+/// What it means that a call ended with this error.
+fn failure(error: &wasmtime::Error, state: &CallState, budget: &Budget, spent: &Spent) -> HookError {
+    let limited = |cause, limit: u64, used: Option<u64>, what: String| {
+        let mut failure = HookError::new(cause, what);
+        failure.limit = Some(Limit { limit, used });
+        failure
+    };
+    if state.printed_too_much() || copied_too_much(error) {
+        return HookError::output_limit(budget.output);
+    }
+    if let Some(I32Exit(status)) = error.downcast_ref::<I32Exit>() {
+        return HookError::new(Cause::Exit, format!("ended itself with exit status {status}"));
+    }
+    if let Some(ResourceTableError::Full) = error.downcast_ref::<ResourceTableError>() {
+        let what = format!("wanted more than {} handles", budget.handles);
+        return limited(Cause::Memory, budget.handles as u64, None, what);
+    }
+    let trap = error.downcast_ref::<Trap>();
+    if trap == Some(&Trap::OutOfFuel) {
+        let what = format!("used up its fuel of {}", budget.fuel);
+        return limited(Cause::Fuel, budget.fuel, spent.fuel, what);
+    }
+    // A guest that is refused memory aborts in some way of its own, so this comes before every other trap.
+    if let Some(wanted) = state.memory.refused {
+        let what = format!("wanted {wanted} bytes of memory, {} are allowed", budget.memory);
+        return limited(Cause::Memory, budget.memory, Some(wanted), what);
+    }
+    match trap {
+        Some(trap) => HookError::new(Cause::Trap, format!("{trap}{}", place(error, spent))),
+        None if error.downcast_ref::<WasmBacktrace>().is_some() => {
+            HookError::new(Cause::Trap, format!("{}{}", text::escape(&root(error), 200), place(error, spent)))
+        }
+        // The guest has returned, and what it returned does not read as the interface says.
+        None => HookError::new(
+            Cause::MalformedOutput,
+            format!("its answer cannot be read: {}", text::escape(&root(error), 200)),
+        ),
+    }
+}
+
+fn root(error: &wasmtime::Error) -> String {
+    error.root_cause().to_string()
+}
+
+/// Whether the guest passed more data than host calls and answers may copy.
+///
+/// This is the one place that reads a text of wasmtime's: its type (`HostcallFuelExhausted`) is private. A test
+/// holds the wording; where it changed, such an answer would be `malformed_output` instead, and still refused.
+fn copied_too_much(error: &wasmtime::Error) -> bool {
+    root(error).contains("fuel allocated for hostcalls has been exhausted")
+}
+
+/// Where it trapped, and the last thing it said: for a Rust guest that is the panic's message.
+fn place(error: &wasmtime::Error, spent: &Spent) -> String {
+    let function = error
+        .downcast_ref::<WasmBacktrace>()
+        .and_then(|trace| trace.frames().first())
+        .and_then(|frame| frame.func_name())
+        .map(|name| format!(" in {}", text::escape(name, 80)));
+    let said = spent.log.lines().rev().find(|line| !line.trim().is_empty() && !line.starts_with("note: "));
+    let said = said.map(|line| format!(": {}", text::escape(line, 200)));
+    format!("{}{}", function.unwrap_or_default(), said.unwrap_or_default())
+}

@@ -1,0 +1,203 @@
+//! The host side of what a hook imports: its log, its settings and documents; and the key-value store and HTTP,
+//! which answer "denied" until rights are granted.
+
+use wasmtime::component::Resource;
+
+use super::bindings::hookbox::hook::types;
+use super::bindings::wasi::config::store as config;
+use super::bindings::wasi::keyvalue::{atomics, batch, store as keyvalue};
+use super::bindings::wasi::logging::logging;
+use super::state::CallState;
+use crate::event::Document;
+
+impl types::Host for CallState {}
+
+impl types::HostDocument for CallState {
+    async fn get(
+        &mut self,
+        document: Resource<Document>,
+        pointer: String,
+    ) -> wasmtime::Result<Option<String>> {
+        let value = self.table.get(&document)?.pointer(&pointer).map(ToString::to_string);
+        self.breathe(value.as_ref().map_or(0, String::len)).await;
+        Ok(value)
+    }
+
+    async fn text(&mut self, document: Resource<Document>) -> wasmtime::Result<String> {
+        let text = self.table.get(&document)?.text().to_owned();
+        self.breathe(text.len()).await;
+        Ok(text)
+    }
+
+    fn size(&mut self, document: Resource<Document>) -> wasmtime::Result<u64> {
+        Ok(self.table.get(&document)?.text().len() as u64)
+    }
+
+    fn drop(&mut self, document: Resource<Document>) -> wasmtime::Result<()> {
+        self.table.delete(document)?;
+        Ok(())
+    }
+}
+
+impl logging::Host for CallState {
+    async fn log(&mut self, level: logging::Level, context: String, message: String) -> wasmtime::Result<()> {
+        let level = match level {
+            logging::Level::Trace => "trace",
+            logging::Level::Debug => "debug",
+            logging::Level::Info => "info",
+            logging::Level::Warn => "warn",
+            logging::Level::Error => "error",
+            logging::Level::Critical => "critical",
+        };
+        let separator = if context.is_empty() { "" } else { ": " };
+        self.log.push(&format!("{level} {context}{separator}{message}\n"));
+        self.breathe(message.len()).await;
+        Ok(())
+    }
+}
+
+impl config::Host for CallState {
+    async fn get(&mut self, key: String) -> wasmtime::Result<Result<Option<String>, config::Error>> {
+        let value = self.settings.get(&key).cloned();
+        self.breathe(value.as_ref().map_or(0, String::len)).await;
+        Ok(Ok(value))
+    }
+
+    async fn get_all(&mut self) -> wasmtime::Result<Result<Vec<(String, String)>, config::Error>> {
+        let all: Vec<_> = self.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        self.breathe(all.iter().map(|(key, value)| key.len() + value.len()).sum()).await;
+        Ok(Ok(all))
+    }
+}
+
+/// An open bucket. There is none: opening one is denied until the store can be granted.
+#[allow(unreachable_pub, reason = "the generated bindings export it again")]
+pub enum Bucket {}
+
+fn denied<T>() -> wasmtime::Result<Result<T, keyvalue::Error>> {
+    Ok(Err(keyvalue::Error::AccessDenied))
+}
+
+impl keyvalue::Host for CallState {
+    fn open(&mut self, _: String) -> wasmtime::Result<Result<Resource<Bucket>, keyvalue::Error>> {
+        denied()
+    }
+}
+
+impl keyvalue::HostBucket for CallState {
+    fn get(
+        &mut self,
+        _: Resource<Bucket>,
+        _: String,
+    ) -> wasmtime::Result<Result<Option<Vec<u8>>, keyvalue::Error>> {
+        denied()
+    }
+
+    fn set(
+        &mut self,
+        _: Resource<Bucket>,
+        _: String,
+        _: Vec<u8>,
+    ) -> wasmtime::Result<Result<(), keyvalue::Error>> {
+        denied()
+    }
+
+    fn delete(&mut self, _: Resource<Bucket>, _: String) -> wasmtime::Result<Result<(), keyvalue::Error>> {
+        denied()
+    }
+
+    fn exists(&mut self, _: Resource<Bucket>, _: String) -> wasmtime::Result<Result<bool, keyvalue::Error>> {
+        denied()
+    }
+
+    fn list_keys(
+        &mut self,
+        _: Resource<Bucket>,
+        _: Option<u64>,
+    ) -> wasmtime::Result<Result<keyvalue::KeyResponse, keyvalue::Error>> {
+        denied()
+    }
+
+    fn drop(&mut self, bucket: Resource<Bucket>) -> wasmtime::Result<()> {
+        self.table.delete(bucket)?;
+        Ok(())
+    }
+}
+
+impl atomics::Host for CallState {
+    fn increment(
+        &mut self,
+        _: Resource<Bucket>,
+        _: String,
+        _: u64,
+    ) -> wasmtime::Result<Result<u64, keyvalue::Error>> {
+        denied()
+    }
+}
+
+impl batch::Host for CallState {
+    fn get_many(
+        &mut self,
+        _: Resource<Bucket>,
+        _: Vec<String>,
+    ) -> wasmtime::Result<Result<Vec<Option<(String, Vec<u8>)>>, keyvalue::Error>> {
+        denied()
+    }
+
+    fn set_many(
+        &mut self,
+        _: Resource<Bucket>,
+        _: Vec<(String, Vec<u8>)>,
+    ) -> wasmtime::Result<Result<(), keyvalue::Error>> {
+        denied()
+    }
+
+    fn delete_many(
+        &mut self,
+        _: Resource<Bucket>,
+        _: Vec<String>,
+    ) -> wasmtime::Result<Result<(), keyvalue::Error>> {
+        denied()
+    }
+}
+
+#[cfg(feature = "http")]
+pub(super) use http::Http;
+
+#[cfg(feature = "http")]
+mod http {
+    use std::future::Future;
+
+    use wasmtime::component::ResourceTable;
+    use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks};
+
+    /// `wasi:http` of one call: requests are denied until origins can be granted.
+    #[derive(Default)]
+    pub(in crate::wasm) struct Http {
+        ctx: WasiHttpCtx,
+        sender: Denied,
+    }
+
+    impl Http {
+        pub(in crate::wasm) fn view<'a>(&'a mut self, table: &'a mut ResourceTable) -> WasiHttpCtxView<'a> {
+            WasiHttpCtxView { ctx: &mut self.ctx, table, hooks: &mut self.sender }
+        }
+    }
+
+    #[derive(Default)]
+    struct Denied;
+
+    type Io = Box<dyn Future<Output = Result<(), Error>> + Send>;
+
+    impl WasiHttpHooks for Denied {
+        fn send_request(
+            &mut self,
+            _: ::http::Request<WasiBody>,
+            _: Option<RequestOptions>,
+            _: Io,
+        ) -> Box<dyn Future<Output = wasmtime_wasi_http::Result<(::http::Response<WasiBody>, Io)>> + Send>
+        {
+            Box::new(std::future::ready(Err(Error::HttpRequestDenied)))
+        }
+    }
+}

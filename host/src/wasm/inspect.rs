@@ -1,0 +1,139 @@
+//! What a file is, before anything of it runs.
+
+use std::fmt;
+
+use serde::Serialize;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::hook::HookError;
+use crate::report::Cause;
+use crate::text;
+
+/// The interface that a hook exports, without its version.
+const HOOK: &str = "hookbox:hook/hook";
+/// The versions of the WIT package that this host serves.
+pub const WIT_VERSIONS: &[&str] = &["0.1.0"];
+
+/// An import or export of a component, such as `wasi:cli/environment@0.2.12`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct InterfaceName(String);
+
+impl InterfaceName {
+    /// The name as the component has it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What importing it lets a hook do, in words.
+    pub fn explain(&self) -> &'static str {
+        let interface = self.0.split('@').next().unwrap_or_default();
+        let known = [
+            ("hookbox:hook/types", "the event's documents"),
+            ("wasi:logging/", "write to the report's log"),
+            ("wasi:config/", "read its own settings"),
+            ("wasi:keyvalue/", "keep state, if granted"),
+            ("wasi:http/", "send HTTP requests, if granted"),
+            ("wasi:filesystem/", "open directories, if granted"),
+            ("wasi:cli/environment", "read environment variables, if granted"),
+            ("wasi:cli/stdin", "standard input: always empty"),
+            ("wasi:cli/stdout", "standard output: dropped"),
+            ("wasi:cli/stderr", "standard error: part of the log"),
+            ("wasi:cli/", "part of every program"),
+            ("wasi:clocks/", "read the time"),
+            ("wasi:random/", "random numbers"),
+            ("wasi:sockets/", "sockets: always denied"),
+            ("wasi:io/", "streams of the other interfaces"),
+        ];
+        known
+            .iter()
+            .find(|(prefix, _)| interface.starts_with(prefix))
+            .map_or("not served", |(_, means)| means)
+    }
+}
+
+impl fmt::Display for InterfaceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Checks that bytes can be a component at all, with a better word than a parser's where they cannot.
+pub(super) fn check_header(bytes: &[u8]) -> Result<(), HookError> {
+    let incompatible = |what: String| Err(HookError::new(Cause::Incompatible, what));
+    match bytes {
+        [b'\0', b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => Ok(()),
+        [b'\0', b'a', b's', b'm', 1, 0, 0, 0, ..] => incompatible(
+            "is a core WebAssembly module, expected a component; hint: build it for wasm32-wasip2".to_owned(),
+        ),
+        [b'\0', b'a', b's', b'm', ..] => incompatible("is WebAssembly of an unknown version".to_owned()),
+        [0x7f, b'E', b'L', b'F', ..] => {
+            incompatible("is compiled machine code, expected a component; it is never loaded".to_owned())
+        }
+        [] => incompatible("is empty, expected a component".to_owned()),
+        _ => {
+            let start = String::from_utf8_lossy(bytes.get(..16).unwrap_or(bytes));
+            incompatible(format!("is no WebAssembly: it starts with \"{}\"", text::escape(&start, 64)))
+        }
+    }
+}
+
+/// The imports of a component.
+pub(super) fn imports(engine: &Engine, component: &Component) -> Vec<InterfaceName> {
+    component.component_type().imports(engine).map(|(name, _)| InterfaceName(name.to_owned())).collect()
+}
+
+/// Checks that a component exports a hook interface that this host serves.
+pub(super) fn check_exports(engine: &Engine, component: &Component) -> Result<String, HookError> {
+    let ty = component.component_type();
+    let exports: Vec<String> = ty.exports(engine).map(|(name, _)| name.to_owned()).collect();
+    let incompatible = |what: String| Err(HookError::new(Cause::Incompatible, what));
+    let version = exports.iter().find_map(|name| name.strip_prefix(HOOK)?.strip_prefix('@'));
+    match version {
+        Some(version) if serves(version) => Ok(version.to_owned()),
+        Some(version) => incompatible(format!(
+            "was built for {HOOK}@{}, this hookbox serves {}; hint: update hookbox, or build the hook for a \
+             version that is served",
+            text::escape(version, 40),
+            WIT_VERSIONS.join(", "),
+        )),
+        None => {
+            let found = if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
+            incompatible(format!(
+                "is a component but no hook: it exports {}, expected {HOOK}",
+                text::escape(&found, 200)
+            ))
+        }
+    }
+}
+
+/// Whether a version of the interface can be called as one of [`WIT_VERSIONS`]. Before 1.0 a minor version is a
+/// track of its own, and a patch adds nothing that would be missed.
+fn serves(version: &str) -> bool {
+    let track = |version: &str| version.rsplit_once('.').map(|(track, _)| track.to_owned());
+    WIT_VERSIONS.iter().any(|served| track(served) == track(version))
+}
+
+/// The import that keeps a component from being linked, in words.
+pub(super) fn explain_link(error: &wasmtime::Error, imports: &[InterfaceName]) -> HookError {
+    let unserved: Vec<&str> = imports
+        .iter()
+        .filter(|import| import.explain() == "not served" || is_newer_types(import))
+        .map(InterfaceName::as_str)
+        .collect();
+    let what = if unserved.is_empty() {
+        format!("does not fit this host's interfaces: {}", text::escape(&error.root_cause().to_string(), 200))
+    } else {
+        format!("imports what no host of this version serves: {}", text::escape(&unserved.join(", "), 300))
+    };
+    HookError::new(Cause::Incompatible, what)
+}
+
+fn is_newer_types(import: &InterfaceName) -> bool {
+    import
+        .as_str()
+        .strip_prefix("hookbox:hook/types")
+        .and_then(|rest| rest.strip_prefix('@'))
+        .is_some_and(|version| !serves(version))
+}

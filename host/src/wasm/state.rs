@@ -1,0 +1,359 @@
+//! What one call owns: its WASI context, its limits, its log. It is made for the call and dropped with it.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::AsyncWrite;
+use wasmtime::component::ResourceTable;
+use wasmtime::{ResourceLimiter, Store};
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use crate::hook::{Budget, Settings};
+use crate::outcome::Spent;
+use crate::text;
+
+/// Guest code yields to the runtime after so much fuel (some tens of microseconds), so that a deadline can fire
+/// and other tasks run. An ordinary hook ends before its first yield.
+const YIELD_EVERY: u64 = 100_000;
+
+/// Host calls cost the guest hardly any fuel, so one that copies a lot would hold up the thread between two yields.
+/// After so many copied bytes, a call counting for [`CALL`] of them, a host call yields itself.
+const BREATHE_EVERY: usize = 64 << 10;
+/// What a host call counts for beside the bytes that it copies.
+const CALL: usize = 64;
+
+/// Random bytes that one host call may ask for: few, because making them costs the guest no fuel.
+const MAX_RANDOM: u64 = 4 << 10;
+
+/// The state of one call.
+pub(super) struct CallState {
+    wasi: WasiCtx,
+    #[cfg(feature = "http")]
+    http: super::imports::Http,
+    pub(super) table: ResourceTable,
+    pub(super) memory: MemoryLimiter,
+    pub(super) settings: Arc<Settings>,
+    pub(super) log: Log,
+    stdout: Sink,
+    /// Bytes that host calls have copied since they last yielded.
+    copied: usize,
+}
+
+/// Whether the world stands still: for `describe`, whose answer must not depend on when it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    Running,
+    Frozen,
+}
+
+impl CallState {
+    /// A state with nothing granted.
+    pub(super) fn new(budget: &Budget, settings: Arc<Settings>, clock: Clock) -> Self {
+        let log = Log::new(budget.log);
+        let stdout = Sink::counted(budget.output);
+        let mut wasi = WasiCtxBuilder::new();
+        wasi.stdout(stdout.clone())
+            .stderr(Sink::into_log(log.clone()))
+            .allow_tcp(false)
+            .allow_udp(false)
+            .allow_ip_name_lookup(false)
+            .max_random_size(MAX_RANDOM);
+        if clock == Clock::Frozen {
+            wasi.wall_clock(StandingStill)
+                .monotonic_clock(StandingStill)
+                .secure_random(wasmtime_wasi::Deterministic::new(vec![0x5a]))
+                .insecure_random(wasmtime_wasi::Deterministic::new(vec![0x5a]))
+                .insecure_random_seed(0);
+        }
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(budget.handles);
+        Self {
+            wasi: wasi.build(),
+            #[cfg(feature = "http")]
+            http: super::imports::Http::default(),
+            table,
+            memory: MemoryLimiter::new(budget.memory),
+            settings,
+            log,
+            stdout,
+            copied: 0,
+        }
+    }
+
+    /// Notes that a host call copied so many bytes, and now and then lets other tasks run and the deadline fire.
+    pub(super) async fn breathe(&mut self, copied: usize) {
+        self.copied = self.copied.saturating_add(copied).saturating_add(CALL);
+        if self.copied >= BREATHE_EVERY {
+            self.copied = 0;
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Whether the guest printed more than it may.
+    pub(super) fn printed_too_much(&self) -> bool {
+        self.stdout.is_over()
+    }
+}
+
+/// A store with every limit of the budget set.
+pub(super) fn store(
+    engine: &wasmtime::Engine,
+    state: CallState,
+    budget: &Budget,
+) -> wasmtime::Result<Store<CallState>> {
+    let mut store = Store::new(engine, state);
+    store.limiter(|state| &mut state.memory);
+    store.set_fuel(budget.fuel)?;
+    store.fuel_async_yield_interval(Some(YIELD_EVERY))?;
+    store.set_hostcall_fuel(budget.hostcall_copies);
+    store.set_max_component_handles(budget.handles);
+    Ok(store)
+}
+
+/// What the call has used up so far.
+pub(super) fn spent(store: &Store<CallState>, budget: &Budget) -> Spent {
+    Spent {
+        fuel: store.get_fuel().ok().map(|left| budget.fuel.saturating_sub(left)),
+        memory_peak: Some(store.data().memory.peak),
+        log: store.data().log.text(),
+    }
+}
+
+impl WasiView for CallState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+#[cfg(feature = "http")]
+impl wasmtime_wasi_http::WasiHttpView for CallState {
+    fn http(&mut self) -> wasmtime_wasi_http::WasiHttpCtxView<'_> {
+        self.http.view(&mut self.table)
+    }
+}
+
+/// Limits the memory of a call, over all its memories and tables together, and remembers what it refused:
+/// a guest that is refused memory usually aborts, and then the cause is *memory*, not *trap*.
+pub(super) struct MemoryLimiter {
+    limit: u64,
+    held: u64,
+    pub(super) peak: u64,
+    pub(super) refused: Option<u64>,
+}
+
+/// Bytes that one element of a table takes.
+const TABLE_ELEMENT: usize = size_of::<usize>();
+
+impl MemoryLimiter {
+    fn new(limit: u64) -> Self {
+        Self { limit, held: 0, peak: 0, refused: None }
+    }
+
+    fn grow(&mut self, from: usize, to: usize) -> bool {
+        let wanted = self.held.saturating_add(to.saturating_sub(from) as u64);
+        if wanted > self.limit {
+            self.refused = Some(self.refused.unwrap_or(0).max(wanted));
+            return false;
+        }
+        self.held = wanted;
+        self.peak = self.peak.max(wanted);
+        true
+    }
+}
+
+impl ResourceLimiter for MemoryLimiter {
+    fn memory_growing(&mut self, from: usize, to: usize, max: Option<usize>) -> wasmtime::Result<bool> {
+        // A memory that declares a maximum refuses by itself what lies above it.
+        Ok(max.is_none_or(|max| to <= max) && self.grow(from, to))
+    }
+
+    fn table_growing(&mut self, from: usize, to: usize, max: Option<usize>) -> wasmtime::Result<bool> {
+        let bytes = |elements: usize| elements.saturating_mul(TABLE_ELEMENT);
+        Ok(max.is_none_or(|max| to <= max) && self.grow(bytes(from), bytes(to)))
+    }
+}
+
+/// What a call logs and writes to standard error, cut at a limit.
+#[derive(Clone)]
+pub(super) struct Log(Arc<Mutex<LogInner>>);
+
+struct LogInner {
+    text: String,
+    limit: usize,
+    lost: usize,
+}
+
+impl Log {
+    fn new(limit: usize) -> Self {
+        Self(Arc::new(Mutex::new(LogInner { text: String::new(), limit, lost: 0 })))
+    }
+
+    /// Adds a piece of text; what does not fit is counted and dropped.
+    pub(super) fn push(&self, piece: &str) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = text::prefix(piece, log.limit.saturating_sub(log.text.len()));
+        log.lost += piece.len() - kept.len();
+        let kept = kept.len();
+        log.text.push_str(piece.get(..kept).unwrap_or_default());
+    }
+
+    fn text(&self) -> String {
+        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match log.lost {
+            0 => log.text.clone(),
+            lost => format!("{}\n… ({lost} more bytes)", log.text),
+        }
+    }
+}
+
+/// Where a guest's standard output or standard error goes. Both are always ready, so nothing a guest writes can
+/// make it wait.
+#[derive(Clone)]
+struct Sink(SinkKind);
+
+#[derive(Clone)]
+enum SinkKind {
+    /// Standard output: nothing reads it; what exceeds the limit ends the call.
+    Counted { written: Arc<std::sync::atomic::AtomicUsize>, limit: usize },
+    /// Standard error: part of the log.
+    Log(Log),
+}
+
+impl Sink {
+    fn counted(limit: usize) -> Self {
+        Self(SinkKind::Counted { written: Arc::default(), limit })
+    }
+
+    fn into_log(log: Log) -> Self {
+        Self(SinkKind::Log(log))
+    }
+
+    fn is_over(&self) -> bool {
+        match &self.0 {
+            SinkKind::Counted { written, limit } => {
+                written.load(std::sync::atomic::Ordering::Relaxed) > *limit
+            }
+            SinkKind::Log(_) => false,
+        }
+    }
+
+    /// Takes some bytes; `false` when the limit is passed.
+    fn take(&self, bytes: &[u8]) -> bool {
+        match &self.0 {
+            SinkKind::Counted { written, .. } => {
+                written.fetch_add(bytes.len(), std::sync::atomic::Ordering::Relaxed);
+                !self.is_over()
+            }
+            SinkKind::Log(log) => {
+                log.push(&String::from_utf8_lossy(bytes));
+                true
+            }
+        }
+    }
+}
+
+impl IsTerminal for Sink {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Sink {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    fn p2_stream(&self) -> Box<dyn wasmtime_wasi::p2::OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+#[async_trait::async_trait]
+impl wasmtime_wasi::p2::Pollable for Sink {
+    async fn ready(&mut self) {}
+}
+
+impl wasmtime_wasi::p2::OutputStream for Sink {
+    fn write(&mut self, bytes: bytes::Bytes) -> wasmtime_wasi::p2::StreamResult<()> {
+        if self.take(&bytes) {
+            return Ok(());
+        }
+        Err(wasmtime_wasi::p2::StreamError::Trap(wasmtime::format_err!("standard output exceeds its limit")))
+    }
+
+    fn flush(&mut self) -> wasmtime_wasi::p2::StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> wasmtime_wasi::p2::StreamResult<usize> {
+        Ok(64 << 10)
+    }
+}
+
+impl AsyncWrite for Sink {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        Poll::Ready(if self.take(bytes) {
+            Ok(bytes.len())
+        } else {
+            Err(std::io::Error::other("standard output exceeds its limit"))
+        })
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A clock that always says 1970-01-01T00:00:00Z.
+struct StandingStill;
+
+impl HostWallClock for StandingStill {
+    fn resolution(&self) -> Duration {
+        Duration::from_nanos(1)
+    }
+
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl HostMonotonicClock for StandingStill {
+    fn resolution(&self) -> u64 {
+        1
+    }
+
+    fn now(&self) -> u64 {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_limited_over_all_memories_together() {
+        let mut limiter = MemoryLimiter::new(100);
+        assert!(limiter.memory_growing(0, 60, None).unwrap());
+        assert!(!limiter.memory_growing(0, 60, None).unwrap(), "a second memory counts with the first");
+        assert_eq!(limiter.refused, Some(120));
+        assert!(limiter.memory_growing(60, 100, None).unwrap());
+        assert_eq!(limiter.peak, 100);
+        assert!(!limiter.table_growing(0, 1, None).unwrap(), "tables count as well");
+    }
+
+    #[test]
+    fn a_log_is_cut_between_two_characters() {
+        let log = Log::new(4);
+        log.push("aé");
+        log.push("éb");
+        assert_eq!(log.text(), "aé\n… (3 more bytes)");
+    }
+}
