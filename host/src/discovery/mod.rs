@@ -1,1 +1,140 @@
-//! Finding hooks.
+//! Finding hooks: roots, tiers, plugins and settings give hooks, a list to show, and problems.
+//!
+//! [`discover`] looks through the four tiers (design, section 6), asks or loads what it finds, lets the gate of
+//! [`crate::trust`] decide what runs, and never fails: one bad file or directory is one [`Problem`].
+
+mod assemble;
+mod entry;
+mod examine;
+mod missing;
+mod place;
+mod query_cache;
+mod refused;
+mod repo;
+mod scan;
+mod settings;
+mod shadow;
+mod units;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use entry::{Entry, EntryStatus, Problem};
+pub use units::{UnitError, parse_duration, parse_size, show_duration};
+
+use crate::hook::{Hook, Limits};
+use crate::trust::TrustPolicy;
+#[cfg(feature = "component")]
+use crate::wasm::Runtime;
+
+/// The roots unless told otherwise.
+pub const DEFAULT_ROOTS: [&str; 2] = [".hookbox", ".kodelet"];
+
+/// Where to look for hooks, and what holds for them.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The working directory, from which the repository is found. A relative one is taken from the process's own;
+    /// an empty one, and one that is not there, is in no repository of its own.
+    pub cwd: PathBuf,
+    /// The home directory; without it there are no global tiers.
+    pub home: Option<PathBuf>,
+    /// Directory names that hold hooks, in their order. [`DEFAULT_ROOTS`].
+    pub roots: Vec<String>,
+    /// Hooks directories of the embedder, treated like the user's own: tier global, after the roots. No settings
+    /// file speaks of them. None.
+    pub directories: Vec<PathBuf>,
+    /// What of a repository runs. [`TrustPolicy::Recorded`].
+    pub trust: TrustPolicy,
+    /// Limits that go before every default and setting, also where they are higher. None.
+    pub limits: Limits,
+    /// A private directory for what native hooks answered to `hook`; without it each one is asked each time.
+    pub cache: Option<PathBuf>,
+}
+
+impl Options {
+    /// The defaults, for this working directory and home directory.
+    pub fn new(cwd: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            home,
+            roots: DEFAULT_ROOTS.map(str::to_owned).into(),
+            directories: Vec::new(),
+            trust: TrustPolicy::default(),
+            limits: Limits::default(),
+            cache: None,
+        }
+    }
+}
+
+/// What was found.
+#[derive(Default)]
+pub struct Discovery {
+    /// Every hook found, also those that do not run, in run order: origin, priority, tier, root, plugin directory
+    /// name, file name. What does not run stands where it would with the default priority.
+    pub entries: Vec<Entry>,
+    /// The hooks that run, in the order of registration: tier, root, plugin directory name, file name. A stable
+    /// sort by the descriptor's `tier.origin()` and the subscription's `priority` makes it the order of a chain.
+    /// Hooks that only fail (untrusted, or a guard that is missing or broken) are among them.
+    pub hooks: Vec<Arc<dyn Hook>>,
+    /// Everything that went wrong. That a hook is not trusted is none: its entry and its every report say so.
+    pub problems: Vec<Problem>,
+    /// The repository.
+    pub repo: Option<PathBuf>,
+}
+
+/// The repository of a working directory: the nearest ancestor that holds `.git` or a root (design, section 6), else
+/// the directory itself; `None` in the home directory, in `/`, in somebody else's directory, and without one.
+pub fn repository(options: &Options) -> Option<PathBuf> {
+    let home = options.home.as_deref().map(absolute);
+    repo::find(&absolute(&options.cwd), home.as_deref(), &options.roots)
+}
+
+/// Finds the hooks.
+pub async fn discover(options: &Options, #[cfg(feature = "component")] runtime: &Runtime) -> Discovery {
+    let mut options = options.clone();
+    options.cwd = absolute(&options.cwd);
+    options.home = options.home.map(|home| absolute(&home));
+    let mut problems = Vec::new();
+    let here = if options.cwd.as_os_str().is_empty() { Path::new(".") } else { &options.cwd };
+    options.roots = scan::valid_roots(&options.roots, here, &mut problems);
+    let options = Arc::new(options);
+
+    // Listing and reading settings blocks; it must not hold up other tasks of the agent.
+    let looked = {
+        let options = Arc::clone(&options);
+        tokio::task::spawn_blocking(move || {
+            let repo = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
+            let found = scan::scan(&options, repo.as_deref());
+            (repo, found)
+        })
+        .await
+    };
+    let (repo, scan) = match looked {
+        Ok(looked) => looked,
+        Err(error) => {
+            problems.push(Problem::new(&options.cwd, format!("was not looked through: {error}")));
+            return Discovery { problems, ..Discovery::default() };
+        }
+    };
+    let examiner = examine::Examiner::new(
+        &options,
+        #[cfg(feature = "component")]
+        runtime,
+    );
+    let mut discovery = assemble::assemble(scan, &options, &examiner).await;
+    discovery.repo = repo;
+    discovery.problems.splice(0..0, problems);
+    discovery
+}
+
+/// An absolute path without `..`; symlinks stay, unless a `..` makes it unclear where they lead.
+fn absolute(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if path.components().any(|part| part == std::path::Component::ParentDir) {
+        return std::fs::canonicalize(&path).unwrap_or(path);
+    }
+    path
+}

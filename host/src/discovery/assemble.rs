@@ -1,0 +1,296 @@
+//! Making hooks and entries of what was found: settings, shadowing, the gate.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::entry::{Entry, EntryStatus, Problem};
+use super::examine::{self, Examined, Examiner, Job, Ready};
+use super::refused::Refused;
+use super::scan::{Candidate, HooksDir, RootDir, Scan, State};
+use super::settings::{self, Table};
+use super::shadow::Names;
+use super::{Discovery, Options, missing};
+use crate::hook::{Budget, Descriptor, Hook, HookError, Limits, OnFailure, Origin, Subscription, Tier};
+use crate::outcome::Answers;
+use crate::report::{Cause, Kind};
+use crate::trust::{self, Standing};
+
+/// The place of a hook in the order of registration.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Position {
+    pub(super) tier: Tier,
+    pub(super) root: usize,
+    pub(super) plugin_dir: String,
+    pub(super) file: String,
+}
+
+/// A candidate with what is said of it.
+struct Subject<'a> {
+    candidate: &'a Candidate,
+    table: Option<&'a Table>,
+    standing: Standing,
+}
+
+/// What became of a candidate.
+enum Fate {
+    Disabled,
+    Shadowed,
+    Examined(Examined),
+}
+
+/// Rows and hooks as they come, with their positions.
+#[derive(Default)]
+pub(super) struct Assembly {
+    rows: Vec<(Position, Entry)>,
+    hooks: Vec<(Position, Arc<dyn Hook>)>,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Decides on every candidate and builds what runs.
+pub(super) async fn assemble(scan: Scan, options: &Options, examiner: &Examiner) -> Discovery {
+    let Scan { candidates, roots, problems, .. } = scan;
+    let subjects: Vec<Subject<'_>> = candidates
+        .iter()
+        .map(|candidate| Subject {
+            candidate,
+            table: table_of(&roots, candidate),
+            standing: Standing::of(options.trust, candidate.dir.tier, candidate.kind),
+        })
+        .collect();
+    let fates = decide(&subjects, examiner).await;
+    let mut assembly = Assembly { problems, ..Assembly::default() };
+    for (subject, fate) in subjects.iter().zip(fates) {
+        assembly.add(subject, fate, &options.limits);
+    }
+    missing::guards(&roots, &candidates, options, &mut assembly);
+    assembly.finish()
+}
+
+fn table_of<'a>(roots: &'a [RootDir], candidate: &Candidate) -> Option<&'a Table> {
+    let HooksDir { tier, root, .. } = &*candidate.dir;
+    let root = roots.iter().find(|it| it.origin == tier.origin() && it.root == *root)?;
+    root.tables.get(&candidate.name)
+}
+
+/// Looks into the candidates in rounds: a later hook is examined only once it is known that no usable earlier one
+/// has its name, so that nothing runs which is shadowed anyway.
+async fn decide(subjects: &[Subject<'_>], examiner: &Examiner) -> Vec<Fate> {
+    let mut fates: Vec<Option<Fate>> = Vec::new();
+    fates.resize_with(subjects.len(), || None);
+    let mut taken = Names::default();
+    let mut pending: Vec<usize> = (0..subjects.len()).collect();
+    while !pending.is_empty() {
+        let mut round = Vec::new();
+        let mut names = HashSet::new();
+        let mut later = Vec::new();
+        for at in pending {
+            let (Some(subject), Some(fate)) = (subjects.get(at), fates.get_mut(at)) else { continue };
+            let Candidate { name, dir, state, .. } = subject.candidate;
+            if matches!(state, State::Disabled) || subject.table.and_then(|it| it.enabled) == Some(false) {
+                *fate = Some(Fate::Disabled);
+            } else if let State::Unreachable(error) = state {
+                *fate = Some(Fate::Examined(Examined::failed(examine::unreadable(error))));
+            } else if taken.shadows(name, dir.tier) {
+                *fate = Some(Fate::Shadowed);
+            } else if names.insert(name.as_str()) {
+                round.push((at, subject));
+            } else {
+                later.push(at);
+            }
+        }
+        let jobs = round.iter().map(|(_, subject)| subject.job()).collect();
+        for ((at, subject), examined) in round.into_iter().zip(examiner.examine(jobs).await) {
+            if examined.result.is_ok() {
+                taken.take(&subject.candidate.name, subject.standing);
+            }
+            if let Some(fate) = fates.get_mut(at) {
+                *fate = Some(Fate::Examined(examined));
+            }
+        }
+        pending = later;
+    }
+    fates.into_iter().map(|fate| fate.unwrap_or(Fate::Shadowed)).collect()
+}
+
+impl Subject<'_> {
+    fn job(&self) -> Job {
+        Job {
+            place: self.candidate.dir.place.clone(),
+            path: self.candidate.path.clone(),
+            kind: self.candidate.kind,
+            standing: self.standing,
+        }
+    }
+
+    /// The hook before anything is known of its file.
+    fn descriptor(&self, flags: &Limits) -> Descriptor {
+        let Candidate { dir, name, path, kind, .. } = self.candidate;
+        Descriptor {
+            tier: dir.tier,
+            path: Some(path.clone()),
+            plugin: dir.plugin.clone(),
+            on_failure: self.table.and_then(|it| it.on_failure).unwrap_or_default(),
+            budget: budget(*kind, dir.tier, self.table, flags),
+            answers: Answers::NONE,
+            trusted: self.standing.is_trusted(),
+            ..Descriptor::new(name.clone(), *kind)
+        }
+    }
+
+    fn position(&self) -> Position {
+        let Candidate { dir, file, .. } = self.candidate;
+        Position { tier: dir.tier, root: dir.root, plugin_dir: dir.plugin_dir.clone(), file: file.clone() }
+    }
+}
+
+/// What one call of a hook may use up: its settings go before the defaults, where a repository can only lower
+/// them, and the flags of the user before both.
+pub(super) fn budget(kind: Kind, tier: Tier, table: Option<&Table>, flags: &Limits) -> Budget {
+    let limits = table.map(|it| it.limits).unwrap_or_default();
+    let default = Budget::for_kind(kind);
+    flags.apply(if tier.origin() == Origin::Repo { limits.lower(default) } else { limits.apply(default) })
+}
+
+impl Assembly {
+    fn add(&mut self, subject: &Subject<'_>, fate: Fate, flags: &Limits) {
+        self.note_raised_limits(subject);
+        let position = subject.position();
+        let mut descriptor = subject.descriptor(flags);
+        let priority = subject.table.and_then(|it| it.priority);
+        let Examined { digest, result } = match fate {
+            Fate::Disabled => return self.list(position, &descriptor, EntryStatus::Disabled),
+            Fate::Shadowed => return self.list(position, &descriptor, EntryStatus::Shadowed),
+            Fate::Examined(examined) => examined,
+        };
+        descriptor.digest = digest;
+        match result {
+            Ok(Ready::Unasked) => {
+                let error =
+                    HookError::new(Cause::Untrusted, format!("{}; {}", trust::UNTRUSTED, trust::APPROVE));
+                self.refuse(position, descriptor, priority, error, EntryStatus::Untrusted);
+            }
+            Ok(Ready::Native(event)) => {
+                descriptor.subscriptions = vec![Subscription::to(event)];
+                descriptor.answers = Answers::ALL;
+                prioritise(&mut descriptor, priority);
+                self.list(position.clone(), &descriptor, EntryStatus::Active);
+                let program = subject.candidate.path.clone();
+                let mut hook = crate::native::NativeHook::new(descriptor, program);
+                if let Some(table) = subject.table {
+                    hook = hook.with_settings(&table.settings);
+                }
+                self.hooks.push((position, Arc::new(hook)));
+            }
+            #[cfg(feature = "component")]
+            Ok(Ready::Component(component)) => {
+                let manifest = component.manifest();
+                descriptor.subscriptions = manifest.subscriptions.clone();
+                if subject.standing.is_trusted() {
+                    descriptor.answers = manifest.answers;
+                }
+                if subject.table.and_then(|it| it.on_failure).is_none() {
+                    descriptor.on_failure = manifest.on_failure.unwrap_or_default();
+                }
+                descriptor.digest = Some(component.digest().clone());
+                prioritise(&mut descriptor, priority);
+                self.list(position.clone(), &descriptor, EntryStatus::Active);
+                let settings = subject.table.map(|it| it.settings.clone()).unwrap_or_default();
+                let hook = crate::wasm::ComponentHook::new(*component, descriptor, settings);
+                self.hooks.push((position, Arc::new(hook)));
+            }
+            Err(error) => self.invalid(subject, position, descriptor, error),
+        }
+    }
+
+    /// A hook that cannot be used. A guard among them keeps guarding: it fails in every event.
+    fn invalid(
+        &mut self,
+        subject: &Subject<'_>,
+        position: Position,
+        descriptor: Descriptor,
+        error: HookError,
+    ) {
+        let Candidate { name, path, .. } = subject.candidate;
+        let problem = match descriptor.on_failure {
+            OnFailure::Pass => Problem::new(path, &error.message),
+            OnFailure::Block => Problem::new(path, format!("{}: {BLOCKS}", error.message)),
+        };
+        self.problems.push(problem.of(name));
+        let priority = subject.table.and_then(|it| it.priority);
+        if descriptor.on_failure == OnFailure::Block {
+            self.refuse(position, descriptor, priority, error, EntryStatus::Invalid);
+        } else {
+            self.list(position, &descriptor, EntryStatus::Invalid);
+            self.explain(error.message);
+        }
+    }
+
+    /// Lists a hook and registers one in its place that fails in every event.
+    pub(super) fn refuse(
+        &mut self,
+        position: Position,
+        descriptor: Descriptor,
+        priority: Option<i32>,
+        error: HookError,
+        status: EntryStatus,
+    ) {
+        let message = error.message.clone();
+        let hook = Refused::new(descriptor, priority, error);
+        self.list(position.clone(), hook.descriptor(), status);
+        self.explain(message);
+        self.hooks.push((position, Arc::new(hook)));
+    }
+
+    fn list(&mut self, position: Position, descriptor: &Descriptor, status: EntryStatus) {
+        self.rows.push((position, Entry::new(descriptor, status)));
+    }
+
+    /// Says why the hook that was listed last does not run.
+    fn explain(&mut self, message: String) {
+        if let Some((_, entry)) = self.rows.last_mut() {
+            entry.problem = Some(message);
+        }
+    }
+
+    fn note_raised_limits(&mut self, subject: &Subject<'_>) {
+        let Candidate { dir, name, kind, .. } = subject.candidate;
+        let Some(table) = subject.table.filter(|_| dir.tier.origin() == Origin::Repo) else { return };
+        let default = Budget::for_kind(*kind);
+        let raised = table.limits.apply(default);
+        for (key, is_raised) in [
+            ("timeout", raised.wall > default.wall),
+            ("fuel", raised.fuel > default.fuel),
+            ("memory", raised.memory > default.memory),
+        ] {
+            if is_raised {
+                let message =
+                    format!("{} raises {key}, which a repository cannot: the default holds", settings::FILE);
+                self.problems.push(Problem::new(&subject.candidate.path, message).of(name));
+            }
+        }
+    }
+
+    fn finish(mut self) -> Discovery {
+        self.rows.sort_by_cached_key(|(position, entry)| {
+            (position.tier.origin(), entry.priority, position.clone())
+        });
+        self.hooks.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Discovery {
+            entries: self.rows.into_iter().map(|(_, entry)| entry).collect(),
+            hooks: self.hooks.into_iter().map(|(_, hook)| hook).collect(),
+            problems: self.problems,
+            repo: None,
+        }
+    }
+}
+
+/// What follows where a guard is missing or broken.
+pub(super) const BLOCKS: &str = "on_failure is \"block\", so it fails in every event";
+
+fn prioritise(descriptor: &mut Descriptor, priority: Option<i32>) {
+    if let Some(priority) = priority {
+        for subscription in &mut descriptor.subscriptions {
+            subscription.priority = priority;
+        }
+    }
+}

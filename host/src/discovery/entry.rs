@@ -1,0 +1,160 @@
+//! What finding hooks tells its reader: entries, one for each hook found, and problems.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::{Serialize, Serializer};
+
+use super::units;
+use crate::event::EventName;
+use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, OnFailure, Tier};
+use crate::private::PrivateError;
+use crate::report::Kind;
+use crate::text;
+
+/// What becomes of a hook that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EntryStatus {
+    /// It runs.
+    Active,
+    /// Its owner has switched it off.
+    Disabled,
+    /// An earlier hook of the same name runs in its place.
+    Shadowed,
+    /// A repository brought it, and the user has not trusted it: it fails in every event.
+    Untrusted,
+    /// It cannot be used. With `on_failure = "block"` it fails in every event, else it is only listed.
+    Invalid,
+}
+
+impl EntryStatus {
+    /// The name, such as `active`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Disabled => "disabled",
+            Self::Shadowed => "shadowed",
+            Self::Untrusted => "untrusted",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+/// A row of `hookbox list`: serialised, it is an object of `list --json` (design, sections 10 and 11).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// The full name.
+    pub name: String,
+    /// Its file, absolute, if it has one; symlinks are not resolved.
+    #[serde(serialize_with = "lossy")]
+    pub path: Option<PathBuf>,
+    /// Its kind; by its name where it could not be read.
+    pub kind: Kind,
+    /// The events that it subscribes to; empty unless it is active.
+    pub events: Vec<EventName>,
+    /// Its place among the hooks of an event: the lowest of its subscriptions.
+    pub priority: i32,
+    /// Where it was found.
+    pub tier: Tier,
+    /// The plugin that it belongs to, as `org/repo`.
+    pub plugin: Option<String>,
+    /// Whether the user trusts it.
+    pub trusted: bool,
+    /// What becomes of it.
+    pub status: EntryStatus,
+    /// Why it does not run, where that is not its owner's wish.
+    pub problem: Option<String>,
+    /// The digest of its file, where it was read.
+    pub digest: Option<Digest>,
+    /// What happens when it fails.
+    pub on_failure: OnFailure,
+    /// Whether it only observes: all its subscriptions do.
+    pub observe: bool,
+    /// Its wall-clock limit, such as `30s`.
+    pub timeout: String,
+}
+
+impl Entry {
+    /// The row of a hook that this becomes of.
+    pub fn new(descriptor: &Descriptor, status: EntryStatus) -> Self {
+        let active = status == EntryStatus::Active;
+        let subscriptions = &descriptor.subscriptions;
+        let mut events: Vec<EventName> = Vec::new();
+        for subscription in subscriptions.iter().filter(|_| active) {
+            if !events.contains(&subscription.event) {
+                events.push(subscription.event.clone());
+            }
+        }
+        Self {
+            name: descriptor.name.clone(),
+            path: descriptor.path.clone(),
+            kind: descriptor.kind,
+            events,
+            priority: subscriptions.iter().map(|it| it.priority).min().unwrap_or(DEFAULT_PRIORITY),
+            tier: descriptor.tier,
+            plugin: descriptor.plugin.clone(),
+            trusted: descriptor.trusted,
+            status,
+            problem: None,
+            digest: descriptor.digest.clone(),
+            on_failure: descriptor.on_failure,
+            observe: active && !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe),
+            timeout: units::show_duration(descriptor.budget.wall),
+        }
+    }
+}
+
+/// JSON is UTF-8, paths need not be.
+fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_deref().map(Path::to_string_lossy).serialize(serializer)
+}
+
+/// Something that went wrong while hooks were looked for. It is local: everything else still works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// The hook that it is about, if it is about one.
+    pub hook: Option<String>,
+    /// What is wrong, in words that read after the path; text from outside in it is escaped.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    /// A problem with this path.
+    pub(super) fn new(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), hook: None, message: message.into(), hint: None }
+    }
+
+    /// The same problem, of this hook.
+    #[must_use]
+    pub(super) fn of(mut self, hook: &str) -> Self {
+        self.hook = Some(hook.to_owned());
+        self
+    }
+
+    /// The same problem with the next step.
+    #[must_use]
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<PrivateError> for Problem {
+    fn from(error: PrivateError) -> Self {
+        Self::new(error.path, format!("cannot be used: {}; compiled code is not kept", error.kind))
+            .hint("make it a directory of your own with mode 0700, outside the repository")
+    }
+}
+
+impl fmt::Display for Problem {
+    /// One line without the hint, safe to show: `PATH: MESSAGE`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", text::escape(&self.path.to_string_lossy(), 4096), self.message)
+    }
+}

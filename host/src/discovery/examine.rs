@@ -1,0 +1,289 @@
+//! Asking native hooks what they subscribe to, and loading components.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use super::Options;
+use super::place::{self, Place};
+use super::query_cache::QueryCache;
+use super::units;
+use crate::event::EventName;
+use crate::hook::{Digest, HookError};
+use crate::report::{Cause, Kind};
+use crate::trust::Standing;
+#[cfg(feature = "component")]
+use crate::wasm::{Component, Runtime};
+
+/// How long a native hook may take to name its event (design, section 6).
+const QUERY_DEADLINE: Duration = Duration::from_secs(5);
+
+/// How many candidates are examined at once: enough to hide a slow script, few enough not to flood a machine.
+const AT_ONCE: usize = 8;
+
+/// The same for what the user has not trusted: it gets one slot of its own, so that it never makes the user's own
+/// hooks wait.
+const UNTRUSTED_AT_ONCE: usize = 1;
+
+/// How long looking into everything that the user has not trusted may take together, from the first of it on. An
+/// agent waits for this before its first event.
+const UNTRUSTED_TOGETHER: Duration = Duration::from_secs(10);
+
+/// A component beyond this size is not read.
+#[cfg(feature = "component")]
+const MAX_COMPONENT: u64 = 64 << 20;
+
+/// A native file beyond this size gets no digest, so that its answer is not kept: it is asked each time.
+const MAX_NATIVE: u64 = 256 << 20;
+
+/// The same for one that does not run: its digest is only shown.
+const MAX_UNTRUSTED_NATIVE: u64 = 8 << 20;
+
+/// A file to look into.
+pub(super) struct Job {
+    pub(super) place: Place,
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+    /// Whether it may be run to find out; if it is refused, only its digest is taken.
+    pub(super) standing: Standing,
+}
+
+/// What a file turned out to be.
+pub(super) enum Ready {
+    /// An executable that subscribes to this event.
+    Native(EventName),
+    /// A component.
+    #[cfg(feature = "component")]
+    Component(Box<Component>),
+    /// It was not to be run.
+    Unasked,
+}
+
+/// What is known of a file after a look into it.
+pub(super) struct Examined {
+    pub(super) digest: Option<Digest>,
+    pub(super) result: Result<Ready, HookError>,
+}
+
+impl Examined {
+    /// A file that cannot be used.
+    pub(super) fn failed(error: HookError) -> Self {
+        Self { digest: None, result: Err(error) }
+    }
+
+    /// A file that was not to be run. It says so in every event, also where its digest could not be taken.
+    fn unasked(digest: Option<Digest>) -> Self {
+        Self { digest, result: Ok(Ready::Unasked) }
+    }
+}
+
+/// Looks into files, some at once.
+pub(super) struct Examiner {
+    cache: Option<QueryCache>,
+    trusted: Arc<Semaphore>,
+    untrusted: Arc<Semaphore>,
+    /// How long what is not trusted may take together.
+    together: Duration,
+    /// When that is over, once it has begun.
+    deadline: OnceLock<Instant>,
+    #[cfg(feature = "component")]
+    runtime: Runtime,
+}
+
+impl Examiner {
+    pub(super) fn new(options: &Options, #[cfg(feature = "component")] runtime: &Runtime) -> Self {
+        Self {
+            cache: options.cache.clone().map(QueryCache::new),
+            trusted: Arc::new(Semaphore::new(AT_ONCE)),
+            untrusted: Arc::new(Semaphore::new(UNTRUSTED_AT_ONCE)),
+            together: UNTRUSTED_TOGETHER,
+            deadline: OnceLock::new(),
+            #[cfg(feature = "component")]
+            runtime: runtime.clone(),
+        }
+    }
+
+    /// Looks into all of these files; the results come in the order of the jobs.
+    pub(super) async fn examine(&self, jobs: Vec<Job>) -> Vec<Examined> {
+        let mut results: Vec<Examined> = Vec::new();
+        let mut tasks = JoinSet::new();
+        for (at, job) in jobs.into_iter().enumerate() {
+            // What stands here unless the task answers.
+            results.push(Examined::failed(HookError::new(Cause::Internal, "could not be looked into")));
+            let is_trusted = job.standing.is_trusted();
+            let slots = Arc::clone(if is_trusted { &self.trusted } else { &self.untrusted });
+            let late = if job.standing == Standing::Refused { Examined::unasked(None) } else { self.late() };
+            let cache = self.cache.clone();
+            #[cfg(feature = "component")]
+            let runtime = self.runtime.clone();
+            let look = async move {
+                let _slot = slots.acquire_owned().await;
+                match job.kind {
+                    #[cfg(feature = "component")]
+                    Kind::Component => component(job, &runtime).await,
+                    #[cfg(not(feature = "component"))]
+                    Kind::Component => Examined::failed(HookError::new(
+                        Cause::Incompatible,
+                        "is a component, and this build runs no components",
+                    )),
+                    _ => native(job, cache.as_ref()).await,
+                }
+            };
+            if is_trusted {
+                tasks.spawn(async move { (at, look.await) });
+            } else {
+                let deadline = *self.deadline.get_or_init(|| Instant::now() + self.together);
+                tasks.spawn(async move { (at, timeout_at(deadline, look).await.unwrap_or(late)) });
+            }
+        }
+        while let Some(task) = tasks.join_next().await {
+            if let Ok((at, examined)) = task
+                && let Some(result) = results.get_mut(at)
+            {
+                *result = examined;
+            }
+        }
+        results
+    }
+
+    /// What a component is that came too late.
+    fn late(&self) -> Examined {
+        let together = units::show_duration(self.together);
+        Examined::failed(HookError::new(
+            Cause::Timeout,
+            format!("was not looked into: what an untrusted repository brings may take {together} together"),
+        ))
+    }
+}
+
+async fn native(job: Job, cache: Option<&QueryCache>) -> Examined {
+    // An executable need not be readable to run: then it has no digest.
+    let is_refused = job.standing == Standing::Refused;
+    let max = if is_refused { MAX_UNTRUSTED_NATIVE } else { MAX_NATIVE };
+    let (place, path) = (job.place.clone(), job.path.clone());
+    let digest = tokio::task::spawn_blocking(move || place.digest(&path, max)).await;
+    let digest = digest.ok().and_then(Result::ok);
+    if is_refused {
+        return Examined::unasked(digest);
+    }
+    let kept = cache.zip(digest.as_ref());
+    if let Some(event) = kept.and_then(|(cache, digest)| cache.get(&job.path, digest)) {
+        return Examined { digest, result: Ok(Ready::Native(event)) };
+    }
+    let result = crate::native::query(&job.path, QUERY_DEADLINE).await;
+    if let (Ok(event), Some((cache, digest))) = (&result, kept) {
+        cache.put(&job.path, digest, event);
+    }
+    Examined { digest, result: result.map(Ready::Native) }
+}
+
+#[cfg(feature = "component")]
+async fn component(job: Job, runtime: &Runtime) -> Examined {
+    match read(&job, MAX_COMPONENT).await {
+        Ok((bytes, digest)) => {
+            let result = runtime.load(bytes).await.map(|it| Ready::Component(Box::new(it)));
+            Examined { digest: Some(digest), result }
+        }
+        Err(error) => Examined::failed(unreadable(&error)),
+    }
+}
+
+/// The bytes of a component and their digest.
+#[cfg(feature = "component")]
+async fn read(job: &Job, max: u64) -> io::Result<(Vec<u8>, Digest)> {
+    let (place, path) = (job.place.clone(), job.path.clone());
+    let read = move || place.read(&path, max).map(|bytes| (Digest::of(&bytes), bytes));
+    let (digest, bytes) = tokio::task::spawn_blocking(read).await.map_err(io::Error::other)??;
+    Ok((bytes, digest))
+}
+
+/// The failure of a hook whose file cannot be read.
+pub(super) fn unreadable(error: &io::Error) -> HookError {
+    let cause = match error.kind() {
+        io::ErrorKind::NotFound => Cause::NotFound,
+        _ if place::is_escape(error) => Cause::Denied,
+        io::ErrorKind::FileTooLarge => Cause::Incompatible,
+        _ => Cause::Spawn,
+    };
+    HookError::new(cause, place::explain(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    fn job(path: PathBuf, kind: Kind, standing: Standing) -> Job {
+        Job { place: Place::Global, path, kind, standing }
+    }
+
+    #[tokio::test]
+    async fn the_users_hooks_never_wait_for_what_is_not_trusted_and_results_keep_their_order() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        fs::write(at("draft"), "#!/bin/sh\necho turn_end\n").unwrap();
+        fs::set_permissions(at("draft"), fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(
+            std::process::Command::new("cp").arg(at("draft")).arg(at("hook")).status().unwrap().success()
+        );
+
+        let options = Options::new(temp.path(), None);
+        let mut examiner = Examiner::new(
+            &options,
+            #[cfg(feature = "component")]
+            &Runtime::default(),
+        );
+        examiner.together = Duration::from_millis(200);
+        // Something untrusted that never comes to an end.
+        let held = Arc::clone(&examiner.untrusted).acquire_owned().await.unwrap();
+        for _round in 0..2 {
+            let jobs = vec![
+                job(at("hook"), Kind::Component, Standing::Confined),
+                job(at("hook"), Kind::Native, Standing::Trusted),
+                job(at("hook"), Kind::Native, Standing::Refused),
+                job(at("hook"), Kind::Native, Standing::Trusted),
+                job(at("hook"), Kind::Component, Standing::Confined),
+            ];
+            let [a, b, c, d, e] = <[Examined; 5]>::try_from(examiner.examine(jobs).await).ok().unwrap();
+            for late in [&a, &e] {
+                let error = late.result.as_ref().err().unwrap();
+                assert_eq!(error.cause, Cause::Timeout);
+                assert_eq!(
+                    error.message,
+                    "was not looked into: what an untrusted repository brings may take 200ms together"
+                );
+            }
+            for trusted in [&b, &d] {
+                assert!(matches!(&trusted.result, Ok(Ready::Native(EventName::TurnEnd))));
+            }
+            // It is reported in every event all the same.
+            assert!(matches!((&c.digest, &c.result), (None, Ok(Ready::Unasked))));
+        }
+        drop(held);
+        assert_eq!(examiner.untrusted.available_permits(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_large_untrusted_executable_has_no_digest() {
+        let temp = tempfile::tempdir().unwrap();
+        let options = Options::new(temp.path(), None);
+        let examiner = Examiner::new(
+            &options,
+            #[cfg(feature = "component")]
+            &Runtime::default(),
+        );
+        for (len, has_digest) in [(MAX_UNTRUSTED_NATIVE, true), (MAX_UNTRUSTED_NATIVE + 1, false)] {
+            let path = temp.path().join(len.to_string());
+            fs::File::create(&path).unwrap().set_len(len).unwrap();
+            let found = examiner.examine(vec![job(path, Kind::Native, Standing::Refused)]).await;
+            assert!(matches!(&found[0].result, Ok(Ready::Unasked)));
+            assert_eq!(found[0].digest.is_some(), has_digest, "{len}");
+        }
+    }
+}

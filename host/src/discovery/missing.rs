@@ -1,0 +1,119 @@
+//! Settings of hooks that are not there.
+
+use std::path::{Path, PathBuf};
+
+use super::Options;
+use super::assemble::{Assembly, BLOCKS, Position, budget};
+use super::entry::{EntryStatus, Problem};
+use super::place::Found;
+use super::scan::{Candidate, RootDir, kind_by_name};
+use super::settings::Table;
+use crate::hook::{Descriptor, HookError, OnFailure, Origin, Tier};
+use crate::outcome::Answers;
+use crate::report::Cause;
+use crate::text;
+use crate::trust::Standing;
+
+/// Finds the tables that speak of no hook. One with `on_failure = "block"` is a guard that somebody took away: it
+/// fails in every event. Any other is a problem, for it may be misspelt.
+pub(super) fn guards(
+    roots: &[RootDir],
+    candidates: &[Candidate],
+    options: &Options,
+    assembly: &mut Assembly,
+) {
+    for root in roots {
+        let here = |name: &str| {
+            candidates
+                .iter()
+                .any(|it| it.dir.root == root.root && it.dir.tier.origin() == root.origin && it.name == name)
+        };
+        for (name, table) in &root.tables {
+            // Renamed to `….disable` it is switched off, not lost.
+            let is_there = here(name) || here(&format!("{name}.disable"));
+            // Built-in hooks have no file; the user's settings may speak of them.
+            let is_builtin = root.origin == Origin::User && name.starts_with("builtin:");
+            if !is_there && !is_builtin {
+                missing(root, name, table, options, assembly);
+            }
+        }
+    }
+}
+
+fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembly: &mut Assembly) {
+    // What a repository writes there stands in every report; a name that no hook can have is only a problem.
+    if root.origin == Origin::Repo && !can_be_a_name(name) {
+        let message = format!("line {}: {:?} cannot be a hook's name", table.line, text::escape(name, 80));
+        assembly.problems.push(Problem::new(root.settings_file(), message));
+        return;
+    }
+    let expected = Expected::of(root, name);
+    let is_guard = table.on_failure == Some(OnFailure::Block) && table.enabled != Some(false);
+    let shown = text::escape(name, 200);
+    let message = format!("line {}: {shown:?} is no hook of this root", table.line);
+    let message = if is_guard { format!("{message}; {BLOCKS}") } else { message };
+    let problem = Problem::new(root.settings_file(), message).of(name);
+    let path = text::escape(&expected.path.to_string_lossy(), 4096);
+    assembly.problems.push(match root.place.find(&expected.path) {
+        Ok(Found::File { executable: false, .. }) => {
+            problem.hint(format!("make it executable: chmod +x {path}"))
+        }
+        _ => problem.hint(format!("put the hook at {path}, or take its table out")),
+    });
+    if !is_guard {
+        return;
+    }
+    let kind = kind_by_name(&expected.position.file);
+    let tier = expected.position.tier;
+    let descriptor = Descriptor {
+        tier,
+        path: Some(expected.path),
+        plugin: expected.plugin,
+        on_failure: OnFailure::Block,
+        budget: budget(kind, tier, Some(table), &options.limits),
+        answers: Answers::NONE,
+        trusted: Standing::of(options.trust, tier, kind).is_trusted(),
+        ..Descriptor::new(name, kind)
+    };
+    let error = HookError::new(Cause::NotFound, "is not there, but its settings say that it must be");
+    assembly.refuse(expected.position, descriptor, table.priority, error, EntryStatus::Invalid);
+}
+
+/// Whether a hook can have this full name: a file's, perhaps with its plugin's before it, that can be shown.
+fn can_be_a_name(name: &str) -> bool {
+    name.len() <= MAX_NAME
+        && text::escape(name, MAX_NAME + 1) == name
+        && name.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+/// The longest name of a file, in bytes.
+const MAX_NAME: usize = 255;
+
+/// Where a hook of this name would stand.
+struct Expected {
+    position: Position,
+    plugin: Option<String>,
+    path: PathBuf,
+}
+
+impl Expected {
+    fn of(root: &RootDir, name: &str) -> Self {
+        let is_repo = root.origin == Origin::Repo;
+        let (tier, plugin, plugin_dir, file) = match name.rsplit_once('/') {
+            Some((plugin, file)) => (
+                if is_repo { Tier::RepoPlugin } else { Tier::GlobalPlugin },
+                Some(plugin.to_owned()),
+                plugin.replacen('/', "@", 1),
+                file,
+            ),
+            None => (if is_repo { Tier::Repo } else { Tier::Global }, None, String::new(), name),
+        };
+        let beneath = match &plugin {
+            Some(_) => Path::new("plugins").join(&plugin_dir).join("hooks"),
+            None => PathBuf::from("hooks"),
+        };
+        let path = root.path.join(beneath).join(file);
+        let position = Position { tier, root: root.root, plugin_dir, file: file.to_owned() };
+        Self { position, plugin, path }
+    }
+}

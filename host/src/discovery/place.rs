@@ -1,0 +1,256 @@
+//! Reading files of a place: the home directory freely, a repository only within itself.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, MetadataExt as _, OpenOptionsExt as _};
+
+use crate::hook::Digest;
+
+/// What is read from at most one directory, in names. Beyond it lies no hooks directory that anybody meant.
+const MAX_NAMES: usize = 65_536;
+
+/// Where files are read. Paths are absolute, as they are shown; a repository's are opened beneath it, so that no
+/// symlink and no `..` in it leads out.
+#[derive(Clone)]
+pub(super) enum Place {
+    /// The user's own files: symlinks may lead anywhere.
+    Global,
+    /// A repository.
+    Repository(Arc<Repository>),
+}
+
+/// A repository that is open.
+pub(super) struct Repository {
+    dir: Dir,
+    path: PathBuf,
+    /// The path without symlinks, to recognise absolute links that stay inside.
+    real: PathBuf,
+}
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A regular file.
+    File {
+        /// Whether any execute bit is set.
+        executable: bool,
+        /// Its size in bytes.
+        len: u64,
+    },
+    /// A directory.
+    Directory,
+    /// A pipe, a socket, a device: never opened.
+    Special,
+}
+
+impl Place {
+    /// Opens a repository.
+    pub(super) fn repository(path: &Path) -> io::Result<Self> {
+        let dir = Dir::open_ambient_dir(path, ambient_authority())?;
+        let real = fs::canonicalize(path)?;
+        Ok(Self::Repository(Arc::new(Repository { dir, path: path.to_owned(), real })))
+    }
+
+    /// What a path leads to, symlinks followed.
+    pub(super) fn find(&self, path: &Path) -> io::Result<Found> {
+        let (is_file, is_dir, mode, len) = match self {
+            Self::Global => {
+                let it = fs::metadata(path)?;
+                (it.is_file(), it.is_dir(), it.mode(), it.len())
+            }
+            Self::Repository(repo) => {
+                let it = repo.dir.metadata(repo.resolve(path)?)?;
+                (it.is_file(), it.is_dir(), it.mode(), it.len())
+            }
+        };
+        Ok(match (is_file, is_dir) {
+            (true, _) => Found::File { executable: mode & 0o111 != 0, len },
+            (_, true) => Found::Directory,
+            _ => Found::Special,
+        })
+    }
+
+    /// Whether a symlink stands at this path.
+    pub(super) fn is_symlink(&self, path: &Path) -> bool {
+        match self {
+            Self::Global => fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink()),
+            Self::Repository(repo) => repo
+                .beneath(path)
+                .and_then(|it| repo.dir.symlink_metadata(it))
+                .is_ok_and(|it| it.is_symlink()),
+        }
+    }
+
+    /// The names in a directory, in the order of their bytes, and whether there were more than can be meant.
+    pub(super) fn names(&self, path: &Path) -> io::Result<(Vec<OsString>, bool)> {
+        let mut names: Vec<OsString> = match self {
+            Self::Global => fs::read_dir(path)?
+                .take(MAX_NAMES + 1)
+                .map(|entry| Ok(entry?.file_name()))
+                .collect::<io::Result<_>>()?,
+            Self::Repository(repo) => repo
+                .dir
+                .read_dir(repo.resolve(path)?)?
+                .take(MAX_NAMES + 1)
+                .map(|entry| Ok(entry?.file_name()))
+                .collect::<io::Result<_>>()?,
+        };
+        let more = names.len() > MAX_NAMES;
+        names.truncate(MAX_NAMES);
+        names.sort();
+        Ok((names, more))
+    }
+
+    /// Reads a regular file of at most `max` bytes.
+    ///
+    /// # Errors
+    ///
+    /// `FileTooLarge` beyond `max`, `InvalidInput` for anything but a regular file.
+    pub(super) fn read(&self, path: &Path, max: u64) -> io::Result<Vec<u8>> {
+        let (file, len) = self.open_within(path, max)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
+        file.take(max + 1).read_to_end(&mut bytes)?;
+        // It may have grown since.
+        if bytes.len() as u64 > max { Err(too_large(max)) } else { Ok(bytes) }
+    }
+
+    /// The digest of a regular file of at most `max` bytes, which is not held in memory.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Place::read`].
+    pub(super) fn digest(&self, path: &Path, max: u64) -> io::Result<Digest> {
+        let (file, _) = self.open_within(path, max)?;
+        let mut file = file.take(max + 1);
+        let digest = Digest::of_reader(&mut file)?;
+        if file.limit() == 0 { Err(too_large(max)) } else { Ok(digest) }
+    }
+
+    /// Opens a regular file that has at most `max` bytes now, and says how many.
+    fn open_within(&self, path: &Path, max: u64) -> io::Result<(File, u64)> {
+        let file = self.open(path)?;
+        let about = file.metadata()?;
+        if !about.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        if about.len() > max { Err(too_large(max)) } else { Ok((file, about.len())) }
+    }
+
+    /// Opens a file to read. A pipe that was put there after a look at it must not make the open wait.
+    fn open(&self, path: &Path) -> io::Result<File> {
+        let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        match self {
+            Self::Global => fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path),
+            Self::Repository(repo) => {
+                let mut options = cap_std::fs::OpenOptions::new();
+                options.read(true).custom_flags(nonblocking);
+                Ok(repo.dir.open_with(repo.resolve(path)?, &options)?.into_std())
+            }
+        }
+    }
+}
+
+impl Repository {
+    /// The path as seen from the repository.
+    fn beneath<'a>(&self, path: &'a Path) -> io::Result<&'a Path> {
+        path.strip_prefix(&self.path).map_err(|_| escape())
+    }
+
+    /// The path beneath the repository to open for `path`. An absolute symlink that stays inside is followed here,
+    /// since a confined directory refuses every absolute one; what this finds is then opened confined.
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        let beneath = self.beneath(path)?;
+        match self.dir.metadata(beneath) {
+            Err(error) if is_escape(&error) => {
+                let real = fs::canonicalize(path)?;
+                real.strip_prefix(&self.real).map(Path::to_owned).map_err(|_| escape())
+            }
+            _ => Ok(beneath.to_owned()),
+        }
+    }
+}
+
+fn too_large(max: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {max} bytes"))
+}
+
+fn escape() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "it leads out of the repository")
+}
+
+/// Whether a path was refused because it leads out of the repository, rather than by the kernel.
+pub(super) fn is_escape(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+/// An error of the file system in words that read after a path.
+pub(super) fn explain(error: &io::Error) -> String {
+    if is_escape(error) {
+        return "leads out of the repository".to_owned();
+    }
+    if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+        return "is a symlink that leads to itself".to_owned();
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => "leads nowhere".to_owned(),
+        kind if error.raw_os_error().is_some() => format!("cannot be read: {kind}"),
+        _ => format!("cannot be read: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_repository_is_read_only_within_itself() {
+        let temp = tempfile::tempdir().unwrap();
+        let (repo, outside) = (temp.path().join("repo"), temp.path().join("outside"));
+        fs::create_dir_all(repo.join("sub")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        fs::write(repo.join("sub/file"), "inside").unwrap();
+        fs::write(outside.join("file"), "outside").unwrap();
+        for (link, target) in [
+            ("relative", Path::new("sub/file").to_owned()),
+            ("absolute", repo.join("sub/file")),
+            ("out", Path::new("../outside/file").to_owned()),
+            ("out-absolute", outside.join("file")),
+            ("out-dir", outside.clone()),
+            ("proc", PathBuf::from("/proc/self/cwd")),
+        ] {
+            symlink(target, repo.join(link)).unwrap();
+        }
+        let place = Place::repository(&repo).unwrap();
+        for inside in ["sub/file", "relative", "absolute", "sub/../relative"] {
+            assert_eq!(place.read(&repo.join(inside), 100).unwrap(), b"inside", "{inside}");
+        }
+        for out in
+            ["out", "out-absolute", "out-dir/file", "proc", "../outside/file", "sub/../../outside/file"]
+        {
+            let error = place.find(&repo.join(out)).unwrap_err();
+            assert!(is_escape(&error), "{out}: {error}");
+            assert!(place.read(&repo.join(out), 100).is_err(), "{out}");
+        }
+        assert_eq!(Place::Global.read(&repo.join("out"), 100).unwrap(), b"outside");
+    }
+
+    #[test]
+    fn a_file_beyond_its_limit_is_not_read() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join("file"), "12345").unwrap();
+        assert!(Place::Global.read(&temp.path().join("file"), 5).is_ok());
+        let error = Place::Global.read(&temp.path().join("file"), 4).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert!(Place::Global.read(temp.path(), 4).is_err());
+        let digest = |max| Place::Global.digest(&temp.path().join("file"), max);
+        assert_eq!(digest(5).unwrap(), Digest::of(b"12345"));
+        assert_eq!(digest(4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+}

@@ -1,0 +1,93 @@
+//! What native hooks answered to `hook`, kept by path and digest.
+
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::EventName;
+use crate::hook::Digest;
+
+/// A directory of answers, one file each. Only good answers are kept: a hook that failed may do better next time.
+/// Nothing depends on it: what cannot be read or written there is asked again.
+#[derive(Clone, Debug)]
+pub(super) struct QueryCache {
+    dir: PathBuf,
+}
+
+/// The wire: what stands in a file. It repeats what it was asked for, so that a file in the wrong place says so.
+#[derive(Serialize, Deserialize)]
+struct Answer {
+    digest: String,
+    event: String,
+}
+
+impl QueryCache {
+    /// The answers kept in this directory.
+    pub(super) fn new(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    /// What the program with these bytes answered at this path.
+    pub(super) fn get(&self, program: &Path, digest: &Digest) -> Option<EventName> {
+        let text = fs::read(self.file(program, digest)).ok()?;
+        let answer: Answer = serde_json::from_slice(&text).ok()?;
+        if answer.digest != digest.to_string() {
+            return None;
+        }
+        answer.event.parse().ok()
+    }
+
+    /// Keeps an answer.
+    pub(super) fn put(&self, program: &Path, digest: &Digest, event: &EventName) {
+        if let Err(error) = self.write(program, digest, event) {
+            tracing::debug!(dir = %self.dir.display(), %error, "an answer to `hook` was not kept");
+        }
+    }
+
+    fn write(&self, program: &Path, digest: &Digest, event: &EventName) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        let answer = Answer { digest: digest.to_string(), event: event.to_string() };
+        // Private from the start, and whole or not there.
+        let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
+        file.write_all(&serde_json::to_vec(&answer)?)?;
+        file.persist(self.file(program, digest))?;
+        Ok(())
+    }
+
+    /// A script may behave by its own path (`$0`), so the path is part of the key.
+    fn file(&self, program: &Path, digest: &Digest) -> PathBuf {
+        let mut key = digest.to_string().into_bytes();
+        key.push(0);
+        key.extend_from_slice(program.as_os_str().as_bytes());
+        self.dir.join(format!("query-{}.json", Digest::of(&key).hex()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn an_answer_holds_for_these_bytes_at_this_path() {
+        let temp = tempfile::tempdir().unwrap();
+        let cache = QueryCache::new(temp.path().join("new/cache"));
+        let (program, digest) = (Path::new("/hooks/x"), Digest::of(b"x"));
+        assert_eq!(cache.get(program, &digest), None);
+        cache.put(program, &digest, &EventName::TurnEnd);
+        assert_eq!(cache.get(program, &digest), Some(EventName::TurnEnd));
+        assert_eq!(cache.get(program, &Digest::of(b"y")), None);
+        assert_eq!(cache.get(Path::new("/hooks/y"), &digest), None);
+
+        let file = cache.file(program, &digest);
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        for broken in ["", "{", "{\"digest\":\"sha256:0\",\"event\":\"turn_end\"}"] {
+            fs::write(&file, broken).unwrap();
+            assert_eq!(cache.get(program, &digest), None, "{broken}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Hooks that stand in a chain only to fail in it.
+
+use async_trait::async_trait;
+
+use crate::event::{Event, EventName};
+use crate::hook::{Budget, DEFAULT_PRIORITY, Descriptor, Hook, HookError, Subscription};
+use crate::outcome::Outcome;
+
+/// A hook that does not run and says so in every event: one that the user has not trusted, or a guard that is
+/// missing or broken. Its events are not known, so it subscribes to all.
+pub(super) struct Refused {
+    descriptor: Descriptor,
+    error: HookError,
+}
+
+impl Refused {
+    /// A hook that fails with `error` in every event, at this priority.
+    pub(super) fn new(mut descriptor: Descriptor, priority: Option<i32>, error: HookError) -> Self {
+        let priority = priority.unwrap_or(DEFAULT_PRIORITY);
+        descriptor.subscriptions =
+            EventName::ALL.map(|event| Subscription { priority, ..Subscription::to(event) }).into();
+        Self { descriptor, error }
+    }
+}
+
+#[async_trait]
+impl Hook for Refused {
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    async fn run(&self, _event: &Event, _budget: &Budget) -> Result<Outcome, HookError> {
+        Err(self.error.clone())
+    }
+}

@@ -1,0 +1,325 @@
+//! Looking through roots, tiers and plugins for files that may be hooks. Nothing is run or loaded here.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Options;
+use super::entry::Problem;
+use super::place::{self, Found, Place};
+use super::settings::{self, Tables};
+use crate::hook::{Origin, Tier};
+use crate::report::Kind;
+use crate::text;
+
+/// How many candidates of one directory are taken, and how many plugins of one root. Hundreds of hooks in a
+/// directory are a mistake or an attack on whoever has to ask each one.
+pub(super) const MAX_CANDIDATES: usize = 256;
+
+/// How many candidates of a repository are taken, over all its hooks directories and plugins: each one is a hook that
+/// has to be looked into, listed and reported.
+pub(super) const MAX_OF_REPOSITORY: usize = 512;
+
+/// How many names of a repository are looked at. A full directory costs a repository nothing where many plugins link
+/// to the same one.
+const MAX_LOOKS: usize = 65_536;
+
+/// A hooks directory.
+pub(super) struct HooksDir {
+    pub(super) place: Place,
+    pub(super) tier: Tier,
+    /// Which root it belongs to; the embedder's own directories are counted after the roots.
+    pub(super) root: usize,
+    /// The plugin's directory name; empty outside of plugins.
+    pub(super) plugin_dir: String,
+    /// The plugin, as `org/repo`.
+    pub(super) plugin: Option<String>,
+    pub(super) path: PathBuf,
+}
+
+impl HooksDir {
+    /// The full name of a hook in this directory.
+    fn full_name(&self, file: &str) -> String {
+        match &self.plugin {
+            Some(plugin) => format!("{plugin}/{file}"),
+            None => file.to_owned(),
+        }
+    }
+}
+
+/// A file that may be a hook.
+pub(super) struct Candidate {
+    pub(super) dir: Arc<HooksDir>,
+    pub(super) file: String,
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+    pub(super) state: State,
+}
+
+/// What a look at a candidate says.
+pub(super) enum State {
+    /// A file to ask or load.
+    Usable,
+    /// Its name ends in `.disable`.
+    Disabled,
+    /// It cannot be reached.
+    Unreachable(io::Error),
+}
+
+/// A root of a place, with its settings.
+pub(super) struct RootDir {
+    pub(super) place: Place,
+    pub(super) origin: Origin,
+    pub(super) root: usize,
+    pub(super) path: PathBuf,
+    pub(super) tables: Tables,
+}
+
+impl RootDir {
+    /// The settings file.
+    pub(super) fn settings_file(&self) -> PathBuf {
+        self.path.join(settings::FILE)
+    }
+}
+
+/// What a repository brought.
+#[derive(Default)]
+struct Brought {
+    /// Names that were looked at.
+    looks: usize,
+    /// Candidates that were taken.
+    taken: usize,
+    /// Candidates beyond the limit.
+    left_out: usize,
+}
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Scan {
+    /// In the order of registration: tier, root, plugin directory name, file name.
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) roots: Vec<RootDir>,
+    pub(super) problems: Vec<Problem>,
+    brought: Brought,
+}
+
+/// Looks through the tiers in their order. The roots are [`valid_roots`].
+pub(super) fn scan(options: &Options, repo: Option<&Path>) -> Scan {
+    let mut scan = Scan::default();
+    let roots = &options.roots;
+    if let Some(repo) = repo {
+        match Place::repository(repo) {
+            Ok(place) => {
+                scan.place(&place, Origin::Repo, repo, roots, &[]);
+                scan.note_what_is_left_out(repo);
+            }
+            Err(error) => scan.problems.push(Problem::new(repo, place::explain(&error))),
+        }
+    }
+    let own: Vec<PathBuf> = options.directories.iter().map(|dir| options.cwd.join(dir)).collect();
+    match &options.home {
+        Some(home) => scan.place(&Place::Global, Origin::User, home, roots, &own),
+        None => scan.place(&Place::Global, Origin::User, &options.cwd, &[], &own),
+    }
+    scan
+}
+
+/// The roots that are directory names, each once. Anything else (`..`, `a/b`, `/etc`) would look elsewhere than
+/// in the repository and the home directory.
+pub(super) fn valid_roots(roots: &[String], cwd: &Path, problems: &mut Vec<Problem>) -> Vec<String> {
+    let mut valid: Vec<String> = Vec::new();
+    for root in roots {
+        let is_name = Path::new(root).file_name() == Some(OsStr::new(root)) && !root.contains('\0');
+        if !is_name {
+            let root = text::escape(root, 200);
+            let message = format!("the root {root:?} is left out: expected the name of a directory");
+            problems.push(Problem::new(cwd, message));
+        } else if !valid.contains(root) {
+            valid.push(root.clone());
+        }
+    }
+    valid
+}
+
+impl Scan {
+    fn note_what_is_left_out(&mut self, repo: &Path) {
+        let Brought { looks, left_out, .. } = self.brought;
+        if left_out > 0 {
+            let message = format!(
+                "brings more than {MAX_OF_REPOSITORY} hooks: only the first {MAX_OF_REPOSITORY} are used, and {left_out} \
+                 are left out"
+            );
+            self.problems.push(Problem::new(repo, message));
+        }
+        if looks > MAX_LOOKS {
+            let message = format!(
+                "brings more than {MAX_LOOKS} files where hooks stand: the others were not looked at"
+            );
+            self.problems.push(Problem::new(repo, message));
+        }
+    }
+
+    /// The two tiers of one place: hooks directories first, then plugins.
+    fn place(&mut self, place: &Place, origin: Origin, base: &Path, roots: &[String], own: &[PathBuf]) {
+        let (tier, plugin_tier) = match origin {
+            Origin::Repo => (Tier::Repo, Tier::RepoPlugin),
+            _ => (Tier::Global, Tier::GlobalPlugin),
+        };
+        let mut there = Vec::new();
+        for (root, name) in roots.iter().enumerate() {
+            let path = base.join(name);
+            if self.is_directory(place, &path) {
+                let tables = settings::read(place, &path.join(settings::FILE), &mut self.problems);
+                self.roots.push(RootDir { place: place.clone(), origin, root, path: path.clone(), tables });
+                there.push((root, path));
+            }
+        }
+        let hooks_dir = |root, path| HooksDir {
+            place: place.clone(),
+            tier,
+            root,
+            plugin_dir: String::new(),
+            plugin: None,
+            path,
+        };
+        for (root, path) in &there {
+            self.hooks(hooks_dir(*root, path.join("hooks")));
+        }
+        for (at, path) in own.iter().enumerate() {
+            self.hooks(hooks_dir(roots.len() + at, path.clone()));
+        }
+        for (root, path) in &there {
+            self.plugins(place, plugin_tier, *root, &path.join("plugins"));
+        }
+    }
+
+    /// The plugins of one root.
+    fn plugins(&mut self, place: &Place, tier: Tier, root: usize, path: &Path) {
+        let mut plugins = 0;
+        for name in self.names(place, path) {
+            let dir = path.join(&name);
+            let unusable = if place.is_symlink(&dir) {
+                Some("is a symlink and is ignored: a plugin is a directory of its own".to_owned())
+            } else {
+                match place.find(&dir) {
+                    Ok(Found::Directory) => None,
+                    Ok(_) => continue,
+                    Err(error) => Some(place::explain(&error)),
+                }
+            };
+            plugins += 1;
+            if plugins > MAX_CANDIDATES {
+                let message = format!(
+                    "holds more than {MAX_CANDIDATES} plugins: only the first {MAX_CANDIDATES} by name are used"
+                );
+                self.problems.push(Problem::new(path, message));
+                break;
+            }
+            if let Some(message) = unusable {
+                self.problems.push(Problem::new(dir, message));
+                continue;
+            }
+            let Some(plugin_dir) = name.to_str().map(str::to_owned) else {
+                self.problems.push(Problem::new(dir, NOT_UTF8));
+                continue;
+            };
+            let plugin = Some(plugin_dir.replacen('@', "/", 1));
+            let path = dir.join("hooks");
+            self.hooks(HooksDir { place: place.clone(), tier, root, plugin_dir, plugin, path });
+        }
+    }
+
+    /// The candidates of one hooks directory.
+    fn hooks(&mut self, dir: HooksDir) {
+        let dir = Arc::new(dir);
+        let mut taken = 0;
+        for name in self.names(&dir.place, &dir.path) {
+            let path = dir.path.join(&name);
+            let is_disabled = name.as_encoded_bytes().ends_with(b".disable");
+            let is_component = name.as_encoded_bytes().ends_with(b".wasm");
+            let state = match dir.place.find(&path) {
+                Ok(Found::File { .. }) if is_disabled => State::Disabled,
+                Ok(Found::File { executable, .. }) if executable || is_component => State::Usable,
+                Ok(_) => continue,
+                Err(_) if is_disabled => continue,
+                Err(error) => State::Unreachable(error),
+            };
+            if taken == MAX_CANDIDATES {
+                let message = format!(
+                    "holds more than {MAX_CANDIDATES} hooks: only the first {MAX_CANDIDATES} by name are used"
+                );
+                self.problems.push(Problem::new(&dir.path, message));
+                break;
+            }
+            taken += 1;
+            if dir.tier.origin() == Origin::Repo {
+                if self.brought.taken == MAX_OF_REPOSITORY {
+                    self.brought.left_out += 1;
+                    continue;
+                }
+                self.brought.taken += 1;
+            }
+            let Some(file) = name.to_str().map(str::to_owned) else {
+                self.problems.push(Problem::new(path, NOT_UTF8));
+                continue;
+            };
+            let shown = file.strip_suffix(".disable").unwrap_or(&file);
+            let kind = kind_by_name(shown);
+            self.candidates.push(Candidate {
+                name: dir.full_name(&file),
+                dir: Arc::clone(&dir),
+                file,
+                path,
+                kind,
+                state,
+            });
+        }
+    }
+
+    /// The names in a directory; none where there is no directory.
+    fn names(&mut self, place: &Place, path: &Path) -> Vec<std::ffi::OsString> {
+        // Beyond the limit not even the names are read.
+        let is_spent = matches!(place, Place::Repository(_)) && self.brought.looks > MAX_LOOKS;
+        if is_spent || !self.is_directory(place, path) {
+            return Vec::new();
+        }
+        match place.names(path) {
+            Ok((mut names, more)) => {
+                if matches!(place, Place::Repository(_)) {
+                    let all = names.len();
+                    names.truncate(MAX_LOOKS.saturating_sub(self.brought.looks));
+                    self.brought.looks += all;
+                }
+                if more {
+                    self.problems.push(Problem::new(path, "holds too many files: not all were looked at"));
+                }
+                names
+            }
+            Err(error) => {
+                self.problems.push(Problem::new(path, place::explain(&error)));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Whether a directory is there. Nothing at all is no problem, anything else is.
+    fn is_directory(&mut self, place: &Place, path: &Path) -> bool {
+        let message = match place.find(path) {
+            Ok(Found::Directory) => return true,
+            Ok(_) => "is a file: expected a directory".to_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => return false,
+            Err(error) => place::explain(&error),
+        };
+        self.problems.push(Problem::new(path, message));
+        false
+    }
+}
+
+const NOT_UTF8: &str = "is ignored: its name is not UTF-8, so that it cannot be named";
+
+/// The kind of the hook in a file of this name.
+pub(super) fn kind_by_name(file: &str) -> Kind {
+    if file.ends_with(".wasm") { Kind::Component } else { Kind::Native }
+}

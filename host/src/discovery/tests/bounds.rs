@@ -1,0 +1,139 @@
+//! Directories that are too full, unreadable or strange.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use super::*;
+
+#[test]
+fn of_a_full_directory_the_first_files_by_name_are_taken() {
+    let tree = Tree::new(&[("repo/.kodelet/hooks", Dir)]);
+    for at in (0..300).rev() {
+        let path = tree.path(&format!("repo/.kodelet/hooks/{at:03}"));
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    }
+    // Untrusted, so that no file is executed.
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    let names: Vec<_> = discovery.entries.iter().map(|entry| entry.name.clone()).collect();
+    assert_eq!(names, (0..256).map(|at| format!("{at:03}")).collect::<Vec<_>>());
+    assert_eq!(
+        problems(&tree, &discovery),
+        ["repo/.kodelet/hooks: holds more than 256 hooks: only the first 256 by name are used"]
+    );
+}
+
+#[test]
+fn of_a_full_repository_the_first_hooks_are_taken_and_the_users_all() {
+    let tree = Tree::new(&[("home/.kodelet/hooks/mine", Hook("turn_end")), ("repo/many/x", Text(""))]);
+    for at in 0..250 {
+        tree.add(&format!("repo/many/{at:03}"), &Mode(0o755, ""));
+    }
+    for plugin in ["o@a", "o@b", "o@c", "o@d"] {
+        tree.add(&format!("repo/.kodelet/plugins/{plugin}/hooks"), &Link("../../../many"));
+    }
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    assert_eq!((discovery.entries.len(), discovery.hooks.len()), (513, 513));
+    let last = discovery.entries.iter().rfind(|entry| entry.tier == crate::hook::Tier::RepoPlugin).unwrap();
+    assert_eq!(last.name, "o/c/011");
+    assert_eq!(active(&discovery), ["turn_end:mine"]);
+    assert_eq!(
+        problems(&tree, &discovery),
+        ["repo: brings more than 512 hooks: only the first 512 are used, and 488 are left out"]
+    );
+}
+
+#[test]
+fn a_full_directory_that_many_plugins_link_to_is_not_looked_through_for_each() {
+    let tree = Tree::new(&[("repo/many", Dir)]);
+    for at in 0..5_000 {
+        fs::write(tree.path(&format!("repo/many/{at}")), "").unwrap();
+    }
+    for at in 0..100 {
+        tree.add(&format!("repo/.kodelet/plugins/o@{at:03}/hooks"), &Link("../../../many"));
+    }
+    let begin = std::time::Instant::now();
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    assert!(discovery.entries.is_empty());
+    assert_eq!(
+        problems(&tree, &discovery),
+        ["repo: brings more than 65536 files where hooks stand: the others were not looked at"]
+    );
+    assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn without_a_working_directory_the_users_hooks_run_all_the_same() {
+    let tree = Tree::new(&[("home/.kodelet/hooks/x", Hook("turn_end")), ("gone", Dir)]);
+    fs::remove_dir(tree.path("gone")).unwrap();
+    for cwd in [PathBuf::new(), tree.path("gone"), PathBuf::from("/")] {
+        let discovery = discover(&Options::new(cwd.clone(), Some(tree.path("home"))));
+        assert_eq!(discovery.repo, None, "{cwd:?}");
+        assert_eq!(active(&discovery), ["turn_end:x"], "{cwd:?}");
+        assert_eq!(problems(&tree, &discovery), Vec::<String>::new(), "{cwd:?}");
+    }
+}
+
+#[test]
+fn an_unreadable_directory_is_one_problem() {
+    let tree = Tree::new(&[("home/.hookbox/hooks", Dir), ("home/.kodelet/hooks/x", Hook("turn_end"))]);
+    let closed = tree.path("home/.hookbox/hooks");
+    fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    let is_root = fs::read_dir(&closed).is_ok();
+    fs::set_permissions(&closed, Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(active(&discovery), ["turn_end:x"]);
+    if !is_root {
+        assert_eq!(problems(&tree, &discovery), ["home/.hookbox/hooks: cannot be read: permission denied"]);
+    }
+}
+
+#[test]
+fn strange_files_are_neither_opened_nor_fatal() {
+    let tree = Tree::new(&[
+        ("home/.kodelet/hooks/x\u{1b}[31m", Script("exit 1")),
+        ("home/.kodelet/hooks/ok", Hook("turn_end")),
+    ]);
+    for fifo in ["pipe", "pipe.wasm"] {
+        let path = tree.path("home/.kodelet/hooks").join(fifo);
+        assert!(Command::new("mkfifo").args(["-m", "755"]).arg(path).status().unwrap().success());
+    }
+    let odd = tree.path("home/.kodelet/hooks").join(OsStr::from_bytes(b"odd-\xff"));
+    fs::copy(tree.path("home/.kodelet/hooks/ok"), odd).unwrap();
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    assert_eq!(active(&discovery), ["turn_end:ok"]);
+    let problems = problems(&tree, &discovery);
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems.iter().all(|problem| !problem.contains('\u{1b}')), "{problems:?}");
+    assert!(problems[0].ends_with("its name is not UTF-8, so that it cannot be named"), "{problems:?}");
+}
+
+#[test]
+fn a_root_is_the_name_of_a_directory() {
+    let tree = Tree::new(&[("out/hooks/x", Hook("turn_end")), ("repo/own/hooks/y", Hook("turn_end"))]);
+    let mut options = tree.options(TrustPolicy::All);
+    options.roots = ["../out", "..", "", "a/b", "/", "own/", "own", "own"].map(str::to_owned).into();
+    let discovery = discover(&options);
+    assert_eq!(active(&discovery), ["turn_end:y"]);
+    assert_eq!(discovery.problems.len(), 6);
+}
+
+#[cfg(feature = "component")]
+#[test]
+fn a_component_beyond_its_limit_is_not_read() {
+    let tree = Tree::new(&[
+        ("home/.kodelet/hooks/big.wasm", Text("")),
+        ("home/.kodelet/hooks/small.wasm", Text("x")),
+    ]);
+    let big = fs::OpenOptions::new().write(true).open(tree.path("home/.kodelet/hooks/big.wasm")).unwrap();
+    big.set_len((64 << 20) + 1).unwrap();
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    assert_eq!(statuses(&discovery), [("big.wasm", "invalid"), ("small.wasm", "invalid")]);
+    assert_eq!(discovery.entries[0].digest, None);
+    assert_eq!(
+        problems(&tree, &discovery)[0],
+        "home/.kodelet/hooks/big.wasm: cannot be read: larger than 67108864 bytes"
+    );
+    // What was read and cannot be used is told apart by its digest.
+    assert!(discovery.entries[1].digest.is_some());
+}

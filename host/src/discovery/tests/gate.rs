@@ -1,0 +1,95 @@
+//! What of a repository runs, and that nothing of it leads out.
+
+use super::*;
+use crate::event::EventName;
+use crate::report::Cause;
+
+#[test]
+fn a_native_hook_of_a_repository_is_neither_run_nor_asked_and_says_so_in_every_event() {
+    let touch = "touch \"$(dirname \"$0\")/ran\"; echo before_tool_call";
+    let tree = Tree::new(&[
+        ("repo/.kodelet/hooks/x", Script(touch)),
+        ("repo/.kodelet/plugins/o@r/hooks/y", Script(touch)),
+        ("home/.kodelet/hooks/x", Hook("turn_end")),
+    ]);
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    assert_eq!(statuses(&discovery), [("x", "untrusted"), ("o/r/y", "untrusted"), ("x", "active")]);
+    assert!(!tree.path("repo/.kodelet/hooks/ran").exists());
+
+    let row = &discovery.entries[0];
+    assert!(!row.trusted && row.events.is_empty() && row.digest.is_some());
+    let descriptor = discovery.hooks[0].descriptor();
+    assert!(!descriptor.trusted);
+    assert!(EventName::ALL.iter().all(|event| descriptor.subscribes_to(event)));
+    let error = failure(&discovery, "x");
+    assert_eq!(error.cause, Cause::Untrusted);
+    assert!(error.message.contains("you have not trusted it") && error.message.contains("--trust all"));
+
+    let trusting = tree.discover(TrustPolicy::All);
+    assert_eq!(statuses(&trusting), [("x", "active"), ("o/r/y", "active"), ("x", "shadowed")]);
+}
+
+#[test]
+fn nothing_of_a_repository_leads_out_of_it() {
+    let tree = Tree::new(&[
+        ("out/x", Hook("turn_end")),
+        ("out/hooks/x", Hook("turn_end")),
+        ("out/hookbox.toml", Text("[hooks.guard]\non_failure = \"block\"\n")),
+        ("a/.hookbox/hooks/x", Link("../../../out/x")),
+        ("b/.hookbox/hooks", Link("../../out/hooks")),
+        ("c/.hookbox", Link("../out")),
+        ("d/.hookbox/hookbox.toml", Link("../../out/hookbox.toml")),
+        ("e/.hookbox/plugins", Link("../../out")),
+    ]);
+    for (repo, path) in [
+        ("a", "a/.hookbox/hooks/x"),
+        ("b", "b/.hookbox/hooks"),
+        ("c", "c/.hookbox"),
+        ("d", "d/.hookbox/hookbox.toml"),
+        ("e", "e/.hookbox/plugins"),
+    ] {
+        let options =
+            Options { trust: TrustPolicy::All, ..Options::new(tree.path(repo), Some(tree.path("home"))) };
+        let discovery = discover(&options);
+        assert!(discovery.hooks.is_empty(), "{repo}");
+        let problems = problems(&tree, &discovery);
+        assert!(
+            matches!(&problems[..], [one] if one.starts_with(&format!("{path}: leads out of the repository"))),
+            "{repo}: {problems:?}"
+        );
+    }
+}
+
+#[test]
+fn what_the_user_links_may_lead_anywhere() {
+    let tree = Tree::new(&[
+        ("out/hooks/x", Hook("turn_end")),
+        ("home/.kodelet/hooks/y", Link("../../../out/hooks/x")),
+        ("home/.hookbox", Link("../out")),
+    ]);
+    assert_eq!(active(&tree.discover(TrustPolicy::Recorded)), ["turn_end:x", "turn_end:y"]);
+}
+
+#[test]
+fn an_absolute_link_that_stays_in_the_repository_is_followed() {
+    let tree = Tree::new(&[("repo/tools/x", Hook("turn_end")), ("repo/.kodelet/hooks", Dir)]);
+    let target = tree.path("repo/tools/x");
+    tree.add("repo/.kodelet/hooks/x", &Link(target.to_str().unwrap()));
+    assert_eq!(active(&tree.discover(TrustPolicy::All)), ["turn_end:x"]);
+}
+
+#[cfg(not(feature = "component"))]
+#[test]
+fn a_build_without_components_says_so() {
+    let tree = Tree::new(&[
+        ("repo/.hookbox/hooks/x.wasm", Text("\0asm")),
+        ("home/.hookbox/hooks/x.wasm.disable", Text("\0asm")),
+    ]);
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    assert_eq!(statuses(&discovery), [("x.wasm", "invalid"), ("x.wasm.disable", "disabled")]);
+    assert_eq!(discovery.entries[1].kind, crate::report::Kind::Component);
+    assert_eq!(
+        problems(&tree, &discovery),
+        ["repo/.hookbox/hooks/x.wasm: is a component, and this build runs no components"]
+    );
+}
