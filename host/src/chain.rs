@@ -1,1 +1,319 @@
-//! One event through a chain.
+//! One event through a chain of hooks (design, section 5).
+
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use tracing::Instrument as _;
+
+use crate::event::{Event, EventName};
+use crate::facts;
+use crate::hook::{Descriptor, Hook, HookError, OnFailure, Origin, Subscription};
+use crate::outcome::{Action, Answers, Author, Fold, Outcome, Spent, Verdict};
+use crate::report::{Cause, HookReport, Kind, Report, Status};
+use crate::text;
+
+/// How much of a hook's log a report keeps, in bytes (the budget has cut it before; escaping may lengthen it).
+const MAX_LOG: usize = 128 << 10;
+/// How long a message in a report may be, in bytes.
+const MAX_MESSAGE: usize = 2_000;
+
+tokio::task_local! {
+    /// Set while a hook of this task runs.
+    static INSIDE_A_HOOK: ();
+}
+
+/// The limits of a chain.
+#[derive(Clone, Debug)]
+pub struct ChainOptions {
+    /// How long the user's and the host's hooks may take together; those of a repository have as much again, on
+    /// a clock of their own. 60 s.
+    pub deadline: Duration,
+    /// How long the hooks of a repository that the user has not trusted may take together. 5 s.
+    pub untrusted_deadline: Duration,
+    /// The user's home directory, for the facts of a tool call.
+    pub home: Option<PathBuf>,
+    /// How deep in hooks this process is (`HOOKBOX_DEPTH`); more than 0 means a hook started it.
+    pub depth: u32,
+    /// Run hooks also from inside a hook.
+    pub allow_nested: bool,
+}
+
+impl Default for ChainOptions {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(60),
+            untrusted_deadline: Duration::from_secs(5),
+            home: None,
+            depth: 0,
+            allow_nested: false,
+        }
+    }
+}
+
+/// What a chain made of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fired {
+    /// The event as the last hook saw it, with every change that was applied.
+    pub event: Event,
+    /// What the hooks decided.
+    pub verdict: Verdict,
+    /// What each of them did.
+    pub report: Report,
+}
+
+/// Whether any of these hooks wants to see this event.
+pub fn concerns(hooks: &[Arc<dyn Hook>], event: &EventName) -> bool {
+    hooks.iter().any(|hook| hook.descriptor().subscribes_to(event))
+}
+
+/// Runs one event through the hooks that want to see it. `hooks` are in the order of their registration (tier,
+/// root, plugin, file name; then code); their order in the chain follows from it, from who brought them and from
+/// their priorities.
+pub async fn run(hooks: &[Arc<dyn Hook>], event: Event, options: &ChainOptions) -> Fired {
+    let span =
+        tracing::debug_span!("event", name = %event.name(), conversation = %event.context.conversation_id);
+    run_in_order(hooks, event, options).instrument(span).await
+}
+
+async fn run_in_order(hooks: &[Arc<dyn Hook>], mut event: Event, options: &ChainOptions) -> Fired {
+    let started = Instant::now();
+    let mut report = Report::new(event.name());
+    let mut fold = Fold::new();
+    if concerns(hooks, &report.event) {
+        work_out_facts(&mut event, options);
+        let nested = !options.allow_nested && (options.depth > 0 || INSIDE_A_HOOK.try_get().is_ok());
+        let mut clocks = Clocks::new(options);
+        for (hook, observe) in in_run_order(hooks, &event) {
+            let descriptor = hook.descriptor();
+            if ends(&fold, descriptor, &report.event) && !observe {
+                report.hooks.push(empty_report(descriptor, Status::Skipped));
+                continue;
+            }
+            let ran = if nested { Ran::refused() } else { clocks.run(hook.as_ref(), &event).await };
+            let input_before = event.tool_call().map(|call| call.input.clone());
+            let hook_report = settle(&mut fold, &mut event, descriptor, observe, ran);
+            if event.tool_call().map(|call| &call.input) != input_before.as_ref() {
+                work_out_facts(&mut event, options);
+            }
+            trace(&report.event, &hook_report);
+            report.hooks.push(hook_report);
+        }
+    }
+    report.duration = started.elapsed();
+    Fired { verdict: fold.finish(&event), event, report }
+}
+
+/// Whether a block has ended the chain for this hook.
+///
+/// After a tool call a block undoes nothing: the tool has run, and its output goes on to the model. So a hook that the
+/// user has not trusted cannot, by blocking there, keep the user's hooks from the output.
+fn ends(fold: &Fold, descriptor: &Descriptor, event: &EventName) -> bool {
+    let is_theirs = *event == EventName::AfterToolCall && descriptor.tier.origin() != Origin::Repo;
+    if is_theirs { fold.is_blocked_by_trusted() } else { fold.is_blocked() }
+}
+
+/// The hooks that want to see this event, in run order, each with whether it only observes.
+pub fn in_run_order<'a>(hooks: &'a [Arc<dyn Hook>], event: &Event) -> Vec<(&'a Arc<dyn Hook>, bool)> {
+    let mut order: Vec<(&Arc<dyn Hook>, &Subscription)> = hooks
+        .iter()
+        .filter_map(|hook| {
+            let wanted = hook.descriptor().subscriptions.iter().find(|wanted| wanted.matches(event))?;
+            Some((hook, wanted))
+        })
+        .collect();
+    // The sort is stable: ties keep the order of registration.
+    order.sort_by_key(|(hook, wanted)| (hook.descriptor().tier.origin(), wanted.priority));
+    order.into_iter().map(|(hook, wanted)| (hook, wanted.observe)).collect()
+}
+
+fn work_out_facts(event: &mut Event, options: &ChainOptions) {
+    let cwd = PathBuf::from(&event.context.cwd);
+    if let Some(call) = event.tool_call_mut() {
+        call.facts = Arc::new(facts::of(&call.name, &call.input, &cwd, options.home.as_deref()));
+    }
+}
+
+/// What became of one hook.
+struct Ran {
+    result: Result<Outcome, HookError>,
+    duration: Duration,
+}
+
+impl Ran {
+    fn refused() -> Self {
+        let what = "hooks are not run from inside a hook";
+        Self { result: Err(HookError::new(Cause::Denied, what)), duration: Duration::ZERO }
+    }
+}
+
+/// The time that is left to each group of hooks. What one group uses up never shortens another's.
+struct Clocks {
+    untrusted: Duration,
+    repo: Duration,
+    others: Duration,
+}
+
+impl Clocks {
+    fn new(options: &ChainOptions) -> Self {
+        Self { untrusted: options.untrusted_deadline, repo: options.deadline, others: options.deadline }
+    }
+
+    fn of(&mut self, descriptor: &Descriptor) -> &mut Duration {
+        match (descriptor.tier.origin(), descriptor.trusted) {
+            (Origin::Repo, false) => &mut self.untrusted,
+            (Origin::Repo, true) => &mut self.repo,
+            (Origin::User | Origin::Host, _) => &mut self.others,
+        }
+    }
+
+    async fn run(&mut self, hook: &dyn Hook, event: &Event) -> Ran {
+        let descriptor = hook.descriptor();
+        let left = self.of(descriptor);
+        if left.is_zero() {
+            let what = "the time of the whole chain was up before it could run";
+            return Ran { result: Err(HookError::new(Cause::Timeout, what)), duration: Duration::ZERO };
+        }
+        let started = Instant::now();
+        let budget = descriptor.budget.within(*left);
+        // Executables and components keep their wall-clock limit themselves, to end what they started and to
+        // report what it used; waiting for a free slot is not on a component's clock. Nothing outlasts the chain.
+        let wall = match descriptor.kind {
+            Kind::Native | Kind::Command | Kind::Component => *left,
+            _ => budget.wall,
+        };
+        let run = INSIDE_A_HOOK.scope((), catch_panic(hook.run(event, &budget)));
+        // The grace lets the hook's own deadline come first where both are the same.
+        let result = tokio::time::timeout(wall + Duration::from_millis(100), run)
+            .await
+            .unwrap_or_else(|_| Err(HookError::timeout(wall)));
+        let duration = started.elapsed();
+        *left = left.saturating_sub(duration);
+        Ran { result, duration }
+    }
+}
+
+/// A hook from code that panics has failed; it does not take the agent with it.
+async fn catch_panic(run: impl Future<Output = Result<Outcome, HookError>>) -> Result<Outcome, HookError> {
+    let mut run = pin!(run);
+    std::future::poll_fn(|cx| {
+        std::panic::catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(cx))).unwrap_or_else(|panic| {
+            let said = panic.downcast_ref::<&str>().copied().map(str::to_owned);
+            let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            Poll::Ready(Err(HookError::new(Cause::Trap, format!("panicked: {}", text::escape(&said, 200)))))
+        })
+    })
+    .await
+}
+
+fn empty_report(descriptor: &Descriptor, status: Status) -> HookReport {
+    HookReport {
+        name: descriptor.name.clone(),
+        kind: descriptor.kind,
+        trusted: descriptor.trusted,
+        status,
+        cause: None,
+        duration: Duration::ZERO,
+        fuel: None,
+        memory_peak: None,
+        message: None,
+        limit: None,
+        changes: Vec::new(),
+        log: String::new(),
+        metadata: serde_json::Map::new(),
+    }
+}
+
+/// Applies what a hook answered, or its failure policy, and writes its part of the report.
+fn settle(
+    fold: &mut Fold,
+    event: &mut Event,
+    descriptor: &Descriptor,
+    observe: bool,
+    ran: Ran,
+) -> HookReport {
+    let mut report = empty_report(descriptor, Status::Passed);
+    report.duration = ran.duration;
+    let mut outcome = match ran.result {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            note_spent(&mut report, &error.spent);
+            report.limit = error.limit;
+            fail(fold, event, descriptor, observe, &mut report, error.cause, &error.message);
+            return report;
+        }
+    };
+    note_spent(&mut report, &outcome.spent);
+    report.metadata = std::mem::take(&mut outcome.metadata);
+    if observe {
+        report.status = Status::Observed;
+        return report;
+    }
+    let refused = outcome.restrict(descriptor.answers);
+    let author = Author { name: &descriptor.name, trusted: descriptor.trusted };
+    let allows = event.name().allows();
+    let blocks = allows.block && matches!(outcome.action, Action::Block(_));
+    let asks = allows.ask && matches!(outcome.action, Action::Ask(_));
+    if let Action::Block(reason) | Action::Ask(reason) = &outcome.action {
+        report.message = Some(text::escape(reason, MAX_MESSAGE));
+    }
+    report.changes = fold.apply(event, author, outcome);
+    report.status = match () {
+        () if blocks => Status::Blocked,
+        () if asks => Status::Asked,
+        () if !report.changes.is_empty() => Status::Changed,
+        () => Status::Passed,
+    };
+    if refused != Answers::NONE {
+        let why = if descriptor.trusted { "does not declare" } else { "may not give, not being trusted" };
+        let message = format!("gave answers that it {why} ({}): not applied", refused.names().join(", "));
+        fail(fold, event, descriptor, observe, &mut report, Cause::Denied, &message);
+    }
+    report
+}
+
+fn note_spent(report: &mut HookReport, spent: &Spent) {
+    report.fuel = spent.fuel;
+    report.memory_peak = spent.memory_peak;
+    report.log = text::escape_lines(&spent.log, MAX_LOG);
+}
+
+/// A failure: by the hook's policy a warning or a block, never silent.
+fn fail(
+    fold: &mut Fold,
+    event: &Event,
+    descriptor: &Descriptor,
+    observe: bool,
+    report: &mut HookReport,
+    cause: Cause,
+    message: &str,
+) {
+    let author = Author { name: &descriptor.name, trusted: descriptor.trusted };
+    let standing = if descriptor.trusted { "" } else { " (not trusted)" };
+    let message = text::prefix(message, MAX_MESSAGE);
+    let what = format!("{}{standing} failed ({cause}): {message}", author.shown());
+    report.cause = Some(cause);
+    report.message = Some(message.to_owned());
+    let blocks = descriptor.on_failure == OnFailure::Block && event.name().allows().block && !observe;
+    if blocks {
+        fold.block(author, what.clone());
+        report.status = Status::Blocked;
+    } else if report.status != Status::Blocked {
+        report.status = if cause == Cause::Untrusted { Status::Untrusted } else { Status::Failed };
+    }
+    fold.warn(Some(author.name), what);
+}
+
+fn trace(event: &EventName, hook: &HookReport) {
+    let (name, status, micros) = (&hook.name, hook.status.as_str(), hook.duration.as_micros());
+    match hook.cause {
+        Some(cause) => {
+            let message = hook.message.as_deref().unwrap_or_default();
+            tracing::warn!(%event, hook = %name, status, %cause, micros, message, "hook failed");
+        }
+        None => tracing::debug!(%event, hook = %name, status, micros, "hook ran"),
+    }
+}

@@ -1,1 +1,66 @@
-//! Hooks from code.
+//! Hooks from code (Base Coat's pattern C): a closure as a hook.
+
+use std::fmt;
+use std::pin::Pin;
+
+use async_trait::async_trait;
+
+use crate::event::{Event, EventName};
+use crate::hook::{Budget, Descriptor, Hook, HookError};
+use crate::outcome::Outcome;
+use crate::report::Kind;
+
+type Answer = Pin<Box<dyn Future<Output = Result<Outcome, HookError>> + Send>>;
+
+/// A closure as a hook.
+///
+/// ```
+/// use hookbox::function::FunctionHook;
+/// use hookbox::{EventName, Hook, Outcome};
+///
+/// let hook = FunctionHook::new("remind", EventName::SessionStart, |_event| async {
+///     Ok(Outcome::inject("Run the tests with `just test`."))
+/// });
+/// assert_eq!(hook.descriptor().name, "remind");
+/// ```
+pub struct FunctionHook {
+    descriptor: Descriptor,
+    run: Box<dyn Fn(Event) -> Answer + Send + Sync>,
+}
+
+impl FunctionHook {
+    /// A hook of this name that answers this event by `run`. The event is a copy that shares its documents.
+    pub fn new<F, A>(name: impl Into<String>, event: EventName, run: F) -> Self
+    where
+        F: Fn(Event) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Outcome, HookError>> + Send + 'static,
+    {
+        Self::with(Descriptor::new(name, Kind::Code).on(event), run)
+    }
+
+    /// A hook with this descriptor: several events, a priority, a failure policy.
+    pub fn with<F, A>(descriptor: Descriptor, run: F) -> Self
+    where
+        F: Fn(Event) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Outcome, HookError>> + Send + 'static,
+    {
+        Self { descriptor, run: Box::new(move |event| Box::pin(run(event))) }
+    }
+}
+
+impl fmt::Debug for FunctionHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FunctionHook").field(&self.descriptor.name).finish()
+    }
+}
+
+#[async_trait]
+impl Hook for FunctionHook {
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    async fn run(&self, event: &Event, _: &Budget) -> Result<Outcome, HookError> {
+        (self.run)(event.clone()).await
+    }
+}

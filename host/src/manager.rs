@@ -1,1 +1,296 @@
-//! What an agent sees.
+//! What an agent sees: a [`Manager`] holds the hooks, a [`Session`] sends them events.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::chain::ChainOptions;
+use crate::discovery::{self, Discovery, Entry, Problem};
+use crate::event::{Event, EventName};
+use crate::function::FunctionHook;
+use crate::hook::{Hook, HookError, Limits};
+use crate::native;
+use crate::outcome::Outcome;
+use crate::private;
+use crate::report::Kind;
+use crate::session::Session;
+use crate::trust::TrustPolicy;
+#[cfg(feature = "component")]
+use crate::wasm::{Allocation, Runtime};
+
+/// The hooks of an agent. Cheap to clone; an empty one does nothing and costs nothing.
+///
+/// A tokio runtime with time and I/O enabled has to run where its futures are awaited; a `current_thread` runtime
+/// is enough.
+///
+/// ```
+/// use hookbox::{EventName, Outcome, ToolCall};
+/// use hookbox::manager::Manager;
+/// use hookbox::session::Decision;
+/// use serde_json::json;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let manager = Manager::builder()
+///     .directories(false) // only hooks from code in this example
+///     .on("no-sudo", EventName::BeforeToolCall, |event| async move {
+///         let command = event.tool_call().and_then(|call| call.facts.command.clone());
+///         Ok(match command {
+///             Some(line) if line.starts_with("sudo ") => Outcome::block("no root here"),
+///             _ => Outcome::pass(),
+///         })
+///     })
+///     .build()
+///     .await;
+///
+/// let session = manager.session("conversation-1").agent("backend-dev");
+/// let verdict = session.before_tool_call(ToolCall::new("bash", json!({"command": "sudo ls"}))).await;
+/// match verdict.decision {
+///     Decision::Block(ruling) => assert_eq!(ruling.reason, "no root here"),
+///     other => unreachable!("{other:?}"),
+/// }
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct Manager {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    hooks: Vec<Arc<dyn Hook>>,
+    discovery: Discovery,
+    chain: ChainOptions,
+    cwd: PathBuf,
+}
+
+impl fmt::Debug for Manager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.inner.hooks.iter().map(|hook| hook.descriptor().name.as_str()).collect();
+        f.debug_struct("Manager").field("hooks", &names).finish_non_exhaustive()
+    }
+}
+
+impl Manager {
+    /// A builder with the defaults: this process's working directory and home, both roots, the recorded trust.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// A manager without hooks.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// A session of the main agent in this conversation.
+    pub fn session(&self, conversation_id: impl Into<String>) -> Session {
+        let cwd = self.inner.cwd.to_string_lossy().into_owned();
+        Session::new(self.clone(), conversation_id.into(), cwd)
+    }
+
+    /// The hook with this full name, such as `guardrail.wasm` or `org/repo/audit`; where a repository brought one of
+    /// the same name that is not trusted, the user's own.
+    pub fn hook(&self, name: &str) -> Option<&Arc<dyn Hook>> {
+        let named = || self.inner.hooks.iter().filter(|hook| hook.descriptor().name == name);
+        named().find(|hook| hook.descriptor().trusted).or_else(|| named().next())
+    }
+
+    /// Every hook that runs, in the order of their registration.
+    pub fn hooks(&self) -> &[Arc<dyn Hook>] {
+        &self.inner.hooks
+    }
+
+    /// Everything that was found, also what does not run, in run order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.inner.discovery.entries
+    }
+
+    /// What went wrong while hooks were looked for.
+    pub fn problems(&self) -> &[Problem] {
+        &self.inner.discovery.problems
+    }
+
+    /// The repository whose hooks were looked for.
+    pub fn repository(&self) -> Option<&Path> {
+        self.inner.discovery.repo.as_deref()
+    }
+
+    pub(crate) fn chain_options(&self) -> &ChainOptions {
+        &self.inner.chain
+    }
+}
+
+/// Builds a [`Manager`].
+#[must_use]
+pub struct Builder {
+    directories: bool,
+    discovery: discovery::Options,
+    hooks: Vec<Arc<dyn Hook>>,
+    chain: ChainOptions,
+    private_cache: CacheAt,
+    #[cfg(feature = "component")]
+    allocation: Allocation,
+    #[cfg(feature = "component")]
+    runtime: Option<Runtime>,
+}
+
+/// Where compiled code and cached answers go.
+#[derive(Clone, Debug, Default)]
+enum CacheAt {
+    /// `$XDG_CACHE_HOME/hookbox` or `~/.cache/hookbox`.
+    #[default]
+    Default,
+    At(PathBuf),
+    Nowhere,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        let depth = native::depth();
+        Self {
+            directories: true,
+            discovery: discovery::Options::new(std::env::current_dir().unwrap_or_default(), home.clone()),
+            hooks: Vec::new(),
+            chain: ChainOptions { home, depth, ..ChainOptions::default() },
+            private_cache: CacheAt::Default,
+            #[cfg(feature = "component")]
+            allocation: Allocation::default(),
+            #[cfg(feature = "component")]
+            runtime: None,
+        }
+    }
+}
+
+impl Builder {
+    /// Whether to look for hooks in directories at all (default: yes).
+    pub fn directories(mut self, look: bool) -> Self {
+        self.directories = look;
+        self
+    }
+
+    /// The directory that the agent works in; the repository is looked for from here (default: the process's).
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.discovery.cwd = cwd.into();
+        self
+    }
+
+    /// The user's home directory, where the user's own hooks are (default: the process's).
+    pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
+        let home = home.into();
+        self.chain.home = Some(home.clone());
+        self.discovery.home = Some(home);
+        self
+    }
+
+    /// The directory names that hold hooks (default: `.hookbox`, `.kodelet`).
+    pub fn roots<R: Into<String>>(mut self, roots: impl IntoIterator<Item = R>) -> Self {
+        self.discovery.roots = roots.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// One more directory of hooks, trusted like the user's own.
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.discovery.directories.push(directory.into());
+        self
+    }
+
+    /// Which hooks of a repository run (default: those that the user has trusted).
+    pub fn trust(mut self, policy: TrustPolicy) -> Self {
+        self.discovery.trust = policy;
+        self
+    }
+
+    /// Limits that go before every hook's own settings and defaults.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.discovery.limits = limits;
+        self
+    }
+
+    /// How long a whole chain may take (default: 60 s).
+    pub fn chain_deadline(mut self, deadline: std::time::Duration) -> Self {
+        self.chain.deadline = deadline;
+        self
+    }
+
+    /// Run hooks also from inside a hook (default: no).
+    pub fn allow_nested(mut self, allow: bool) -> Self {
+        self.chain.allow_nested = allow;
+        self
+    }
+
+    /// Where to keep compiled code and cached answers: a directory that belongs to the user alone, or is yet to be
+    /// made. `None` keeps nothing (default: `$XDG_CACHE_HOME/hookbox`, else `~/.cache/hookbox`).
+    pub fn cache(mut self, directory: Option<PathBuf>) -> Self {
+        self.private_cache = directory.map_or(CacheAt::Nowhere, CacheAt::At);
+        self
+    }
+
+    /// A hook of the agent's own.
+    pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
+        self.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// A closure as a hook for one event.
+    pub fn on<F, A>(self, name: impl Into<String>, event: EventName, run: F) -> Self
+    where
+        F: Fn(Event) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Outcome, HookError>> + Send + 'static,
+    {
+        self.hook(FunctionHook::new(name, event, run))
+    }
+
+    /// Where the memory of components comes from (default: a pool).
+    #[cfg(feature = "component")]
+    pub fn allocation(mut self, allocation: Allocation) -> Self {
+        self.allocation = allocation;
+        self
+    }
+
+    /// An engine that other managers use as well (default: one of its own).
+    #[cfg(feature = "component")]
+    pub fn runtime(mut self, runtime: Runtime) -> Self {
+        self.runtime = Some(runtime);
+        self
+    }
+
+    /// Looks for the hooks. What cannot be used is a problem of the manager's and no error.
+    pub async fn build(mut self) -> Manager {
+        let cwd = self.discovery.cwd.clone();
+        let discovery = if self.directories { self.discover().await } else { Discovery::default() };
+        let mut hooks = discovery.hooks.clone();
+        // The host's own judge last: code, then what is built in.
+        self.hooks.sort_by_key(|hook| hook.descriptor().kind == Kind::Builtin);
+        hooks.append(&mut self.hooks);
+        for problem in &discovery.problems {
+            tracing::warn!(path = %problem.path.display(), "{}", problem.message);
+        }
+        Manager { inner: Arc::new(Inner { hooks, discovery, chain: self.chain, cwd }) }
+    }
+
+    async fn discover(&mut self) -> Discovery {
+        let wanted = match std::mem::take(&mut self.private_cache) {
+            CacheAt::Default => private::default_cache(self.discovery.home.as_deref()),
+            CacheAt::At(directory) => Some(directory),
+            CacheAt::Nowhere => None,
+        };
+        let repo = discovery::repository(&self.discovery);
+        let opened = wanted.map(|directory| private::open(&directory, repo.as_deref()));
+        let (cache, problem) = match opened {
+            Some(Ok(directory)) => (Some(directory), None),
+            Some(Err(error)) => (None, Some(Problem::from(error))),
+            None => (None, None),
+        };
+        self.discovery.cache = cache.clone();
+        #[cfg(feature = "component")]
+        let runtime = self.runtime.take().unwrap_or_else(|| Runtime::new(self.allocation, cache.as_deref()));
+        let mut found = discovery::discover(
+            &self.discovery,
+            #[cfg(feature = "component")]
+            &runtime,
+        )
+        .await;
+        found.problems.extend(problem);
+        found
+    }
+}

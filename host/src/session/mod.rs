@@ -1,0 +1,238 @@
+//! A session: one conversation of one agent, with a typed method for every event.
+
+mod verdict;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub use self::verdict::{
+    Decision, ErrorVerdict, GateVerdict, MessageVerdict, Noted, Notes, OutputVerdict, StopVerdict,
+    ToolVerdict, Turn, TurnVerdict,
+};
+
+use crate::chain::{self, Fired};
+use crate::event::{
+    AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, EventName, InvokedBy,
+    TokenBudget, ToolCall, ToolResult, Usage, now_ms,
+};
+use crate::manager::Manager;
+use crate::outcome::Warning;
+use crate::report::{FailureReport, HookReport};
+
+/// How many times in a row hooks of `agent_stop` may make an agent go on.
+pub const MAX_FOLLOW_UPS: u32 = 8;
+
+/// How many failures of one event `on_error` hooks are told of.
+const MAX_TOLD: usize = 8;
+
+/// One conversation. Cheap to clone; clones share the count of follow-ups. A subagent gets a session of its own
+/// with [`Session::subagent`].
+#[derive(Clone, Debug)]
+pub struct Session {
+    manager: Manager,
+    context: Arc<Context>,
+    follow_ups: Arc<AtomicU32>,
+}
+
+impl Session {
+    pub(crate) fn new(manager: Manager, conversation_id: String, cwd: String) -> Self {
+        Self { manager, context: Arc::new(Context::new(conversation_id, cwd)), follow_ups: Arc::default() }
+    }
+
+    fn with(mut self, set: impl FnOnce(&mut Context)) -> Self {
+        set(Arc::make_mut(&mut self.context));
+        self
+    }
+
+    /// The same session with this working directory of the agent (default: the manager's).
+    #[must_use]
+    pub fn cwd(self, cwd: impl Into<String>) -> Self {
+        self.with(|context| context.cwd = cwd.into())
+    }
+
+    /// The same session with this recipe.
+    #[must_use]
+    pub fn recipe(self, name: impl Into<String>) -> Self {
+        self.with(|context| context.recipe_name = Some(name.into()))
+    }
+
+    /// The same session with this name of the agent.
+    #[must_use]
+    pub fn agent(self, name: impl Into<String>) -> Self {
+        self.with(|context| context.agent = Some(name.into()))
+    }
+
+    /// The same session in this repository, on this branch.
+    #[must_use]
+    pub fn repository(self, repository: impl Into<String>, branch: Option<String>) -> Self {
+        self.with(|context| {
+            context.repository = Some(repository.into());
+            context.branch = branch;
+        })
+    }
+
+    /// The same session in this mode of the agent.
+    #[must_use]
+    pub fn mode(self, mode: impl Into<String>) -> Self {
+        self.with(|context| context.mode = Some(mode.into()))
+    }
+
+    /// The same session with this token budget.
+    #[must_use]
+    pub fn budget(self, budget: TokenBudget) -> Self {
+        self.with(|context| context.budget = Some(budget))
+    }
+
+    /// A session of a subagent: the same hooks and directory, another conversation.
+    #[must_use]
+    pub fn subagent(&self, conversation_id: impl Into<String>) -> Self {
+        let mut session = self.clone().with(|context| {
+            context.conversation_id = conversation_id.into();
+            context.invoked_by = InvokedBy::Subagent;
+        });
+        session.follow_ups = Arc::default();
+        session
+    }
+
+    /// Where its events happen.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The session begins.
+    pub async fn session_start(&self, source: &str) -> Noted {
+        self.fire(EventData::SessionStart { source: Some(source.to_owned()) }).await.into()
+    }
+
+    /// The session ends.
+    pub async fn session_end(&self, reason: &str) -> Noted {
+        self.fire(EventData::SessionEnd { reason: Some(reason.to_owned()) }).await.into()
+    }
+
+    /// The user sends a message.
+    pub async fn user_message_send(&self, message: impl Into<String>) -> MessageVerdict {
+        self.follow_ups.store(0, Ordering::Relaxed);
+        self.fire(EventData::UserMessageSend { message: Some(message.into()) }).await.into()
+    }
+
+    /// A tool is about to run.
+    pub async fn before_tool_call(&self, call: ToolCall) -> ToolVerdict {
+        self.fire(EventData::BeforeToolCall(call)).await.into()
+    }
+
+    /// A tool has run; or was blocked, see [`ToolResult::blocked`].
+    pub async fn after_tool_call(&self, result: ToolResult) -> OutputVerdict {
+        self.fire(EventData::AfterToolCall(result)).await.into()
+    }
+
+    /// Something failed.
+    pub async fn on_error(&self, error: ErrorEvent) -> ErrorVerdict {
+        self.fire(EventData::OnError(error)).await.into()
+    }
+
+    /// The model has answered.
+    pub async fn after_turn(&self, turn: AfterTurn) -> TurnVerdict {
+        self.fire(EventData::AfterTurn(turn)).await.into()
+    }
+
+    /// A turn of the user is over.
+    pub async fn turn_end(&self, response: impl Into<String>, turn_number: u64) -> Noted {
+        self.fire(EventData::TurnEnd { response: Some(response.into()), turn_number: Some(turn_number) })
+            .await
+            .into()
+    }
+
+    /// The agent would stop. After [`MAX_FOLLOW_UPS`] rounds in a row follow-ups are not applied any more.
+    pub async fn agent_stop(&self, stop: AgentStop) -> StopVerdict {
+        self.fire(EventData::AgentStop(stop)).await.into()
+    }
+
+    /// The conversation is about to be compacted.
+    pub async fn pre_compact(&self, trigger: &str, usage: Option<Usage>, messages: Document) -> GateVerdict {
+        self.fire(EventData::PreCompact { trigger: Some(trigger.to_owned()), usage, messages }).await.into()
+    }
+
+    /// The conversation has been compacted.
+    pub async fn post_compact(&self, trigger: &str, summary: &str, usage: Option<Usage>) -> Noted {
+        let (trigger, summary) = (Some(trigger.to_owned()), Some(summary.to_owned()));
+        self.fire(EventData::PostCompact { trigger, summary, usage }).await.into()
+    }
+
+    /// The token budget has passed a threshold.
+    pub async fn on_budget_exceeded(&self, usage: Usage, threshold: f64) -> GateVerdict {
+        self.fire(EventData::OnBudgetExceeded { usage: Some(usage), threshold: Some(threshold) }).await.into()
+    }
+
+    /// Any event, with the verdict as it is. The typed methods call this.
+    pub async fn fire(&self, data: EventData) -> Fired {
+        let mut context = Context::clone(&self.context);
+        context.timestamp_ms = now_ms();
+        self.fire_event(Event { context: Arc::new(context), data }).await
+    }
+
+    /// Any event, in a context of its own.
+    pub async fn fire_event(&self, mut event: Event) -> Fired {
+        if let EventData::AgentStop(stop) = &mut event.data {
+            stop.follow_ups = stop.follow_ups.max(self.follow_ups.load(Ordering::Relaxed));
+        }
+        let mut fired = chain::run(self.manager.hooks(), event, self.manager.chain_options()).await;
+        if let EventData::AgentStop(stop) = &fired.event.data {
+            self.count_follow_ups(stop.follow_ups, &mut fired);
+        }
+        self.tell_of_failures(&mut fired).await;
+        fired
+    }
+
+    /// Counts how often in a row hooks made the agent go on, and ends it at the cap.
+    fn count_follow_ups(&self, so_far: u32, fired: &mut Fired) {
+        if fired.verdict.follow_ups.is_empty() {
+            self.follow_ups.store(0, Ordering::Relaxed);
+        } else if so_far >= MAX_FOLLOW_UPS {
+            fired.verdict.follow_ups.clear();
+            let text = format!(
+                "hooks made the agent go on {so_far} times in a row: no further follow-up is applied"
+            );
+            fired.verdict.warnings.push(Warning { hook: None, text });
+        } else {
+            self.follow_ups.store(so_far + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Sends `on_error` for hooks that failed, but never for one that failed in `on_error`, and never for what a
+    /// repository brought that the user has not trusted: it could make the user's hooks run without end.
+    async fn tell_of_failures(&self, fired: &mut Fired) {
+        if fired.report.event == EventName::OnError
+            || !chain::concerns(self.manager.hooks(), &EventName::OnError)
+        {
+            return;
+        }
+        let failed = fired.report.hooks.iter().filter(|hook| hook.cause.is_some() && hook.trusted);
+        let errors: Vec<(String, ErrorEvent)> = failed.take(MAX_TOLD).map(error_event).collect();
+        for (of, error) in errors {
+            let event = Event { context: Arc::clone(&fired.event.context), data: EventData::OnError(error) };
+            let told = chain::run(self.manager.hooks(), event, self.manager.chain_options()).await;
+            // What these hooks inject reaches the model only where the event itself takes text.
+            if fired.report.event.allows().inject {
+                fired.verdict.context.extend(told.verdict.context);
+            }
+            // That a hook failed here as well stands in its report; here it would only be said twice.
+            let heard = |warning: &Warning| {
+                let Some(name) = &warning.hook else { return true };
+                told.report.hooks.iter().any(|hook| &hook.name == name && hook.cause.is_none())
+            };
+            fired.verdict.warnings.extend(told.verdict.warnings.into_iter().filter(heard));
+            fired.report.on_error.push(FailureReport { of, report: told.report });
+        }
+    }
+}
+
+/// The failure of a hook as an event.
+fn error_event(hook: &HookReport) -> (String, ErrorEvent) {
+    let error = ErrorEvent {
+        source: ErrorSource::Hook(hook.name.clone()),
+        message: hook.message.clone().unwrap_or_default(),
+        kind: hook.cause.map(|cause| cause.as_str().to_owned()),
+        attempt: None,
+    };
+    (hook.name.clone(), error)
+}
