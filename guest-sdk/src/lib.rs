@@ -1,1 +1,119 @@
-//! x
+//! Write an agent hook once, in Rust. The same source builds as a component, which hookbox runs in a sandbox, and
+//! as a native executable, which every agent that speaks kodelet's hook protocol can start.
+//!
+//! ```
+//! use hookbox_sdk::prelude::*;
+//!
+//! /// Asks before anything is published.
+//! struct AskBeforePublish;
+//!
+//! impl Hook for AskBeforePublish {
+//!     fn manifest() -> Manifest {
+//!         Manifest::new("ask-before-publish", env!("CARGO_PKG_VERSION"), "Asks before anything is published.")
+//!             .on_tools(Event::BeforeToolCall, ["kind:shell"])
+//!             .priority(20)
+//!     }
+//!
+//!     fn before_tool_call(_cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
+//!         Ok(match call.command.as_deref() {
+//!             Some(line) if line.starts_with("cargo publish") => Answer::ask("This publishes a crate."),
+//!             _ => Answer::pass(),
+//!         })
+//!     }
+//! }
+//!
+//! hookbox_sdk::export_hook!(AskBeforePublish);
+//!
+//! let call = ToolCall::new("bash", json!({"command": "cargo publish"}));
+//! let answer = AskBeforePublish::before_tool_call(&Context::default(), &call)?;
+//! assert_eq!(answer, Answer::ask("This publishes a crate."));
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # As a component
+//!
+//! Make the crate a `cdylib`, put [`export_hook!`] into `src/lib.rs`, and run
+//! `cargo build --release --lib --target wasm32-wasip2`. The component imports only what the code uses.
+//!
+//! # As a native hook
+//!
+//! Add `rlib` to the crate's types and a `src/main.rs` of three lines; see [`native`].
+//!
+//! ```no_run
+//! # struct MyHook;
+//! # impl hookbox_sdk::Hook for MyHook {
+//! #     fn manifest() -> hookbox_sdk::Manifest { hookbox_sdk::Manifest::new("my-hook", "0.1.0", "Does nothing.") }
+//! # }
+//! fn main() -> std::process::ExitCode {
+//!     hookbox_sdk::native::main::<MyHook>()
+//! }
+//! ```
+//!
+//! # What a hook sees
+//!
+//! One method of [`Hook`] per event, with typed data. A tool's input and output are a [`Document`]: in a component it
+//! stays in the host, and a hook that looks at one field pays for that field only. [`settings()`] reads the hook's own
+//! table of `hookbox.toml`; [`debug!`], [`info!`], [`warn!`] and [`error!`] write to the report and the host's log.
+
+mod answer;
+mod book;
+#[cfg(target_arch = "wasm32")]
+mod component;
+mod document;
+mod error;
+mod event;
+mod hook;
+mod log;
+mod manifest;
+pub mod native;
+mod settings;
+
+pub use answer::{Action, Answer, Callback};
+pub use document::Document;
+pub use error::Error;
+pub use event::{
+    AfterTurn, AgentStop, BudgetExceeded, Context, ErrorEvent, ErrorSource, Event, InvokedBy, Message,
+    PostCompact, PreCompact, ResolvedPath, SessionEnd, SessionStart, TokenBudget, ToolCall, ToolKind,
+    ToolResult, TurnEnd, Usage, UserMessage,
+};
+pub use hook::Hook;
+pub use log::Level;
+pub use manifest::{Capability, Give, Manifest, OnFailure, Subscription};
+pub use serde_json::{Value, json};
+pub use settings::{settings, settings_from};
+
+/// What most hooks need.
+pub mod prelude {
+    pub use crate::{
+        AfterTurn, AgentStop, Answer, BudgetExceeded, Capability, Context, Document, Error, ErrorEvent,
+        ErrorSource, Event, Give, Hook, InvokedBy, Manifest, Message, PostCompact, PreCompact, SessionEnd,
+        SessionStart, ToolCall, ToolKind, ToolResult, TurnEnd, Usage, UserMessage, Value, json, settings,
+    };
+}
+
+/// What [`export_hook!`] and the log macros expand to. Not part of the interface.
+#[doc(hidden)]
+pub mod __private {
+    #[cfg(target_arch = "wasm32")]
+    pub use crate::component::{Component, bindings, export_component};
+    pub use crate::log::log;
+}
+
+/// Makes a [`Hook`] the hook of this component. On other targets than wasm32 it only checks that the type is one.
+///
+/// A crate calls it once.
+#[macro_export]
+macro_rules! export_hook {
+    ($hook:ty) => {
+        const _: () = {
+            const fn is_a_hook<H: $crate::Hook>() {}
+            is_a_hook::<$hook>();
+        };
+        #[cfg(target_arch = "wasm32")]
+        #[allow(unsafe_code, reason = "a component's exports are functions with fixed names")]
+        const _: () = {
+            type Exported = $crate::__private::Component<$hook>;
+    $crate::__private::export_component!(Exported with_types_in $crate::__private::bindings);
+        };
+    };
+}

@@ -1,0 +1,54 @@
+//! The failure of a hook.
+
+use std::fmt;
+
+/// Why a hook could not answer. It is a failure, never a decision: what follows is the hook's `on_failure`.
+///
+/// Every standard error becomes one with `?`.
+///
+/// ```
+/// fn number(text: &str) -> Result<u32, hookbox_sdk::Error> {
+///     text.parse::<u32>().map_err(|e| hookbox_sdk::Error::from(e).within("the port"))
+/// }
+/// assert_eq!(number("x").unwrap_err().to_string(), "the port: invalid digit found in string");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(String);
+
+impl Error {
+    /// An error that says this.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+
+    /// The same error, said of this.
+    #[must_use]
+    pub fn within(self, place: impl fmt::Display) -> Self {
+        Self(format!("{place}: {}", self.0))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<E: std::error::Error> From<E> for Error {
+    fn from(error: E) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            message.push_str(": ");
+            message.push_str(&cause.to_string());
+            source = cause.source();
+        }
+        Self(message)
+    }
+}

@@ -1,0 +1,223 @@
+//! The native form of a hook: an executable that speaks kodelet's hook protocol.
+//!
+//! ```no_run
+//! # struct MyHook;
+//! # impl hookbox_sdk::Hook for MyHook {
+//! #     fn manifest() -> hookbox_sdk::Manifest { hookbox_sdk::Manifest::new("my-hook", "0.1.0", "Does nothing.") }
+//! # }
+//! fn main() -> std::process::ExitCode {
+//!     hookbox_sdk::native::main::<MyHook>()
+//! }
+//! ```
+//!
+//! | call | does |
+//! | --- | --- |
+//! | `my-hook hook` | prints the event that it wants to see |
+//! | `my-hook run` | reads the event on standard input, prints the answer |
+//!
+//! Kodelet's protocol knows one event per executable. Where the manifest subscribes to several, `--event NAME` after
+//! the command or the variable `HOOKBOX_EVENT` chooses the one that `hook` prints, in either spelling; else it is the
+//! first. `run` goes by the `event` of what it reads; where that is missing, by the same choice.
+//!
+//! The answer is kodelet's where kodelet has a word for it, else the envelope of the Base Coat specification (context,
+//! warnings, a block after a tool call, a changed message or error). Nothing is printed for an answer that does
+//! nothing. Neither has a word for *ask*: natively it blocks, with the same reason. What no dialect can say
+//! beside an action (warnings of a follow-up, a mutation or a callback) goes to standard error.
+//!
+//! Settings come from the variable `HOOKBOX_SETTINGS`, a JSON object. A failure is a message on standard error and exit
+//! code 1, and so is a wrong command line. There is no sandbox, and no budget: what the manifest says of tools,
+//! priority, answers, capabilities and failures has no effect here.
+
+pub(crate) mod facts;
+mod payload;
+mod reply;
+
+use std::ffi::OsString;
+use std::io::{Read as _, Write as _};
+use std::process::ExitCode;
+
+use serde_json::{Map, Value};
+
+use crate::{Error, Event, Hook, Manifest, hook};
+
+/// Runs a hook with the process's arguments, input and output; see the [module](self).
+pub fn main<H: Hook>() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let wanted = std::env::var("HOOKBOX_EVENT").ok().filter(|name| !name.is_empty());
+    let input = || {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let printed = call::<H>(&args, wanted, input).and_then(|output| {
+        let mut stdout = std::io::stdout().lock();
+        if !output.is_empty() {
+            writeln!(stdout, "{output}")?;
+        }
+        Ok(stdout.flush()?)
+    });
+    match printed {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A message that nobody can read does not change that it failed.
+            drop(writeln!(std::io::stderr(), "{}: {error}", H::manifest().name));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What the command line asks for, as what it prints.
+fn call<H: Hook>(
+    args: &[OsString],
+    wanted: Option<String>,
+    input: impl FnOnce() -> Result<Vec<u8>, Error>,
+) -> Result<String, Error> {
+    let manifest = H::manifest();
+    let args: Vec<&str> = args.iter().map(|arg| arg.to_str().unwrap_or("\u{fffd}")).collect();
+    let (command, wanted) = match args.as_slice() {
+        [command] => (*command, wanted),
+        [command, "--event", name] => (*command, Some((*name).to_owned())),
+        _ => ("", None),
+    };
+    match command {
+        "hook" => Ok(choose(&manifest, wanted.as_deref())?.to_string()),
+        "run" => {
+            let payload: Map<String, Value> = serde_json::from_slice(&input()?)
+                .map_err(|error| Error::from(error).within("standard input is not a JSON object"))?;
+            let event = match payload.get("event").and_then(Value::as_str) {
+                Some(name) => Event::named(name),
+                None => choose(&manifest, wanted.as_deref())?,
+            };
+            let (cx, data) = payload::read(&event, &payload)?;
+            let answer = hook::dispatch::<H>(&cx, &data)?;
+            let reply = reply::write(&event, answer);
+            for note in reply.notes {
+                crate::warn!("{note}");
+            }
+            Ok(reply.output)
+        }
+        _ => Err(Error::new("expected `hook` or `run`, and at most `--event NAME` after it")),
+    }
+}
+
+/// The event that was asked for, where the hook wants to see it; else its first.
+fn choose(manifest: &Manifest, wanted: Option<&str>) -> Result<Event, Error> {
+    let mut events = manifest.subscriptions.iter().map(|subscription| &subscription.event);
+    let found = match wanted.map(Event::named) {
+        Some(event) => events.find(|known| **known == event),
+        None => events.next(),
+    };
+    found.cloned().ok_or_else(|| match wanted {
+        Some(name) => Error::new(format!("does not subscribe to {name}")),
+        None => Error::new("subscribes to no event"),
+    })
+}
+
+/// The settings in `HOOKBOX_SETTINGS`, in the form in which a component gets them.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn settings() -> Result<Vec<(String, String)>, Error> {
+    match std::env::var("HOOKBOX_SETTINGS") {
+        Ok(text) => {
+            parse_settings(&text).map_err(|error| error.within("HOOKBOX_SETTINGS is not a JSON object"))
+        }
+        Err(std::env::VarError::NotPresent) => Ok(Vec::new()),
+        Err(error) => Err(Error::from(error).within("HOOKBOX_SETTINGS")),
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn parse_settings(text: &str) -> Result<Vec<(String, String)>, Error> {
+    let object: Map<String, Value> = serde_json::from_str(text)?;
+    let pair = |(key, value)| match value {
+        Value::String(text) => (key, text),
+        other => (key, other.to_string()),
+    };
+    Ok(object.into_iter().map(pair).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    struct Guard;
+
+    impl Hook for Guard {
+        fn manifest() -> Manifest {
+            Manifest::new("guard", "0.1.0", "A guard.").on(Event::BeforeToolCall).on(Event::AgentStop)
+        }
+
+        fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
+            match call.command.as_deref() {
+                Some("fail") => Err(Error::new("asked to fail")),
+                Some(line) => Ok(Answer::block(format!("{line} in {}", cx.cwd))),
+                None => Ok(Answer::pass()),
+            }
+        }
+
+        fn agent_stop(_cx: &Context, event: &AgentStop) -> Result<Answer, Error> {
+            Ok(Answer::follow_up(event.messages.parse::<Vec<Message>>()?.into_iter().map(|m| m.content)))
+        }
+    }
+
+    fn run(args: &[&str], wanted: Option<&str>, input: &str) -> Result<String, String> {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        call::<Guard>(&args, wanted.map(str::to_owned), || Ok(input.as_bytes().to_vec()))
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn hook_prints_the_event_that_was_chosen_or_the_first() {
+        assert_eq!(run(&["hook"], None, "").unwrap(), "before_tool_call");
+        assert_eq!(run(&["hook"], Some("agent_stop"), "").unwrap(), "agent_stop");
+        assert_eq!(
+            run(&["hook", "--event", "PreToolUse"], Some("agent_stop"), "").unwrap(),
+            "before_tool_call"
+        );
+        assert_eq!(run(&["hook"], Some("turn_end"), "").unwrap_err(), "does not subscribe to turn_end");
+    }
+
+    #[test]
+    fn run_answers_the_event_that_it_reads() {
+        let stop = r#"{"event":"agent_stop","messages":[{"role":"user","content":"on"}],"usage":null}"#;
+        for (input, output) in [
+            (
+                r#"{"cwd":"/w","tool_name":"bash","tool_input":{"command":"ls"}}"#,
+                r#"{"blocked":true,"reason":"ls in /w"}"#,
+            ),
+            (r#"{"event":"before_tool_call","tool_name":"bash","tool_input":"not JSON"}"#, ""),
+            (r#"{"event":"PreToolUse"}"#, ""),
+            (r#"{"event":"turn_end"}"#, ""),
+            (r#"{"event":"never_heard_of"}"#, ""),
+            (stop, r#"{"follow_up_messages":["on"]}"#),
+            (r#"{"event":"agent_stop"}"#, ""),
+        ] {
+            assert_eq!(run(&["run"], None, input).unwrap(), output, "{input}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let failing = r#"{"tool_name":"bash","tool_input":{"command":"fail"}}"#;
+        for (args, input, part) in [
+            (&[][..], "", "expected `hook` or `run`"),
+            (&["walk"], "", "expected `hook` or `run`"),
+            (&["hook", "more"], "", "expected `hook` or `run`"),
+            (&["run"], "", "standard input is not a JSON object: EOF"),
+            (&["run"], "[]", "standard input is not a JSON object: invalid type"),
+            (&["run"], r#"{"event":"agent_stop","usage":5}"#, "usage: invalid type: integer `5`"),
+            (&["run"], failing, "asked to fail"),
+        ] {
+            let message = run(args, None, input).unwrap_err();
+            assert!(message.starts_with(part), "{message}");
+        }
+    }
+
+    #[test]
+    fn settings_are_a_json_object_whose_texts_stay_as_they_are() {
+        let pairs = parse_settings(r#"{"a":"text","b":0.5,"c":["x"]}"#).unwrap();
+        let expected = [("a", "text"), ("b", "0.5"), ("c", "[\"x\"]")];
+        assert_eq!(pairs, expected.map(|(key, text)| (key.to_owned(), text.to_owned())));
+        assert!(parse_settings("[]").is_err());
+    }
+}

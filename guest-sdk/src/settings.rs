@@ -1,0 +1,252 @@
+//! The hook's own settings.
+
+use serde::de::value::MapDeserializer;
+use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
+use serde_json::{Error as JsonError, Value};
+
+use crate::Error;
+
+/// The hook's own settings: its table in `hookbox.toml`, or natively the JSON object in `HOOKBOX_SETTINGS`. Where
+/// nothing is set, the default of `T`.
+///
+/// A setting reaches a hook as text, or as JSON text when it is not a string; it is read as what `T` wants. Put
+/// `#[serde(default)]` on the type, so that a setting that is absent has its default.
+///
+/// ```
+/// #[derive(serde::Deserialize)]
+/// #[serde(default)]
+/// struct Limits {
+///     threshold: f64,
+/// }
+///
+/// impl Default for Limits {
+///     fn default() -> Self {
+///         Self { threshold: 0.7 }
+///     }
+/// }
+///
+/// let limits: Limits = hookbox_sdk::settings()?;
+/// assert_eq!(limits.threshold, 0.7);
+/// # Ok::<(), hookbox_sdk::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// They cannot be read, or a setting is not what `T` wants; the error names it.
+pub fn settings<T: DeserializeOwned + Default>() -> Result<T, Error> {
+    #[cfg(target_arch = "wasm32")]
+    let pairs = crate::component::settings()?;
+    #[cfg(not(target_arch = "wasm32"))]
+    let pairs = crate::native::settings()?;
+    settings_from(pairs)
+}
+
+/// The settings in these pairs of a key and its text, as [`settings()`] reads them.
+///
+/// # Errors
+///
+/// A setting is not what `T` wants.
+pub fn settings_from<T: DeserializeOwned + Default>(pairs: Vec<(String, String)>) -> Result<T, Error> {
+    if pairs.is_empty() {
+        return Ok(T::default());
+    }
+    let pairs = pairs.into_iter().map(|(key, text)| (key.clone(), Setting { key, text }));
+    T::deserialize(MapDeserializer::<_, JsonError>::new(pairs)).map_err(|error| Error::new(error.to_string()))
+}
+
+/// The text of one setting, which is read as what is wanted: as it stands for a string, else as JSON.
+struct Setting {
+    key: String,
+    text: String,
+}
+
+impl Setting {
+    /// The value of the text, as `read` reads it; an error names the setting.
+    fn json<T>(self, read: impl FnOnce(Value) -> Result<T, JsonError>) -> Result<T, JsonError> {
+        serde_json::from_str(&self.text).and_then(read).map_err(|error| {
+            serde::de::Error::custom(format!(
+                "setting `{}`: {error} (it is {:?})",
+                self.key,
+                excerpt(&self.text)
+            ))
+        })
+    }
+}
+
+/// The first characters of a text, for a message.
+fn excerpt(text: &str) -> String {
+    text.chars().take(64).collect()
+}
+
+impl IntoDeserializer<'_, JsonError> for Setting {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+/// The methods that read JSON, and those that take the text as it stands.
+macro_rules! methods {
+    (json: $($json:ident)*; text: $($text:ident)*) => {
+        $(fn $json<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
+            self.json(|value| value.$json(visitor))
+        })*
+        $(fn $text<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
+            visitor.visit_string(self.text)
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Setting {
+    type Error = JsonError;
+
+    methods! {
+        json: deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+            deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32
+            deserialize_f64 deserialize_seq deserialize_map deserialize_unit deserialize_bytes deserialize_byte_buf;
+        text: deserialize_str deserialize_string deserialize_char deserialize_identifier
+    }
+
+    /// JSON where it is JSON, else text.
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
+        match serde_json::from_str::<Value>(&self.text) {
+            Ok(value) => value.deserialize_any(visitor),
+            Err(_) => visitor.visit_string(self.text),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
+        if self.text == "null" { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, JsonError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    /// A variant's name, or the JSON of a variant with data.
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, JsonError> {
+        if self.text.starts_with(['{', '"']) {
+            return self.json(|value| value.deserialize_enum(name, variants, visitor));
+        }
+        let Self { key, text } = self;
+        visitor
+            .visit_enum(text.into_deserializer())
+            .map_err(|error: JsonError| serde::de::Error::custom(format!("setting `{key}`: {error}")))
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, JsonError> {
+        self.json(|value| value.deserialize_unit_struct(name, visitor))
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, JsonError> {
+        self.json(|value| value.deserialize_tuple(len, visitor))
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        len: usize,
+        visitor: V,
+    ) -> Result<V::Value, JsonError> {
+        self.json(|value| value.deserialize_tuple_struct(name, len, visitor))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, JsonError> {
+        self.json(|value| value.deserialize_struct(name, fields, visitor))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(default)]
+    struct Sample {
+        threshold: f64,
+        words: Vec<String>,
+        reason: String,
+        level: Option<u8>,
+        then: Then,
+    }
+
+    #[derive(Debug, Default, Deserialize, PartialEq)]
+    #[serde(rename_all = "snake_case")]
+    enum Then {
+        #[default]
+        Compact,
+        Rotate,
+    }
+
+    impl Default for Sample {
+        fn default() -> Self {
+            Self { threshold: 0.7, words: Vec::new(), reason: "x".into(), level: None, then: Then::Compact }
+        }
+    }
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Sample, Error> {
+        settings_from(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
+    }
+
+    #[test]
+    fn a_setting_is_read_as_what_is_wanted() {
+        assert_eq!(read(&[]).unwrap(), Sample::default());
+        let pairs = [
+            ("threshold", "1"),
+            ("words", "[\"a b\"]"),
+            ("reason", "42"),
+            ("level", "3"),
+            ("then", "rotate"),
+        ];
+        let expected = Sample {
+            threshold: 1.0,
+            words: vec!["a b".into()],
+            reason: "42".into(),
+            level: Some(3),
+            then: Then::Rotate,
+        };
+        assert_eq!(read(&pairs).unwrap(), expected);
+        assert_eq!(read(&[("unknown", "text that is not JSON")]).unwrap(), Sample::default());
+        let any: std::collections::BTreeMap<String, Value> =
+            settings_from(vec![("a".into(), "true".into()), ("b".into(), "plain".into())]).unwrap();
+        assert_eq!((&any["a"], &any["b"]), (&Value::Bool(true), &Value::from("plain")));
+    }
+
+    #[test]
+    fn an_error_names_the_setting() {
+        for (key, text, part) in [
+            ("threshold", "high", "setting `threshold`: expected value"),
+            ("words", "\"one\"", "setting `words`: invalid type: string \"one\", expected a sequence"),
+            ("words", "one", "(it is \"one\")"),
+            ("level", "300", "setting `level`: invalid value: integer `300`"),
+            ("then", "stop", "setting `then`: unknown variant `stop`, expected `compact` or `rotate`"),
+        ] {
+            let message = read(&[(key, text)]).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}
