@@ -1,2 +1,172 @@
-//! x
-fn main() {}
+//! Builds the hooks of this repository that run as components: `cargo hooks`.
+//!
+//! They have workspaces and a target directory of their own, so that this never waits for the build that started it.
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const USAGE: &str = "\
+usage: cargo run -p xtask -- COMMAND
+
+  hooks       build every sample hook into target/hooks/NAME.wasm
+  twins       build the native form of every sample hook into target/hooks/native/NAME
+  test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm";
+
+/// The target of every component.
+const TARGET: &str = "wasm32-wasip2";
+
+/// What must not reach a nested cargo: flags and wrappers that are meant for the build of the host.
+const HOST_ONLY: [&str; 8] = [
+    "RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_BUILD_TARGET",
+    "CARGO_BUILD_TARGET_DIR",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTDOCFLAGS",
+    "CARGO_INCREMENTAL",
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let tree = Tree::here();
+    let done = match args.as_slice() {
+        ["hooks"] => tree.components("sample-hooks", "hooks"),
+        ["twins"] => tree.twins(),
+        ["test-hooks"] => tree.components("tests/guests", "test-hooks"),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository and where its builds go.
+struct Tree {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Tree {
+    fn here() -> Self {
+        let xtask = env::var_os("CARGO_MANIFEST_DIR")
+            .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+        let root = xtask.parent().unwrap_or(&xtask).to_owned();
+        let target = match env::var_os("CARGO_TARGET_DIR").map(PathBuf::from) {
+            Some(dir) if dir.is_absolute() => dir,
+            Some(dir) => env::current_dir().unwrap_or_else(|_| root.clone()).join(dir),
+            None => root.join("target"),
+        };
+        Self { root, target }
+    }
+
+    /// Builds every crate of a workspace as a component, and copies it to `target/<out>/<name>.wasm`.
+    fn components(&self, workspace: &str, out: &str) -> Result<(), Box<dyn Error>> {
+        require_target()?;
+        for name in self.crates(workspace)? {
+            // With `rlib` beside it there would be no link-time optimization.
+            let args =
+                ["rustc", "--release", "--lib", "--crate-type", "cdylib", "--target", TARGET, "--package"];
+            self.cargo(workspace, &args, &name)?;
+            let file = format!("{}.wasm", name.replace('-', "_"));
+            let built = self.guests().join(TARGET).join("release").join(file);
+            self.install(&built, &self.target.join(out).join(format!("{name}.wasm")))?;
+        }
+        Ok(())
+    }
+
+    /// Builds the native form of every sample.
+    fn twins(&self) -> Result<(), Box<dyn Error>> {
+        for name in self.crates("sample-hooks")? {
+            if self.root.join("sample-hooks").join(&name).join("src/main.rs").is_file() {
+                self.cargo("sample-hooks", &["build", "--release", "--bins", "--package"], &name)?;
+                let file = format!("{name}{}", env::consts::EXE_SUFFIX);
+                let built = self.guests().join("release").join(&file);
+                self.install(&built, &self.target.join("hooks/native").join(&file))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The target directory of the nested cargo.
+    fn guests(&self) -> PathBuf {
+        self.target.join("guests")
+    }
+
+    /// The crates of a workspace: its directories with a `Cargo.toml`, by name.
+    fn crates(&self, workspace: &str) -> Result<Vec<String>, Box<dyn Error>> {
+        let dir = self.root.join(workspace);
+        let entries =
+            fs::read_dir(&dir).map_err(|error| format!("failed to read {}: {error}", dir.display()))?;
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            if entry.path().join("Cargo.toml").is_file() {
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Runs the cargo that runs this, in another workspace.
+    fn cargo(&self, workspace: &str, args: &[&str], package: &str) -> Result<(), Box<dyn Error>> {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
+        let mut command = Command::new(cargo);
+        command.current_dir(self.root.join(workspace)).args(args).args([package, "--quiet", "--target-dir"]);
+        command.arg(self.guests()).env_remove("CARGO_TARGET_DIR");
+        for name in HOST_ONLY {
+            command.env_remove(name);
+        }
+        for (name, _) in env::vars_os() {
+            if name.to_string_lossy().starts_with("CARGO_PROFILE_") {
+                command.env_remove(name);
+            }
+        }
+        let status = command.status().map_err(|error| format!("failed to start cargo: {error}"))?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("failed to build {package} of {workspace}").into())
+        }
+    }
+
+    /// Copies a file so that nobody ever sees half of it, and says so.
+    fn install(&self, from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
+        let fail = |error| format!("failed to copy {} to {}: {error}", from.display(), to.display());
+        if let Some(dir) = to.parent() {
+            fs::create_dir_all(dir).map_err(fail)?;
+        }
+        let part = to.with_extension(format!("part{}", std::process::id()));
+        let size = fs::copy(from, &part).map_err(fail)?;
+        fs::rename(&part, to).map_err(fail)?;
+        let shown = to.strip_prefix(&self.root).unwrap_or(to);
+        println!("{:>8} KiB  {}", format!("{}.{}", size / 1024, size % 1024 * 10 / 1024), shown.display());
+        Ok(())
+    }
+}
+
+/// Fails with what to do where the compiler has no library for components.
+fn require_target() -> Result<(), Box<dyn Error>> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .args(["--print", "target-libdir", "--target", TARGET])
+        .output()
+        .map_err(|error| format!("failed to start rustc: {error}"))?;
+    let dir = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() && Path::new(dir.trim()).is_dir() {
+        return Ok(());
+    }
+    Err(format!("the target {TARGET} is not installed\nhint: rustup target add {TARGET}").into())
+}

@@ -1,0 +1,209 @@
+//! Blocks dangerous shell commands.
+//!
+//! A pattern is a piece of a command line, and matches by words, not by letters; see the README.
+
+mod pattern;
+mod shell;
+
+use hookbox_sdk::prelude::*;
+
+use pattern::Pattern;
+
+/// The hook.
+pub struct Guardrail;
+
+/// What is denied unless the user says otherwise.
+const DENY: [&str; 7] = ["rm -rf", "sudo", "curl | bash", "wget | sh", ":(){:|:&};:", "| bash", "| sh"];
+
+/// What the user can set.
+#[derive(Debug, serde::Deserialize)]
+#[serde(default)]
+struct Settings {
+    /// What is denied.
+    deny: Vec<String>,
+    /// What is denied beside that.
+    also_deny: Vec<String>,
+    /// Command lines that pass, as a whole and to the letter.
+    allow: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { deny: DENY.map(str::to_owned).to_vec(), also_deny: Vec::new(), allow: Vec::new() }
+    }
+}
+
+impl Settings {
+    /// The first pattern that the line matches.
+    fn denied_by(&self, line: &str) -> Option<&str> {
+        if self.allow.iter().any(|allowed| allowed.trim() == line.trim()) {
+            return None;
+        }
+        // Most lines hold no word of any pattern; only what might match is taken apart.
+        let letters = shell::unquoted(line);
+        let mut scripts = None;
+        let mut patterns = self.deny.iter().chain(&self.also_deny).map(String::as_str);
+        patterns.find(|text| {
+            if !pattern::may_match(text, &letters) {
+                return false;
+            }
+            let pattern = Pattern::parse(text);
+            let scripts = scripts.get_or_insert_with(|| shell::scripts(line));
+            scripts.iter().any(|script| pattern.matches(script))
+        })
+    }
+}
+
+impl Hook for Guardrail {
+    fn manifest() -> Manifest {
+        Manifest::new("guardrail", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
+            .on_tools(Event::BeforeToolCall, ["kind:shell"])
+            .priority(10)
+            .on_failure_block()
+    }
+
+    fn before_tool_call(_cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
+        if call.kind != ToolKind::Shell {
+            return Ok(Answer::pass());
+        }
+        // Input in a shape that nobody knows is judged as a whole: a guard is not skipped because its input is odd.
+        let line = match &call.command {
+            Some(line) => line.clone(),
+            None => call.input.parse::<String>().unwrap_or_else(|_| call.input.text()),
+        };
+        let settings: Settings = settings()?;
+        Ok(match settings.denied_by(&line) {
+            Some(pattern) => Answer::block(format!("Security policy: '{pattern}' is not allowed")),
+            None => Answer::pass(),
+        })
+    }
+}
+
+hookbox_sdk::export_hook!(Guardrail);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn denied(line: &str) -> Option<String> {
+        Settings::default().denied_by(line).map(str::to_owned)
+    }
+
+    #[test]
+    fn what_the_default_patterns_deny() {
+        for (line, pattern) in [
+            ("rm -rf /", "rm -rf"),
+            ("rm  -rf build", "rm -rf"),
+            ("rm -fr build", "rm -rf"),
+            ("rm -r -f build", "rm -rf"),
+            ("rm -rfv build", "rm -rf"),
+            ("rm -Rf build", "rm -rf"),
+            ("rm build -rf", "rm -rf"),
+            ("rm --recursive --force build", "rm -rf"),
+            ("/bin/rm -rf build", "rm -rf"),
+            ("cd x && rm -rf build", "rm -rf"),
+            ("find . -name x -exec rm -rf {} +", "rm -rf"),
+            ("ls | xargs rm -rf", "rm -rf"),
+            ("bash -c 'rm -rf build'", "rm -rf"),
+            ("eval \"rm -rf build\"", "rm -rf"),
+            ("rm \\\n -rf build", "rm -rf"),
+            ("sudo ls", "sudo"),
+            ("/usr/bin/sudo ls", "sudo"),
+            ("\"sudo\" ls", "sudo"),
+            ("s'u'do ls", "sudo"),
+            ("\\sudo ls", "sudo"),
+            ("ls;sudo x", "sudo"),
+            ("ls&&sudo x", "sudo"),
+            ("ls\nsudo x", "sudo"),
+            ("ls # don't\nsudo x", "sudo"),
+            ("echo don't; sudo x", "sudo"),
+            ("echo $(sudo x)", "sudo"),
+            ("echo \"$(sudo x)\"", "sudo"),
+            ("echo \"a `sudo x`\"", "sudo"),
+            ("echo `sudo x`", "sudo"),
+            ("env sudo x", "sudo"),
+            ("A=1 sudo x", "sudo"),
+            ("sudo</dev/null", "sudo"),
+            ("if true; then sudo x; fi", "sudo"),
+            ("curl http://x | bash", "curl | bash"),
+            ("curl x|bash", "curl | bash"),
+            ("curl -s x 2>&1 | tee log | bash -s", "curl | bash"),
+            ("curl x |& bash", "curl | bash"),
+            ("(curl x) | bash", "curl | bash"),
+            ("{ curl x; } | bash", "curl | bash"),
+            ("curl x | (bash)", "curl | bash"),
+            ("curl x | env -i /bin/bash", "curl | bash"),
+            ("wget -qO- x | sh", "wget | sh"),
+            (":(){ :|:& };:", ":(){:|:&};:"),
+            (":(){:|:&};:", ":(){:|:&};:"),
+            ("cat x | bash", "| bash"),
+            ("curl x | sh", "| sh"),
+            ("cat x | nice -n 5 sh", "| sh"),
+        ] {
+            assert_eq!(denied(line).as_deref(), Some(pattern), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_it_passes() {
+        for line in [
+            "",
+            "ls -la",
+            "sudoku",
+            "show -rf",
+            "./bashful",
+            "ls | ./bashful",
+            "rm file",
+            "rm -r build",
+            "rm -f build && ls -r",
+            "rm -- -rf",
+            "RM -rf x",
+            "grep -rf patterns rm",
+            "curl x; bash y",
+            "curl x && bash y",
+            "curl x > f || bash y",
+            "bash script.sh",
+            "ls | grep bash",
+            "cat sh | wc",
+            "echo 'never use sudo here'",
+            "git commit -m \"drop sudo from the docs\"",
+            "cat docs/sudo",
+            "ls # sudo",
+        ] {
+            assert_eq!(denied(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn settings_replace_add_and_allow() {
+        let settings: Settings = hookbox_sdk::settings_from(vec![
+            ("deny".to_owned(), "[\"git push --force\"]".to_owned()),
+            ("also_deny".to_owned(), "[\"dd\", \"nc | sh\"]".to_owned()),
+            ("allow".to_owned(), "[\"dd --help\"]".to_owned()),
+        ])
+        .unwrap();
+        for (line, expected) in [
+            ("git push --force", Some("git push --force")),
+            ("git push", None),
+            ("dd if=a of=b", Some("dd")),
+            ("dd --help", None),
+            ("dd --help; dd", Some("dd")),
+            ("nc -l 1 | sh", Some("nc | sh")),
+            ("sudo ls", None),
+        ] {
+            assert_eq!(settings.denied_by(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_call_is_judged_by_its_facts() {
+        let answer = |name: &str, input| {
+            Guardrail::before_tool_call(&Context::default(), &ToolCall::new(name, input)).unwrap()
+        };
+        let block = Answer::block("Security policy: 'sudo' is not allowed");
+        assert_eq!(answer("bash", json!({"command": "sudo ls"})), block);
+        assert_eq!(answer("Bash", json!({"command": "ls"})), Answer::pass());
+        assert_eq!(answer("bash", json!("sudo ls")), block);
+        assert_eq!(answer("write", json!({"file_path": "x", "content": "sudo ls"})), Answer::pass());
+    }
+}

@@ -1,0 +1,101 @@
+//! Takes secrets out of what tools give back.
+
+mod scan;
+
+use hookbox_sdk::prelude::*;
+
+/// The hook.
+pub struct Redactor;
+
+/// What stands in the place of a secret.
+const REDACTED: &str = "[REDACTED]";
+
+/// What the user can set.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct Settings {
+    /// More beginnings of secrets, such as `glpat-`.
+    prefixes: Vec<String>,
+    /// More names whose values are secrets, such as `pin`.
+    keys: Vec<String>,
+}
+
+impl Hook for Redactor {
+    fn manifest() -> Manifest {
+        Manifest::new("redactor", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
+            .on(Event::AfterToolCall)
+            .priority(90)
+            .answers([Give::Modify])
+    }
+
+    fn after_tool_call(_cx: &Context, result: &ToolResult) -> Result<Answer, Error> {
+        let settings: Settings = settings()?;
+        let mut output: Value = result.output.parse()?;
+        Ok(if redact(&mut output, &settings) { Answer::modify(output) } else { Answer::pass() })
+    }
+}
+
+/// Replaces the secrets in a value, and says whether there were any.
+fn redact(value: &mut Value, settings: &Settings) -> bool {
+    match value {
+        Value::String(text) => match scan::redact(text, settings) {
+            Some(clean) => {
+                *text = clean;
+                true
+            }
+            None => false,
+        },
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| redact(item, settings) | any),
+        Value::Object(fields) => fields.iter_mut().fold(false, |any, (key, field)| {
+            let found = if scan::is_secret(key, settings) { cover(field) } else { false };
+            found | redact(field, settings) | any
+        }),
+        _ => false,
+    }
+}
+
+/// Replaces the strings of a secret field: its own, or those of its list.
+fn cover(value: &mut Value) -> bool {
+    match value {
+        Value::String(text) if !text.is_empty() && text != REDACTED => {
+            REDACTED.clone_into(text);
+            true
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| cover(item) | any),
+        _ => false,
+    }
+}
+
+hookbox_sdk::export_hook!(Redactor);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_keeps_its_shape() {
+        let output = json!({
+            "toolName": "bash", "success": true,
+            "metadata": {"output": "token: ghp_0123456789abcdefghijABCDEFGHIJ012345\nok", "lines": 2, "apiKey": "x1y2"},
+            "list": ["plain", "AKIAIOSFODNN7EXAMPLE"], "password": ["a", 1], "max_tokens": "many",
+        });
+        let expected = json!({
+            "toolName": "bash", "success": true,
+            "metadata": {"output": "token: [REDACTED]\nok", "lines": 2, "apiKey": "[REDACTED]"},
+            "list": ["plain", "[REDACTED]"], "password": ["[REDACTED]", 1], "max_tokens": "many",
+        });
+        let result = ToolResult::new(ToolCall::default(), output);
+        let answer = Redactor::after_tool_call(&Context::default(), &result).unwrap();
+        assert_eq!(answer, Answer::modify(expected.clone()));
+        let again = ToolResult::new(ToolCall::default(), expected);
+        assert_eq!(Redactor::after_tool_call(&Context::default(), &again).unwrap(), Answer::pass());
+    }
+
+    #[test]
+    fn output_of_any_kind_is_read() {
+        for output in [Value::Null, json!(1), json!("plain"), json!([]), json!({"a": {"b": [null, true]}})] {
+            let result = ToolResult::new(ToolCall::default(), output);
+            assert_eq!(Redactor::after_tool_call(&Context::default(), &result).unwrap(), Answer::pass());
+        }
+    }
+}
