@@ -1,2 +1,79 @@
-//! x
-fn main() {}
+//! The program `hookbox`. Data goes to standard output, everything else to standard error.
+
+mod commands;
+mod error;
+mod input;
+mod options;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::report;
+
+/// Run agent hooks, native executables and sandboxed WebAssembly components.
+#[derive(Debug, Parser)]
+#[command(name = "hookbox", version = version(), max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(commands::list::List),
+    Run(commands::run::Run),
+    Exec(commands::exec::Exec),
+    Inspect(commands::inspect::Inspect),
+    Demo(commands::demo::Demo),
+    Completions(commands::completions::Completions),
+}
+
+/// The program's version and the WIT versions that it serves.
+fn version() -> String {
+    format!("{} (hookbox:hook@{})", env!("CARGO_PKG_VERSION"), hookbox::wasm::WIT_VERSIONS.join(", "))
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return error::usage(&error),
+    };
+    init_log();
+    // One event, one thread: a chain runs hook after hook, and starting more threads costs more than they give.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let result = match runtime {
+        Ok(runtime) => {
+            let result = runtime.block_on(async {
+                match cli.command {
+                    Command::List(command) => command.run().await,
+                    Command::Run(command) => command.run().await,
+                    Command::Exec(command) => command.run().await,
+                    Command::Inspect(command) => command.run().await,
+                    Command::Demo(command) => command.run().await,
+                    Command::Completions(command) => command.run(),
+                }
+            });
+            // A compilation that took too long may still be at work; the answer does not wait for it.
+            runtime.shutdown_background();
+            result
+        }
+        Err(error) => Err(error.into()),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => report(&error),
+    }
+}
+
+/// `HOOKBOX_LOG` sets the level, in the syntax of tracing-subscriber's `EnvFilter`.
+fn init_log() {
+    let Ok(filter) = std::env::var("HOOKBOX_LOG") else { return };
+    let filter = tracing_subscriber::EnvFilter::new(filter);
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .init();
+}

@@ -1,0 +1,158 @@
+//! `hookbox exec`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{anyhow, bail};
+use clap::{Args, ValueEnum};
+use hookbox::dialect::kodelet;
+use hookbox::wasm::{Allocation, ComponentHook, Runtime};
+use hookbox::{
+    Context, Descriptor, Event, EventName, Hook, Kind, OnFailure, Outcome, Settings, discovery, facts,
+    native, private,
+};
+
+use super::run::event_name;
+use crate::error::{InputError, say, warn};
+use crate::{input, output};
+
+/// How long a native hook may take to answer `hook` (design, section 6).
+const QUERY: Duration = Duration::from_secs(5);
+
+/// Speak to one hook through the kodelet protocol, so that a component serves a host that only knows executables.
+///
+/// The named file is trusted, and nothing is granted to it. A failure of the hook is exit code 1, unless the
+/// component asks to block when it fails: then it is a block.
+#[derive(Args, Debug)]
+pub(crate) struct Exec {
+    /// The hook: an executable, or a component (.wasm).
+    file: PathBuf,
+    /// `hook` prints the event that it wants to see; `run` answers one event from standard input.
+    #[arg(value_enum)]
+    verb: Verb,
+    /// Which event, for a component that wants to see several [default: the payload's `event`, else the first].
+    #[arg(long, value_name = "EVENT")]
+    event: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Verb {
+    Hook,
+    Run,
+}
+
+impl Exec {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        let wanted = self.event.as_deref().map(event_name).transpose()?;
+        let hook = self.load().await?;
+        let wanted = wanted.map(|wanted| self.subscribed(hook.descriptor(), wanted)).transpose()?;
+        let first = hook.descriptor().subscriptions.first().map(|first| first.event.clone());
+        let Some(event) = wanted.clone().or(first) else {
+            bail!("{} subscribes to nothing", self.file.display());
+        };
+        match self.verb {
+            Verb::Hook => output::line(event.as_str()),
+            Verb::Run => self.answer(hook.as_ref(), wanted, event).await,
+        }
+    }
+
+    /// An event, if the hook wants to see it.
+    fn subscribed(&self, descriptor: &Descriptor, event: EventName) -> Result<EventName, InputError> {
+        if descriptor.subscribes_to(&event) {
+            return Ok(event);
+        }
+        let names: Vec<&str> = descriptor.subscriptions.iter().map(|wanted| wanted.event.as_str()).collect();
+        let what = format!("{} does not subscribe to {event}", self.file.display());
+        Err(InputError::new(what, format!("it subscribes to {}", names.join(", "))))
+    }
+
+    async fn load(&self) -> anyhow::Result<Arc<dyn Hook>> {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        input::regular_file(&self.file)?;
+        if !input::is_wasm(&self.file) {
+            let program = std::path::absolute(&self.file)?;
+            let event = native::query(&program, QUERY).await.map_err(|error| anyhow!("{name}: {error}"))?;
+            let descriptor = Descriptor::new(name, Kind::Native).on(event);
+            return Ok(Arc::new(native::NativeHook::new(descriptor, program)));
+        }
+        let bytes = input::component(&self.file)?;
+        let home = std::env::home_dir();
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let repository = discovery::repository(&discovery::Options::new(cwd, home.clone()));
+        let cache = private::default_cache(home.as_deref())
+            .and_then(|directory| private::open(&directory, repository.as_deref()).ok());
+        let runtime = Runtime::new(Allocation::OnDemand, cache.as_deref());
+        let component = runtime.load(bytes).await.map_err(|error| input::no_component(&self.file, &error))?;
+        let manifest = component.manifest();
+        let descriptor = Descriptor {
+            subscriptions: manifest.subscriptions.clone(),
+            answers: manifest.answers,
+            on_failure: manifest.on_failure.unwrap_or_default(),
+            path: Some(self.file.clone()),
+            ..Descriptor::new(name, Kind::Component)
+        };
+        Ok(Arc::new(ComponentHook::new(component, descriptor, Settings::new())))
+    }
+
+    async fn answer(
+        &self,
+        hook: &dyn Hook,
+        wanted: Option<EventName>,
+        default: EventName,
+    ) -> anyhow::Result<ExitCode> {
+        let payload = input::object_from_stdin()?;
+        let said = payload.get("event").and_then(|event| event.as_str());
+        let name = match (wanted, said) {
+            (Some(wanted), _) => wanted,
+            (None, Some(said)) => self.subscribed(hook.descriptor(), event_name(said)?)?,
+            (None, None) => default,
+        };
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let defaults = Context::new("exec", cwd.to_string_lossy());
+        let decoded = kodelet::decode(&name, payload, &defaults).map_err(|error| {
+            InputError::new(format!("standard input: {error}"), "pass the payload that kodelet sends")
+        })?;
+        let mut event: Event = decoded.event;
+        let directory = PathBuf::from(&event.context.cwd);
+        let home = std::env::home_dir();
+        if let Some(call) = event.tool_call_mut() {
+            call.facts = Arc::new(facts::of(&call.name, &call.input, &directory, home.as_deref()));
+        }
+        let descriptor = hook.descriptor();
+        if !descriptor.subscriptions.iter().any(|wanted| wanted.matches(&event)) {
+            // Another event, or a tool that it does not want to see.
+            return output::json(&kodelet::answer(&name, &Outcome::pass()));
+        }
+        let mut outcome = match hook.run(&event, &descriptor.budget).await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                show_log(&error.spent.log);
+                let what = format!("{} failed ({}): {}", descriptor.name, error.cause, error.message);
+                if descriptor.on_failure == OnFailure::Pass || !name.allows().block {
+                    bail!(what);
+                }
+                // A guard guards also where the host takes a failure for a pass.
+                warn(&what);
+                return output::json(&kodelet::answer(&name, &Outcome::block(what)));
+            }
+        };
+        show_log(&outcome.spent.log);
+        let refused = outcome.restrict(descriptor.answers);
+        if refused != hookbox::Answers::NONE {
+            warn(format_args!(
+                "{} gave an answer that it does not declare: {}",
+                descriptor.name,
+                refused.names().join(", ")
+            ));
+        }
+        output::json(&kodelet::answer(&name, &outcome))
+    }
+}
+
+fn show_log(log: &str) {
+    if !log.is_empty() {
+        say(hookbox::text::escape_lines(log, 64 << 10).trim_end());
+    }
+}

@@ -1,0 +1,8 @@
+//! The commands, one file each.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod exec;
+pub(crate) mod inspect;
+pub(crate) mod list;
+pub(crate) mod run;

@@ -1,0 +1,134 @@
+//! `hookbox run`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use hookbox::chain::Fired;
+use hookbox::dialect::kodelet;
+use hookbox::report::{HookReport, Report};
+use hookbox::text;
+use hookbox::{Context, EventName};
+use serde_json::{Value, json};
+
+use crate::error::{InputError, hint, warn};
+use crate::{input, options, output};
+
+/// Run one event through the hooks and print the verdict.
+///
+/// The event's data comes as one JSON object on standard input; what is missing of `conv_id`, `cwd` and
+/// `invoked_by` is filled in. The verdict is one JSON object, and the exit code is 0 also when a hook blocked.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// The event, such as before_tool_call or PreToolUse.
+    event: String,
+    /// How long each hook may take, such as 500ms or 2s.
+    #[arg(long, value_name = "D", value_parser = options::duration)]
+    timeout: Option<Duration>,
+    /// Print also what each hook did.
+    #[arg(long)]
+    report: bool,
+    #[command(flatten)]
+    discover: options::Discover,
+}
+
+impl Run {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        let name = event_name(&self.event)?;
+        self.discover.enter()?;
+        let payload = input::object_from_stdin()?;
+        // A directory that somebody removed is no reason to run no guard.
+        let cwd = std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
+        let defaults = Context::new(conversation_id(), cwd);
+        let decoded = kodelet::decode(&name, payload, &defaults).map_err(|error| {
+            InputError::new(
+                format!("standard input: {error}"),
+                format!("see the data of {name} in docs/src/events.md"),
+            )
+        })?;
+        for field in &decoded.unknown {
+            warn(format_args!("{name} has no field {:?}: ignored", text::escape(field, 80)));
+        }
+        let manager = self.discover.manager(self.timeout).await?;
+        for problem in manager.problems() {
+            warn(problem);
+            if let Some(text) = &problem.hint {
+                hint(text);
+            }
+        }
+        let session = manager.session(decoded.event.context.conversation_id.clone());
+        let fired = session.fire_event(decoded.event).await;
+        let verdict = kodelet::verdict(&fired.verdict, &fired.event);
+        // The verdict first: it is what counts.
+        let done = if self.report {
+            output::json(&with_report(verdict, &fired.report))
+        } else {
+            output::json(&verdict)
+        };
+        tell(&fired);
+        done
+    }
+}
+
+/// Reads an event's name in either spelling.
+pub(crate) fn event_name(name: &str) -> Result<EventName, InputError> {
+    name.parse().map_err(|unknown: hookbox::event::UnknownEvent| {
+        InputError::new(
+            format!("expected the name of an event, found \"{}\"", text::escape(&unknown.name, 80)),
+            format!("did you mean {}?", unknown.nearest),
+        )
+    })
+}
+
+/// A conversation id for an event that came without one: unique enough to tell two runs apart in a log.
+fn conversation_id() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    format!("run-{:x}-{:x}", now.as_nanos(), std::process::id())
+}
+
+/// Tells the person at the terminal what the verdict alone does not: failures, and the words of hooks that the
+/// model must not see.
+fn tell(fired: &Fired) {
+    for warning in &fired.verdict.warnings {
+        warn(text::escape(&warning.text, 4_000));
+    }
+    let rulings = fired.verdict.block.iter().chain(&fired.verdict.ask);
+    for ruling in rulings.filter(|ruling| !ruling.trusted && !ruling.reason.is_empty()) {
+        warn(format_args!("{} (not trusted) says: {}", ruling.by, ruling.reason));
+    }
+}
+
+/// The verdict with what each hook did: a documented, stable shape.
+fn with_report(verdict: Value, report: &Report) -> Value {
+    json!({
+        "verdict": verdict,
+        "event": report.event,
+        "duration_us": micros(report.duration),
+        "hooks": report.hooks.iter().map(hook).collect::<Vec<_>>(),
+        "on_error": report.on_error.iter().map(|failure| {
+            json!({ "of": failure.of, "hooks": failure.report.hooks.iter().map(hook).collect::<Vec<_>>() })
+        }).collect::<Vec<_>>(),
+    })
+}
+
+fn hook(hook: &HookReport) -> Value {
+    json!({
+        "name": hook.name,
+        "kind": hook.kind,
+        "trusted": hook.trusted,
+        "status": hook.status,
+        "cause": hook.cause,
+        "duration_us": micros(hook.duration),
+        "fuel": hook.fuel,
+        "memory_peak_bytes": hook.memory_peak,
+        "message": hook.message,
+        "limit": hook.limit,
+        "changes": hook.changes,
+        "log": hook.log,
+        "metadata": hook.metadata,
+    })
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}

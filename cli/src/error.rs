@@ -1,0 +1,75 @@
+//! What goes wrong, as a person reads it: what was expected, what was found, `hint:` what to do.
+
+use std::fmt;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+
+/// Wrong usage or input.
+pub(crate) const EXIT_USAGE: u8 = 2;
+/// Anything else that failed.
+pub(crate) const EXIT_FAILED: u8 = 1;
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default().bold();
+
+/// Wrong usage or input: one line that says what, and a hint.
+#[derive(Debug)]
+pub(crate) struct InputError {
+    what: String,
+    hint: String,
+}
+
+impl InputError {
+    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: hint.into() }
+    }
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// Prints an error and says with which code to exit.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    say(format_args!("{ERROR}error:{ERROR:#} {error:#}"));
+    match error.downcast_ref::<InputError>() {
+        Some(input) => {
+            hint(&input.hint);
+            ExitCode::from(EXIT_USAGE)
+        }
+        None => ExitCode::from(EXIT_FAILED),
+    }
+}
+
+/// Writes a line to standard error. Where that is full or closed there is nobody to tell, and the data on standard
+/// output still counts.
+pub(crate) fn say(line: impl fmt::Display) {
+    let _ = writeln!(anstream::stderr(), "{line}");
+}
+
+/// Prints a warning.
+pub(crate) fn warn(text: impl fmt::Display) {
+    say(format_args!("{WARNING}warning:{WARNING:#} {text}"));
+}
+
+/// Prints what to do.
+pub(crate) fn hint(text: impl fmt::Display) {
+    say(format_args!("{HINT}hint:{HINT:#} {text}"));
+}
+
+/// What the argument parser said: help and version are no errors.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::SUCCESS;
+    }
+    hint("see `hookbox --help`");
+    ExitCode::from(EXIT_USAGE)
+}

@@ -1,0 +1,81 @@
+//! Options that several commands have.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use hookbox::Limits;
+use hookbox::discovery::{UnitError, parse_duration};
+use hookbox::manager::{Builder, Manager};
+use hookbox::trust::TrustPolicy;
+use hookbox::wasm::Allocation;
+
+use crate::error::InputError;
+
+/// Where hooks are looked for, and which of them run.
+#[derive(Args, Debug)]
+pub(crate) struct Discover {
+    /// Work in this directory instead of the current one.
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Look for hooks in directories of this name; may be given several times [default: .hookbox and .kodelet].
+    #[arg(long, value_name = "NAME")]
+    root: Vec<String>,
+    /// Which hooks of a repository run: those that you have trusted, or all.
+    #[arg(long, value_enum, default_value = "recorded")]
+    trust: Trust,
+    /// Run no hook at all, built-in ones included.
+    #[arg(long)]
+    no_hooks: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Trust {
+    Recorded,
+    All,
+}
+
+impl Discover {
+    /// Goes to the directory of `--cwd`: hooks run there, and paths are relative to it.
+    pub(crate) fn enter(&self) -> Result<(), InputError> {
+        let Some(cwd) = &self.cwd else { return Ok(()) };
+        std::env::set_current_dir(cwd).map_err(|error| {
+            let what = format!("--cwd {}: expected a directory, found: {error}", cwd.display());
+            InputError::new(what, "give a directory that exists")
+        })
+    }
+
+    /// The hooks, for one event.
+    pub(crate) async fn manager(&self, timeout: Option<Duration>) -> Result<Manager, InputError> {
+        if self.no_hooks {
+            return Ok(Manager::empty());
+        }
+        let limits = Limits { timeout, ..Limits::default() };
+        Ok(self.configure(Manager::builder())?.limits(limits).build().await)
+    }
+
+    fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
+        let trust = match self.trust {
+            Trust::Recorded => TrustPolicy::Recorded,
+            Trust::All => TrustPolicy::All,
+        };
+        // This process makes few calls and ends.
+        let builder = builder.trust(trust).allocation(Allocation::OnDemand);
+        if self.root.is_empty() {
+            return Ok(builder);
+        }
+        for root in &self.root {
+            let plain = !root.is_empty() && !root.contains('/') && root != "." && root != "..";
+            if !plain {
+                let what = format!("--root {root:?}: expected the name of a directory, found a path");
+                return Err(InputError::new(what, "give a name such as .hookbox"));
+            }
+        }
+        Ok(builder.roots(self.root.iter().cloned()))
+    }
+}
+
+/// Reads a duration such as `200ms`, `2s` or `1m`.
+pub(crate) fn duration(text: &str) -> Result<Duration, UnitError> {
+    parse_duration(text)
+}

@@ -1,0 +1,13 @@
+//! That this file is here makes `cargo test --workspace` build the program, which the tests of the workspace run.
+
+#![allow(missing_docs, reason = "a test")]
+
+use std::process::Command;
+
+#[test]
+fn the_version_names_the_interface_that_it_serves() {
+    let output = Command::new(env!("CARGO_BIN_EXE_hookbox")).arg("--version").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    assert_eq!(text.trim(), format!("hookbox {} (hookbox:hook@0.1.0)", env!("CARGO_PKG_VERSION")));
+}
