@@ -1,1 +1,44 @@
-//! x
+//! The integration tests: one binary, one module for each area.
+//!
+//! They run the real program, built beside them, and the library, in places of their own ([`environment`]).
+
+#![cfg(test)]
+
+mod answers;
+mod bad_components;
+mod chain;
+mod embedding;
+mod environment;
+mod hostile_repository;
+mod limits;
+mod parity;
+mod program;
+mod protocol;
+mod samples;
+
+use std::fs;
+use std::path::Path;
+
+/// A file that no `mod` names is not compiled, and its tests pass by not running.
+#[test]
+fn no_module_file_is_forgotten() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut waiting = vec![(src.clone(), src.join("lib.rs"))];
+    let mut forgotten = Vec::new();
+    while let Some((dir, parent)) = waiting.pop() {
+        let declared = fs::read_to_string(&parent).unwrap();
+        for entry in fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                waiting.push((path.clone(), path.join("mod.rs")));
+            }
+            let is_module = path.is_dir() || path.extension().is_some_and(|extension| extension == "rs");
+            let is_root = stem == "mod" || path == parent;
+            if is_module && !is_root && !declared.lines().any(|line| line.trim() == format!("mod {stem};")) {
+                forgotten.push(path);
+            }
+        }
+    }
+    assert!(forgotten.is_empty(), "not compiled, for no `mod` names them: {forgotten:?}");
+}

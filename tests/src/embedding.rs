@@ -1,0 +1,362 @@
+//! The library as an agent uses it, and the reference agent.
+
+use std::cell::RefCell;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use hookbox::event::{AgentStop, EventData, InvokedBy};
+use hookbox::manager::Manager;
+use hookbox::private::PrivateErrorKind;
+use hookbox::session::{Decision, Session};
+use hookbox::wasm::{Component, Runtime};
+use hookbox::{EventName, Hook, Outcome, Status, ToolCall, ToolResult, private};
+use hookbox_agent::{Agent, Scripted, Step, Tools};
+use serde_json::{Value, json};
+
+use crate::answers::{each, user};
+use crate::environment::{TestEnvironment, guest, sample};
+
+const BEFORE: &EventName = &EventName::BeforeToolCall;
+
+fn call(command: &str) -> ToolCall {
+    ToolCall::new("bash", json!({"command": command}))
+}
+
+#[test]
+fn what_an_agent_holds_can_be_sent_and_shared() {
+    fn check<T: Send + Sync + 'static>() {}
+    check::<Manager>();
+    check::<Session>();
+    check::<Arc<dyn Hook>>();
+    check::<Runtime>();
+    check::<Component>();
+    check::<hookbox::Event>();
+    check::<hookbox::Report>();
+    check::<hookbox::HookError>();
+    check::<hookbox::session::ToolVerdict>();
+
+    fn sent<T: Send>(_: &T) {}
+    let session = Manager::empty().session("c");
+    sent(&session.before_tool_call(call("ls")));
+    sent(&session.fire(EventData::TurnEnd { response: None, turn_number: None }));
+    sent(&Manager::builder().build());
+}
+
+#[test]
+fn either_kind_of_runtime_will_do() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    env.native("home/.hookbox/hooks/native", "before_tool_call", ":");
+    let mut one = tokio::runtime::Builder::new_current_thread();
+    let mut many = tokio::runtime::Builder::new_multi_thread();
+    for builder in [&mut one, &mut many] {
+        let runtime = builder.enable_all().build().unwrap();
+        let manager = runtime.block_on(env.builder().build());
+        let sessions = (0..16).map(|number| manager.session(format!("c{number}")));
+        let calls: Vec<_> = sessions
+            .map(|session| runtime.spawn(async move { session.before_tool_call(call("sudo ls")).await }))
+            .collect();
+        for call in calls {
+            let verdict = runtime.block_on(call).unwrap();
+            assert_eq!(verdict.decision.blocked().unwrap().by, "guardrail.wasm");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_empty_manager_yields_verdicts_and_reports_of_nothing() {
+    let env = TestEnvironment::new();
+    for manager in [Manager::empty(), env.builder().build().await] {
+        assert_eq!((manager.hooks().len(), manager.entries().len(), manager.problems().len()), (0, 0, 0));
+        let session = manager.session("c");
+        let verdict = session.before_tool_call(call("ls")).await;
+        assert_eq!(verdict.decision, Decision::Proceed);
+        assert_eq!((verdict.input.value(), verdict.modified), (&json!({"command": "ls"}), false));
+        assert_eq!(
+            verdict.report,
+            hookbox::Report { duration: verdict.report.duration, ..hookbox::Report::new(BEFORE.clone()) }
+        );
+        assert_eq!(session.user_message_send("hello").await.message, "hello");
+        let result = ToolResult::new(call("ls"), json!("out"));
+        assert_eq!(session.after_tool_call(result).await.output.value(), &json!("out"));
+        assert!(session.agent_stop(AgentStop::default()).await.follow_ups.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_hook_is_looked_up_by_its_full_name() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    env.native("home/.kodelet/plugins/org@repo/hooks/audit", "before_tool_call", ":");
+    let manager = env
+        .builder()
+        .on("mine", EventName::SessionStart, |_| async { Ok(Outcome::inject("hello")) })
+        .build()
+        .await;
+    for name in ["guardrail.wasm", "org/repo/audit", "mine"] {
+        assert_eq!(manager.hook(name).unwrap().descriptor().name, name);
+    }
+    for name in ["guardrail", "audit", "org@repo/audit", ""] {
+        assert!(manager.hook(name).is_none(), "{name}");
+    }
+    assert_eq!(manager.session("c").session_start("startup").await.context, ["hello"]);
+    assert_eq!(manager.repository(), Some(env.path("repo").as_path()));
+}
+
+#[tokio::test]
+async fn a_session_says_where_its_events_happen() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&seen);
+    let manager = Manager::builder()
+        .directories(false)
+        .cwd("/w")
+        .on("see", EventName::TurnEnd, move |event| {
+            keep.lock().unwrap().push(event.context.as_ref().clone());
+            async { Ok(Outcome::pass()) }
+        })
+        .build()
+        .await;
+    let session = manager.session("main").agent("dev").recipe("deploy").mode("plan");
+    let session = session.repository("org/repo", Some("main".to_owned()));
+    let subagent = session.subagent("sub").cwd("/w/sub");
+    for session in [&session, &subagent] {
+        let _ = session.turn_end("done", 1).await;
+    }
+    let seen = seen.lock().unwrap();
+    let [main, sub] = seen.as_slice() else { panic!("{seen:?}") };
+    let shown = |it: &hookbox::Context| (it.conversation_id.clone(), it.cwd.clone(), it.invoked_by);
+    assert_eq!(shown(main), ("main".into(), "/w".into(), InvokedBy::Main));
+    assert_eq!(shown(sub), ("sub".into(), "/w/sub".into(), InvokedBy::Subagent));
+    for context in [main, sub] {
+        assert_eq!(context.agent.as_deref(), Some("dev"));
+        assert_eq!(context.recipe_name.as_deref(), Some("deploy"));
+        assert_eq!(
+            (context.repository.as_deref(), context.branch.as_deref()),
+            (Some("org/repo"), Some("main"))
+        );
+        assert_eq!(context.mode.as_deref(), Some("plan"));
+    }
+}
+
+#[tokio::test]
+async fn compiled_code_is_kept_only_where_nobody_else_can_put_it() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    env.directory("open")
+        .mode("open", 0o777)
+        .file("file", "")
+        .symlink("link", "repo/sub")
+        .directory("repo/sub");
+    env.directory("group").mode("group", 0o770);
+    for (at, what) in [
+        ("repo/cache", "inside the repository"),
+        ("link/cache", "inside the repository"),
+        ("open", "others may write to it"),
+        ("group", "others may write to it"),
+        ("file", "no directory"),
+    ] {
+        let manager = Manager::builder()
+            .cwd(env.path("repo"))
+            .home(env.path("home"))
+            .cache(Some(env.path(at)))
+            .build()
+            .await;
+        let problems: Vec<String> = manager.problems().iter().map(ToString::to_string).collect();
+        let [problem] = problems.as_slice() else { panic!("{at}: {problems:?}") };
+        assert!(problem.contains(what), "{at}: {problem}");
+        let verdict = manager.session("c").before_tool_call(call("sudo ls")).await;
+        assert!(verdict.decision.blocked().is_some(), "hooks run all the same");
+        assert!(!env.path("repo/cache").join("code").exists() && !env.path("open/code").exists());
+    }
+    let error = private::open(&env.path("repo/cache"), Some(&env.path("repo"))).unwrap_err();
+    assert!(matches!(error.kind, PrivateErrorKind::InRepository(_)));
+
+    // A good place is used, and is the user's alone.
+    let builder =
+        || Manager::builder().cwd(env.path("repo")).home(env.path("home")).cache(Some(env.path("good")));
+    for _ in 0..2 {
+        assert_eq!(builder().build().await.problems(), []);
+        assert_eq!(std::fs::read_dir(env.path("good/code")).unwrap().count(), 1);
+    }
+}
+
+/// Runs the reference agent with a scripted model; what it did because of hooks.
+async fn work(env: &TestEnvironment, manager: &Manager, script: Vec<Value>) -> (Vec<String>, Vec<String>) {
+    let (because, ran) = (Rc::new(RefCell::new(Vec::new())), Rc::new(RefCell::new(Vec::new())));
+    let (tell, tell_ran) = (Rc::clone(&because), Rc::clone(&ran));
+    let watch = move |step: Step<'_>| match step {
+        Step::Because(what) => tell.borrow_mut().push(what),
+        Step::Ran(name, output) => tell_ran.borrow_mut().push(format!("{name}: {}", output.trim())),
+        Step::Event(report) => {
+            assert!(report.hooks.iter().all(|hook| hook.status != Status::Failed), "{report:#?}");
+        }
+        _ => {}
+    };
+    let tools = Tools::new(&env.path("repo")).unwrap();
+    let model = Scripted::new(script, 100_000);
+    Agent::new(model, tools, manager.session("c"), watch).run("do it").await.unwrap();
+    (because.take(), ran.take())
+}
+
+#[tokio::test]
+async fn the_reference_agent_obeys_its_hooks() {
+    let turn = |name: &str, input: Value| json!({"text": "I try.", "calls": [[name, input]]});
+    let bash = |command: &str| turn("bash", json!({"command": command}));
+    each(async |backend| {
+        let env = TestEnvironment::new();
+        user(&env, backend, "guard", BEFORE, &json!({"block": "not today"}));
+        let (because, ran) = work(&env, &env.builder().build().await, vec![bash("touch made")]).await;
+        assert!(because[0].contains("not today"), "{because:?}");
+        assert!(ran.is_empty() && env.read("repo/made").is_none());
+
+        let env = TestEnvironment::new();
+        user(&env, backend, "change", BEFORE, &json!({"modify": {"command": "echo changed"}}));
+        let (_, ran) = work(&env, &env.builder().build().await, vec![bash("touch made")]).await;
+        assert_eq!(ran, ["bash: changed"]);
+        assert_eq!(env.read("repo/made"), None);
+
+        let env = TestEnvironment::new();
+        let follow_up = json!({"follow_up": ["write it down"]});
+        user(&env, backend, "more", &EventName::AgentStop, &follow_up);
+        let (because, _) = work(&env, &env.builder().build().await, vec![bash("true")]).await;
+        let rounds = because.iter().filter(|what| what.contains("write it down")).count();
+        assert_eq!(rounds, 8, "the cap of follow-ups ends it: {because:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_reference_agents_model_sees_the_redacted_output() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/redactor.wasm", &sample("redactor"));
+    env.file("repo/config", "password=hunter2");
+    let seen = Arc::new(Mutex::new(String::new()));
+    let keep = Arc::clone(&seen);
+    let manager = env
+        .builder()
+        .on("see", EventName::AgentStop, move |event| {
+            if let EventData::AgentStop(stop) = &event.data {
+                *keep.lock().unwrap() = stop.messages.text().to_owned();
+            }
+            async { Ok(Outcome::pass()) }
+        })
+        .build()
+        .await;
+    let script = vec![json!({"text": "", "calls": [["read_file", {"path": "config"}]]})];
+    let (because, ran) = work(&env, &manager, script).await;
+    assert_eq!(ran, ["read_file: password=hunter2"]);
+    assert!(because.iter().any(|what| what.contains("another output")), "{because:?}");
+    let seen = seen.lock().unwrap();
+    assert!(seen.contains("password=[REDACTED]") && !seen.contains("hunter2"), "{seen}");
+}
+
+/// What a model sends and what it was sent: the head and the body of each request.
+type Requests = std::thread::JoinHandle<Vec<(String, Value)>>;
+
+/// An endpoint that gives these answers, then again and again the last, until it is told to [`quit`].
+fn endpoint(answers: Vec<Value>) -> (SocketAddr, Requests) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let served = std::thread::spawn(move || {
+        let mut requests = Vec::new();
+        loop {
+            let (stream, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(stream);
+            let (mut head, mut length) = (String::new(), 0);
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line).unwrap();
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                if line.trim().is_empty() {
+                    break;
+                }
+                head.push_str(&line);
+            }
+            if head.starts_with("QUIT") {
+                return requests;
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            let answer = answers.get(requests.len()).or(answers.last()).unwrap().to_string();
+            let length = answer.len();
+            let response = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+            );
+            reader.get_mut().write_all((response + &answer).as_bytes()).unwrap();
+            requests.push((head, serde_json::from_slice(&body).unwrap()));
+        }
+    });
+    (address, served)
+}
+
+/// Ends an endpoint; what it was sent.
+fn quit(address: SocketAddr, requests: Requests) -> Vec<(String, Value)> {
+    TcpStream::connect(address).unwrap().write_all(b"QUIT\r\n\r\n").unwrap();
+    requests.join().unwrap()
+}
+
+#[test]
+fn the_demo_works_with_a_model_behind_an_endpoint() {
+    let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
+    let message = |message: Value| json!({"choices": [{"message": message}], "usage": usage});
+    let wants = |id: &str, arguments: &str| {
+        let function = json!({"name": "bash", "arguments": arguments});
+        message(json!({
+            "role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": function}],
+        }))
+    };
+    let done = message(json!({"role": "assistant", "content": "Done."}));
+    let answers = vec![
+        wants("1", r#"{"command":"sudo reboot"}"#),
+        wants("2", "{\"command\": sudo"),
+        done.clone(),
+        // The hooks of the demo ask for one more round.
+        wants("3", r#"{"command":"rm -f foo.txt"}"#),
+        done,
+    ];
+    let (address, served) = endpoint(answers);
+    let env = TestEnvironment::new()
+        .variable("OPENAI_BASE_URL", &format!("http://{address}/v1/"))
+        .variable("OPENAI_API_KEY", "key-of-the-test")
+        .variable("OPENAI_MODEL", "model-of-the-test");
+    let hooks = sample("guardrail").parent().unwrap().to_owned();
+    let output = env.hookbox(["demo".as_ref(), "--hooks".as_ref(), hooks.as_os_str()]);
+    let requests = quit(address, served);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    let (head, body) = &requests[0];
+    assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1"), "{head}");
+    assert!(head.to_ascii_lowercase().contains("authorization: bearer key-of-the-test"), "{head}");
+    assert_eq!(body["model"], "model-of-the-test");
+    assert!(body["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
+    let answered = |request: usize, id: &str| {
+        let messages = requests[request].1["messages"].as_array().unwrap();
+        let of = messages.iter().find(|message| message["tool_call_id"] == id).unwrap();
+        of["content"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(answered(1, "1"), "error: Security policy: 'sudo' is not allowed");
+    assert!(answered(2, "2").starts_with("error: "), "what is no JSON is judged, and no tool runs it");
+    let last = requests[3].1["messages"].as_array().unwrap();
+    assert!(
+        last.iter()
+            .any(|message| message["role"] == "user" && message["content"].to_string().contains("notes.md"))
+    );
+}
+
+#[tokio::test]
+async fn guests_of_one_engine_share_nothing() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/a.wasm", &guest("answers"))
+        .copy("home/.hookbox/hooks/b.wasm", &guest("answers"));
+    env.file(
+        "home/.hookbox/hookbox.toml",
+        "[hooks.\"a.wasm\"]\nsettings = { answer = '{\"warnings\":[\"a\"]}' }\n[hooks.\"b.wasm\"]\nsettings = { answer = '{\"warnings\":[\"b\"]}' }\n",
+    );
+    let verdict = env.builder().build().await.session("c").before_tool_call(call("ls")).await;
+    let said: Vec<_> =
+        verdict.warnings.iter().map(|it| (it.hook.as_deref().unwrap(), it.text.as_str())).collect();
+    assert_eq!(said, [("a.wasm", "a"), ("b.wasm", "b")]);
+}

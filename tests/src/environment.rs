@@ -1,0 +1,282 @@
+//! A place of its own for each test, with nothing of the real user's in it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+use hookbox::manager::{Builder, Manager};
+use hookbox::wasm::{Allocation, Runtime};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A temporary directory with `repo/` (the working directory), `home/` (HOME) and `bin/` (first on PATH).
+pub(crate) struct TestEnvironment {
+    dir: TempDir,
+    variables: BTreeMap<String, String>,
+}
+
+/// What the program did.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Output {
+    /// The one JSON value on standard output of a program that succeeded.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        assert_eq!(self.stdout.lines().count(), 1, "one line of JSON: {self:#?}");
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}
+
+impl TestEnvironment {
+    pub(crate) fn new() -> Self {
+        let dir = TempDir::with_prefix("hookbox-test-").unwrap();
+        let env = Self { dir, variables: BTreeMap::new() };
+        for name in ["repo", "home", "bin", "tmp"] {
+            env.directory(name);
+        }
+        // Compiled code is shared by all tests, so that each component is compiled once; nothing else is.
+        env.directory("home/.cache/hookbox");
+        fs::set_permissions(env.path("home/.cache/hookbox"), fs::Permissions::from_mode(0o700)).unwrap();
+        symlink(compiled(), env.path("home/.cache/hookbox/code")).unwrap();
+        env
+    }
+
+    /// A path in it; an absolute one stays.
+    pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        // The system may keep its temporary files behind a symlink.
+        self.dir.path().canonicalize().unwrap().join(path)
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.path(path)).ok()
+    }
+
+    pub(crate) fn directory(&self, path: &str) -> &Self {
+        fs::create_dir_all(self.path(path)).unwrap();
+        self
+    }
+
+    pub(crate) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    pub(crate) fn mode(&self, path: &str, mode: u32) -> &Self {
+        fs::set_permissions(self.path(path), fs::Permissions::from_mode(mode)).unwrap();
+        self
+    }
+
+    /// An executable file.
+    pub(crate) fn script(&self, path: &str, text: &str) -> &Self {
+        self.file(path, text).mode(path, 0o755)
+    }
+
+    pub(crate) fn symlink(&self, path: &str, target: &str) -> &Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(target, path).unwrap();
+        self
+    }
+
+    /// A copy of a component, or of another file.
+    pub(crate) fn copy(&self, path: &str, from: &Path) -> &Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::copy(from, path).unwrap();
+        self
+    }
+
+    /// A native hook for this event whose `run` is these lines of bash.
+    pub(crate) fn native(&self, path: &str, event: &str, run: &str) -> &Self {
+        self.script(
+            path,
+            &format!(
+                "#!/bin/bash\ncase \"$1\" in\nhook) echo {event};;\nrun)\n{run}\n;;\n*) exit 1;;\nesac\n"
+            ),
+        )
+    }
+
+    /// A variable for the program.
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// A program that sees this place and nothing else of the machine than the system's own programs.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.path("repo"))
+            .env_clear()
+            .env("HOME", self.path("home"))
+            .env("TMPDIR", self.path("tmp"))
+            .env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", self.path("bin").display()))
+            .env("XDG_CACHE_HOME", self.path("home/.cache"))
+            .env("XDG_DATA_HOME", self.path("home/.local/share"))
+            .env("XDG_CONFIG_HOME", self.path("home/.config"))
+            .envs(&self.variables)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the program `hookbox` with nothing on standard input.
+    pub(crate) fn hookbox<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        finish(self.command(program()).args(args).spawn().unwrap(), None)
+    }
+
+    /// Runs the program `hookbox` with this on standard input.
+    pub(crate) fn hookbox_with<A: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = A>,
+        input: impl AsRef<[u8]>,
+    ) -> Output {
+        self.run(self.command(program()).args(args), input)
+    }
+
+    /// `hookbox run EVENT …` with this event; the JSON that it printed.
+    #[track_caller]
+    pub(crate) fn event(&self, args: &[&str], event: &Value) -> Value {
+        self.hookbox_with([&["run"], args].concat(), event.to_string()).json()
+    }
+
+    /// `hookbox list --json …`; the array.
+    #[track_caller]
+    pub(crate) fn list(&self, args: &[&str]) -> Vec<Value> {
+        self.hookbox([&["list", "--json"], args].concat()).json().as_array().unwrap().clone()
+    }
+
+    /// Runs a command with this on standard input.
+    pub(crate) fn run(&self, command: &mut Command, input: impl AsRef<[u8]>) -> Output {
+        finish(command.stdin(Stdio::piped()).spawn().unwrap(), Some(input.as_ref()))
+    }
+
+    /// A builder of a manager for this place. Components are compiled once a process.
+    pub(crate) fn builder(&self) -> Builder {
+        Manager::builder().cwd(self.path("repo")).home(self.path("home")).cache(None).runtime(runtime())
+    }
+}
+
+fn finish(mut child: Child, input: Option<&[u8]>) -> Output {
+    let stdin = child.stdin.take();
+    std::thread::scope(|scope| {
+        if let (Some(mut stdin), Some(input)) = (stdin, input) {
+            // The program need not read it.
+            scope.spawn(move || drop(stdin.write_all(input)));
+        }
+        let output = child.wait_with_output().unwrap();
+        Output {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    })
+}
+
+/// Where cargo builds: the test runs as `<target>/<profile>/deps/<name>`.
+fn profile() -> PathBuf {
+    let exe = std::env::current_exe().unwrap();
+    exe.parent().and_then(Path::parent).unwrap().to_owned()
+}
+
+fn target() -> PathBuf {
+    profile().parent().unwrap().to_owned()
+}
+
+/// The program. `cli/tests/version.rs` sees to it that `cargo test --workspace` builds it.
+pub(crate) fn program() -> PathBuf {
+    let program = profile().join("hookbox");
+    assert!(program.is_file(), "no {}; hint: cargo build -p hookbox-cli", program.display());
+    program
+}
+
+/// The repository.
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The compiled code that all tests share.
+fn compiled() -> &'static Path {
+    static COMPILED: OnceLock<PathBuf> = OnceLock::new();
+    COMPILED.get_or_init(|| {
+        let dir = target().join("tmp/hookbox-tests/code");
+        fs::create_dir_all(&dir).unwrap();
+        dir
+    })
+}
+
+/// The engine that all tests of the library share.
+pub(crate) fn runtime() -> Runtime {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(|| Runtime::new(Allocation::Pooled, compiled().parent())).clone()
+}
+
+/// A sample component, such as `guardrail`.
+pub(crate) fn sample(name: &str) -> PathBuf {
+    static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
+    built(&BUILT, "hooks", format!("hooks/{name}.wasm"))
+}
+
+/// The native form of a sample.
+pub(crate) fn twin(name: &str) -> PathBuf {
+    static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
+    built(&BUILT, "twins", format!("hooks/native/{name}"))
+}
+
+/// A component of `tests/guests`, such as `hostile`.
+pub(crate) fn guest(name: &str) -> PathBuf {
+    static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
+    built(&BUILT, "test-hooks", format!("test-hooks/{name}.wasm"))
+}
+
+fn built(once: &OnceLock<Result<(), String>>, task: &str, file: String) -> PathBuf {
+    if let Err(error) = once.get_or_init(|| xtask(task)) {
+        panic!("cannot build the hooks that the tests need (`cargo run -p xtask -- {task}`): {error}");
+    }
+    let path = target().join(file);
+    assert!(path.is_file(), "`cargo run -p xtask -- {task}` does not build {}", path.display());
+    path
+}
+
+fn xtask(task: &str) -> Result<(), String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["run", "-q", "-p", "xtask", "--", task])
+        .current_dir(repository())
+        .env("CARGO_TARGET_DIR", target())
+        .output()
+        .map_err(|error| format!("failed to start cargo: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let hint = if said.contains("wasm32-wasip2") { "\nhint: rustup target add wasm32-wasip2" } else { "" };
+    Err(format!("{said}{hint}"))
+}
+
+#[test]
+fn nothing_of_the_real_users_environment_reaches_the_program() {
+    let env = TestEnvironment::new().variable("ASKED_FOR", "yes");
+    let output = env.run(&mut env.command("/usr/bin/env"), "");
+    let mut names: Vec<&str> =
+        output.stdout.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        ["ASKED_FOR", "HOME", "PATH", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"]
+    );
+}
