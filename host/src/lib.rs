@@ -1,6 +1,81 @@
-//! Run the hooks of coding agents: native executables over stdin/stdout, unchanged, and sandboxed WebAssembly
-//! components, behind one trait.
+//! Run the hooks of coding agents behind one trait: native executables over stdin/stdout, unchanged, and WebAssembly
+//! components in a sandbox.
+//!
+//! An agent builds a [`Manager`](manager::Manager) once, opens a [`Session`](session::Session) per conversation, and
+//! sends it every event of its life; each typed method returns a typed verdict, to be obeyed on the next lines.
+//!
+//! # Building
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use hookbox::manager::Manager;
+//! use hookbox::trust::TrustPolicy;
+//! use hookbox::{EventName, Limits, Outcome};
+//!
+//! # async fn build() {
+//! let manager = Manager::builder()
+//!     .roots([".my-agent", ".hookbox"]) // directory names, in the repository and in the home directory
+//!     .directory("/usr/share/my-agent/hooks") // one more, trusted like the user's own
+//!     .trust(TrustPolicy::Recorded) // what a repository brings runs only if the user trusts it
+//!     .limits(Limits { timeout: Some(Duration::from_secs(2)), ..Limits::default() })
+//!     .on("greet", EventName::SessionStart, |_| async { Ok(Outcome::inject("Be brief.")) })
+//!     .build()
+//!     .await;
+//!
+//! for problem in manager.problems() {
+//!     eprintln!("{problem}");
+//! }
+//! if let Some(hook) = manager.hook("org/repo/audit") {
+//!     println!("{:?}", hook.descriptor().subscriptions);
+//! }
+//! # }
+//! ```
+//!
+//! # A session
+//!
+//! ```
+//! use hookbox::manager::Manager;
+//! use hookbox::session::Decision;
+//! use hookbox::{ToolCall, ToolResult};
+//! use serde_json::json;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! let manager = Manager::empty(); // no hooks: every verdict lets everything pass
+//! let session = manager.session("conversation-1").cwd("/work/project").agent("backend-dev").recipe("review");
+//!
+//! // What the model wrote, also where it is no JSON: a guard sees it either way.
+//! let call = ToolCall::from_text("bash", r#"{"command": "make test"}"#).with_id("call-1");
+//! let verdict = session.before_tool_call(call.clone()).await;
+//! let result = match &verdict.decision {
+//!     Decision::Proceed => {
+//!         let output = json!({"toolName": "bash", "success": true}); // run it with `verdict.input`
+//!         ToolResult::new(ToolCall { input: verdict.input.clone(), ..call }, output)
+//!     }
+//!     Decision::Ask(ruling) | Decision::Block(ruling) => ToolResult::blocked(call, &ruling.for_model()),
+//! };
+//! let after = session.after_tool_call(result).await;
+//! assert!(after.report.hooks.is_empty(), "nothing ran, and the report says so");
+//!
+//! let helper = session.subagent("conversation-2"); // the same hooks, invoked by a subagent
+//! helper.turn_end("Done.", 1).await;
+//! # }
+//! ```
+//!
+//! The reference agent in this repository (`agent/src/lib.rs`) is a whole agent loop with every event.
+//!
+//! # Hooks from code
+//!
+//! A closure: [`Builder::on`](manager::Builder::on) or [`FunctionHook`](function::FunctionHook). Anything else:
+//! implement [`Hook`] and register it with [`Builder::hook`](manager::Builder::hook).
+//!
+//! # Features
+//!
+//! * `component` (default): component hooks and the engine that runs them. Without it only native hooks and hooks from code run, and a
+//!   `.wasm` file is a problem that says so.
+//! * `http` (default): `wasi:http` is linked for components (and denied until origins can be granted).
 
+mod book;
 pub mod capability;
 pub mod chain;
 pub mod dialect;
