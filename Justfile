@@ -1,0 +1,41 @@
+# Recipes for what the README, CONTRIBUTING and CI do; each is a plain cargo command, so `just` is a convenience.
+# Install it with `pip install rust-just` or `cargo install just --locked`.
+
+_default:
+    @just --list
+
+# What a fresh clone needs once: the target that components are built for.
+setup:
+    rustup target add wasm32-wasip2
+
+# Every sample component into target/hooks/<name>.wasm.
+hooks:
+    cargo hooks
+
+# An agent session with native and component hooks at work.
+demo: setup hooks
+    cargo demo
+
+# All tests.
+test: setup
+    cargo test --workspace
+
+# What CI checks before the tests.
+lint:
+    cargo fmt --all --check
+    cargo fmt --all --check --manifest-path sample-hooks/Cargo.toml
+    cargo fmt --all --check --manifest-path tests/guests/Cargo.toml
+    cargo clippy --workspace --all-targets -- -D warnings
+    cargo clippy -p hookbox --no-default-features --all-targets -- -D warnings
+
+# A call through the public API against the bare engine and a native twin, in one run.
+bench: setup hooks
+    cargo bench -p hookbox
+
+# The API documentation of the library and the SDK.
+doc:
+    cargo doc --no-deps -p hookbox -p hookbox-sdk --open
+
+# Licences, duplicate crates and sources (the advisory database needs the network: `cargo deny check advisories`).
+deny:
+    cargo deny check bans licenses sources
