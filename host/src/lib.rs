@@ -42,7 +42,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() {
 //! let manager = Manager::empty(); // no hooks: every verdict lets everything pass
-//! let session = manager.session("conversation-1").cwd("/work/project").agent("backend-dev").recipe("review");
+//! let session = manager.session("conversation-1").cwd("/srv/project").agent("backend-dev").recipe("review");
 //!
 //! // What the model wrote, also where it is no JSON: a guard sees it either way.
 //! let call = ToolCall::from_text("bash", r#"{"command": "make test"}"#).with_id("call-1");

@@ -57,8 +57,7 @@ pub trait Hook: Send + Sync {
 }
 
 /// Where a hook was found; earlier tiers shadow later ones of the same name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tier {
     /// `<repo>/<root>/hooks/`.
     Repo,
@@ -75,15 +74,15 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// The name, such as `repo_plugin`.
+    /// The name, such as `repo plugin`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Repo => "repo",
-            Self::RepoPlugin => "repo_plugin",
+            Self::RepoPlugin => "repo plugin",
             Self::Global => "global",
-            Self::GlobalPlugin => "global_plugin",
+            Self::GlobalPlugin => "global plugin",
             Self::Code => "code",
-            Self::Builtin => "builtin",
+            Self::Builtin => "built in",
         }
     }
 
@@ -94,6 +93,12 @@ impl Tier {
             Self::Global | Self::GlobalPlugin => Origin::User,
             Self::Code | Self::Builtin => Origin::Host,
         }
+    }
+}
+
+impl Serialize for Tier {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 
