@@ -186,7 +186,8 @@ async fn native(job: Job, cache: Option<&QueryCache>) -> Examined {
 async fn component(job: Job, runtime: &Runtime) -> Examined {
     match read(&job, MAX_COMPONENT).await {
         Ok((bytes, digest)) => {
-            let result = runtime.load(bytes).await.map(|it| Ready::Component(Box::new(it)));
+            let result =
+                runtime.load_as(digest.clone(), bytes).await.map(|it| Ready::Component(Box::new(it)));
             Examined { digest: Some(digest), result }
         }
         Err(error) => Examined::failed(unreadable(&error)),

@@ -85,13 +85,18 @@ impl Runtime {
     /// [`Cause::Incompatible`] where the bytes are no hook component, with what they are; else how compiling or
     /// `describe` failed.
     pub async fn load(&self, bytes: Vec<u8>) -> Result<Component, HookError> {
+        let hash = tokio::task::spawn_blocking(move || (Digest::of(&bytes), bytes));
+        let (digest, bytes) = hash.await.map_err(internal)?;
+        self.load_as(digest, bytes).await
+    }
+
+    /// [`Runtime::load`] of bytes whose digest is known.
+    pub(crate) async fn load_as(&self, digest: Digest, bytes: Vec<u8>) -> Result<Component, HookError> {
         if bytes.len() as u64 > MAX_COMPONENT {
             let what = format!("has {} bytes, {MAX_COMPONENT} are allowed", bytes.len());
             return Err(HookError::new(Cause::Incompatible, what));
         }
         inspect::check_header(&bytes)?;
-        let hash = tokio::task::spawn_blocking(move || (Digest::of(&bytes), bytes));
-        let (digest, bytes) = hash.await.map_err(internal)?;
         let cell = Arc::clone(self.inner.loaded().entry(digest.clone()).or_default());
         let loaded = cell.get_or_init(|| self.load_new(digest.clone(), bytes)).await.clone();
         if loaded.as_ref().is_err_and(|error| matches!(error.cause, Cause::Timeout | Cause::Internal)) {
