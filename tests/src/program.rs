@@ -43,7 +43,7 @@ fn list_describes_what_was_found() {
     assert!(digest.as_str().unwrap().starts_with("sha256:") && digest.as_str().unwrap().len() == 71);
     let want = json!({
         "name": "guardrail.wasm", "path": env.path("repo/.hookbox/hooks/guardrail.wasm"), "kind": "component",
-        "events": ["before_tool_call"], "priority": 10, "tier": "repo", "plugin": null, "trusted": false,
+        "events": ["before_tool_call"], "priority": 90, "tier": "repo", "plugin": null, "trusted": false,
         "status": "active", "problem": null, "digest": null, "on_failure": "block", "observe": false,
         "timeout": "3s",
     });

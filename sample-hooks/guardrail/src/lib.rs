@@ -57,19 +57,23 @@ impl Settings {
 impl Hook for Guardrail {
     fn manifest() -> Manifest {
         Manifest::new("guardrail", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
-            .on_tools(Event::BeforeToolCall, ["kind:shell"])
-            .priority(10)
+            .on(Event::BeforeToolCall)
+            // Late, so that it judges what other hooks have made of the call.
+            .priority(90)
             .on_failure_block()
     }
 
     fn before_tool_call(_cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
-        if call.kind != ToolKind::Shell {
-            return Ok(Answer::pass());
-        }
-        // Input in a shape that nobody knows is judged as a whole: a guard is not skipped because its input is odd.
-        let line = match &call.command {
-            Some(line) => line.clone(),
-            None => call.input.parse::<String>().unwrap_or_else(|_| call.input.text()),
+        let line = match (&call.command, call.kind) {
+            (Some(line), _) => line.clone(),
+            // Input in a shape that nobody knows is judged as a whole: a guard is not skipped because its input is odd.
+            (None, ToolKind::Shell) => call.input.parse::<String>().unwrap_or_else(|_| call.input.text()),
+            // A tool that nobody knows, or of an MCP server, may be a shell by another name.
+            (None, ToolKind::Other | ToolKind::Mcp) => match command(&call.input) {
+                Some(line) => line,
+                None => return Ok(Answer::pass()),
+            },
+            (None, _) => return Ok(Answer::pass()),
         };
         let settings: Settings = settings()?;
         Ok(match settings.denied_by(&line) {
@@ -77,6 +81,11 @@ impl Hook for Guardrail {
             None => Answer::pass(),
         })
     }
+}
+
+/// What stands where shells have their command line.
+fn command(input: &Document) -> Option<String> {
+    ["/command", "/cmd", "/script"].into_iter().find_map(|field| input.get::<String>(field).ok().flatten())
 }
 
 hookbox_sdk::export_hook!(Guardrail);
@@ -204,6 +213,9 @@ mod tests {
         assert_eq!(answer("bash", json!({"command": "sudo ls"})), block);
         assert_eq!(answer("Bash", json!({"command": "ls"})), Answer::pass());
         assert_eq!(answer("bash", json!("sudo ls")), block);
+        assert_eq!(answer("my_terminal", json!({"command": "sudo ls"})), block);
+        assert_eq!(answer("mcp__box__run", json!({"cmd": "sudo ls"})), block);
+        assert_eq!(answer("my_terminal", json!({"command": ["sudo"]})), Answer::pass());
         assert_eq!(answer("write", json!({"file_path": "x", "content": "sudo ls"})), Answer::pass());
     }
 }
