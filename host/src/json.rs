@@ -195,7 +195,7 @@ fn paired(raw: &str) -> String {
     out
 }
 
-/// The code unit of the `\uXXXX` that this starts with.
+/// The code unit of the `\uHHHH` that this starts with.
 fn unit(text: &str) -> Option<u16> {
     u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
