@@ -6,6 +6,7 @@ mod input;
 mod options;
 mod output;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -71,7 +72,10 @@ fn main() -> ExitCode {
 fn init_log() {
     let Ok(filter) = std::env::var("HOOKBOX_LOG") else { return };
     let filter = tracing_subscriber::EnvFilter::new(filter);
+    let is_wanted = std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
+    let colour = is_wanted && std::io::stderr().is_terminal();
     tracing_subscriber::fmt()
+        .with_ansi(colour)
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .log_internal_errors(false)

@@ -358,6 +358,7 @@ fn the_log_says_more_when_it_is_asked_to() {
     let output = env.hookbox_with(["run", "before_tool_call"], bash("ls").to_string());
     assert_eq!(output.json(), json!({"blocked": false}));
     assert!(output.stderr.contains("guardrail.wasm"), "{output:#?}");
+    assert!(!output.stderr.contains('\u{1b}'), "no colour in a pipe: {output:#?}");
     // A filter that is none does not keep a guard from guarding.
     let env = guarded().variable("HOOKBOX_LOG", "=!=,,[");
     assert_eq!(env.event(&["before_tool_call"], &bash("sudo ls"))["blocked"], true);

@@ -18,7 +18,7 @@ use crate::hook::{Digest, HookError};
 use crate::report::{Cause, Kind};
 use crate::trust::Standing;
 #[cfg(feature = "component")]
-use crate::wasm::{Component, Runtime};
+use crate::wasm::{Component, MAX_COMPONENT, Runtime};
 
 /// How long a native hook may take to name its event (design, section 6).
 const QUERY_DEADLINE: Duration = Duration::from_secs(5);
@@ -33,10 +33,6 @@ const UNTRUSTED_AT_ONCE: usize = 1;
 /// How long looking into everything that the user has not trusted may take together, from the first of it on. An
 /// agent waits for this before its first event.
 const UNTRUSTED_TOGETHER: Duration = Duration::from_secs(10);
-
-/// A component beyond this size is not read.
-#[cfg(feature = "component")]
-const MAX_COMPONENT: u64 = 64 << 20;
 
 /// A native file beyond this size gets no digest, so that its answer is not kept: it is asked each time.
 const MAX_NATIVE: u64 = 256 << 20;
