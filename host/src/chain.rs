@@ -224,6 +224,7 @@ fn empty_report(descriptor: &Descriptor, status: Status) -> HookReport {
         changes: Vec::new(),
         log: String::new(),
         metadata: serde_json::Map::new(),
+        denied: Vec::new(),
     }
 }
 
@@ -279,6 +280,7 @@ fn note_spent(report: &mut HookReport, spent: &Spent) {
     report.fuel = spent.fuel;
     report.memory_peak = spent.memory_peak;
     report.log = text::escape_lines(&spent.log, MAX_LOG);
+    report.denied.clone_from(&spent.denied);
 }
 
 /// A failure: by the hook's policy a warning or a block, never silent.

@@ -73,7 +73,8 @@
 //!
 //! * `component` (default): component hooks and the engine that runs them. Without it only native hooks and hooks from code run, and a
 //!   `.wasm` file is a problem that says so.
-//! * `http` (default): `wasi:http` is linked for components (and denied until origins can be granted).
+//! * `http` (default): components may send requests to the origins that were granted to them.
+//! * `store` (default): components may keep state in an embedded database, where that was granted.
 
 mod book;
 pub mod capability;
@@ -87,10 +88,14 @@ pub mod hook;
 pub mod json;
 pub mod manager;
 pub mod native;
+#[cfg(feature = "http")]
+pub mod network;
 pub mod outcome;
 pub mod private;
 pub mod report;
 pub mod session;
+#[cfg(feature = "store")]
+pub mod store;
 pub mod text;
 pub mod trust;
 #[cfg(feature = "component")]

@@ -1,4 +1,5 @@
-//! Directories that belong to the user alone: compiled code is loaded from one, and trust will be kept in one.
+//! Directories that belong to the user alone: compiled code is loaded from one, trust and state are kept in
+//! another.
 
 use std::fs;
 use std::io;
@@ -40,6 +41,12 @@ pub enum PrivateErrorKind {
 pub fn default_cache(home: Option<&Path>) -> Option<PathBuf> {
     let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     base.or_else(|| home.map(|home| home.join(".cache"))).map(|base| base.join("hookbox"))
+}
+
+/// Where trust, grants and state are kept by default: `$XDG_DATA_HOME/hookbox`, else `~/.local/share/hookbox`.
+pub fn default_data(home: Option<&Path>) -> Option<PathBuf> {
+    let base = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    base.or_else(|| home.map(|home| home.join(".local/share"))).map(|base| base.join("hookbox"))
 }
 
 /// Opens a private directory: made with mode 0700 where it is missing; one that stands has to be the user's own,

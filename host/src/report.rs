@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::capability::Denial;
 use crate::event::EventName;
 use crate::outcome::Change;
 
@@ -173,6 +174,8 @@ pub struct HookReport {
     pub log: String,
     /// Its metadata.
     pub metadata: Map<String, Value>,
+    /// The rights that it made use of without having them, each once.
+    pub denied: Vec<Denial>,
 }
 
 /// A limit that was exceeded.

@@ -52,6 +52,9 @@ pub struct Options {
     pub limits: Limits,
     /// A private directory for what native hooks answered to `hook`; without it each one is asked each time.
     pub cache: Option<PathBuf>,
+    /// A private directory that holds what the user trusts and has granted, and the state of hooks; without it
+    /// nothing of a repository is trusted and nothing is granted.
+    pub data: Option<PathBuf>,
 }
 
 impl Options {
@@ -65,6 +68,7 @@ impl Options {
             trust: TrustPolicy::default(),
             limits: Limits::default(),
             cache: None,
+            data: None,
         }
     }
 }

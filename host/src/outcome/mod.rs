@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 pub use self::fold::{Author, Fold, MAX_CONTEXT};
 
+use crate::capability::Denial;
 use crate::event::Message;
 
 /// A recipe that the agent shall run.
@@ -135,6 +136,8 @@ pub struct Spent {
     pub memory_peak: Option<u64>,
     /// What it wrote to standard error or the log, cut at the budget's limit; not yet escaped.
     pub log: String,
+    /// The rights that it made use of without having them.
+    pub denied: Vec<Denial>,
 }
 
 /// The answers that a hook may give beside pass, block, ask and warnings.

@@ -7,6 +7,7 @@ use wasmtime::component::ResourceTableError;
 use wasmtime::{Store, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
+use super::access::Access;
 use super::bindings::{HookHost, HookHostPre};
 use super::state::{self, CallState, Clock};
 use crate::hook::{Budget, HookError, Settings};
@@ -32,11 +33,12 @@ impl Prepared {
         &self,
         budget: &Budget,
         settings: Arc<Settings>,
+        access: Arc<Access>,
         clock: Clock,
         body: impl AsyncFnOnce(&HookHost, &mut Store<CallState>) -> wasmtime::Result<R>,
     ) -> Result<(R, Spent), HookError> {
         let _slot = self.slots.acquire().await.map_err(internal)?;
-        let state = CallState::new(budget, settings, clock);
+        let state = CallState::new(budget, settings, access, clock);
         let mut store = state::store(self.pre.engine(), state, budget).map_err(internal)?;
         let run = async {
             let host = self.pre.instantiate_async(&mut store).await?;

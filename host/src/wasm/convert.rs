@@ -20,6 +20,8 @@ pub(super) struct Lower<'a> {
     pub(super) table: &'a mut ResourceTable,
     /// The right `conversation`.
     pub(super) conversation: bool,
+    /// Whether something of the conversation was kept from the guest.
+    pub(super) withheld: bool,
 }
 
 type Lowered<T> = Result<T, ResourceTableError>;
@@ -34,6 +36,7 @@ impl Lower<'_> {
         if self.conversation && !messages.is_absent() {
             return self.document(messages);
         }
+        self.withheld |= !messages.is_absent();
         self.table.push(Document::new(Value::Array(Vec::new())))
     }
 
@@ -102,6 +105,7 @@ impl Lower<'_> {
                 })
             }
             EventData::PostCompact { trigger, summary, usage: used } => {
+                self.withheld |= !self.conversation && summary.is_some();
                 wit::Event::PostCompact(wit::PostCompact {
                     trigger: trigger.clone(),
                     summary: summary.clone().filter(|_| self.conversation),
@@ -266,7 +270,7 @@ pub(super) fn manifest(manifest: exported::Manifest) -> Result<Manifest, HookErr
             mutate: declared.contains(wit::Answers::MUTATE),
             callback: declared.contains(wit::Answers::CALLBACK),
         },
-        capabilities: manifest.capabilities.into_iter().map(capability).collect(),
+        capabilities: manifest.capabilities.into_iter().map(capability).collect::<Result<Vec<_>, _>>()?,
         on_failure: manifest.on_failure.map(|policy| match policy {
             wit::OnFailure::Pass => OnFailure::Pass,
             wit::OnFailure::Block => OnFailure::Block,
@@ -293,13 +297,17 @@ fn subscription(subscription: wit::Subscription) -> Result<Subscription, HookErr
     })
 }
 
-fn capability(capability: wit::Capability) -> Capability {
-    match capability {
-        wit::Capability::Read(path) => Capability::Read(path),
-        wit::Capability::ReadWrite(path) => Capability::ReadWrite(path),
-        wit::Capability::Env(name) => Capability::Env(name),
-        wit::Capability::Http(origin) => Capability::Http(origin),
-        wit::Capability::Store => Capability::Store,
-        wit::Capability::Conversation => Capability::Conversation,
-    }
+/// A right that it asks for, in the host's type.
+fn capability(capability: wit::Capability) -> Result<Capability, HookError> {
+    let written = match capability {
+        wit::Capability::Read(path) => format!("read:{path}"),
+        wit::Capability::ReadWrite(path) => format!("read-write:{path}"),
+        wit::Capability::Env(name) => format!("env:{name}"),
+        wit::Capability::Http(origin) => format!("http:{origin}"),
+        wit::Capability::Store => return Ok(Capability::Store),
+        wit::Capability::Conversation => return Ok(Capability::Conversation),
+    };
+    written.parse().map_err(|error| {
+        HookError::new(Cause::Incompatible, format!("asks for what cannot be enforced: {error}"))
+    })
 }

@@ -4,6 +4,7 @@
 //! (or taken from the cache) and described once per digest ([`Component`]); every call gets a fresh instance with
 //! limits of its own ([`ComponentHook`]).
 
+mod access;
 mod bindings;
 mod cache;
 mod call;
@@ -24,6 +25,7 @@ use tokio::sync::OnceCell;
 
 use wasmtime::component::Component as Compiled;
 
+pub use self::access::{Access, Places};
 pub use self::engine::Allocation;
 pub use self::inspect::{InterfaceName, WIT_VERSIONS};
 
@@ -32,6 +34,7 @@ use self::call::{Prepared, internal};
 use self::convert::Lower;
 use self::engine::Linked;
 use self::state::Clock;
+use crate::capability::Capability;
 use crate::event::Event;
 use crate::hook::{Budget, Descriptor, Digest, Hook, HookError, Manifest, Settings};
 use crate::outcome::Outcome;
@@ -190,7 +193,7 @@ impl Ready {
         let settings = Arc::default();
         let (manifest, spent) = self
             .prepared
-            .call(&budget, settings, Clock::Frozen, async |host, store| {
+            .call(&budget, settings, Arc::default(), Clock::Frozen, async |host, store| {
                 host.hookbox_hook_hook().call_describe(store).await
             })
             .await
@@ -256,12 +259,21 @@ pub struct ComponentHook {
     component: Component,
     descriptor: Descriptor,
     settings: Arc<Settings>,
+    access: Arc<Access>,
 }
 
 impl ComponentHook {
-    /// A hook of this component, with these settings.
+    /// A hook of this component, with these settings and nothing granted.
     pub fn new(component: Component, descriptor: Descriptor, settings: Settings) -> Self {
-        Self { component, descriptor, settings: Arc::new(settings) }
+        let access = Access::nothing(component.manifest(), &descriptor.name);
+        Self { component, descriptor, settings: Arc::new(settings), access: Arc::new(access) }
+    }
+
+    /// The same hook with this access to what lies outside.
+    #[must_use]
+    pub fn with_access(mut self, access: Access) -> Self {
+        self.access = Arc::new(access);
+        self
     }
 }
 
@@ -277,11 +289,14 @@ impl Hook for ComponentHook {
             .component
             .inner
             .prepared
-            .call(budget, settings, Clock::Running, async |host, store| {
+            .call(budget, settings, Arc::clone(&self.access), Clock::Running, async |host, store| {
                 let context = convert::context(event);
-                // Reading the conversation is a right, and rights are granted by the trust file.
-                let mut lower = Lower { table: &mut store.data_mut().table, conversation: false };
+                let conversation = self.access.rights.has(&Capability::Conversation);
+                let mut lower = Lower { table: &mut store.data_mut().table, conversation, withheld: false };
                 let event = lower.event(event)?;
+                if lower.withheld {
+                    store.data_mut().deny(&Capability::Conversation);
+                }
                 host.hookbox_hook_hook().call_run(store, &context, &event).await
             })
             .await;

@@ -11,6 +11,8 @@ use wasmtime::{ResourceLimiter, Store};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
+use super::access::Access;
+use crate::capability::{Capability, Denial};
 use crate::hook::{Budget, Settings};
 use crate::outcome::Spent;
 use crate::text;
@@ -28,6 +30,9 @@ const CALL: usize = 64;
 /// Random bytes that one host call may ask for: few, because making them costs the guest no fuel.
 const MAX_RANDOM: u64 = 4 << 10;
 
+/// How many denied rights a report of one call names.
+const MAX_DENIED: usize = 16;
+
 /// The state of one call.
 pub(super) struct CallState {
     wasi: WasiCtx,
@@ -36,6 +41,9 @@ pub(super) struct CallState {
     pub(super) table: ResourceTable,
     pub(super) memory: MemoryLimiter,
     pub(super) settings: Arc<Settings>,
+    /// What the hook was given.
+    pub(super) access: Arc<Access>,
+    denied: Vec<Denial>,
     pub(super) log: Log,
     stdout: Sink,
     /// Bytes that host calls have copied since they last yielded.
@@ -50,8 +58,8 @@ pub(super) enum Clock {
 }
 
 impl CallState {
-    /// A state with nothing granted.
-    pub(super) fn new(budget: &Budget, settings: Arc<Settings>, clock: Clock) -> Self {
+    /// A state with this access and no other.
+    pub(super) fn new(budget: &Budget, settings: Arc<Settings>, access: Arc<Access>, clock: Clock) -> Self {
         let log = Log::new(budget.log);
         let stdout = Sink::counted(budget.output);
         let mut wasi = WasiCtxBuilder::new();
@@ -77,6 +85,8 @@ impl CallState {
             table,
             memory: MemoryLimiter::new(budget.memory),
             settings,
+            access,
+            denied: Vec::new(),
             log,
             stdout,
             copied: 0,
@@ -89,6 +99,13 @@ impl CallState {
         if self.copied >= BREATHE_EVERY {
             self.copied = 0;
             tokio::task::yield_now().await;
+        }
+    }
+
+    /// Notes that the guest made use of a right that it does not have.
+    pub(super) fn deny(&mut self, right: &Capability) {
+        if self.denied.len() < MAX_DENIED && !self.denied.iter().any(|it| it.right == right.to_string()) {
+            self.denied.push(self.access.denial(right));
         }
     }
 
@@ -119,6 +136,7 @@ pub(super) fn spent(store: &Store<CallState>, budget: &Budget) -> Spent {
         fuel: store.get_fuel().ok().map(|left| budget.fuel.saturating_sub(left)),
         memory_peak: Some(store.data().memory.peak),
         log: store.data().log.text(),
+        denied: store.data().denied.clone(),
     }
 }
 

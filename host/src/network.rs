@@ -1,0 +1,5 @@
+//! HTTP requests of component hooks.
+
+/// What sends requests.
+#[derive(Clone, Debug)]
+pub struct Network;

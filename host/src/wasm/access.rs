@@ -1,0 +1,62 @@
+//! What a component hook was given of what lies outside its sandbox.
+
+use std::path::PathBuf;
+
+use crate::capability::{Capability, Denial, Rights};
+use crate::hook::Manifest;
+
+/// What a hook may reach: its rights, and what they stand for on this machine.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// What it asks for ∩ what was granted.
+    pub rights: Rights,
+    /// What `$REPO`, `$HOME` and `$DATA` stand for.
+    pub places: Places,
+    /// The environment variables that it may read, with their values.
+    pub variables: Vec<(String, String)>,
+    /// Its bucket of the key-value store, with the right `store`.
+    #[cfg(feature = "store")]
+    pub bucket: Option<crate::store::Bucket>,
+    /// What sends its requests, with a right `http:…`.
+    #[cfg(feature = "http")]
+    pub network: Option<crate::network::Network>,
+    /// The hook as a command names it.
+    pub name: String,
+}
+
+/// What the names of directories in rights stand for; what is absent cannot be reached.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// `$REPO`.
+    pub repo: Option<PathBuf>,
+    /// `$HOME`.
+    pub home: Option<PathBuf>,
+    /// `$DATA`; made when it is first needed.
+    pub data: Option<PathBuf>,
+}
+
+impl Access {
+    /// Nothing, for a hook that says this of itself and has this name.
+    pub fn nothing(manifest: &Manifest, name: &str) -> Self {
+        Self { rights: Rights::of(&manifest.capabilities, &[]), name: name.to_owned(), ..Self::default() }
+    }
+
+    /// What to say when the hook makes use of a right that it does not have.
+    pub(super) fn denial(&self, right: &Capability) -> Denial {
+        let fix = if self.rights.asked().iter().any(|asked| right.intersect(asked).is_some()) {
+            format!("hookbox grants add {} {}", shell_word(&self.name), shell_word(&right.to_string()))
+        } else {
+            "it does not ask for this in `describe`, so it cannot be granted".to_owned()
+        };
+        Denial { right: right.to_string(), fix }
+    }
+}
+
+/// A word for a shell: in quotes where it needs them.
+fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
