@@ -7,6 +7,7 @@ use wasmtime::component::{Component, HasSelf, Linker};
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use super::bindings::{HookHost, HookHostPre};
+use super::outside;
 use super::state::CallState;
 
 /// How many pooled calls may run at once. Each slot reserves 8 GiB of address space and no memory.
@@ -61,6 +62,7 @@ impl Linked {
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
         #[cfg(feature = "http")]
         wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
+        outside::link(&mut linker)?;
         HookHost::add_to_linker::<CallState, HasSelf<CallState>>(&mut linker, |state| state)?;
         let slots = if pooled { SLOTS as usize } else { ON_DEMAND_CALLS };
         Ok(Self { engine, linker: Arc::new(linker), slots: Arc::new(Semaphore::new(slots)), pooled })

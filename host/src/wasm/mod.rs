@@ -12,6 +12,7 @@ mod convert;
 mod engine;
 mod imports;
 mod inspect;
+mod outside;
 mod state;
 
 use std::collections::HashMap;

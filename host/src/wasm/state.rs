@@ -109,6 +109,14 @@ impl CallState {
         }
     }
 
+    /// Notes each right of a kind that the hook asks for and does not have: it has just looked for one of them.
+    pub(super) fn deny_lacking(&mut self, kind: impl Fn(&Capability) -> bool) {
+        let access = Arc::clone(&self.access);
+        for right in access.rights.lacking().iter().filter(|right| kind(right)) {
+            self.deny(right);
+        }
+    }
+
     /// Whether the guest printed more than it may.
     pub(super) fn printed_too_much(&self) -> bool {
         self.stdout.is_over()

@@ -1,0 +1,191 @@
+//! The directories and variables that a hook was given. WASI proper is wasmtime's; what stands here replaces the
+//! functions through which a guest gets at them.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir as Confined;
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi::filesystem::{Descriptor, Dir, FsPerms, OpenMode, WasiFilesystemView as _};
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, HostDescriptor as _, OpenFlags, PathFlags,
+};
+
+use super::access::Places;
+use super::state::CallState;
+use crate::capability::{Base, Capability, Directory};
+
+/// The interfaces whose functions are replaced, in the version that wasmtime links.
+const PREOPENS: &str = "wasi:filesystem/preopens@0.2.12";
+const FILESYSTEM: &str = "wasi:filesystem/types@0.2.12";
+const ENVIRONMENT: &str = "wasi:cli/environment@0.2.12";
+
+type Refused<T> = Result<T, ErrorCode>;
+
+/// Replaces what reaches outside by what the hook was given.
+pub(super) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    linker.allow_shadowing(true);
+    linker.instance(ENVIRONMENT)?.func_wrap(
+        "get-environment",
+        |mut store: StoreContextMut<'_, CallState>, (): ()| {
+            let state = store.data_mut();
+            state.deny_lacking(|right| matches!(right, Capability::Env(_)));
+            Ok((state.access.variables.clone(),))
+        },
+    )?;
+    linker.instance(PREOPENS)?.func_wrap_async("get-directories", |mut store, (): ()| {
+        Box::new(async move {
+            let state: &mut CallState = store.data_mut();
+            state.deny_lacking(|right| matches!(right, Capability::Read(_) | Capability::ReadWrite(_)));
+            Ok((directories(state).await?,))
+        })
+    })?;
+    let mut filesystem = linker.instance(FILESYSTEM)?;
+    filesystem.func_wrap_async(
+        "[method]descriptor.open-at",
+        |mut store,
+         (directory, follow, path, how, mode): (
+            Resource<Descriptor>,
+            PathFlags,
+            String,
+            OpenFlags,
+            DescriptorFlags,
+        )| {
+            Box::new(async move { Ok((open(store.data_mut(), directory, follow, path, how, mode).await?,)) })
+        },
+    )?;
+    // A link is a way out for whoever follows it later with more rights than this hook has.
+    filesystem.func_wrap(
+        "[method]descriptor.symlink-at",
+        |_, (_, _, _): (Resource<Descriptor>, String, String)| {
+            Ok((Refused::<()>::Err(ErrorCode::NotPermitted),))
+        },
+    )?;
+    filesystem.func_wrap(
+        "[method]descriptor.link-at",
+        |_, _: (Resource<Descriptor>, PathFlags, String, Resource<Descriptor>, String)| {
+            Ok((Refused::<()>::Err(ErrorCode::NotPermitted),))
+        },
+    )?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+/// The granted directories, each under its absolute path and under the name that its right has. They are opened when
+/// the guest first looks for one, so that a call which needs none pays for none.
+async fn directories(state: &mut CallState) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
+    let mut given = Vec::new();
+    for right in state.access.rights.effective().to_vec() {
+        let (directory, perms) = match &right {
+            Capability::Read(directory) => (directory.clone(), FsPerms::ReadOnly),
+            Capability::ReadWrite(directory) => (directory.clone(), FsPerms::ReadWrite),
+            _ => continue,
+        };
+        let places = state.access.places.clone();
+        let opened = tokio::task::spawn_blocking(move || {
+            let path = places.resolve(&directory).ok_or(io::ErrorKind::NotFound)?;
+            Ok::<_, io::Error>((places.open(&directory, &path)?, path))
+        });
+        let (file, path) = match opened.await? {
+            Ok(opened) => opened,
+            Err(error) => {
+                state.log.push(&format!("hookbox: {right} cannot be opened: {error}\n"));
+                continue;
+            }
+        };
+        let mode = match perms {
+            FsPerms::ReadOnly => OpenMode::READ,
+            FsPerms::ReadWrite => OpenMode::READ | OpenMode::WRITE,
+        };
+        let (Capability::Read(directory) | Capability::ReadWrite(directory)) = &right else { continue };
+        let written = directory.to_string();
+        let absolute = path.to_string_lossy().into_owned();
+        let dir = Dir::new(file, perms, mode, false);
+        if absolute != written {
+            given.push((state.table.push(Descriptor::Dir(dir.clone()))?, absolute));
+        }
+        given.push((state.table.push(Descriptor::Dir(dir))?, written));
+    }
+    Ok(given)
+}
+
+/// Opens a file or directory below a granted one. Only regular files and directories are opened, for opening a pipe
+/// may wait for ever and opening a device may do anything; and none to write to that has another name elsewhere,
+/// which may lie outside.
+async fn open(
+    state: &mut CallState,
+    directory: Resource<Descriptor>,
+    follow: PathFlags,
+    path: String,
+    how: OpenFlags,
+    mode: DescriptorFlags,
+) -> wasmtime::Result<Refused<Resource<Descriptor>>> {
+    let again = || Resource::new_own(directory.rep());
+    let writes = mode.contains(DescriptorFlags::WRITE) || how.contains(OpenFlags::TRUNCATE);
+    let mut view = state.filesystem();
+    // Nothing there yet is for the opening itself to say.
+    if let Ok(about) = view.stat_at(again(), follow, path.clone()).await
+        && !may_open(&about, writes)
+    {
+        return Ok(Err(ErrorCode::NotPermitted));
+    }
+    let opened = match view.open_at(again(), follow, path, how, mode).await {
+        Ok(opened) => opened,
+        Err(error) => return Ok(Err(error.downcast()?)),
+    };
+    // It may have been exchanged since.
+    let allowed = match view.stat(Resource::new_own(opened.rep())).await {
+        Ok(about) => may_open(&about, writes),
+        Err(_) => false,
+    };
+    if !allowed {
+        state.table.delete(opened)?;
+        return Ok(Err(ErrorCode::NotPermitted));
+    }
+    Ok(Ok(opened))
+}
+
+fn may_open(about: &DescriptorStat, writes: bool) -> bool {
+    match about.type_ {
+        DescriptorType::RegularFile => !writes || about.link_count <= 1,
+        // A symlink that is not to be followed is refused by the opening.
+        DescriptorType::Directory | DescriptorType::SymbolicLink => true,
+        _ => false,
+    }
+}
+
+impl Places {
+    /// The path that a directory of a right stands for here.
+    pub(crate) fn resolve(&self, directory: &Directory) -> Option<std::path::PathBuf> {
+        let base = match directory.base() {
+            Base::Root => Some(Path::new("/")),
+            Base::Repo => self.repo.as_deref(),
+            Base::Home => self.home.as_deref(),
+            Base::Data => self.data.as_deref(),
+        };
+        base.map(|base| directory.below(base))
+    }
+
+    /// Opens it. What lies below the repository is opened beneath it, so that a symlink which somebody puts there
+    /// leads nowhere.
+    fn open(&self, directory: &Directory, path: &Path) -> io::Result<File> {
+        if let (Base::Data, Some(data)) = (directory.base(), &self.data) {
+            DirBuilder::new().recursive(true).mode(0o700).create(data)?;
+        }
+        let beneath = [&self.repo, &self.data]
+            .into_iter()
+            .flatten()
+            .find_map(|base| path.strip_prefix(base).ok().map(|rest| (base, rest)));
+        let opened = match beneath {
+            Some((base, rest)) if !rest.as_os_str().is_empty() => {
+                Confined::open_ambient_dir(base, ambient_authority())?.open_dir(rest)?
+            }
+            _ => Confined::open_ambient_dir(path, ambient_authority())?,
+        };
+        Ok(opened.into_std_file())
+    }
+}
