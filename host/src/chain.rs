@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tracing::Instrument as _;
 
+use crate::capability::Denial;
 use crate::event::{Event, EventName};
 use crate::facts;
 use crate::hook::{Descriptor, Hook, HookError, OnFailure, Origin, Subscription};
@@ -243,11 +244,19 @@ fn settle(
         Err(error) => {
             note_spent(&mut report, &error.spent);
             report.limit = error.limit;
-            fail(fold, event, descriptor, observe, &mut report, error.cause, &error.message);
+            // A hook that gives up for want of a right has failed for that.
+            let wanting = error.cause == Cause::Exit && !report.denied.is_empty();
+            let cause = if wanting { Cause::Denied } else { error.cause };
+            fail(fold, event, descriptor, observe, &mut report, cause, &error.message);
+            warn_denied(fold, descriptor, &report);
             return report;
         }
     };
     note_spent(&mut report, &outcome.spent);
+    if !report.denied.is_empty() {
+        report.cause = Some(Cause::Denied);
+        warn_denied(fold, descriptor, &report);
+    }
     report.metadata = std::mem::take(&mut outcome.metadata);
     if observe {
         report.status = Status::Observed;
@@ -274,6 +283,14 @@ fn settle(
         fail(fold, event, descriptor, observe, &mut report, Cause::Denied, &message);
     }
     report
+}
+
+/// Says which rights a hook looked for in vain, and what would allow them.
+fn warn_denied(fold: &mut Fold, descriptor: &Descriptor, report: &HookReport) {
+    let author = Author { name: &descriptor.name, trusted: descriptor.trusted };
+    for Denial { right, fix } in &report.denied {
+        fold.warn(Some(author.name), format!("{} was denied {right}; {fix}", author.shown()));
+    }
 }
 
 fn note_spent(report: &mut HookReport, spent: &Spent) {

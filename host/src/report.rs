@@ -166,7 +166,7 @@ pub struct HookReport {
     pub memory_peak: Option<u64>,
     /// The reason of a block or a question, or what went wrong; escaped.
     pub message: Option<String>,
-    /// The limit that was exceeded, in the unit of its cause (fuel, bytes, milliseconds), and how much was used or wanted.
+    /// The limit that was exceeded, and how much was used or wanted.
     pub limit: Option<Limit>,
     /// What it changed, with what stood there before.
     pub changes: Vec<Change>,
@@ -181,10 +181,41 @@ pub struct HookReport {
 /// A limit that was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Limit {
+    /// What was limited.
+    pub of: LimitKind,
     /// The limit.
     pub limit: u64,
     /// What was used or wanted, where that is known.
     pub used: Option<u64>,
+}
+
+/// What a limit is of, and its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LimitKind {
+    /// Fuel, about one per wasm instruction.
+    Fuel,
+    /// Wall-clock time in milliseconds.
+    Wall,
+    /// Memory in bytes, over all memories.
+    Memory,
+    /// Elements, over all tables.
+    Tables,
+    /// Handles that are open at once.
+    Handles,
+    /// Bytes that host calls and the answer copy out of the guest.
+    Copies,
+    /// Bytes of the stack.
+    Stack,
+    /// Bytes of standard output.
+    Output,
+    /// Bytes of a component's file.
+    Component,
+    /// Bytes of one function's code: what bounds the memory that compiling takes.
+    Function,
+    /// Time to compile, in milliseconds.
+    Compile,
 }
 
 /// What the `on_error` hooks did about one failure.

@@ -124,6 +124,7 @@ fn hook(hook: &HookReport) -> Value {
         "message": hook.message,
         "limit": hook.limit,
         "changes": hook.changes,
+        "denied": hook.denied.iter().map(|it| json!({ "right": it.right, "fix": it.fix })).collect::<Vec<_>>(),
         "log": hook.log,
         "metadata": hook.metadata,
     })

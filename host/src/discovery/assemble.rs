@@ -261,6 +261,11 @@ impl Assembly {
             ("timeout", raised.wall > default.wall),
             ("fuel", raised.fuel > default.fuel),
             ("memory", raised.memory > default.memory),
+            ("output", raised.output > default.output),
+            ("log", raised.log > default.log),
+            ("copies", raised.hostcall_copies > default.hostcall_copies),
+            ("handles", raised.handles > default.handles),
+            ("tables", raised.tables > default.tables),
         ] {
             if is_raised {
                 let message =

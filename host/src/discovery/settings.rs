@@ -159,19 +159,19 @@ impl Reader {
                 }
                 "on_failure" => table.on_failure = Some(self.on_failure(value)),
                 "timeout" => table.limits.timeout = self.timeout(value),
-                "fuel" => {
-                    table.limits.fuel = self.integer("fuel", "a whole number above zero", value);
-                    if table.limits.fuel == Some(0) {
-                        table.limits.fuel = None;
-                        self.wrong_type("fuel", "a whole number above zero", value);
-                    }
-                }
-                "memory" => table.limits.memory = self.memory(value),
+                "fuel" => table.limits.fuel = self.count("fuel", value),
+                "memory" => table.limits.memory = self.size("memory", value),
+                "output" => table.limits.output = self.size("output", value),
+                "log" => table.limits.log = self.size("log", value),
+                "copies" => table.limits.copies = self.size("copies", value),
+                "handles" => table.limits.handles = self.count("handles", value),
+                "tables" => table.limits.tables = self.count("tables", value),
                 "settings" => table.settings = self.settings(value),
                 other => self.unknown(
                     key.span(),
                     other,
-                    "enabled, priority, on_failure, timeout, fuel, memory or settings",
+                    "enabled, priority, on_failure, timeout, fuel, memory, output, log, copies, handles, tables or \
+                     settings",
                 ),
             }
         }
@@ -219,15 +219,25 @@ impl Reader {
         time
     }
 
-    fn memory(&mut self, value: &SpannedValue<'_>) -> Option<u64> {
+    fn size<T: TryFrom<u64>>(&mut self, key: &str, value: &SpannedValue<'_>) -> Option<T> {
         let size = match value.get_ref() {
             DeValue::String(text) => units::parse_size(text).ok(),
             other => as_i64(other).and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
         };
+        let size = size.and_then(|bytes| T::try_from(bytes).ok());
         if size.is_none() {
-            self.wrong_type("memory", "a size such as \"64MiB\", or a number of bytes", value);
+            self.wrong_type(key, "a size such as \"64MiB\", or a number of bytes", value);
         }
         size
+    }
+
+    fn count<T: TryFrom<u64>>(&mut self, key: &str, value: &SpannedValue<'_>) -> Option<T> {
+        let count = as_i64(value.get_ref()).and_then(|count| u64::try_from(count).ok());
+        let count = count.filter(|count| *count > 0).and_then(|count| T::try_from(count).ok());
+        if count.is_none() {
+            self.wrong_type(key, "a whole number above zero", value);
+        }
+        count
     }
 
     fn settings(&mut self, value: &SpannedValue<'_>) -> Settings {
@@ -318,6 +328,11 @@ on_failure = "block"
 timeout = "250ms"
 fuel = 5_000
 memory = "16MiB"
+output = "1MiB"
+log = 1000
+copies = "2MiB"
+handles = 10
+tables = 20
 settings = { mode = "strict", depth = 3, ratio = 0.5, deny = ["a", "b"], nested = { on = true } }
 
 [hooks."org/repo/x"]
@@ -341,6 +356,11 @@ memory = 1024
                 timeout: Some(Duration::from_millis(250)),
                 fuel: Some(5_000),
                 memory: Some(16 << 20),
+                output: Some(1 << 20),
+                log: Some(1000),
+                copies: Some(2 << 20),
+                handles: Some(10),
+                tables: Some(20),
             },
             settings: settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
         };

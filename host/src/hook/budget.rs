@@ -22,7 +22,12 @@ pub struct Budget {
     pub hostcall_copies: usize,
     /// How many handles (resources) may be open at once. Components only. 1 000.
     pub handles: usize,
+    /// How many elements all tables together may have. Components only. 100 000.
+    pub tables: usize,
 }
+
+/// How deep a component's stack may grow, in bytes. It is the engine's, so the same for all.
+pub const STACK: usize = 512 << 10;
 
 impl Budget {
     /// The defaults of this kind (design, sections 8 and 11).
@@ -39,6 +44,7 @@ impl Budget {
             log: 64 << 10,
             hostcall_copies: 4 << 20,
             handles: 1_000,
+            tables: 100_000,
         }
     }
 
@@ -59,23 +65,56 @@ pub struct Limits {
     pub fuel: Option<u64>,
     /// Memory in bytes.
     pub memory: Option<u64>,
+    /// Standard output in bytes.
+    pub output: Option<usize>,
+    /// Standard error and the log, in bytes.
+    pub log: Option<usize>,
+    /// What host calls may copy out of the guest, in bytes.
+    pub copies: Option<usize>,
+    /// Handles that may be open at once.
+    pub handles: Option<usize>,
+    /// Elements of all tables.
+    pub tables: Option<usize>,
 }
 
 impl Limits {
     /// The budget with these limits.
-    pub fn apply(&self, mut budget: Budget) -> Budget {
-        budget.wall = self.timeout.unwrap_or(budget.wall);
-        budget.fuel = self.fuel.unwrap_or(budget.fuel);
-        budget.memory = self.memory.unwrap_or(budget.memory);
-        budget
+    pub fn apply(&self, budget: Budget) -> Budget {
+        self.combine(budget, Choose::Mine)
     }
 
     /// The budget with these limits where they are lower: what a repository may say.
-    pub fn lower(&self, mut budget: Budget) -> Budget {
-        budget.wall = self.timeout.map_or(budget.wall, |limit| limit.min(budget.wall));
-        budget.fuel = self.fuel.map_or(budget.fuel, |limit| limit.min(budget.fuel));
-        budget.memory = self.memory.map_or(budget.memory, |limit| limit.min(budget.memory));
-        budget
+    pub fn lower(&self, budget: Budget) -> Budget {
+        self.combine(budget, Choose::Lower)
+    }
+
+    fn combine(&self, budget: Budget, choose: Choose) -> Budget {
+        Budget {
+            wall: choose.of(self.timeout, budget.wall),
+            fuel: choose.of(self.fuel, budget.fuel),
+            memory: choose.of(self.memory, budget.memory),
+            output: choose.of(self.output, budget.output),
+            log: choose.of(self.log, budget.log),
+            hostcall_copies: choose.of(self.copies, budget.hostcall_copies),
+            handles: choose.of(self.handles, budget.handles),
+            tables: choose.of(self.tables, budget.tables),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Choose {
+    Mine,
+    Lower,
+}
+
+impl Choose {
+    fn of<T: Ord>(self, limit: Option<T>, default: T) -> T {
+        match (limit, self) {
+            (None, _) => default,
+            (Some(limit), Self::Mine) => limit,
+            (Some(limit), Self::Lower) => limit.min(default),
+        }
     }
 }
 
@@ -86,7 +125,12 @@ mod tests {
     #[test]
     fn a_repository_can_lower_a_limit_but_not_raise_it() {
         let budget = Budget::for_kind(Kind::Component);
-        let ask = Limits { timeout: Some(Duration::from_secs(60)), fuel: Some(5), memory: Some(1 << 40) };
+        let ask = Limits {
+            timeout: Some(Duration::from_secs(60)),
+            fuel: Some(5),
+            memory: Some(1 << 40),
+            ..Limits::default()
+        };
         let lowered = ask.lower(budget);
         assert_eq!((lowered.wall, lowered.fuel, lowered.memory), (budget.wall, 5, budget.memory));
         assert_eq!(ask.apply(budget).wall, Duration::from_secs(60));

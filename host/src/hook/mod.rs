@@ -11,12 +11,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-pub use self::budget::{Budget, Limits};
+pub use self::budget::{Budget, Limits, STACK};
 
 use crate::capability::Capability;
 use crate::event::{Event, EventName};
 use crate::outcome::{Answers, Outcome, Spent};
-use crate::report::{Cause, Kind, Limit};
+use crate::report::{Cause, Kind, Limit, LimitKind};
 
 /// A hook of any kind, as the chain sees it.
 ///
@@ -342,18 +342,29 @@ impl HookError {
         Self { cause, message: message.into(), limit: None, spent: Box::default() }
     }
 
-    /// The failure of a hook that was still running at its wall-clock limit.
-    pub fn timeout(wall: Duration) -> Self {
-        let mut error = Self::new(Cause::Timeout, format!("did not answer within {wall:?}"));
-        error.limit = Some(Limit { limit: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX), used: None });
-        error
+    /// The failure of a hook that exceeded a limit.
+    pub fn exceeded(
+        cause: Cause,
+        of: LimitKind,
+        limit: u64,
+        used: Option<u64>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { limit: Some(Limit { of, limit, used }), ..Self::new(cause, message) }
     }
 
-    /// The failure of a hook that wrote more than it may.
-    pub fn output_limit(limit: usize) -> Self {
-        let mut error = Self::new(Cause::OutputLimit, format!("wrote more than {limit} bytes"));
-        error.limit = Some(Limit { limit: limit as u64, used: None });
-        error
+    /// The failure of a hook that was still running at its wall-clock limit.
+    pub fn timeout(wall: Duration) -> Self {
+        let limit = u64::try_from(wall.as_millis()).unwrap_or(u64::MAX);
+        let message = format!("did not answer within {wall:?}");
+        Self::exceeded(Cause::Timeout, LimitKind::Wall, limit, Some(limit), message)
+    }
+
+    /// The failure of a hook that printed more than it may: so much, until it was stopped.
+    pub fn output_limit(limit: usize, used: usize) -> Self {
+        let message = format!("printed more than {limit} bytes");
+        let (limit, used) = (limit as u64, used as u64);
+        Self::exceeded(Cause::OutputLimit, LimitKind::Output, limit, Some(used), message)
     }
 
     /// The same failure with what the call had used up.

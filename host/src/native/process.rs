@@ -221,7 +221,7 @@ impl Running {
 
     async fn too_much(&mut self, limit: usize) -> HookError {
         self.kill().await;
-        HookError::output_limit(limit).spent(self.log.spent())
+        HookError::output_limit(limit, self.printed.len()).spent(self.log.spent())
     }
 
     /// Kills everything in the group, and collects its leader if that is gone soon.

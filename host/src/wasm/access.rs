@@ -44,7 +44,11 @@ impl Access {
     /// What to say when the hook makes use of a right that it does not have.
     pub(super) fn denial(&self, right: &Capability) -> Denial {
         let fix = if self.rights.asked().iter().any(|asked| right.intersect(asked).is_some()) {
-            format!("hookbox grants add {} {}", shell_word(&self.name), shell_word(&right.to_string()))
+            format!(
+                "allow it with `hookbox grants add {} {}`",
+                shell_word(&self.name),
+                shell_word(&right.to_string())
+            )
         } else {
             "it does not ask for this in `describe`, so it cannot be granted".to_owned()
         };

@@ -10,9 +10,9 @@ use wasmtime_wasi::I32Exit;
 use super::access::Access;
 use super::bindings::{HookHost, HookHostPre};
 use super::state::{self, CallState, Clock};
-use crate::hook::{Budget, HookError, Settings};
+use crate::hook::{Budget, HookError, STACK, Settings};
 use crate::outcome::Spent;
-use crate::report::{Cause, Limit};
+use crate::report::{Cause, LimitKind};
 use crate::text;
 
 /// A component that is linked: what a call is made from.
@@ -62,30 +62,42 @@ pub(super) fn internal(error: impl std::fmt::Display) -> HookError {
 
 /// What it means that a call ended with this error.
 fn failure(error: &wasmtime::Error, state: &CallState, budget: &Budget, spent: &Spent) -> HookError {
-    let limited = |cause, limit: u64, used: Option<u64>, what: String| {
-        let mut failure = HookError::new(cause, what);
-        failure.limit = Some(Limit { limit, used });
-        failure
+    let exceeded = |cause, of, limit: usize, used, what: String| {
+        HookError::exceeded(cause, of, limit as u64, used, what)
     };
-    if state.printed_too_much() || copied_too_much(error) {
-        return HookError::output_limit(budget.output);
+    if let Some(printed) = state.printed_too_much() {
+        return HookError::output_limit(budget.output, printed);
+    }
+    if copied_too_much(error) {
+        let limit = budget.hostcall_copies;
+        let what = format!("passed more than {limit} bytes to the host");
+        return exceeded(Cause::OutputLimit, LimitKind::Copies, limit, None, what);
     }
     if let Some(I32Exit(status)) = error.downcast_ref::<I32Exit>() {
         return HookError::new(Cause::Exit, format!("ended itself with exit status {status}"));
     }
     if let Some(ResourceTableError::Full) = error.downcast_ref::<ResourceTableError>() {
         let what = format!("wanted more than {} handles", budget.handles);
-        return limited(Cause::Memory, budget.handles as u64, None, what);
+        let used = Some(budget.handles as u64 + 1);
+        return exceeded(Cause::Memory, LimitKind::Handles, budget.handles, used, what);
     }
     let trap = error.downcast_ref::<Trap>();
     if trap == Some(&Trap::OutOfFuel) {
         let what = format!("used up its fuel of {}", budget.fuel);
-        return limited(Cause::Fuel, budget.fuel, spent.fuel, what);
+        return HookError::exceeded(Cause::Fuel, LimitKind::Fuel, budget.fuel, spent.fuel, what);
     }
     // A guest that is refused memory aborts in some way of its own, so this comes before every other trap.
     if let Some(wanted) = state.memory.refused {
         let what = format!("wanted {wanted} bytes of memory, {} are allowed", budget.memory);
-        return limited(Cause::Memory, budget.memory, Some(wanted), what);
+        return HookError::exceeded(Cause::Memory, LimitKind::Memory, budget.memory, Some(wanted), what);
+    }
+    if let Some(wanted) = state.memory.refused_elements {
+        let what = format!("wanted {wanted} elements in tables, {} are allowed", budget.tables);
+        return exceeded(Cause::Memory, LimitKind::Tables, budget.tables, Some(wanted), what);
+    }
+    if trap == Some(&Trap::StackOverflow) {
+        let what = format!("used up its stack of {STACK} bytes{}", place(error, spent));
+        return exceeded(Cause::Trap, LimitKind::Stack, STACK, None, what);
     }
     match trap {
         Some(trap) => HookError::new(Cause::Trap, format!("{trap}{}", place(error, spent))),

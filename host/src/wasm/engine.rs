@@ -9,6 +9,7 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAlloc
 use super::bindings::{HookHost, HookHostPre};
 use super::outside;
 use super::state::CallState;
+use crate::hook::STACK;
 
 /// How many pooled calls may run at once. Each slot reserves 8 GiB of address space and no memory.
 const SLOTS: u32 = 32;
@@ -86,6 +87,7 @@ fn config(pool: Option<PoolingAllocationConfig>) -> Config {
     let mut config = Config::new();
     config
         .consume_fuel(true)
+        .max_wasm_stack(STACK)
         // WASI 0.2 has no concurrent calls into one instance; without them calls are faster and the surface smaller.
         .concurrency_support(false)
         // Deterministic results of floating point: the same verdict for the same event on every machine.

@@ -14,6 +14,7 @@ mod imports;
 mod inspect;
 mod outside;
 mod state;
+mod weigh;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -39,7 +40,7 @@ use crate::capability::Capability;
 use crate::event::Event;
 use crate::hook::{Budget, Descriptor, Digest, Hook, HookError, Manifest, Settings};
 use crate::outcome::Outcome;
-use crate::report::{Cause, Kind};
+use crate::report::{Cause, Kind, LimitKind};
 use crate::text;
 
 /// How long compiling one component may take. A Python component of 18 MB takes seven seconds.
@@ -97,8 +98,10 @@ impl Runtime {
     /// [`Runtime::load`] of bytes whose digest is known.
     pub(crate) async fn load_as(&self, digest: Digest, bytes: Vec<u8>) -> Result<Component, HookError> {
         if bytes.len() as u64 > MAX_COMPONENT {
-            let what = format!("has {} bytes, {MAX_COMPONENT} are allowed", bytes.len());
-            return Err(HookError::new(Cause::Incompatible, what));
+            let size = bytes.len() as u64;
+            let what = format!("has {size} bytes, {MAX_COMPONENT} are allowed");
+            let of = LimitKind::Component;
+            return Err(HookError::exceeded(Cause::Incompatible, of, MAX_COMPONENT, Some(size), what));
         }
         inspect::check_header(&bytes)?;
         let cell = Arc::clone(self.inner.loaded().entry(digest.clone()).or_default());
@@ -117,7 +120,11 @@ impl Runtime {
         let compile = tokio::task::spawn_blocking(move || inner.compile(&of, &bytes));
         let ready = tokio::time::timeout(COMPILE, compile)
             .await
-            .map_err(|_| HookError::new(Cause::Timeout, format!("took longer than {COMPILE:?} to compile")))?
+            .map_err(|_| {
+                let limit = u64::try_from(COMPILE.as_millis()).unwrap_or(u64::MAX);
+                let what = format!("took longer than {COMPILE:?} to compile");
+                HookError::exceeded(Cause::Timeout, LimitKind::Compile, limit, Some(limit), what)
+            })?
             .map_err(internal)??;
         let manifest = ready.describe().await?;
         let Ready { wit_version, imports, prepared } = ready;
@@ -172,6 +179,7 @@ impl RuntimeInner {
         if let Some(component) = self.cache.as_ref().and_then(|cache| cache.load(digest, &linked.engine)) {
             return Ok((component, true));
         }
+        weigh::check(bytes)?;
         let compiled = Compiled::from_binary(&linked.engine, bytes).map_err(|error| {
             let what = text::escape(&error.root_cause().to_string(), 200);
             HookError::new(Cause::Incompatible, format!("is damaged or no valid component: {what}"))

@@ -83,7 +83,7 @@ impl CallState {
             #[cfg(feature = "http")]
             http: super::imports::Http::default(),
             table,
-            memory: MemoryLimiter::new(budget.memory),
+            memory: MemoryLimiter::new(budget.memory, budget.tables),
             settings,
             access,
             denied: Vec::new(),
@@ -117,9 +117,9 @@ impl CallState {
         }
     }
 
-    /// Whether the guest printed more than it may.
-    pub(super) fn printed_too_much(&self) -> bool {
-        self.stdout.is_over()
+    /// How much the guest printed, where that is more than it may.
+    pub(super) fn printed_too_much(&self) -> Option<usize> {
+        self.stdout.is_over().then(|| self.stdout.written())
     }
 }
 
@@ -161,44 +161,55 @@ impl wasmtime_wasi_http::WasiHttpView for CallState {
     }
 }
 
-/// Limits the memory of a call, over all its memories and tables together, and remembers what it refused:
-/// a guest that is refused memory usually aborts, and then the cause is *memory*, not *trap*.
+/// Limits the memory of a call over all its memories together, and the elements of all its tables, and remembers what
+/// it refused: a guest that is refused memory usually aborts, and then the cause is *memory*, not *trap*.
 pub(super) struct MemoryLimiter {
     limit: u64,
     held: u64,
     pub(super) peak: u64,
     pub(super) refused: Option<u64>,
+    max_elements: u64,
+    elements: u64,
+    pub(super) refused_elements: Option<u64>,
 }
 
-/// Bytes that one element of a table takes.
-const TABLE_ELEMENT: usize = size_of::<usize>();
-
 impl MemoryLimiter {
-    fn new(limit: u64) -> Self {
-        Self { limit, held: 0, peak: 0, refused: None }
-    }
-
-    fn grow(&mut self, from: usize, to: usize) -> bool {
-        let wanted = self.held.saturating_add(to.saturating_sub(from) as u64);
-        if wanted > self.limit {
-            self.refused = Some(self.refused.unwrap_or(0).max(wanted));
-            return false;
+    fn new(limit: u64, elements: usize) -> Self {
+        Self {
+            limit,
+            held: 0,
+            peak: 0,
+            refused: None,
+            max_elements: elements as u64,
+            elements: 0,
+            refused_elements: None,
         }
-        self.held = wanted;
-        self.peak = self.peak.max(wanted);
-        true
     }
+}
+
+/// Adds growth to what is held, or notes what was wanted and refuses it.
+fn grow(held: &mut u64, limit: u64, refused: &mut Option<u64>, from: usize, to: usize) -> bool {
+    let wanted = held.saturating_add(to.saturating_sub(from) as u64);
+    if wanted > limit {
+        *refused = Some(refused.unwrap_or(0).max(wanted));
+        return false;
+    }
+    *held = wanted;
+    true
 }
 
 impl ResourceLimiter for MemoryLimiter {
     fn memory_growing(&mut self, from: usize, to: usize, max: Option<usize>) -> wasmtime::Result<bool> {
         // A memory that declares a maximum refuses by itself what lies above it.
-        Ok(max.is_none_or(|max| to <= max) && self.grow(from, to))
+        let grows =
+            max.is_none_or(|max| to <= max) && grow(&mut self.held, self.limit, &mut self.refused, from, to);
+        self.peak = self.peak.max(self.held);
+        Ok(grows)
     }
 
     fn table_growing(&mut self, from: usize, to: usize, max: Option<usize>) -> wasmtime::Result<bool> {
-        let bytes = |elements: usize| elements.saturating_mul(TABLE_ELEMENT);
-        Ok(max.is_none_or(|max| to <= max) && self.grow(bytes(from), bytes(to)))
+        Ok(max.is_none_or(|max| to <= max)
+            && grow(&mut self.elements, self.max_elements, &mut self.refused_elements, from, to))
     }
 }
 
@@ -263,6 +274,13 @@ impl Sink {
                 written.load(std::sync::atomic::Ordering::Relaxed) > *limit
             }
             SinkKind::Log(_) => false,
+        }
+    }
+
+    fn written(&self) -> usize {
+        match &self.0 {
+            SinkKind::Counted { written, .. } => written.load(std::sync::atomic::Ordering::Relaxed),
+            SinkKind::Log(_) => 0,
         }
     }
 
@@ -366,13 +384,15 @@ mod tests {
 
     #[test]
     fn memory_is_limited_over_all_memories_together() {
-        let mut limiter = MemoryLimiter::new(100);
+        let mut limiter = MemoryLimiter::new(100, 10);
         assert!(limiter.memory_growing(0, 60, None).unwrap());
         assert!(!limiter.memory_growing(0, 60, None).unwrap(), "a second memory counts with the first");
         assert_eq!(limiter.refused, Some(120));
         assert!(limiter.memory_growing(60, 100, None).unwrap());
         assert_eq!(limiter.peak, 100);
-        assert!(!limiter.table_growing(0, 1, None).unwrap(), "tables count as well");
+        assert!(limiter.table_growing(0, 6, None).unwrap());
+        assert!(!limiter.table_growing(0, 6, None).unwrap(), "a second table counts with the first");
+        assert_eq!(limiter.refused_elements, Some(12));
     }
 
     #[test]
