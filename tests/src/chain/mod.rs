@@ -2,6 +2,7 @@
 
 mod failures;
 mod folding;
+mod matrix;
 mod trust;
 
 use hookbox::chain::Fired;

@@ -4,7 +4,7 @@
 //! One of `{"block": REASON}`, `{"ask": REASON}`, `{"modify": VALUE}`, `{"follow_up": [TEXT, …]}`,
 //! `{"mutate": [{"role": …, "content": …}, …]}`, `{"callback": {"name": …, "args": {KEY: TEXT}}}`, `{"fail": TEXT}` (an error), and
 //! beside any of them `"context": [TEXT, …]`, `"warnings": [TEXT, …]`, `"metadata": {KEY: VALUE}`. `"only": [EVENT, …]`
-//! limits it to these events, `"log": TEXT` writes to the log.
+//! limits it to these events, `"log": TEXT` writes to the log, `"misbehave"` is one of the deeds of [`misbehave`].
 
 use hookbox_sdk::prelude::*;
 
@@ -42,6 +42,9 @@ fn answer(event: &str, wanted: &Value) -> Result<Answer, Error> {
     if let Some(note) = text("log") {
         hookbox_sdk::info!("{note}");
     }
+    if let Some(deed) = text("misbehave") {
+        misbehave(deed);
+    }
     if let Some(message) = text("fail") {
         return Err(Error::new(message));
     }
@@ -73,6 +76,25 @@ fn answer(event: &str, wanted: &Value) -> Result<Answer, Error> {
         answer.metadata = metadata.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
     }
     Ok(answer)
+}
+
+/// Does what no hook should.
+fn misbehave(deed: &str) {
+    match deed {
+        "trap" => panic!("asked to panic"),
+        "exit" => std::process::exit(1),
+        "sleep" => std::thread::sleep(std::time::Duration::from_secs(60)),
+        "loop" => loop {
+            std::hint::black_box(());
+        },
+        "alloc" => loop {
+            std::mem::forget(std::hint::black_box(vec![1_u8; 1 << 20]));
+        },
+        "print" => loop {
+            println!("{}", "x".repeat(4000));
+        },
+        unknown => panic!("no such deed: {unknown}"),
+    }
 }
 
 fn texts(wanted: &Value, name: &str) -> Vec<String> {
