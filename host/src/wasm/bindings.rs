@@ -27,12 +27,22 @@ wasmtime::component::bindgen!({
         "wasi:logging/logging.log": async | trappable,
         "wasi:config/store.get": async | trappable,
         "wasi:config/store.get-all": async | trappable,
+        // What waits for the database ends with the call's deadline.
+        "wasi:keyvalue/store.[method]bucket.get": async | trappable,
+        "wasi:keyvalue/store.[method]bucket.set": async | trappable,
+        "wasi:keyvalue/store.[method]bucket.delete": async | trappable,
+        "wasi:keyvalue/store.[method]bucket.exists": async | trappable,
+        "wasi:keyvalue/store.[method]bucket.list-keys": async | trappable,
+        "wasi:keyvalue/atomics.increment": async | trappable,
+        "wasi:keyvalue/batch.get-many": async | trappable,
+        "wasi:keyvalue/batch.set-many": async | trappable,
+        "wasi:keyvalue/batch.delete-many": async | trappable,
         default: trappable,
     },
     exports: { default: async },
     with: {
         "hookbox:hook/types.document": crate::event::Document,
-        "wasi:keyvalue/store.bucket": super::imports::Bucket,
+        "wasi:keyvalue/store.bucket": super::keyvalue::Bucket,
     },
     require_store_data_send: true,
 });

@@ -1,11 +1,10 @@
-//! The host side of what a hook imports: its log, its settings and documents; and the key-value store and HTTP,
-//! which answer "denied" until rights are granted.
+//! The host side of what a hook imports: its log, its settings and documents; and HTTP, which answers "denied" until
+//! rights are granted. The key-value store has a file of its own.
 
 use wasmtime::component::Resource;
 
 use super::bindings::hookbox::hook::types;
 use super::bindings::wasi::config::store as config;
-use super::bindings::wasi::keyvalue::{atomics, batch, store as keyvalue};
 use super::bindings::wasi::logging::logging;
 use super::state::CallState;
 use crate::event::Document;
@@ -67,97 +66,6 @@ impl config::Host for CallState {
         let all: Vec<_> = self.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
         self.breathe(all.iter().map(|(key, value)| key.len() + value.len()).sum()).await;
         Ok(Ok(all))
-    }
-}
-
-/// An open bucket. There is none: opening one is denied until the store can be granted.
-#[allow(unreachable_pub, reason = "the generated bindings export it again")]
-pub enum Bucket {}
-
-fn denied<T>() -> wasmtime::Result<Result<T, keyvalue::Error>> {
-    Ok(Err(keyvalue::Error::AccessDenied))
-}
-
-impl keyvalue::Host for CallState {
-    fn open(&mut self, _: String) -> wasmtime::Result<Result<Resource<Bucket>, keyvalue::Error>> {
-        denied()
-    }
-}
-
-impl keyvalue::HostBucket for CallState {
-    fn get(
-        &mut self,
-        _: Resource<Bucket>,
-        _: String,
-    ) -> wasmtime::Result<Result<Option<Vec<u8>>, keyvalue::Error>> {
-        denied()
-    }
-
-    fn set(
-        &mut self,
-        _: Resource<Bucket>,
-        _: String,
-        _: Vec<u8>,
-    ) -> wasmtime::Result<Result<(), keyvalue::Error>> {
-        denied()
-    }
-
-    fn delete(&mut self, _: Resource<Bucket>, _: String) -> wasmtime::Result<Result<(), keyvalue::Error>> {
-        denied()
-    }
-
-    fn exists(&mut self, _: Resource<Bucket>, _: String) -> wasmtime::Result<Result<bool, keyvalue::Error>> {
-        denied()
-    }
-
-    fn list_keys(
-        &mut self,
-        _: Resource<Bucket>,
-        _: Option<u64>,
-    ) -> wasmtime::Result<Result<keyvalue::KeyResponse, keyvalue::Error>> {
-        denied()
-    }
-
-    fn drop(&mut self, bucket: Resource<Bucket>) -> wasmtime::Result<()> {
-        self.table.delete(bucket)?;
-        Ok(())
-    }
-}
-
-impl atomics::Host for CallState {
-    fn increment(
-        &mut self,
-        _: Resource<Bucket>,
-        _: String,
-        _: u64,
-    ) -> wasmtime::Result<Result<u64, keyvalue::Error>> {
-        denied()
-    }
-}
-
-impl batch::Host for CallState {
-    fn get_many(
-        &mut self,
-        _: Resource<Bucket>,
-        _: Vec<String>,
-    ) -> wasmtime::Result<Result<Vec<Option<(String, Vec<u8>)>>, keyvalue::Error>> {
-        denied()
-    }
-
-    fn set_many(
-        &mut self,
-        _: Resource<Bucket>,
-        _: Vec<(String, Vec<u8>)>,
-    ) -> wasmtime::Result<Result<(), keyvalue::Error>> {
-        denied()
-    }
-
-    fn delete_many(
-        &mut self,
-        _: Resource<Bucket>,
-        _: Vec<String>,
-    ) -> wasmtime::Result<Result<(), keyvalue::Error>> {
-        denied()
     }
 }
 

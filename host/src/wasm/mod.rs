@@ -13,6 +13,11 @@ mod engine;
 mod imports;
 mod inspect;
 mod outside;
+#[cfg(feature = "store")]
+mod keyvalue;
+#[cfg(not(feature = "store"))]
+#[path = "keyvalue_denied.rs"]
+mod keyvalue;
 mod state;
 mod weigh;
 

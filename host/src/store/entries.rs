@@ -1,0 +1,224 @@
+//! The entries of one bucket, in SQL. A write is one transaction, which also keeps the count of what the bucket holds.
+
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+
+use super::database::Failure;
+use super::{OVERHEAD, PAGE, StoreError};
+
+/// The tables. `used` is what the entries of a bucket count together; `next` numbers them within their bucket, so that
+/// a cursor says nothing about other hooks.
+pub(super) const SCHEMA: &str = "
+    CREATE TABLE bucket (
+        id INTEGER PRIMARY KEY,
+        identity BLOB NOT NULL UNIQUE,
+        used INTEGER NOT NULL CHECK (used >= 0),
+        next INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE entry (
+        id INTEGER PRIMARY KEY,
+        bucket INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        value BLOB NOT NULL,
+        UNIQUE (bucket, key),
+        UNIQUE (bucket, number)
+    ) STRICT;
+";
+
+const GET: &str = "SELECT value FROM entry
+    WHERE bucket = (SELECT id FROM bucket WHERE identity = ?1) AND key = ?2";
+
+pub(super) fn get(connection: &Connection, bucket: &[u8], key: &str) -> Result<Option<Vec<u8>>, Failure> {
+    Ok(connection.query_row(GET, params![bucket, key], |row| row.get(0)).optional()?)
+}
+
+pub(super) fn exists(connection: &Connection, bucket: &[u8], key: &str) -> Result<bool, Failure> {
+    let found = connection.query_row(
+        "SELECT 1 FROM entry WHERE bucket = (SELECT id FROM bucket WHERE identity = ?1) AND key = ?2",
+        params![bucket, key],
+        |_| Ok(()),
+    );
+    Ok(found.optional()?.is_some())
+}
+
+pub(super) fn list_keys(
+    connection: &Connection,
+    bucket: &[u8],
+    cursor: Option<u64>,
+) -> Result<(Vec<String>, Option<u64>), Failure> {
+    let after = i64::try_from(cursor.unwrap_or(0)).unwrap_or(i64::MAX);
+    let mut statement = connection.prepare(
+        "SELECT key, number FROM entry
+            WHERE bucket = (SELECT id FROM bucket WHERE identity = ?1) AND number > ?2
+            ORDER BY number LIMIT ?3",
+    )?;
+    // One more than a page has, to see whether there is another page.
+    let mut rows = statement.query(params![bucket, after, signed(PAGE as u64 + 1)])?;
+    let mut keys = Vec::new();
+    let mut last = after;
+    while let Some(row) = rows.next()? {
+        if keys.len() == PAGE {
+            return Ok((keys, Some(last.unsigned_abs())));
+        }
+        keys.push(row.get(0)?);
+        last = row.get(1)?;
+    }
+    Ok((keys, None))
+}
+
+pub(super) fn get_many(
+    connection: &mut Connection,
+    bucket: &[u8],
+    limit: u64,
+    keys: &[String],
+) -> Result<Vec<Option<(String, Vec<u8>)>>, Failure> {
+    let transaction = connection.transaction()?;
+    let mut statement = transaction.prepare(GET)?;
+    let mut read: u64 = 0;
+    let mut found = Vec::with_capacity(keys.len());
+    for key in keys {
+        let value: Option<Vec<u8>> =
+            statement.query_row(params![bucket, key], |row| row.get(0)).optional()?;
+        read = read.saturating_add(value.as_ref().map_or(0, |value| value.len() as u64));
+        if read > limit {
+            return Err(StoreError::TooMuch(limit).into());
+        }
+        found.push(value.map(|value| (key.clone(), value)));
+    }
+    Ok(found)
+}
+
+pub(super) fn set_many(
+    connection: &mut Connection,
+    bucket: &[u8],
+    quota: u64,
+    pairs: &[(String, Vec<u8>)],
+) -> Result<(), Failure> {
+    let mut writer = Writer::begin(connection, bucket)?;
+    for (key, value) in pairs {
+        writer.set(key, value)?;
+    }
+    writer.commit(quota)
+}
+
+pub(super) fn delete_many(
+    connection: &mut Connection,
+    bucket: &[u8],
+    quota: u64,
+    keys: &[String],
+) -> Result<(), Failure> {
+    let mut writer = Writer::begin(connection, bucket)?;
+    for key in keys {
+        writer.delete(key)?;
+    }
+    writer.commit(quota)
+}
+
+pub(super) fn increment(
+    connection: &mut Connection,
+    bucket: &[u8],
+    quota: u64,
+    key: &str,
+    delta: u64,
+) -> Result<u64, Failure> {
+    let mut writer = Writer::begin(connection, bucket)?;
+    let number = match get(&writer.transaction, bucket, key)? {
+        Some(value) => number(&value).ok_or(StoreError::NotANumber)?,
+        None => 0,
+    };
+    let sum = number.checked_add(delta).ok_or(StoreError::Overflow)?;
+    writer.set(key, sum.to_string().as_bytes())?;
+    writer.commit(quota)?;
+    Ok(sum)
+}
+
+/// Decimal digits and nothing else.
+fn number(value: &[u8]) -> Option<u64> {
+    let digits = std::str::from_utf8(value).ok()?;
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
+}
+
+/// A transaction that changes one bucket. It holds the lock for writing from the start, so that what it has read
+/// stays true; dropped without [`Writer::commit`], it changes nothing.
+struct Writer<'a> {
+    transaction: Transaction<'a>,
+    bucket: i64,
+    /// What the bucket held at the start, and what it holds now.
+    before: i64,
+    used: i64,
+    next: i64,
+}
+
+impl<'a> Writer<'a> {
+    fn begin(connection: &'a mut Connection, identity: &[u8]) -> Result<Self, Failure> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute(
+            "INSERT INTO bucket (identity, used, next) VALUES (?1, 0, 1) ON CONFLICT (identity) DO NOTHING",
+            params![identity],
+        )?;
+        let (bucket, used, next) = transaction.query_row(
+            "SELECT id, used, next FROM bucket WHERE identity = ?1",
+            params![identity],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        Ok(Self { transaction, bucket, before: used, used, next })
+    }
+
+    /// The entry of a key, and what it counts.
+    fn find(&self, key: &str) -> Result<Option<(i64, i64)>, Failure> {
+        let sql = "SELECT id, length(value) FROM entry WHERE bucket = ?1 AND key = ?2";
+        let entry = self
+            .transaction
+            .query_row(sql, params![self.bucket, key], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)));
+        Ok(entry.optional()?.map(|(id, length)| (id, size(key, length))))
+    }
+
+    fn set(&mut self, key: &str, value: &[u8]) -> Result<(), Failure> {
+        let replaced = match self.find(key)? {
+            Some((id, size)) => {
+                self.transaction.execute("UPDATE entry SET value = ?2 WHERE id = ?1", params![id, value])?;
+                size
+            }
+            None => {
+                self.transaction.execute(
+                    "INSERT INTO entry (bucket, number, key, value) VALUES (?1, ?2, ?3, ?4)",
+                    params![self.bucket, self.next, key, value],
+                )?;
+                self.next = self.next.saturating_add(1);
+                0
+            }
+        };
+        let added = size(key, signed(value.len() as u64));
+        self.used = self.used.saturating_add(added).saturating_sub(replaced);
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &str) -> Result<(), Failure> {
+        if let Some((id, size)) = self.find(key)? {
+            self.transaction.execute("DELETE FROM entry WHERE id = ?1", params![id])?;
+            self.used = self.used.saturating_sub(size);
+        }
+        Ok(())
+    }
+
+    /// Keeps the changes, if the bucket may hold what it holds now; it may always hold less than before.
+    fn commit(self, quota: u64) -> Result<(), Failure> {
+        if self.used > signed(quota) && self.used > self.before {
+            return Err(StoreError::Quota { limit: quota, wanted: self.used.unsigned_abs() }.into());
+        }
+        self.transaction.execute(
+            "UPDATE bucket SET used = ?2, next = ?3 WHERE id = ?1",
+            params![self.bucket, self.used, self.next],
+        )?;
+        Ok(self.transaction.commit()?)
+    }
+}
+
+/// What an entry counts.
+fn size(key: &str, value: i64) -> i64 {
+    signed(key.len() as u64 + OVERHEAD).saturating_add(value)
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
