@@ -16,6 +16,7 @@ mod parity;
 mod program;
 mod protocol;
 mod samples;
+mod store;
 
 use std::fs;
 use std::path::Path;

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use super::database::Failure;
-use super::{OVERHEAD, PAGE, StoreError};
+use super::{Entry, OVERHEAD, PAGE, StoreError};
 
 /// The tables. `used` is what the entries of a bucket count together; `next` numbers them within their bucket, so that
 /// a cursor says nothing about other hooks.
@@ -71,7 +71,7 @@ pub(super) fn get_many(
     bucket: &[u8],
     limit: u64,
     keys: &[String],
-) -> Result<Vec<Option<(String, Vec<u8>)>>, Failure> {
+) -> Result<Vec<Option<Entry>>, Failure> {
     let transaction = connection.transaction()?;
     let mut statement = transaction.prepare(GET)?;
     let mut read: u64 = 0;
@@ -92,7 +92,7 @@ pub(super) fn set_many(
     connection: &mut Connection,
     bucket: &[u8],
     quota: u64,
-    pairs: &[(String, Vec<u8>)],
+    pairs: &[Entry],
 ) -> Result<(), Failure> {
     let mut writer = Writer::begin(connection, bucket)?;
     for (key, value) in pairs {

@@ -40,6 +40,9 @@ pub const MAX_BATCH: usize = 1_000;
 /// How many notices wait to be taken; beyond that, only the log has them.
 const MAX_NOTICES: usize = 16;
 
+/// A key and its value.
+pub type Entry = (String, Vec<u8>);
+
 /// Why an operation of the store failed. It has changed nothing then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -225,7 +228,7 @@ impl Bucket {
     /// # Errors
     ///
     /// [`StoreError::TooMany`]; [`StoreError::TooMuch`] where the same large value is asked for again and again.
-    pub async fn get_many(&self, keys: Vec<String>) -> Result<Vec<Option<(String, Vec<u8>)>>, StoreError> {
+    pub async fn get_many(&self, keys: Vec<String>) -> Result<Vec<Option<Entry>>, StoreError> {
         check_all(keys.iter())?;
         let quota = self.store.quota;
         self.run(move |connection, bucket| entries::get_many(connection, bucket, quota, &keys)).await
@@ -236,7 +239,7 @@ impl Bucket {
     /// # Errors
     ///
     /// [`StoreError::Quota`], of all of them together; [`StoreError::TooMany`].
-    pub async fn set_many(&self, pairs: Vec<(String, Vec<u8>)>) -> Result<(), StoreError> {
+    pub async fn set_many(&self, pairs: Vec<Entry>) -> Result<(), StoreError> {
         check_all(pairs.iter().map(|(key, _)| key))?;
         let quota = self.store.quota;
         self.run(move |connection, bucket| entries::set_many(connection, bucket, quota, &pairs)).await

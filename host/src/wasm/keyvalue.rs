@@ -5,13 +5,12 @@ use wasmtime::component::Resource;
 use super::bindings::wasi::keyvalue::{atomics, batch, store as keyvalue};
 use super::state::CallState;
 use crate::capability::Capability;
-use crate::store::StoreError;
+use crate::store::{Entry, StoreError};
 
 #[allow(unreachable_pub, reason = "the generated bindings export it again")]
 pub use crate::store::Bucket;
 
 type Answer<T> = wasmtime::Result<Result<T, keyvalue::Error>>;
-type Entry = (String, Vec<u8>);
 
 impl CallState {
     fn bucket(&self, handle: &Resource<Bucket>) -> wasmtime::Result<Bucket> {
