@@ -43,16 +43,19 @@ impl Access {
 
     /// What to say when the hook makes use of a right that it does not have.
     pub(super) fn denial(&self, right: &Capability) -> Denial {
-        let fix = if self.rights.asked().iter().any(|asked| right.intersect(asked).is_some()) {
-            format!(
-                "allow it with `hookbox grants add {} {}`",
-                shell_word(&self.name),
-                shell_word(&right.to_string())
-            )
-        } else {
-            "it does not ask for this in `describe`, so it cannot be granted".to_owned()
-        };
+        if self.rights.asked().iter().any(|asked| right.intersect(asked).is_some()) {
+            return self.denial_of_granted(right);
+        }
+        let fix = "it does not ask for this in `describe`, so it cannot be granted".to_owned();
         Denial { right: right.to_string(), fix }
+    }
+
+    /// The same for a right that counts once it is granted, whether the hook asks for it or not.
+    pub(super) fn denial_of_granted(&self, right: &Capability) -> Denial {
+        let right = right.to_string();
+        let command = format!("hookbox grants add {} {}", shell_word(&self.name), shell_word(&right));
+        let fix = format!("allow it with `{command}`");
+        Denial { right, fix }
     }
 }
 

@@ -1,5 +1,5 @@
-//! The host side of what a hook imports: its log, its settings and documents; and HTTP, which answers "denied" until
-//! rights are granted. The key-value store has a file of its own.
+//! The host side of what a hook imports: its log, its settings and documents. The key-value store and HTTP have files
+//! of their own.
 
 use wasmtime::component::Resource;
 
@@ -69,43 +69,5 @@ impl config::Host for CallState {
     }
 }
 
-#[cfg(feature = "http")]
-pub(super) use http::Http;
-
-#[cfg(feature = "http")]
-mod http {
-    use std::future::Future;
-
-    use wasmtime::component::ResourceTable;
-    use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks};
-
-    /// `wasi:http` of one call: requests are denied until origins can be granted.
-    #[derive(Default)]
-    pub(in crate::wasm) struct Http {
-        ctx: WasiHttpCtx,
-        sender: Denied,
-    }
-
-    impl Http {
-        pub(in crate::wasm) fn view<'a>(&'a mut self, table: &'a mut ResourceTable) -> WasiHttpCtxView<'a> {
-            WasiHttpCtxView { ctx: &mut self.ctx, table, hooks: &mut self.sender }
-        }
-    }
-
-    #[derive(Default)]
-    struct Denied;
-
-    type Io = Box<dyn Future<Output = Result<(), Error>> + Send>;
-
-    impl WasiHttpHooks for Denied {
-        fn send_request(
-            &mut self,
-            _: ::http::Request<WasiBody>,
-            _: Option<RequestOptions>,
-            _: Io,
-        ) -> Box<dyn Future<Output = wasmtime_wasi_http::Result<(::http::Response<WasiBody>, Io)>> + Send>
-        {
-            Box::new(std::future::ready(Err(Error::HttpRequestDenied)))
-        }
     }
 }

@@ -10,6 +10,8 @@ mod cache;
 mod call;
 mod convert;
 mod engine;
+#[cfg(feature = "http")]
+mod http;
 mod imports;
 mod inspect;
 mod outside;

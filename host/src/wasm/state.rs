@@ -37,13 +37,13 @@ const MAX_DENIED: usize = 16;
 pub(super) struct CallState {
     wasi: WasiCtx,
     #[cfg(feature = "http")]
-    http: super::imports::Http,
+    http: super::http::Http,
     pub(super) table: ResourceTable,
     pub(super) memory: MemoryLimiter,
     pub(super) settings: Arc<Settings>,
     /// What the hook was given.
     pub(super) access: Arc<Access>,
-    denied: Vec<Denial>,
+    denied: Denials,
     pub(super) log: Log,
     stdout: Sink,
     /// Bytes that host calls have copied since they last yielded.
@@ -76,17 +76,18 @@ impl CallState {
                 .insecure_random(wasmtime_wasi::Deterministic::new(vec![0x5a]))
                 .insecure_random_seed(0);
         }
+        let denied = Denials::default();
         let mut table = ResourceTable::new();
         table.set_max_capacity(budget.handles);
         Self {
             wasi: wasi.build(),
             #[cfg(feature = "http")]
-            http: super::imports::Http::default(),
+            http: super::http::Http::new(Arc::clone(&access), denied.clone(), log.clone(), budget.wall),
             table,
             memory: MemoryLimiter::new(budget.memory, budget.tables),
             settings,
             access,
-            denied: Vec::new(),
+            denied,
             log,
             stdout,
             copied: 0,
@@ -104,9 +105,7 @@ impl CallState {
 
     /// Notes that the guest made use of a right that it does not have.
     pub(super) fn deny(&mut self, right: &Capability) {
-        if self.denied.len() < MAX_DENIED && !self.denied.iter().any(|it| it.right == right.to_string()) {
-            self.denied.push(self.access.denial(right));
-        }
+        self.denied.push(self.access.denial(right));
     }
 
     /// Notes each right of a kind that the hook asks for and does not have: it has just looked for one of them.
@@ -144,7 +143,7 @@ pub(super) fn spent(store: &Store<CallState>, budget: &Budget) -> Spent {
         fuel: store.get_fuel().ok().map(|left| budget.fuel.saturating_sub(left)),
         memory_peak: Some(store.data().memory.peak),
         log: store.data().log.text(),
-        denied: store.data().denied.clone(),
+        denied: store.data().denied.all(),
     }
 }
 
@@ -210,6 +209,23 @@ impl ResourceLimiter for MemoryLimiter {
     fn table_growing(&mut self, from: usize, to: usize, max: Option<usize>) -> wasmtime::Result<bool> {
         Ok(max.is_none_or(|max| to <= max)
             && grow(&mut self.elements, self.max_elements, &mut self.refused_elements, from, to))
+    }
+}
+
+/// The rights that a call made use of without having them, each once. Clones share them: requests run beside the call.
+#[derive(Clone, Default)]
+pub(super) struct Denials(Arc<Mutex<Vec<Denial>>>);
+
+impl Denials {
+    pub(super) fn push(&self, denial: Denial) {
+        let mut denials = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if denials.len() < MAX_DENIED && !denials.iter().any(|it| it.right == denial.right) {
+            denials.push(denial);
+        }
+    }
+
+    fn all(&self) -> Vec<Denial> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -1,5 +1,0 @@
-//! HTTP requests of component hooks.
-
-/// What sends requests.
-#[derive(Clone, Debug)]
-pub struct Network;

@@ -1,0 +1,169 @@
+//! Bodies with limits.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::future::Future as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio::sync::SemaphorePermit;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::{MAX_BODY, NetworkError};
+
+/// The body of a request, which fails beyond its limit.
+pub(super) struct Limited<B> {
+    body: B,
+    left: u64,
+    over: Arc<AtomicBool>,
+}
+
+impl<B: Body> Limited<B> {
+    /// The body, and what says afterwards whether it was larger than its limit.
+    pub(super) fn new(body: B) -> Result<(Self, Arc<AtomicBool>), NetworkError> {
+        if body.size_hint().lower() > MAX_BODY {
+            return Err(NetworkError::RequestTooLarge);
+        }
+        let over = Arc::new(AtomicBool::new(false));
+        Ok((Self { body, left: MAX_BODY, over: Arc::clone(&over) }, over))
+    }
+}
+
+impl<B> Body for Limited<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
+    type Data = Bytes;
+    type Error = Box<dyn StdError + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(cx)) else { return Poll::Ready(None) };
+        let frame = frame.map_err(Into::into)?;
+        let size = frame.data_ref().map_or(0, Bytes::len) as u64;
+        let Some(left) = self.left.checked_sub(size) else {
+            self.over.store(true, Ordering::Release);
+            return Poll::Ready(Some(Err(Box::new(NetworkError::RequestTooLarge))));
+        };
+        self.left = left;
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// What an answer holds while it is read: dropping it ends the connection and lets another request run.
+pub(super) struct Hold {
+    driver: JoinHandle<()>,
+    _permit: SemaphorePermit<'static>,
+}
+
+impl Hold {
+    pub(super) fn new(driver: JoinHandle<()>, permit: SemaphorePermit<'static>) -> Self {
+        Self { driver, _permit: permit }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+/// The body of an answer: at most [`MAX_BODY`] bytes, within its time. The connection lives as long as the body is read.
+pub struct ResponseBody {
+    incoming: Incoming,
+    /// Gone when the body has ended.
+    hold: Option<Hold>,
+    left: u64,
+    between: Duration,
+    until: Instant,
+    /// The earlier of the end of `between` and `until`.
+    timer: Pin<Box<Sleep>>,
+}
+
+impl fmt::Debug for ResponseBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseBody").field("left", &self.left).finish_non_exhaustive()
+    }
+}
+
+impl ResponseBody {
+    pub(super) fn new(
+        incoming: Incoming,
+        hold: Hold,
+        between: Duration,
+        until: Instant,
+    ) -> Result<Self, NetworkError> {
+        if incoming.size_hint().lower() > MAX_BODY {
+            return Err(NetworkError::ResponseTooLarge);
+        }
+        let timer = Box::pin(sleep_until(next(between, until)));
+        Ok(Self { incoming, hold: Some(hold), left: MAX_BODY, between, until, timer })
+    }
+
+    fn take(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, NetworkError> {
+        let size = frame.data_ref().map_or(0, Bytes::len) as u64;
+        self.left = self.left.checked_sub(size).ok_or(NetworkError::ResponseTooLarge)?;
+        self.timer.as_mut().reset(next(self.between, self.until));
+        Ok(frame)
+    }
+}
+
+/// When the next piece of a body has to be there.
+fn next(between: Duration, until: Instant) -> Instant {
+    Instant::now().checked_add(between).map_or(until, |idle| idle.min(until))
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = NetworkError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, NetworkError>>> {
+        if self.hold.is_none() {
+            return Poll::Ready(None);
+        }
+        let frame = match Pin::new(&mut self.incoming).poll_frame(cx) {
+            // A server that never pauses has no more time than one that does.
+            Poll::Ready(Some(Ok(_))) if Instant::now() >= self.until => Some(Err(NetworkError::BodyTimeout)),
+            Poll::Ready(Some(Ok(frame))) => Some(self.take(frame)),
+            Poll::Ready(Some(Err(error))) => Some(Err(NetworkError::http(&error))),
+            Poll::Ready(None) => None,
+            Poll::Pending => {
+                ready!(self.timer.as_mut().poll(cx));
+                Some(Err(NetworkError::BodyTimeout))
+            }
+        };
+        if !matches!(frame, Some(Ok(_))) {
+            self.hold = None;
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.hold.is_none() || self.incoming.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}

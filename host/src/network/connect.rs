@@ -1,0 +1,160 @@
+//! Connections: to an address that was checked, with TLS where the scheme wants it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use hyper::rt::ReadBufCursor;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, pem::PemObject as _};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use super::NetworkError;
+use crate::capability::Origin;
+
+/// How much is read at once.
+const READ: usize = 8 << 10;
+
+/// A connection to one of these addresses, tried in their order; the time left is shared among them.
+pub(super) async fn tcp(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NetworkError> {
+    let mut failed = NetworkError::ConnectTimeout;
+    for (tried, address) in addresses.iter().enumerate() {
+        let now = Instant::now();
+        let others = u32::try_from(addresses.len() - tried).unwrap_or(u32::MAX);
+        let share = until.saturating_duration_since(now).checked_div(others).unwrap_or_default();
+        match timeout_at(now + share, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => {
+                // A request is written in few pieces; waiting to join them gains nothing.
+                let _ = stream.set_nodelay(true);
+                return Ok(stream);
+            }
+            Ok(Err(error)) => failed = NetworkError::connect(&error),
+            Err(_) => failed = NetworkError::ConnectTimeout,
+        }
+    }
+    Err(failed)
+}
+
+/// TLS on top, with the certificate checked against the origin's host.
+pub(super) async fn tls(
+    config: Arc<ClientConfig>,
+    origin: &Origin,
+    stream: TcpStream,
+) -> Result<TlsStream<TcpStream>, NetworkError> {
+    let name = match origin.address() {
+        Some(address) => ServerName::from(address),
+        None => ServerName::try_from(origin.host())
+            .map_err(|error| NetworkError::Tls(format!("{}: {error}", origin.host())))?,
+    };
+    TlsConnector::from(config).connect(name, stream).await.map_err(|error| NetworkError::tls(&error))
+}
+
+/// What TLS accepts with the certificates of the system, or else those of Mozilla. Reads files.
+pub(super) fn system_roots() -> Result<ClientConfig, NetworkError> {
+    let mut roots = RootCertStore::empty();
+    let system = rustls_native_certs::load_native_certs();
+    let (accepted, _) = roots.add_parsable_certificates(system.certs);
+    if accepted == 0 {
+        // Who names other roots means them.
+        if ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some()) {
+            let what = "no certificate in the place that SSL_CERT_FILE or SSL_CERT_DIR names";
+            return Err(NetworkError::Tls(what.to_owned()));
+        }
+        tracing::debug!("no root certificates of the system, using those of Mozilla");
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    config(roots)
+}
+
+/// What TLS accepts with these certificates and no others.
+pub(super) fn own_roots(pem: &[u8]) -> Result<ClientConfig, NetworkError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        let certificate = certificate.map_err(|error| NetworkError::Tls(format!("no PEM: {error}")))?;
+        roots.add(certificate).map_err(|error| NetworkError::Tls(format!("no root certificate: {error}")))?;
+    }
+    if roots.is_empty() {
+        return Err(NetworkError::Tls("no root certificate".to_owned()));
+    }
+    config(roots)
+}
+
+fn config(roots: RootCertStore) -> Result<ClientConfig, NetworkError> {
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| NetworkError::Tls(error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+/// A connection of either kind.
+pub(super) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// A connection as hyper wants it.
+pub(super) struct Io {
+    pub(super) stream: Stream,
+    buffer: Box<[u8]>,
+}
+
+impl Io {
+    pub(super) fn new(stream: Stream) -> Self {
+        Self { stream, buffer: vec![0; READ].into_boxed_slice() }
+    }
+}
+
+macro_rules! either {
+    ($stream:expr, $inner:ident => $call:expr) => {
+        match $stream {
+            Stream::Plain($inner) => {
+                let $inner = Pin::new($inner);
+                $call
+            }
+            Stream::Tls($inner) => {
+                let $inner = Pin::new($inner.as_mut());
+                $call
+            }
+        }
+    };
+}
+
+impl hyper::rt::Read for Io {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut into: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Self { stream, buffer } = self.get_mut();
+        let room = buffer.len().min(into.remaining());
+        // By way of a buffer of our own: hyper's cannot be filled without `unsafe`.
+        let mut read = ReadBuf::new(buffer.get_mut(..room).unwrap_or_default());
+        ready!(either!(stream, inner => inner.poll_read(cx, &mut read)))?;
+        into.put_slice(read.filled());
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl hyper::rt::Write for Io {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        either!(&mut self.get_mut().stream, inner => inner.poll_write(cx, bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        either!(&mut self.get_mut().stream, inner => inner.poll_flush(cx))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        either!(&mut self.get_mut().stream, inner => inner.poll_shutdown(cx))
+    }
+}

@@ -1,0 +1,188 @@
+//! `wasi:http` of one call: requests go through [`Network`](crate::network::Network), to the origins that were granted.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http_body_util::BodyExt as _;
+use tokio::sync::Semaphore;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks};
+
+use super::access::Access;
+use super::state::{Denials, Log};
+use crate::capability::{Capability, Origin};
+use crate::network::{MAX_BODY, Network, NetworkError, Rules, Timeouts};
+
+/// How many requests of one call run at once, with the reading of their answers.
+const MAX_REQUESTS: usize = 4;
+/// How large the fields of one head may be, in bytes, with what keeping them takes.
+const MAX_FIELDS: usize = 32 << 10;
+/// How much of a request's body is copied at once.
+const CHUNK: usize = 64 << 10;
+
+/// `wasi:http` of one call.
+pub(super) struct Http {
+    ctx: WasiHttpCtx,
+    sender: Sender,
+}
+
+struct Sender {
+    access: Arc<Access>,
+    denials: Denials,
+    log: Log,
+    /// When the call ends, if it has an end that a clock reaches.
+    deadline: Option<Instant>,
+    slots: Option<Arc<Semaphore>>,
+}
+
+impl Http {
+    pub(super) fn new(access: Arc<Access>, denials: Denials, log: Log, wall: Duration) -> Self {
+        let mut ctx = WasiHttpCtx::new();
+        ctx.set_field_size_limit(MAX_FIELDS);
+        let deadline = Instant::now().checked_add(wall);
+        Self { ctx, sender: Sender { access, denials, log, deadline, slots: None } }
+    }
+
+    pub(super) fn view<'a>(&'a mut self, table: &'a mut ResourceTable) -> WasiHttpCtxView<'a> {
+        WasiHttpCtxView { ctx: &mut self.ctx, table, hooks: &mut self.sender }
+    }
+}
+
+type Io = Box<dyn Future<Output = Result<(), Error>> + Send>;
+type Answer = wasmtime_wasi_http::Result<(::http::Response<WasiBody>, Io)>;
+
+impl WasiHttpHooks for Sender {
+    fn send_request(
+        &mut self,
+        request: ::http::Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _: Io,
+    ) -> Box<dyn Future<Output = Answer> + Send> {
+        let rules = Rules {
+            origins: origins(self.access.rights.effective()),
+            listed: origins(self.access.rights.granted()),
+            timeouts: timeouts(options, self.left()),
+        };
+        // Noted at once: the guest may end before the request is looked at.
+        if let Ok(origin) = Network::origin(request.uri())
+            && !rules.origins.contains(&origin)
+        {
+            note(&NetworkError::NotGranted(origin), &self.access, &self.denials, &self.log);
+            return Box::new(std::future::ready(Err(Error::HttpRequestDenied)));
+        }
+        let Some(network) = self.access.network.clone() else {
+            return Box::new(std::future::ready(Err(Error::HttpRequestDenied)));
+        };
+        let slots = self.slots.get_or_insert_with(|| Arc::new(Semaphore::new(MAX_REQUESTS)));
+        // It does not wait for a slot: who holds all four might be the one that waits.
+        let Ok(slot) = Arc::clone(slots).try_acquire_owned() else {
+            return Box::new(std::future::ready(Err(Error::ConnectionLimitReached)));
+        };
+        let (access, denials, log) = (Arc::clone(&self.access), self.denials.clone(), self.log.clone());
+        Box::new(async move {
+            let answer = network.send(request, &rules).await.map_err(|error| {
+                note(&error, &access, &denials, &log);
+                failure(error)
+            })?;
+            let body = answer.map(|body| {
+                let error = move |error| {
+                    // The slot is free when the body is dropped.
+                    let _slot = &slot;
+                    failure(error)
+                };
+                body.map_err(error).boxed_unsync()
+            });
+            Ok((body, Box::new(std::future::ready(Ok(()))) as Io))
+        })
+    }
+
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        CHUNK
+    }
+}
+
+impl Sender {
+    /// What is left of the call's time.
+    fn left(&self) -> Duration {
+        let now = Instant::now();
+        self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
+    }
+}
+
+fn origins(rights: &[Capability]) -> Arc<[Origin]> {
+    let origin = |right: &Capability| match right {
+        Capability::Http(origin) => Some(origin.clone()),
+        _ => None,
+    };
+    rights.iter().filter_map(origin).collect()
+}
+
+/// What the guest wants, within what is left of its time.
+fn timeouts(options: Option<RequestOptions>, left: Duration) -> Timeouts {
+    let options = options.unwrap_or_default();
+    let default = Timeouts::default();
+    let within = |wanted: Option<Duration>, default: Duration| wanted.unwrap_or(default).min(left);
+    Timeouts {
+        connect: within(options.connect_timeout, default.connect),
+        first_byte: within(options.first_byte_timeout, default.first_byte),
+        between_bytes: within(options.between_bytes_timeout, default.between_bytes),
+        total: left,
+    }
+}
+
+/// Tells the report why a request failed: the guest gets a code, which says little.
+fn note(error: &NetworkError, access: &Access, denials: &Denials, log: &Log) {
+    log.push(&format!("warn http: {error}\n"));
+    match error {
+        // A literal address counts also where the hook does not ask for it.
+        NetworkError::Prohibited { .. } => {
+            error.missing().map(|right| denials.push(access.denial_of_granted(&right)))
+        }
+        _ => error.missing().map(|right| denials.push(access.denial(&right))),
+    };
+}
+
+/// The code of a failure, for the guest.
+fn failure(error: NetworkError) -> Error {
+    match error {
+        NetworkError::Invalid(_) => Error::HttpRequestUriInvalid,
+        NetworkError::TargetTooLong => Error::HttpRequestUriTooLong,
+        NetworkError::NotGranted(_) => Error::HttpRequestDenied,
+        NetworkError::Prohibited { .. } => Error::DestinationIpProhibited,
+        NetworkError::Resolve { .. } => Error::DnsError { rcode: None, info_code: None },
+        NetworkError::ResolveTimeout(_) => Error::DnsTimeout,
+        NetworkError::Busy => Error::ConnectionLimitReached,
+        NetworkError::Refused => Error::ConnectionRefused,
+        NetworkError::Connect(_) => Error::DestinationUnavailable,
+        NetworkError::ConnectTimeout => Error::ConnectionTimeout,
+        NetworkError::Certificate(_) => Error::TlsCertificateError,
+        NetworkError::Tls(_) => Error::TlsProtocolError,
+        NetworkError::FirstByteTimeout => Error::HttpResponseTimeout,
+        NetworkError::BodyTimeout => Error::ConnectionReadTimeout,
+        NetworkError::RequestTooLarge => Error::HttpRequestBodySize(Some(MAX_BODY)),
+        NetworkError::ResponseTooLarge => Error::HttpResponseBodySize(Some(MAX_BODY)),
+        NetworkError::HeadTooLarge => Error::HttpResponseHeaderSectionSize(None),
+        NetworkError::Incomplete => Error::HttpResponseIncomplete,
+        NetworkError::Protocol(_) => Error::HttpProtocolError,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_shortens_its_timeouts_and_lengthens_none() {
+        let seconds = Duration::from_secs;
+        let options = RequestOptions {
+            connect_timeout: Some(seconds(1)),
+            first_byte_timeout: Some(seconds(100)),
+            between_bytes_timeout: None,
+        };
+        let got = timeouts(Some(options), seconds(3));
+        let [connect, first_byte, between_bytes, total] = [1, 3, 3, 3].map(seconds);
+        assert_eq!(got, Timeouts { connect, first_byte, between_bytes, total });
+        assert_eq!(timeouts(None, Duration::ZERO).connect, Duration::ZERO);
+    }
+}
