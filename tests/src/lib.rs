@@ -11,6 +11,7 @@ mod embedding;
 mod environment;
 mod hostile_repository;
 mod limits;
+mod network;
 mod outside;
 mod parity;
 mod program;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use tokio::sync::SemaphorePermit;
 use tokio::task::JoinHandle;
@@ -116,6 +117,16 @@ impl ResponseBody {
         }
         let timer = Box::pin(sleep_until(next(between, until)));
         Ok(Self { incoming, hold: Some(hold), left: MAX_BODY, between, until, timer })
+    }
+
+    /// The whole body, without trailers.
+    ///
+    /// # Errors
+    ///
+    /// [`NetworkError::ResponseTooLarge`], [`NetworkError::BodyTimeout`], [`NetworkError::Incomplete`] or
+    /// [`NetworkError::Protocol`].
+    pub async fn read(self) -> Result<Bytes, NetworkError> {
+        Ok(self.collect().await?.to_bytes())
     }
 
     fn take(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, NetworkError> {

@@ -26,6 +26,8 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::rustls::ClientConfig;
 
+pub use http;
+
 pub use self::body::ResponseBody;
 pub use self::error::NetworkError;
 

@@ -117,3 +117,128 @@ pub(super) fn literal(origin: &Origin, address: IpAddr) -> Option<Origin> {
     };
     Origin::of(origin.scheme(), &host, Some(origin.port()))
 }
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+    use crate::capability::Capability;
+
+    fn rules(origins: &[&str]) -> Rules {
+        let origin = |text: &&str| match format!("http:{text}").parse() {
+            Ok(Capability::Http(origin)) => origin,
+            other => panic!("{text}: {other:?}"),
+        };
+        let origins: std::sync::Arc<[Origin]> = origins.iter().map(origin).collect();
+        Rules { listed: origins.clone(), origins, timeouts: super::super::Timeouts::default() }
+    }
+
+    fn parts(method: &str, uri: &str, fields: &[(&str, &str)]) -> request::Parts {
+        let mut request = Request::builder().method(method).uri(uri);
+        for (name, value) in fields {
+            request = request.header(*name, value.as_bytes());
+        }
+        request.body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn a_request_goes_to_a_granted_origin_however_that_is_written() {
+        let rules = rules(&["https://a.org", "http://a.org:8080", "http://[fd00::1]:81", "http://10.0.0.1"]);
+        for (uri, host) in [
+            ("https://a.org", "a.org"),
+            ("https://A.ORG:443/x?y=%0d%0a#z", "a.org"),
+            ("HTTPS://a.org/x", "a.org"),
+            ("http://a.org:8080/", "a.org:8080"),
+            ("http://a.org:08080/", "a.org:8080"),
+            ("http://[FD00:0::1]:81/", "[fd00::1]:81"),
+            ("http://10.0.0.1:80/", "10.0.0.1"),
+        ] {
+            let mut parts = parts("GET", uri, &[]);
+            check(&mut parts, &rules).unwrap_or_else(|error| panic!("{uri}: {error}"));
+            assert_eq!(parts.headers[header::HOST], host, "{uri}");
+            assert!(parts.uri.to_string().starts_with('/') && parts.uri.host().is_none(), "{}", parts.uri);
+        }
+    }
+
+    #[test]
+    fn another_scheme_host_or_port_is_not_granted() {
+        let rules = rules(&["https://a.org"]);
+        for (uri, origin) in [
+            ("http://a.org/", "http://a.org"),
+            ("http://a.org:443/", "http://a.org:443"),
+            ("https://a.org:80/", "https://a.org:80"),
+            ("https://a.org:8443/", "https://a.org:8443"),
+            ("https://b.a.org/", "https://b.a.org"),
+            ("https://a.org.evil.org/", "https://a.org.evil.org"),
+            ("https://169.254.169.254/a.org", "https://169.254.169.254"),
+            ("https://[::ffff:127.0.0.1]/", "https://[::ffff:127.0.0.1]"),
+        ] {
+            match check(&mut parts("GET", uri, &[]), &rules) {
+                Err(NetworkError::NotGranted(found)) => assert_eq!(found.to_string(), origin),
+                other => panic!("{uri}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_two_servers_could_read_in_two_ways_is_not_sent() {
+        let rules = rules(&["https://a.org", "http://127.0.0.1"]);
+        let (large, many) = ("x".repeat(MAX_HEAD), vec![("x", "x"); MAX_HEADERS + 1]);
+        for (method, uri, fields) in [
+            ("GET", "/x", &[][..]),
+            ("GET", "ftp://a.org/x", &[]),
+            ("GET", "https://a.org@b.org/", &[]),
+            ("GET", "https://user:word@a.org/", &[]),
+            ("GET", "https://a.org./", &[]),
+            ("GET", "https://a.org:0/", &[]),
+            ("GET", "http://127.1/", &[]),
+            ("GET", "http://0x7f.0.0.1/", &[]),
+            ("GET", "http://2130706433/", &[]),
+            ("CONNECT", "https://a.org/", &[]),
+            ("OPTIONS", "https://a.org*", &[]),
+            ("GET", "https://a.org/", &[("host", "b.org")]),
+            ("GET", "https://a.org/", &[("host", "a.org:80")]),
+            ("GET", "https://a.org/", &[("host", "a.org"), ("host", "b.org")]),
+            ("GET", "https://a.org/", &[("host", "a.org\u{ff}")]),
+            ("GET", "https://a.org/", &[("connection", "upgrade")]),
+            ("GET", "https://a.org/", &[("upgrade", "h2c")]),
+            ("GET", "https://a.org/", &[("proxy-authorization", "x")]),
+            ("POST", "https://a.org/", &[("transfer-encoding", "chunked")]),
+            ("POST", "https://a.org/", &[("transfer-encoding", "\tchunked"), ("content-length", "1")]),
+            ("POST", "https://a.org/", &[("content-length", "1"), ("content-length", "2")]),
+            ("POST", "https://a.org/", &[("content-length", "1, 2")]),
+            ("POST", "https://a.org/", &[("content-length", "+1")]),
+            ("POST", "https://a.org/", &[("content-length", "")]),
+            ("GET", "https://a.org/", &[("x", large.as_str())]),
+            ("GET", "https://a.org/", many.as_slice()),
+        ] {
+            let Ok(_) = Uri::try_from(uri) else { continue };
+            let got = check(&mut parts(method, uri, fields), &rules);
+            assert!(matches!(got, Err(NetworkError::Invalid(_))), "{method} {uri}: {got:?}");
+        }
+        let mut absolute = parts("GET", "https://a.org/", &[]);
+        for target in ["http://b.org/", "*", "b.org:80"] {
+            let mut uri = absolute.uri.clone().into_parts();
+            let Ok(target) = target.parse() else { continue };
+            uri.path_and_query = Some(target);
+            let Ok(uri) = Uri::from_parts(uri) else { continue };
+            absolute.uri = uri;
+            let got = check(&mut absolute, &rules);
+            assert!(matches!(got, Err(NetworkError::Invalid(_))), "{}: {got:?}", absolute.uri);
+        }
+        let long = format!("https://a.org/{}", "x".repeat(MAX_TARGET));
+        assert_eq!(check(&mut parts("GET", &long, &[]), &rules), Err(NetworkError::TargetTooLong));
+        let length = (MAX_BODY + 1).to_string();
+        let mut large = parts("POST", "https://a.org/", &[("content-length", length.as_str())]);
+        assert_eq!(check(&mut large, &rules), Err(NetworkError::RequestTooLarge));
+    }
+
+    #[test]
+    fn a_field_holds_no_line_break() {
+        for value in ["a\r\nhost: b.org", "a\nx: y", "a\rx: y", "a\0"] {
+            assert!(HeaderValue::from_str(value).is_err(), "{value:?}");
+        }
+        assert!(HeaderName::from_bytes(b"x: y\r\nz").is_err());
+    }
+}

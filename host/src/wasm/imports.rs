@@ -68,6 +68,3 @@ impl config::Host for CallState {
         Ok(Ok(all))
     }
 }
-
-    }
-}
