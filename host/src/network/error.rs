@@ -123,6 +123,11 @@ impl NetworkError {
             return Self::HeadTooLarge;
         }
         let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+        // That is how hyper says that the pieces of a body are not what they should be.
+        let nonsense = [io::ErrorKind::InvalidInput, io::ErrorKind::InvalidData];
+        if let Some(cause) = cause.filter(|cause| nonsense.contains(&cause.kind())) {
+            return Self::Protocol(said(cause));
+        }
         if error.is_incomplete_message() || error.is_canceled() || error.is_closed() || cause.is_some() {
             return Self::Incomplete;
         }
