@@ -1,5 +1,8 @@
 //! The component form of a hook: between the generated bindings and the types of this crate.
 
+pub(crate) mod http;
+pub(crate) mod state;
+
 use std::marker::PhantomData;
 
 use bindings::exports::hookbox::hook::hook as export;
@@ -33,6 +36,9 @@ pub mod bindings {
                 import hookbox:hook/types@0.1.0;
                 import wasi:logging/logging@0.1.0-draft;
                 import wasi:config/store@0.2.0-rc.1;
+                import wasi:keyvalue/store@0.2.0-draft;
+                import wasi:keyvalue/atomics@0.2.0-draft;
+                import wasi:http/outgoing-handler@0.2.12;
                 export hookbox:hook/hook@0.1.0;
             }
         ",

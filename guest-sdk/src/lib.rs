@@ -54,21 +54,31 @@
 //! One method of [`Hook`] per event, with typed data. A tool's input and output are a [`Document`]: in a component it
 //! stays in the host, and a hook that looks at one field pays for that field only. [`settings()`] reads the hook's own
 //! table of `hookbox.toml`; [`debug!`], [`info!`], [`warn!`] and [`error!`] write to the report and the host's log.
+//!
+//! # What a hook may reach
+//!
+//! Nothing, until its manifest asks for a [`Capability`] and the user grants it. Then [`state`] keeps values from one call
+//! to the next, [`http`] sends requests, [`directory()`] says where a directory is open for [`std::fs`], and
+//! [`std::env::var`] reads a variable.
 
 mod answer;
 mod book;
 #[cfg(target_arch = "wasm32")]
 mod component;
+mod directory;
 mod document;
 mod error;
 mod event;
 mod hook;
+pub mod http;
 mod log;
 mod manifest;
 pub mod native;
 mod settings;
+pub mod state;
 
 pub use answer::{Action, Answer, Callback};
+pub use directory::directory;
 pub use document::Document;
 pub use error::Error;
 pub use event::{

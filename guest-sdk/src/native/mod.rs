@@ -27,10 +27,19 @@
 //! Settings come from the variable `HOOKBOX_SETTINGS`, a JSON object. A failure is a message on standard error and exit
 //! code 1, and so is a wrong command line. There is no sandbox, and no budget: what the manifest says of tools,
 //! priority, answers, capabilities and failures has no effect here.
+//!
+//! What a component has by a right is there natively as well: [`state`](crate::state) is a file below
+//! `$DATA`, which is `$XDG_DATA_HOME/hookbox/native/NAME` for a program NAME; [`http`](crate::http) runs the program `curl`.
 
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) mod directory;
 pub(crate) mod facts;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) mod http;
 mod payload;
 mod reply;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) mod state;
 
 use std::ffi::OsString;
 use std::io::{Read as _, Write as _};

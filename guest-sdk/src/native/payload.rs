@@ -76,7 +76,9 @@ pub(super) fn read(event: &Event, payload: &Map<String, Value>) -> Result<(Conte
 }
 
 fn context(fields: &Fields<'_>) -> Result<Context, Error> {
-    let timestamp = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    // Milliseconds where the agent gives them; kodelet gives no time.
+    let given = fields.get::<Value>("timestamp")?.and_then(|timestamp| timestamp.as_u64());
     Ok(Context {
         conversation_id: fields.get("conv_id")?.unwrap_or_default(),
         cwd: match fields.get("cwd")? {
@@ -92,7 +94,7 @@ fn context(fields: &Fields<'_>) -> Result<Context, Error> {
         repository: fields.get("repository")?,
         branch: fields.get("branch")?,
         mode: fields.get("mode")?,
-        timestamp_ms: u64::try_from(timestamp.as_millis()).unwrap_or(u64::MAX),
+        timestamp_ms: given.unwrap_or(u64::try_from(now.as_millis()).unwrap_or(u64::MAX)),
         budget: None,
     })
 }

@@ -1,0 +1,63 @@
+//! Where a directory is open.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::Error;
+
+/// The path at which a directory is open for [`std::fs`]: the directory of a right as the manifest writes it (`$DATA`,
+/// `$REPO/docs`, `$HOME/notes`, `/var/log/agent`), or one below it.
+///
+/// A component can open it only where the right was granted; else opening a file in it is an error. A granted
+/// directory is open under its absolute path as well, so that the [`cwd`](crate::Context::cwd) of the context and the paths of
+/// a tool call can be opened as they stand where they lie in it.
+///
+/// Natively `$HOME` is the variable `HOME`; `$REPO` the nearest ancestor of the current directory that holds `.git`,
+/// `.hookbox` or `.kodelet`, else the current directory; and `$DATA` is `$XDG_DATA_HOME/hookbox/native/NAME` for a program
+/// NAME, which is created for its user only.
+///
+/// ```
+/// use std::path::Path;
+///
+/// assert_eq!(hookbox_sdk::directory("/var/log/agent")?, Path::new("/var/log/agent"));
+/// assert!(hookbox_sdk::directory("$REPO/docs")?.ends_with("docs"));
+/// assert!(hookbox_sdk::directory("$HOME/../etc").is_err());
+/// # Ok::<(), hookbox_sdk::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// This is no directory of a right: it starts with something else, or has `..` in it. Natively also: a variable is
+/// not set, or the directory of the data cannot be created.
+pub fn directory(right: &str) -> Result<PathBuf, Error> {
+    let (base, below) = right.split_once('/').unwrap_or((right, ""));
+    let known = matches!(base, "" | "$REPO" | "$HOME" | "$DATA") && !right.is_empty();
+    let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+    let below = Path::new(below);
+    if !known || !below.components().all(plain) {
+        return Err(Error::new(format!(
+            "expected an absolute path or one that starts with $REPO, $HOME or $DATA, without `..`, found {right:?}"
+        )));
+    }
+    #[cfg(target_arch = "wasm32")]
+    return Ok(PathBuf::from(right));
+    #[cfg(not(target_arch = "wasm32"))]
+    crate::native::directory::base(base)
+        .map(|base| if below == Path::new("") { base } else { base.join(below) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_directory_of_a_right_has_a_place() {
+        for wrong in
+            ["", "docs", "./docs", "$data", "$DATAx", "$REPO/../x", "$HOME//etc", "/a/../b", "~/x", "$TMP/x"]
+        {
+            let error = directory(wrong).unwrap_err().to_string();
+            assert!(error.starts_with("expected an absolute path or"), "{wrong}: {error}");
+        }
+        assert_eq!(directory("/").unwrap(), Path::new("/"));
+        assert_eq!(directory("/a/b").unwrap(), Path::new("/a/b"));
+    }
+}
