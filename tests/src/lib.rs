@@ -18,6 +18,7 @@ mod program;
 mod protocol;
 mod samples;
 mod store;
+mod samples_with_rights;
 
 use std::fs;
 use std::path::Path;

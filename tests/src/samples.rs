@@ -9,11 +9,14 @@ use serde_json::{Value, json};
 use crate::environment::{Output, TestEnvironment, repository, sample, twin};
 
 /// The samples that are components, with their event.
-const COMPONENTS: [(&str, &str); 5] = [
+const COMPONENTS: [(&str, &str); 8] = [
+    ("audit-log", "after_tool_call"),
     ("compact-threshold", "after_turn"),
     ("follow-up", "agent_stop"),
     ("guardrail", "before_tool_call"),
+    ("loop-detector", "before_tool_call"),
     ("redactor", "after_tool_call"),
+    ("slack-notify", "agent_stop"),
     ("turn-logger", "after_turn"),
 ];
 
@@ -116,6 +119,7 @@ fn the_components_answer_as_their_pages_say() {
         ),
         ("redactor", output("plain"), "{}"),
         ("turn-logger", full(88_000), "{}"),
+        ("slack-notify", json!({"invoked_by": "main"}), "{}"),
         ("follow-up", json!({"invoked_by": "subagent"}), "{}"),
         ("follow-up", json!({"invoked_by": "main", "follow_ups": 1}), "{}"),
         (

@@ -1,5 +1,7 @@
 //! Asks the agent for one more round before it stops.
 
+use std::path::{Component, Path};
+
 use hookbox_sdk::prelude::*;
 
 /// The hook.
@@ -11,12 +13,14 @@ pub struct FollowUp;
 struct Settings {
     /// What the agent is asked; empty for nothing.
     messages: Vec<String>,
+    /// Asks only when one of these files is in the working directory; empty for always.
+    if_exists: Vec<String>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let message = "Before you stop: run the tests, fix what fails, and summarise what you changed.";
-        Self { messages: vec![message.to_owned()] }
+        Self { messages: vec![message.to_owned()], if_exists: Vec::new() }
     }
 }
 
@@ -25,6 +29,7 @@ impl Hook for FollowUp {
         Manifest::new("follow-up", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
             .on(Event::AgentStop)
             .answers([Give::FollowUp])
+            .capability(Capability::Read("$REPO".to_owned()))
     }
 
     fn agent_stop(cx: &Context, event: &AgentStop) -> Result<Answer, Error> {
@@ -33,12 +38,39 @@ impl Hook for FollowUp {
             return Ok(Answer::pass());
         }
         let settings: Settings = settings()?;
+        let messages = if settings.if_exists.is_empty() {
+            settings.messages
+        } else {
+            still_here(Path::new(&cx.cwd), &settings.if_exists)?.into_iter().collect()
+        };
         // Natively no agent says how often hooks have asked; the conversation does, where it is given.
-        if asked(event, &settings.messages)? {
+        if asked(event, &messages)? {
             return Ok(Answer::pass());
         }
-        Ok(Answer::follow_up(settings.messages))
+        Ok(Answer::follow_up(messages))
     }
+}
+
+/// What the agent is told about the first of these files that is in the working directory.
+fn still_here(cwd: &Path, names: &[String]) -> Result<Option<String>, Error> {
+    // Without the right no file is there, which must not look like a clean directory.
+    if !cwd.is_dir() {
+        return Err(Error::new(format!("cannot read {} (was read:$REPO granted?)", cwd.display())));
+    }
+    for name in names {
+        let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        if name.is_empty() || !Path::new(name).components().all(inside) {
+            let expected = "setting `if_exists`: expected a path in the working directory";
+            return Err(Error::new(format!("{expected}, found {name:?}")));
+        }
+        // A link counts, wherever it leads.
+        if cwd.join(name).symlink_metadata().is_ok() {
+            return Ok(Some(format!(
+                "{name} is still here. If it is no longer needed, remove it before you stop."
+            )));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether the user's last message is already one of these.
@@ -76,5 +108,24 @@ mod tests {
             let expected = if asks { Answer::follow_up([message.as_str()]) } else { Answer::pass() };
             assert_eq!(FollowUp::agent_stop(cx, &event).unwrap(), expected, "{cx:?} {event:?}");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_still_there_is_named() {
+        let dir = std::env::temp_dir().join(format!("follow-up-{}", std::process::id()));
+        std::fs::create_dir_all(dir.join("sub")).unwrap();
+        std::fs::write(dir.join("sub/b.txt"), "").unwrap();
+        let told = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            still_here(&dir, &names).map_err(|error| error.to_string())
+        };
+        assert_eq!(told(&["a.txt"]), Ok(None));
+        let found = told(&["a.txt", "sub/b.txt"]).unwrap().unwrap();
+        assert!(found.starts_with("sub/b.txt is still here."), "{found}");
+        for wrong in ["", "../a.txt", "/etc/passwd", "sub/../../a"] {
+            assert!(told(&[wrong]).unwrap_err().starts_with("setting `if_exists`"), "{wrong}");
+        }
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert!(told(&["a.txt"]).unwrap_err().ends_with("(was read:$REPO granted?)"));
     }
 }

@@ -1,0 +1,186 @@
+//! Writes one JSON line for every tool call.
+
+mod time;
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
+
+use hookbox_sdk::prelude::*;
+
+/// The hook.
+pub struct AuditLog;
+
+/// The directory that it writes to, as its right says.
+const DIRECTORY: &str = "$DATA";
+
+/// A line is at most this long, in bytes: what a component writes at once, so that lines of several writers do not mix.
+const LINE: usize = 4096;
+
+/// What the user can set.
+#[derive(Debug, serde::Deserialize)]
+#[serde(default)]
+struct Settings {
+    /// The name of the file.
+    file: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { file: "audit.jsonl".to_owned() }
+    }
+}
+
+impl Settings {
+    /// The name, which leads nowhere else.
+    fn file(&self) -> Result<&str, Error> {
+        let plain = !matches!(self.file.as_str(), "" | "." | "..") && !self.file.contains(['/', '\\', '\0']);
+        let wrong =
+            || Error::new(format!("setting `file`: expected the name of a file, found {:?}", self.file));
+        plain.then_some(self.file.as_str()).ok_or_else(wrong)
+    }
+}
+
+impl Hook for AuditLog {
+    fn manifest() -> Manifest {
+        Manifest::new("audit-log", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
+            .on(Event::AfterToolCall)
+            .observe()
+            .capability(Capability::ReadWrite(DIRECTORY.to_owned()))
+    }
+
+    fn after_tool_call(cx: &Context, result: &ToolResult) -> Result<Answer, Error> {
+        let settings: Settings = settings()?;
+        let file = settings.file()?;
+        append(&hookbox_sdk::directory(DIRECTORY)?.join(file), &line(cx, result)).map_err(|error| {
+            error
+                .within(format_args!("cannot write {DIRECTORY}/{file} (was read-write:{DIRECTORY} granted?)"))
+        })?;
+        Ok(Answer::pass())
+    }
+}
+
+/// One call as a line of JSON. What the agent did not say is null; a command that has no room is cut, and says so.
+fn line(cx: &Context, result: &ToolResult) -> String {
+    let call = &result.call;
+    let entry = |room: usize| {
+        let cut = |text: &str| text.get(..text.floor_char_boundary(room)).unwrap_or_default().to_owned();
+        let long = [Some(&cx.conversation_id), Some(&cx.cwd), Some(&call.name), call.command.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(|text| text.len() > room);
+        let mut entry = json!({
+            "time": time::rfc3339(cx.timestamp_ms),
+            "conversation": cut(&cx.conversation_id),
+            "cwd": cut(&cx.cwd),
+            "tool": cut(&call.name),
+            "kind": kind(call.kind),
+            "command": call.command.as_deref().map(cut),
+            "success": result.success,
+            "duration_ms": result.duration_ms,
+        });
+        if let (true, Some(fields)) = (long, entry.as_object_mut()) {
+            fields.insert("cut".to_owned(), true.into());
+        }
+        format!("{entry}\n")
+    };
+    // In JSON a character may be six times as long, and four texts share the line.
+    let rooms = [LINE, LINE / 2, LINE / 4, LINE / 8];
+    rooms.into_iter().map(entry).find(|line| line.len() <= LINE).unwrap_or_else(|| entry(LINE / 32))
+}
+
+/// The kind as a subscription writes it, without `kind:`.
+fn kind(kind: ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Shell => "shell",
+        ToolKind::Read => "read",
+        ToolKind::Write => "write",
+        ToolKind::Edit => "edit",
+        ToolKind::Search => "search",
+        ToolKind::Fetch => "fetch",
+        ToolKind::Mcp => "mcp",
+        ToolKind::Agent => "agent",
+        ToolKind::Other => "other",
+    }
+}
+
+/// Writes a line at the end of a file, at once.
+fn append(path: &Path, line: &str) -> Result<(), Error> {
+    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+    let written = file.write(line.as_bytes())?;
+    if written == line.len() { Ok(()) } else { Err(Error::new("only a part of the line was written")) }
+}
+
+hookbox_sdk::export_hook!(AuditLog);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_what_is_known() {
+        let cx = Context {
+            conversation_id: "c".into(),
+            cwd: "/w".into(),
+            timestamp_ms: 1_745_779_351_007,
+            ..Context::default()
+        };
+        let call = ToolCall::new("bash", json!({"command": "ls\n\"x\""}));
+        let result =
+            ToolResult { success: Some(true), duration_ms: Some(12), ..ToolResult::new(call, json!({})) };
+        let expected = concat!(
+            r#"{"time":"2025-04-27T18:42:31.007Z","conversation":"c","cwd":"/w","tool":"bash","kind":"shell","#,
+            r#""command":"ls\n\"x\"","success":true,"duration_ms":12}"#,
+            "\n"
+        );
+        assert_eq!(line(&cx, &result), expected);
+        let entry: Value = serde_json(&line(&Context::default(), &ToolResult::default()));
+        assert_eq!(
+            (&entry["command"], &entry["success"], &entry["kind"]),
+            (&Value::Null, &Value::Null, &json!("other"))
+        );
+    }
+
+    fn serde_json(line: &str) -> Value {
+        line.trim_end().parse().unwrap()
+    }
+
+    #[test]
+    fn a_line_is_never_longer_than_what_is_written_at_once() {
+        for piece in ["a", "ä", "\u{1}", "\u{1F600}", "\""] {
+            let text = piece.repeat(10_000);
+            let cx = Context { conversation_id: text.clone(), cwd: text.clone(), ..Context::default() };
+            for cx in [&cx, &Context::default()] {
+                let call = ToolCall::new("bash", json!({"command": text}));
+                let line = line(cx, &ToolResult::new(call, json!({})));
+                assert!(line.len() <= LINE, "{}", line.len());
+                let entry = serde_json(&line);
+                assert_eq!(entry["cut"], true);
+                assert!(text.starts_with(entry["command"].as_str().unwrap()) && entry["command"] != "");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_comes_after_those_that_are_there() {
+        let path = std::env::temp_dir().join(format!("audit-log-{}", std::process::id()));
+        append(&path, "one\n").unwrap();
+        append(&path, "two\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\n");
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn the_file_stays_in_its_directory() {
+        for (name, good) in [
+            ("audit.jsonl", true),
+            ("..log", true),
+            ("", false),
+            ("..", false),
+            ("../x", false),
+            ("/x", false),
+        ] {
+            assert_eq!(Settings { file: name.to_owned() }.file().is_ok(), good, "{name}");
+        }
+    }
+}

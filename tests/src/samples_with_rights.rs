@@ -1,0 +1,267 @@
+//! The sample hooks that need rights, with the real thing: a directory, a store that outlives the process.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::environment::{TestEnvironment, sample, twin};
+
+/// A place with one component of the user's, who granted what it asks for.
+fn granted(name: &str) -> TestEnvironment {
+    let env = installed(name);
+    trust(&env, name);
+    env
+}
+
+fn installed(name: &str) -> TestEnvironment {
+    let env = TestEnvironment::new();
+    env.copy(&format!("home/.hookbox/hooks/{name}.wasm"), &sample(name));
+    env
+}
+
+fn trust(env: &TestEnvironment, name: &str) {
+    let output = env.hookbox(["trust", &format!("{name}.wasm"), "--yes"]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+}
+
+/// A place with the native form of the same source.
+fn native(name: &str) -> TestEnvironment {
+    let env = TestEnvironment::new();
+    env.copy(&format!("home/.hookbox/hooks/{name}"), &twin(name));
+    env
+}
+
+fn settings(env: &TestEnvironment, name: &str, table: &str) {
+    env.file("home/.hookbox/hookbox.toml", format!("[hooks.\"{name}.wasm\"]\nsettings = {table}\n"));
+}
+
+/// Files of this name below a directory.
+fn find(dir: &Path, name: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let mut found = Vec::new();
+    for path in entries {
+        if path.is_dir() {
+            found.extend(find(&path, name));
+        } else if path.file_name().is_some_and(|known| known == name) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The only hook of the report.
+fn report(env: &TestEnvironment, event: &str, payload: &Value) -> Value {
+    env.event(&[event, "--report"], payload)["hooks"][0].clone()
+}
+
+fn call(line: &str) -> Value {
+    json!({
+        "conv_id": "c", "cwd": "/w", "timestamp": 1_745_779_351_007_u64, "tool_name": "bash", "tool_input": {"command": line},
+        "duration_ms": 12,
+    })
+}
+
+fn result(line: &str, success: bool) -> Value {
+    let mut event = call(line);
+    event["tool_output"] = json!({"success": success});
+    event
+}
+
+#[test]
+fn the_audit_log_has_a_line_for_every_call_in_both_forms() {
+    let long = "x".repeat(10_000);
+    let lines = |env: &TestEnvironment| {
+        for (line, success) in [("ls", true), ("cat \"a\nb\"", false), (&long, true)] {
+            let hook = report(env, "after_tool_call", &result(line, success));
+            assert_eq!(hook["cause"], Value::Null, "{hook:#}");
+        }
+        let [file] = find(&env.path("home/.local/share"), "audit.jsonl").try_into().unwrap();
+        std::fs::read_to_string(file).unwrap()
+    };
+    let written = lines(&granted("audit-log"));
+    assert_eq!(written, lines(&native("audit-log")));
+    let [first, second, third] = written.lines().collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!(
+        first,
+        r#"{"time":"2025-04-27T18:42:31.007Z","conversation":"c","cwd":"/w","tool":"bash","kind":"shell","command":"ls","success":true,"duration_ms":12}"#
+    );
+    assert_eq!(serde_json::from_str::<Value>(second).unwrap()["command"], "cat \"a\nb\"");
+    assert!(third.len() < 4096 && serde_json::from_str::<Value>(third).unwrap()["cut"] == true, "{third}");
+}
+
+#[test]
+fn lines_of_many_processes_do_not_mix() {
+    let env = granted("audit-log");
+    settings(&env, "audit-log", "{ file = \"calls\" }");
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let env = &env;
+            scope.spawn(move || env.event(&["after_tool_call"], &result(&format!("{n}").repeat(3000), true)));
+        }
+    });
+    let [file] = find(&env.path("home/.local/share"), "calls").try_into().unwrap();
+    let written = std::fs::read_to_string(file).unwrap();
+    assert_eq!(written.lines().count(), 8);
+    assert!(written.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{written}");
+}
+
+#[test]
+fn without_its_right_the_audit_log_says_what_is_missing() {
+    let env = installed("audit-log");
+    let hook = report(&env, "after_tool_call", &result("ls", true));
+    assert_ne!(hook["cause"], Value::Null, "{hook:#}");
+    assert!(hook["message"].as_str().unwrap().contains("read-write:$DATA"), "{hook:#}");
+    assert!(find(&env.path("home"), "audit.jsonl").is_empty());
+    // A name that leads elsewhere is no name of a file, right or no right.
+    trust(&env, "audit-log");
+    settings(&env, "audit-log", "{ file = \"../x\" }");
+    let hook = report(&env, "after_tool_call", &result("ls", true));
+    assert!(hook["message"].as_str().unwrap().contains("setting `file`"), "{hook:#}");
+}
+
+/// Every `hookbox run` is a process: what a later one knows has outlived the earlier ones.
+#[test]
+fn the_third_failure_of_a_command_blocks_the_next_call_in_another_process() {
+    for env in [granted("loop-detector"), native("loop-detector")] {
+        // The native form sees one event, which the file's name says here.
+        let is_native = env.path("home/.hookbox/hooks/loop-detector").exists();
+        let fire = |event: &str, payload: &Value| {
+            if is_native {
+                let args = ["run", "--event", event];
+                let output = env.run(
+                    env.command(env.path("home/.hookbox/hooks/loop-detector")).args(args),
+                    payload.to_string(),
+                );
+                assert_eq!(output.code, Some(0), "{output:#?}");
+                return serde_json::from_str(&output.stdout).unwrap_or(json!({"blocked": false}));
+            }
+            let hook = report(&env, event, payload);
+            assert_eq!(hook["cause"], Value::Null, "{hook:#}");
+            env.event(&[event], payload)
+        };
+        // With `--report` an event of a component runs twice: failures are sent plainly.
+        let fail = |line: &str, success: bool| {
+            if is_native {
+                fire("after_tool_call", &result(line, success));
+            } else {
+                env.event(&["after_tool_call"], &result(line, success));
+            }
+        };
+        let blocked = |line: &str| fire("before_tool_call", &call(line));
+        for _ in 0..2 {
+            fail("make test", false);
+            fail("make", false);
+        }
+        assert_eq!(blocked("make test")["blocked"], false);
+        fail("make test", false);
+        let verdict = blocked("make test");
+        assert_eq!(verdict["blocked"], true, "{verdict}");
+        assert!(verdict["reason"].as_str().unwrap().contains("failed 3 times within 6 minutes"), "{verdict}");
+        for other in ["make", "make test2"] {
+            assert_eq!(blocked(other)["blocked"], false, "{other}");
+        }
+        let mut later = call("make test");
+        later["timestamp"] = json!(1_745_779_351_007_u64 + 360_000);
+        assert_eq!(fire("before_tool_call", &later)["blocked"], false);
+        fail("make test", true);
+        assert_eq!(blocked("make test")["blocked"], false);
+    }
+}
+
+#[test]
+fn without_its_right_the_loop_detector_says_so_and_passes() {
+    let env = installed("loop-detector");
+    let hook = report(&env, "before_tool_call", &call("make"));
+    assert_ne!(hook["cause"], Value::Null, "{hook:#}");
+    assert!(hook["message"].as_str().unwrap().contains("store"), "{hook:#}");
+    assert_eq!(env.event(&["before_tool_call"], &call("make"))["blocked"], false);
+}
+
+#[test]
+fn follow_up_looks_into_the_working_directory() {
+    let table = r#"{ if_exists = ["foo.txt", "sub/b.txt"] }"#;
+    let env = installed("follow-up");
+    env.directory("repo/.git");
+    settings(&env, "follow-up", table);
+    let stop = json!({"invoked_by": "main"});
+    let hook = report(&env, "agent_stop", &stop);
+    assert!(hook["message"].as_str().unwrap().contains("read:$REPO"), "{hook:#}");
+    trust(&env, "follow-up");
+    let asked = |event: &Value| env.event(&["agent_stop"], event)["follow_up_messages"].clone();
+    assert_eq!(asked(&stop), Value::Null);
+    env.file("repo/sub/b.txt", "");
+    assert!(asked(&stop)[0].as_str().unwrap().starts_with("sub/b.txt is still here."));
+    env.file("repo/foo.txt", "");
+    assert!(asked(&stop)[0].as_str().unwrap().starts_with("foo.txt is still here."));
+    assert_eq!(asked(&json!({"invoked_by": "main", "follow_ups": 1})), Value::Null);
+    // The working directory may lie deeper than what was granted.
+    let deeper = json!({"invoked_by": "main", "cwd": env.path("repo/sub")});
+    assert_eq!(asked(&deeper), Value::Null);
+    env.file("repo/sub/foo.txt", "");
+    assert!(asked(&deeper)[0].as_str().unwrap().starts_with("foo.txt is still here."));
+
+    let native = TestEnvironment::new().variable("HOOKBOX_SETTINGS", r#"{"if_exists":["foo.txt"]}"#);
+    let run = || native.run(native.command(twin("follow-up")).arg("run"), stop.to_string()).stdout;
+    assert_eq!(run(), "");
+    native.file("repo/foo.txt", "");
+    assert!(run().contains("foo.txt is still here."));
+}
+
+#[test]
+fn slack_is_told_nothing_where_no_address_is_set() {
+    let env = granted("slack-notify");
+    let hook = report(&env, "agent_stop", &json!({"invoked_by": "main"}));
+    assert_eq!(hook["cause"], Value::Null, "{hook:#}");
+    // An address elsewhere is refused before anything is sent, and is in no message.
+    let env = TestEnvironment::new().variable("SLACK_WEBHOOK_URL", "https://127.0.0.1:1/secret");
+    env.copy("home/.hookbox/hooks/slack-notify.wasm", &sample("slack-notify"));
+    trust(&env, "slack-notify");
+    let hook = report(&env, "agent_stop", &json!({"invoked_by": "main"}));
+    assert!(
+        hook["message"].as_str().unwrap().contains("does not start with https://hooks.slack.com/"),
+        "{hook:#}"
+    );
+    assert!(!hook.to_string().contains("secret"), "{hook:#}");
+}
+
+/// A stand-in for `curl` shows what the native form would send, and that no secret is in its command line.
+#[test]
+fn natively_slack_is_told_through_curl() {
+    let url = "https://hooks.slack.com/services/T/B/secret";
+    let env = TestEnvironment::new().variable("SLACK_WEBHOOK_URL", url);
+    let answer = |status: &str| {
+        let script = format!(
+            "#!/bin/sh\necho \"$@\" > args\ncat > config\n\
+             cat \"$(sed -n 's/^data-binary = \"@\\(.*\\)\"$/\\1/p' config)\" > body\nprintf 'HTTP/1.1 {status}\\r\\n\\r\\n'\n"
+        );
+        env.script("bin/curl", &script);
+        let event = json!({"conv_id": "42", "cwd": "/w", "invoked_by": "main"});
+        env.run(env.command(twin("slack-notify")).arg("run"), event.to_string())
+    };
+    let output = answer("200 OK");
+    assert_eq!((output.code, output.stdout.as_str()), (Some(0), ""), "{output:#?}");
+    assert_eq!(env.read("repo/args").unwrap().trim(), "-q -K -");
+    assert!(env.read("repo/config").unwrap().contains(&format!("url = \"{url}\"\n")));
+    let body = env.read("repo/body").unwrap();
+    assert_eq!(body, r#"{"text":"The agent is done in /w (conversation 42)."}"#);
+    assert_eq!(std::fs::read_dir(env.path("tmp")).unwrap().count(), 0, "the body's file is gone");
+    let output = answer("404 Not Found");
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    assert!(output.stderr.contains("it answered 404") && !output.stderr.contains("secret"), "{output:#?}");
+}
+
+#[test]
+fn the_state_of_a_native_hook_is_private() {
+    let env = native("loop-detector");
+    let run = ["run", "--event", "after_tool_call"];
+    let file = env.path("home/.hookbox/hooks/loop-detector");
+    let output = env.run(env.command(file).args(run), result("make", false).to_string());
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    let dir = "home/.local/share/hookbox/native/loop-detector";
+    for (path, expected) in [(dir.to_owned(), 0o700), (format!("{dir}/state.json"), 0o600)] {
+        let mode = env.path(&path).metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, expected, "{path}");
+    }
+    assert!(!env.read(&format!("{dir}/state.json")).unwrap().contains("make"));
+}
