@@ -9,6 +9,7 @@ use wasmtime_wasi::I32Exit;
 
 use super::access::Access;
 use super::bindings::{HookHost, HookHostPre};
+use super::clock;
 use super::state::{self, CallState, Clock};
 use crate::hook::{Budget, HookError, STACK, Settings};
 use crate::outcome::Spent;
@@ -24,7 +25,8 @@ pub(super) struct Prepared {
 
 impl Prepared {
     /// Makes a fresh instance and runs `body` with it. The budget's fuel, memory and wall-clock time count from
-    /// the start of the instantiation to the end of `body`; waiting for a free slot does not count.
+    /// the start of the instantiation to the end of `body`; waiting for a free slot does not count, nor what other
+    /// tasks do with the thread ([`clock`]).
     ///
     /// # Errors
     ///
@@ -46,7 +48,7 @@ impl Prepared {
         };
         // Fuel makes a computing guest yield, and a guest that waits in a host call waits in a future: both end
         // here, when the deadline drops them. Nothing else interrupts a host call.
-        let ended = tokio::time::timeout(budget.wall, run).await;
+        let ended = clock::within(budget.wall, run).await;
         let spent = state::spent(&store, budget);
         match ended {
             Ok(Ok(result)) => Ok((result, spent)),

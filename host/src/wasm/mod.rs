@@ -8,6 +8,7 @@ mod access;
 mod bindings;
 mod cache;
 mod call;
+mod clock;
 mod convert;
 mod engine;
 #[cfg(feature = "http")]

@@ -99,7 +99,7 @@ impl CallState {
         self.copied = self.copied.saturating_add(copied).saturating_add(CALL);
         if self.copied >= BREATHE_EVERY {
             self.copied = 0;
-            tokio::task::yield_now().await;
+            super::clock::give_way().await;
         }
     }
 
