@@ -18,6 +18,9 @@ usage: cargo run -p xtask -- COMMAND
 /// The target of every component.
 const TARGET: &str = "wasm32-wasip2";
 
+/// The crate of the test hooks that writes components instead of being one.
+const FORGE: &str = "forge";
+
 /// What must not reach a nested cargo: flags and wrappers that are meant for the build of the host.
 const HOST_ONLY: [&str; 8] = [
     "RUSTFLAGS",
@@ -37,7 +40,7 @@ fn main() -> ExitCode {
     let done = match args.as_slice() {
         ["hooks"] => tree.components("sample-hooks", "hooks"),
         ["twins"] => tree.twins(),
-        ["test-hooks"] => tree.components("tests/guests", "test-hooks"),
+        ["test-hooks"] => tree.components("tests/guests", "test-hooks").and_then(|()| tree.forge()),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -74,11 +77,11 @@ impl Tree {
     /// Builds every crate of a workspace as a component, and copies it to `target/<out>/<name>.wasm`.
     fn components(&self, workspace: &str, out: &str) -> Result<(), Box<dyn Error>> {
         require_target()?;
-        for name in self.crates(workspace)? {
+        for name in self.crates(workspace)?.iter().filter(|name| *name != FORGE) {
             // With `rlib` beside it there would be no link-time optimization.
             let args =
                 ["rustc", "--release", "--lib", "--crate-type", "cdylib", "--target", TARGET, "--package"];
-            self.cargo(workspace, &args, &name)?;
+            self.cargo(workspace, &args, name)?;
             let file = format!("{}.wasm", name.replace('-', "_"));
             let built = self.guests().join(TARGET).join("release").join(file);
             self.install(&built, &self.target.join(out).join(format!("{name}.wasm")))?;
@@ -97,6 +100,18 @@ impl Tree {
             }
         }
         Ok(())
+    }
+
+    /// Builds and runs what writes the components that no compiler would make, for the tests.
+    fn forge(&self) -> Result<(), Box<dyn Error>> {
+        // Built without optimization: it takes a moment to run, and would take minutes to build.
+        self.cargo("tests/guests", &["build", "--package"], FORGE)?;
+        let program = self.guests().join("debug").join(format!("{FORGE}{}", env::consts::EXE_SUFFIX));
+        let out = self.target.join("test-hooks");
+        let mut command = Command::new(&program);
+        command.arg(self.root.join("tests/guests/wat")).arg(self.root.join("wit")).args([&out, &out]);
+        let status = command.status().map_err(|error| format!("failed to start {FORGE}: {error}"))?;
+        if status.success() { Ok(()) } else { Err(format!("{FORGE} failed").into()) }
     }
 
     /// The target directory of the nested cargo.

@@ -1,0 +1,3 @@
+;; Answers, and never ends giving its memory back.
+(func (export "cabi_post_hookbox:hook/hook@0.1.0#run") (param i32)
+    (loop $again (br $again)))

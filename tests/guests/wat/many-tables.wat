@@ -1,0 +1,13 @@
+;; More tables than a slot of the pool has, and small: this is a hook like any other.
+(table 10 funcref)
+(table 10 funcref)
+(table 10 funcref)
+(table 10 funcref)
+(table 10 funcref)
+(table 10 funcref)
+(table 10 funcref)
+(table 10 funcref)
+(table 10 funcref)
+(table 10 funcref)
+(table 10 funcref)
+(table 10 funcref)

@@ -1,0 +1,11 @@
+;; Fills all of its memory, and its table, with a pattern.
+(memory (export "memory") 256)
+(elem declare func $f)
+(table $table 1000 funcref)
+(func $f)
+(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
+    (drop (memory.grow (i32.const 256)))
+    (memory.fill (i32.const 65536) (i32.const 0xa5) (i32.const 33488896))
+    (table.fill $table (i32.const 0) (ref.func $f) (i32.const 1000))
+    (call $pass)
+    (i32.const 2048))

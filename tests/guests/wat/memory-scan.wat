@@ -1,0 +1,23 @@
+;; Looks for anything but zero in memory that nobody has written to; the host writes from the third page on.
+(memory (export "memory") 256)
+(table $table 1000 funcref)
+(data $found "found what another call left")
+(func $dirty (result i32)
+    (memory.init $found (i32.const 4096) (i32.const 0) (i32.const 28))
+    (call $block (i32.const 4096) (i32.const 28))
+    (i32.const 2048))
+(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
+    (local $at i32)
+    (drop (memory.grow (i32.const 256)))
+    (local.set $at (i32.const 1048576))
+    (loop $again
+        (if (i64.ne (i64.load (local.get $at)) (i64.const 0)) (then (return (call $dirty))))
+        (local.set $at (i32.add (local.get $at) (i32.const 8)))
+        (br_if $again (i32.lt_u (local.get $at) (i32.const 33554432))))
+    (local.set $at (i32.const 0))
+    (loop $again
+        (if (i32.eqz (ref.is_null (table.get $table (local.get $at)))) (then (return (call $dirty))))
+        (local.set $at (i32.add (local.get $at) (i32.const 1)))
+        (br_if $again (i32.lt_u (local.get $at) (i32.const 1000))))
+    (call $pass)
+    (i32.const 2048))

@@ -1,0 +1,15 @@
+;; Answers with the same text of 64 KiB ten thousand times.
+(memory (export "memory") 768)
+(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
+    (local $at i32)
+    (call $pass)
+    (memory.fill (i32.const 65536) (i32.const 0x61) (i32.const 65536))
+    (local.set $at (i32.const 131072))
+    (loop $again
+        (i32.store (local.get $at) (i32.const 65536))
+        (i32.store offset=4 (local.get $at) (i32.const 65536))
+        (local.set $at (i32.add (local.get $at) (i32.const 8)))
+        (br_if $again (i32.lt_u (local.get $at) (i32.const 211072))))
+    (i32.store (i32.const 2072) (i32.const 131072))
+    (i32.store (i32.const 2076) (i32.const 10000))
+    (i32.const 2048))

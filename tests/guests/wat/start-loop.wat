@@ -1,0 +1,3 @@
+;; Never ends its start function.
+(func $begin (loop $again (br $again)))
+(start $begin)

@@ -1,0 +1,3 @@
+;; Traps before anything is called.
+(func $begin (unreachable))
+(start $begin)
