@@ -9,6 +9,7 @@ mod bad_components;
 mod chain;
 mod embedding;
 mod environment;
+mod hostile;
 mod hostile_repository;
 mod limits;
 mod network;

@@ -1,0 +1,106 @@
+//! Many hooks that misbehave at once.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hookbox::chain::{self, ChainOptions};
+use hookbox::report::Cause;
+use hookbox::{Budget, Kind};
+
+use super::{event, guarded, hook, run_with, sudo};
+use crate::environment::{TestEnvironment, guest, sample};
+
+#[tokio::test(flavor = "current_thread")]
+async fn two_hundred_endless_hooks_at_once_do_not_delay_another_task() {
+    for name in ["run-loop", "run-fill-again", "run-table-fill-again"] {
+        let endless = hook(name).await;
+        let budget =
+            Budget { fuel: 50_000_000, wall: Duration::from_secs(60), ..Budget::for_kind(Kind::Component) };
+        let calls: Vec<_> = (0..200)
+            .map(|_| {
+                let endless = Arc::clone(&endless);
+                tokio::spawn(async move { run_with(&endless, &budget).await })
+            })
+            .collect();
+        let mut delays = Vec::new();
+        while !calls.iter().all(tokio::task::JoinHandle::is_finished) {
+            let started = Instant::now();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            delays.push(started.elapsed().saturating_sub(Duration::from_millis(1)));
+        }
+        for call in calls {
+            assert_eq!(call.await.unwrap().unwrap_err().cause, Cause::Fuel, "{name}");
+        }
+        delays.sort_unstable();
+        let (median, late) = (delays[delays.len() / 2], delays[delays.len() * 99 / 100]);
+        eprintln!("{name}: {} delays, median {median:?}, p99 {late:?}", delays.len());
+        assert!(delays.len() > 20, "{name}: too few to say anything: {delays:?}");
+        assert!(median <= Duration::from_millis(20), "{name}: median {median:?}, p99 {late:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_endless_hooks_beside_a_guard() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/endless.wasm", &guest("run-loop"));
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    // The default budget: fuel ends them before the clock does, however many there are.
+    env.file("home/.hookbox/hookbox.toml", "[hooks.\"endless.wasm\"]\npriority = 1\n");
+    let manager = env.builder().build().await;
+    let started = Instant::now();
+    let calls: Vec<_> = (0..50)
+        .map(|number| {
+            let session = manager.session(format!("c{number}"));
+            tokio::spawn(async move { session.fire(sudo()).await })
+        })
+        .collect();
+    for call in calls {
+        let fired = call.await.unwrap();
+        assert_eq!(fired.report.hooks[0].cause, Some(Cause::Fuel), "{:#?}", fired.report);
+        guarded(&fired, "at once");
+    }
+    eprintln!("fifty endless hooks at once took {:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn fifty_endless_hooks_in_one_chain_with_a_guard() {
+    let env = TestEnvironment::new();
+    let mut settings = String::new();
+    for number in 0..50 {
+        env.copy(&format!("home/.hookbox/hooks/endless-{number:02}.wasm"), &guest("run-loop"));
+        settings += &format!("[hooks.\"endless-{number:02}.wasm\"]\npriority = 1\nfuel = 100_000_000\n");
+    }
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    env.file("home/.hookbox/hookbox.toml", settings);
+    let manager = env.builder().build().await;
+    let fired = manager.session("c").fire(sudo()).await;
+    assert_eq!(fired.report.hooks.len(), 51);
+    for report in &fired.report.hooks[..50] {
+        assert_eq!(report.cause, Some(Cause::Fuel), "{report:#?}");
+    }
+    guarded(&fired, "in one chain");
+}
+
+#[tokio::test]
+async fn twenty_untrusted_components_that_sleep_take_nothing_from_the_users_guard() {
+    let env = TestEnvironment::new();
+    for number in 0..20 {
+        env.copy(&format!("repo/.hookbox/hooks/sleeps-{number:02}.wasm"), &guest("run-sleep"));
+    }
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    let manager = env.builder().build().await;
+    // The time of the user's hooks is not much more than the time that the others use up.
+    let options = ChainOptions {
+        untrusted_deadline: Duration::from_secs(1),
+        deadline: Duration::from_secs(5),
+        ..ChainOptions::default()
+    };
+    let fired = chain::run(manager.hooks(), event(), &options).await;
+    let (guard, sleepers) = fired.report.hooks.split_last().unwrap();
+    assert_eq!((sleepers.len(), guard.name.as_str()), (20, "guardrail.wasm"));
+    for report in sleepers {
+        assert_eq!(report.cause, Some(Cause::Timeout), "{report:#?}");
+    }
+    assert!(sleepers.iter().map(|it| it.duration).sum::<Duration>() < Duration::from_secs(5));
+    guarded(&fired, "beside sleepers");
+}
