@@ -10,6 +10,7 @@ mod chain;
 mod embedding;
 mod environment;
 mod hostile;
+mod environment_of_hooks;
 mod hostile_repository;
 mod limits;
 mod network;

@@ -119,6 +119,7 @@ impl Subject<'_> {
             path: self.candidate.path.clone(),
             kind: self.candidate.kind,
             standing: self.standing,
+            environment: self.table.and_then(|it| it.environment.clone()),
         }
     }
 
@@ -154,6 +155,7 @@ pub(super) fn budget(kind: Kind, tier: Tier, table: Option<&Table>, flags: &Limi
 impl Assembly {
     fn add(&mut self, subject: &Subject<'_>, fate: Fate, flags: &Limits) {
         self.note_raised_limits(subject);
+        self.note_environment(subject);
         let position = subject.position();
         let mut descriptor = subject.descriptor(flags);
         let priority = subject.table.and_then(|it| it.priority);
@@ -177,7 +179,7 @@ impl Assembly {
                 let program = subject.candidate.path.clone();
                 let mut hook = crate::native::NativeHook::new(descriptor, program);
                 if let Some(table) = subject.table {
-                    hook = hook.with_settings(&table.settings);
+                    hook = hook.with_settings(&table.settings).with_environment(table.environment.clone());
                 }
                 self.hooks.push((position, Arc::new(hook)));
             }
@@ -272,6 +274,17 @@ impl Assembly {
                     format!("{} raises {key}, which a repository cannot: the default holds", settings::FILE);
                 self.problems.push(Problem::new(&subject.candidate.path, message).of(name));
             }
+        }
+    }
+
+    fn note_environment(&mut self, subject: &Subject<'_>) {
+        let Candidate { name, path, kind, .. } = subject.candidate;
+        if *kind == Kind::Component && subject.table.is_some_and(|it| it.environment.is_some()) {
+            let message = format!(
+                "{} sets env, which has no effect on a component: it gets the variables that are granted to it",
+                settings::FILE
+            );
+            self.problems.push(Problem::new(path, message).of(name));
         }
     }
 

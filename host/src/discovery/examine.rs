@@ -47,6 +47,8 @@ pub(super) struct Job {
     pub(super) kind: Kind,
     /// Whether it may be run to find out; if it is refused, only its digest is taken.
     pub(super) standing: Standing,
+    /// The variables that a native hook gets; all of them when absent.
+    pub(super) environment: Option<Vec<String>>,
 }
 
 /// What a file turned out to be.
@@ -167,13 +169,14 @@ async fn native(job: Job, cache: Option<&QueryCache>) -> Examined {
     if is_refused {
         return Examined::unasked(digest);
     }
+    let environment = job.environment.as_deref();
     let kept = cache.zip(digest.as_ref());
-    if let Some(event) = kept.and_then(|(cache, digest)| cache.get(&job.path, digest)) {
+    if let Some(event) = kept.and_then(|(cache, digest)| cache.get(&job.path, digest, environment)) {
         return Examined { digest, result: Ok(Ready::Native(event)) };
     }
-    let result = crate::native::query(&job.path, QUERY_DEADLINE).await;
+    let result = crate::native::query(&job.path, environment, QUERY_DEADLINE).await;
     if let (Ok(event), Some((cache, digest))) = (&result, kept) {
-        cache.put(&job.path, digest, event);
+        cache.put(&job.path, digest, environment, event);
     }
     Examined { digest, result: result.map(Ready::Native) }
 }
@@ -217,7 +220,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     fn job(path: PathBuf, kind: Kind, standing: Standing) -> Job {
-        Job { place: Place::Global, path, kind, standing }
+        Job { place: Place::Global, path, kind, standing, environment: None }
     }
 
     #[tokio::test]

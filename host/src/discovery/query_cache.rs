@@ -1,5 +1,6 @@
 //! What native hooks answered to `hook`, kept by path and digest.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -31,9 +32,14 @@ impl QueryCache {
         Self { dir }
     }
 
-    /// What the program with these bytes answered at this path.
-    pub(super) fn get(&self, program: &Path, digest: &Digest) -> Option<EventName> {
-        let text = fs::read(self.file(program, digest)).ok()?;
+    /// What the program with these bytes answered at this path, with these variables.
+    pub(super) fn get(
+        &self,
+        program: &Path,
+        digest: &Digest,
+        environment: Option<&[String]>,
+    ) -> Option<EventName> {
+        let text = fs::read(self.file(program, digest, environment)).ok()?;
         let answer: Answer = serde_json::from_slice(&text).ok()?;
         if answer.digest != digest.to_string() {
             return None;
@@ -42,27 +48,43 @@ impl QueryCache {
     }
 
     /// Keeps an answer.
-    pub(super) fn put(&self, program: &Path, digest: &Digest, event: &EventName) {
-        if let Err(error) = self.write(program, digest, event) {
+    pub(super) fn put(
+        &self,
+        program: &Path,
+        digest: &Digest,
+        environment: Option<&[String]>,
+        event: &EventName,
+    ) {
+        if let Err(error) = self.write(&self.file(program, digest, environment), digest, event) {
             tracing::debug!(dir = %self.dir.display(), %error, "an answer to `hook` was not kept");
         }
     }
 
-    fn write(&self, program: &Path, digest: &Digest, event: &EventName) -> io::Result<()> {
+    fn write(&self, to: &Path, digest: &Digest, event: &EventName) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
         let answer = Answer { digest: digest.to_string(), event: event.to_string() };
         // Private from the start, and whole or not there.
         let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
         file.write_all(&serde_json::to_vec(&answer)?)?;
-        file.persist(self.file(program, digest))?;
+        file.persist(to)?;
         Ok(())
     }
 
-    /// A script may behave by its own path (`$0`), so the path is part of the key.
-    fn file(&self, program: &Path, digest: &Digest) -> PathBuf {
+    /// A script may behave by its own path (`$0`) and by its environment, so both are part of the key: of the latter
+    /// which variables the hook gets, in any order.
+    fn file(&self, program: &Path, digest: &Digest, environment: Option<&[String]>) -> PathBuf {
         let mut key = digest.to_string().into_bytes();
         key.push(0);
         key.extend_from_slice(program.as_os_str().as_bytes());
+        if let Some(names) = environment {
+            let names: BTreeSet<&String> = names.iter().collect();
+            // No path holds a NUL, so that a path and names are never another path.
+            key.push(0);
+            for name in names {
+                key.extend_from_slice(name.as_bytes());
+                key.push(0);
+            }
+        }
         self.dir.join(format!("query-{}.json", Digest::of(&key).hex()))
     }
 }
@@ -77,17 +99,35 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let cache = QueryCache::new(temp.path().join("new/cache"));
         let (program, digest) = (Path::new("/hooks/x"), Digest::of(b"x"));
-        assert_eq!(cache.get(program, &digest), None);
-        cache.put(program, &digest, &EventName::TurnEnd);
-        assert_eq!(cache.get(program, &digest), Some(EventName::TurnEnd));
-        assert_eq!(cache.get(program, &Digest::of(b"y")), None);
-        assert_eq!(cache.get(Path::new("/hooks/y"), &digest), None);
+        assert_eq!(cache.get(program, &digest, None), None);
+        cache.put(program, &digest, None, &EventName::TurnEnd);
+        assert_eq!(cache.get(program, &digest, None), Some(EventName::TurnEnd));
+        assert_eq!(cache.get(program, &Digest::of(b"y"), None), None);
+        assert_eq!(cache.get(Path::new("/hooks/y"), &digest, None), None);
 
-        let file = cache.file(program, &digest);
+        let file = cache.file(program, &digest, None);
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         for broken in ["", "{", "{\"digest\":\"sha256:0\",\"event\":\"turn_end\"}"] {
             fs::write(&file, broken).unwrap();
-            assert_eq!(cache.get(program, &digest), None, "{broken}");
+            assert_eq!(cache.get(program, &digest, None), None, "{broken}");
         }
+    }
+
+    #[test]
+    fn answers_in_different_environments_are_not_mixed() {
+        let temp = tempfile::tempdir().unwrap();
+        let cache = QueryCache::new(temp.path().to_owned());
+        let (program, digest) = (Path::new("/hooks/x"), Digest::of(b"x"));
+        let names = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
+        let environments = [None, Some(names(&[])), Some(names(&["PATH"])), Some(names(&["HOME", "PATH"]))];
+        let events = [EventName::TurnEnd, EventName::AgentStop, EventName::AfterTurn, EventName::OnError];
+        for (environment, event) in environments.iter().zip(&events) {
+            cache.put(program, &digest, environment.as_deref(), event);
+        }
+        for (environment, event) in environments.iter().zip(&events) {
+            assert_eq!(cache.get(program, &digest, environment.as_deref()).as_ref(), Some(event));
+        }
+        let reordered = names(&["PATH", "HOME", "PATH"]);
+        assert_eq!(cache.get(program, &digest, Some(&reordered)), Some(EventName::OnError));
     }
 }

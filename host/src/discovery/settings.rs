@@ -30,6 +30,9 @@ const MAX_TABLES: usize = super::scan::MAX_OF_REPOSITORY;
 /// How many things that are wrong with a file are named one by one.
 const MAX_FAULTS: usize = 32;
 
+/// How many variables a hook may be given by name.
+const MAX_VARIABLES: usize = 1_024;
+
 /// What a table `[hooks."NAME"]` says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Table {
@@ -39,6 +42,8 @@ pub(super) struct Table {
     pub(super) priority: Option<i32>,
     pub(super) on_failure: Option<OnFailure>,
     pub(super) limits: Limits,
+    /// The variables that a native hook gets; all of them when absent.
+    pub(super) environment: Option<Vec<String>>,
     pub(super) settings: Settings,
 }
 
@@ -166,11 +171,12 @@ impl Reader {
                 "copies" => table.limits.copies = self.size("copies", value),
                 "handles" => table.limits.handles = self.count("handles", value),
                 "tables" => table.limits.tables = self.count("tables", value),
+                "env" => table.environment = Some(self.environment(value)),
                 "settings" => table.settings = self.settings(value),
                 other => self.unknown(
                     key.span(),
                     other,
-                    "enabled, priority, on_failure, timeout, fuel, memory, output, log, copies, handles, tables or \
+                    "enabled, priority, on_failure, timeout, fuel, memory, output, log, copies, handles, tables, env or \
                      settings",
                 ),
             }
@@ -240,6 +246,37 @@ impl Reader {
         count
     }
 
+    /// Who writes `env` at all wants less than everything, so what cannot be read gives nothing.
+    fn environment(&mut self, value: &SpannedValue<'_>) -> Vec<String> {
+        let DeValue::Array(items) = value.get_ref() else {
+            let expected = "a list of names of variables such as [\"PATH\", \"HOME\"]";
+            let message = format!("env: expected {expected}, found {}; taken as []", found(value.get_ref()));
+            self.fault(value.span(), message);
+            return Vec::new();
+        };
+        let mut names: Vec<String> = Vec::new();
+        for item in items {
+            match item.get_ref().as_str() {
+                Some(name) if is_variable(name) => {
+                    if names.len() == MAX_VARIABLES {
+                        let message =
+                            format!("env: names more than {MAX_VARIABLES} variables: the rest is left out");
+                        self.fault(item.span(), message);
+                        break;
+                    }
+                    names.push(name.to_owned());
+                }
+                _ => {
+                    let found = found(item.get_ref());
+                    let message =
+                        format!("env: expected the name of a variable, found {found}, which is left out");
+                    self.fault(item.span(), message);
+                }
+            }
+        }
+        names
+    }
+
     fn settings(&mut self, value: &SpannedValue<'_>) -> Settings {
         let DeValue::Table(entries) = value.get_ref() else {
             self.wrong_type("settings", "a table", value);
@@ -273,6 +310,11 @@ impl Reader {
     fn line(&self, at: &Range<usize>) -> usize {
         1 + self.ends.partition_point(|end| *end < at.start)
     }
+}
+
+/// Whether a variable of an environment can have this name.
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
 }
 
 /// A value for a message: short ones as they stand, others by their type.
@@ -333,6 +375,7 @@ log = 1000
 copies = "2MiB"
 handles = 10
 tables = 20
+env = ["PATH", "HOME"]
 settings = { mode = "strict", depth = 3, ratio = 0.5, deny = ["a", "b"], nested = { on = true } }
 
 [hooks."org/repo/x"]
@@ -362,6 +405,7 @@ memory = 1024
                 handles: Some(10),
                 tables: Some(20),
             },
+            environment: Some(vec!["PATH".to_owned(), "HOME".to_owned()]),
             settings: settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
         };
         assert_eq!(tables.get("guard.wasm"), Some(&guard));
@@ -392,6 +436,41 @@ memory = 1024
             let rest = Table { line: 1, on_failure: Some(OnFailure::Block), ..Table::default() };
             assert_eq!(tables["x"], rest, "{line}");
         }
+    }
+
+    #[test]
+    fn an_environment_that_cannot_be_read_gives_nothing_and_a_wrong_name_is_left_out() {
+        for (line, want, message) in [
+            ("env = []", &[][..], None),
+            (
+                "env = \"PATH\"",
+                &[],
+                Some(
+                    "env: expected a list of names of variables such as [\"PATH\", \"HOME\"], found \"PATH\"; taken as []",
+                ),
+            ),
+            (
+                "env = [\"PATH\", 5]",
+                &["PATH"],
+                Some("env: expected the name of a variable, found 5, which is left out"),
+            ),
+            (
+                "env = [\"A=B\", \"HOME\"]",
+                &["HOME"],
+                Some("env: expected the name of a variable, found \"A=B\", which is left out"),
+            ),
+            (
+                "env = [\"\"]",
+                &[],
+                Some("env: expected the name of a variable, found \"\", which is left out"),
+            ),
+        ] {
+            let (tables, faults) = parse(&format!("[hooks.x]\n{line}\n"));
+            assert_eq!(tables["x"].environment.as_deref().unwrap(), want, "{line}");
+            let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+            assert_eq!(messages, message.into_iter().collect::<Vec<_>>(), "{line}");
+        }
+        assert_eq!(parse("[hooks.x]\n").0["x"].environment, None);
     }
 
     #[test]

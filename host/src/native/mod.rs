@@ -38,12 +38,13 @@ pub struct NativeHook {
     descriptor: Descriptor,
     program: PathBuf,
     settings: Option<String>,
+    environment: Option<Vec<String>>,
 }
 
 impl NativeHook {
     /// The hook that is the file `program`; it is never looked for on `PATH`.
     pub fn new(descriptor: Descriptor, program: PathBuf) -> Self {
-        Self { descriptor, program, settings: None }
+        Self { descriptor, program, settings: None, environment: None }
     }
 
     /// The same hook with these settings, which it finds in [`SETTINGS_VARIABLE`]. Without any its environment is
@@ -54,6 +55,15 @@ impl NativeHook {
         let object: Map<String, Value> =
             settings.iter().map(|(key, text)| (key.clone(), value(text))).collect();
         self.settings = (!object.is_empty()).then(|| Value::Object(object).to_string());
+        self
+    }
+
+    /// The same hook with only these variables of this process, by name; one that is not set stays so. `None`, the
+    /// default, gives it all of them. [`DEPTH_VARIABLE`], and [`SETTINGS_VARIABLE`] where it has settings, come on
+    /// top either way.
+    #[must_use]
+    pub fn with_environment(mut self, names: Option<Vec<String>>) -> Self {
+        self.environment = names;
         self
     }
 }
@@ -70,6 +80,7 @@ impl Hook for NativeHook {
         let process = Process {
             program: &self.program,
             args: &["run"],
+            environment: self.environment.as_deref(),
             variable: self.settings.as_deref().map(|settings| (SETTINGS_VARIABLE, settings)),
             directory: None,
             stdin: Some(kodelet::encode(event).to_string().into_bytes()),
@@ -93,15 +104,20 @@ impl Hook for NativeHook {
 }
 
 /// Asks an executable which event it wants to see: `<program> hook`, with nothing on standard input, within
-/// `wall`. The answer is one name in either spelling; white space around it does not count.
+/// `wall` and with the variables of this process that `environment` names (`None`: all). The answer is one name in either spelling; white space around it does not count.
 ///
 /// # Errors
 ///
 /// `incompatible` when the answer is not exactly one event's name, else why the program could not be asked.
-pub async fn query(program: &Path, wall: Duration) -> Result<EventName, HookError> {
+pub async fn query(
+    program: &Path,
+    environment: Option<&[String]>,
+    wall: Duration,
+) -> Result<EventName, HookError> {
     let process = Process {
         program,
         args: &["hook"],
+        environment,
         variable: None,
         directory: None,
         stdin: None,

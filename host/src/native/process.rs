@@ -42,7 +42,9 @@ pub(crate) struct Process<'a> {
     pub(crate) program: &'a Path,
     /// Its arguments.
     pub(crate) args: &'a [&'a str],
-    /// A variable of its environment beside those of this process.
+    /// The variables of this process that it gets; all of them when absent.
+    pub(crate) environment: Option<&'a [String]>,
+    /// A variable of its environment beside those.
     pub(crate) variable: Option<(&'a str, &'a str)>,
     /// Where it runs; the directory of this process when absent.
     pub(crate) directory: Option<&'a Path>,
@@ -125,6 +127,10 @@ impl Process<'_> {
             _ => PathBuf::from(self.program),
         };
         let mut command = Command::new(program);
+        if let Some(names) = self.environment {
+            let given = names.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+            command.env_clear().envs(given);
+        }
         command
             .args(self.args)
             .env(DEPTH_VARIABLE, depth().saturating_add(1).to_string())
