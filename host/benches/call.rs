@@ -86,7 +86,7 @@ impl Bench {
             let descriptor = |kind| Descriptor::new("guardrail", kind).on(EventName::BeforeToolCall);
             let hook = ComponentHook::new(component, descriptor(Kind::Component), Settings::new());
             let twin = NativeHook::new(descriptor(Kind::Native), built("twins").join("native/guardrail"));
-            let builder = || Manager::builder().directories(false);
+            let builder = || Manager::builder().directories(false).self_protection(false);
             let component = builder().hook(hook).build().await.session("bench");
             (component, builder().hook(twin).build().await.session("bench"))
         });

@@ -77,6 +77,7 @@
 //! * `store` (default): components may keep state in an embedded database, where that was granted.
 
 mod book;
+pub mod builtin;
 pub mod capability;
 pub mod chain;
 pub mod dialect;

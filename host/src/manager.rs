@@ -4,8 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::builtin::{Guarded, SelfProtection};
 use crate::chain::ChainOptions;
-use crate::discovery::{self, Discovery, Entry, Problem};
+use crate::discovery::{self, Discovery, Entry, EntryStatus, Problem};
 use crate::event::{Event, EventName};
 use crate::function::FunctionHook;
 use crate::hook::{Hook, HookError, Limits};
@@ -123,6 +124,7 @@ impl Manager {
 #[must_use]
 pub struct Builder {
     directories: bool,
+    self_protection: bool,
     discovery: discovery::Options,
     hooks: Vec<Arc<dyn Hook>>,
     chain: ChainOptions,
@@ -149,6 +151,7 @@ impl Default for Builder {
         let depth = native::depth();
         Self {
             directories: true,
+            self_protection: true,
             discovery: discovery::Options::new(std::env::current_dir().unwrap_or_default(), home.clone()),
             hooks: Vec::new(),
             chain: ChainOptions { home, depth, ..ChainOptions::default() },
@@ -165,6 +168,13 @@ impl Builder {
     /// Whether to look for hooks in directories at all (default: yes).
     pub fn directories(mut self, look: bool) -> Self {
         self.directories = look;
+        self
+    }
+
+    /// Whether `builtin:self-protection` guards hookbox's own files and the agent's hook configuration, unless the
+    /// user's settings switch it off (default: yes, also without directories).
+    pub fn self_protection(mut self, guard: bool) -> Self {
+        self.self_protection = guard;
         self
     }
 
@@ -257,15 +267,49 @@ impl Builder {
     /// Looks for the hooks. What cannot be used is a problem of the manager's and no error.
     pub async fn build(mut self) -> Manager {
         let cwd = self.discovery.cwd.clone();
-        let discovery = if self.directories { self.discover().await } else { Discovery::default() };
+        let private = self.private_directories();
+        let mut discovery = if self.directories { self.discover().await } else { Discovery::default() };
         let mut hooks = discovery.hooks.clone();
         // The host's own judge last: code, then what is built in.
         self.hooks.sort_by_key(|hook| hook.descriptor().kind == Kind::Builtin);
         hooks.append(&mut self.hooks);
+        if self.self_protection {
+            hooks.extend(self.guard(&mut discovery, private));
+        }
         for problem in &discovery.problems {
             tracing::warn!(path = %problem.path.display(), "{}", problem.message);
         }
         Manager { inner: Arc::new(Inner { hooks, discovery, chain: self.chain, cwd }) }
+    }
+
+    /// Where hookbox keeps what it was told and what it has worked out.
+    fn private_directories(&self) -> Vec<PathBuf> {
+        let home = self.discovery.home.as_deref();
+        let cache = match &self.private_cache {
+            CacheAt::Default => private::default_cache(home),
+            CacheAt::At(directory) => Some(directory.clone()),
+            CacheAt::Nowhere => None,
+        };
+        let data = self.discovery.data.clone().or_else(|| private::default_data(home));
+        cache.into_iter().chain(data).collect()
+    }
+
+    /// Lists the built-in guard; gives it where the user has not switched it off.
+    fn guard(&self, found: &mut Discovery, mut places: Vec<PathBuf>) -> Option<Arc<dyn Hook>> {
+        let options = &self.discovery;
+        places.extend(options.directories.iter().map(|directory| options.cwd.join(directory)));
+        places.extend(found.entries.iter().filter_map(|entry| entry.path.clone()));
+        let guarded = Guarded {
+            roots: options.roots.clone(),
+            home: options.home.clone(),
+            repository: found.repo.clone(),
+            places,
+        };
+        let guard = SelfProtection::new(guarded, found.self_protection);
+        let runs = found.self_protection.enabled != Some(false);
+        let status = if runs { EntryStatus::Active } else { EntryStatus::Disabled };
+        found.entries.push(Entry::new(guard.descriptor(), status));
+        runs.then(|| Arc::new(guard) as Arc<dyn Hook>)
     }
 
     async fn discover(&mut self) -> Discovery {

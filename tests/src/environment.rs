@@ -154,9 +154,17 @@ impl TestEnvironment {
         self.hookbox_with([&["run"], args].concat(), event.to_string()).json()
     }
 
-    /// `hookbox list --json …`; the array.
+    /// `hookbox list --json …`; the array without the built-in hooks.
     #[track_caller]
     pub(crate) fn list(&self, args: &[&str]) -> Vec<Value> {
+        let mut rows = self.list_all(args);
+        rows.retain(|row| row["kind"] != "builtin");
+        rows
+    }
+
+    /// `hookbox list --json …`; the array.
+    #[track_caller]
+    pub(crate) fn list_all(&self, args: &[&str]) -> Vec<Value> {
         self.hookbox([&["list", "--json"], args].concat()).json().as_array().unwrap().clone()
     }
 
@@ -167,7 +175,12 @@ impl TestEnvironment {
 
     /// A builder of a manager for this place. Components are compiled once a process.
     pub(crate) fn builder(&self) -> Builder {
-        Manager::builder().cwd(self.path("repo")).home(self.path("home")).cache(None).runtime(runtime())
+        Manager::builder()
+            .cwd(self.path("repo"))
+            .home(self.path("home"))
+            .cache(None)
+            .runtime(runtime())
+            .self_protection(false)
     }
 }
 

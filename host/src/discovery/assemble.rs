@@ -9,7 +9,7 @@ use super::refused::Refused;
 use super::scan::{Candidate, HooksDir, RootDir, Scan, State};
 use super::settings::{self, Table};
 use super::shadow::Names;
-use super::{Discovery, Options, missing};
+use super::{Discovery, Options, builtins, missing};
 use crate::hook::{Budget, Descriptor, Hook, HookError, Limits, OnFailure, Origin, Subscription, Tier};
 use crate::outcome::Answers;
 use crate::report::{Cause, Kind};
@@ -63,7 +63,8 @@ pub(super) async fn assemble(scan: Scan, options: &Options, examiner: &Examiner)
         assembly.add(subject, fate, &options.limits);
     }
     missing::guards(&roots, &candidates, options, &mut assembly);
-    assembly.finish()
+    let self_protection = builtins::self_protection(&roots, &mut assembly.problems);
+    Discovery { self_protection, ..assembly.finish() }
 }
 
 fn table_of<'a>(roots: &'a [RootDir], candidate: &Candidate) -> Option<&'a Table> {
@@ -297,7 +298,7 @@ impl Assembly {
             entries: self.rows.into_iter().map(|(_, entry)| entry).collect(),
             hooks: self.hooks.into_iter().map(|(_, hook)| hook).collect(),
             problems: self.problems,
-            repo: None,
+            ..Discovery::default()
         }
     }
 }

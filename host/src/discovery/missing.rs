@@ -8,6 +8,7 @@ use super::entry::{EntryStatus, Problem};
 use super::place::Found;
 use super::scan::{Candidate, RootDir, kind_by_name};
 use super::settings::Table;
+use crate::builtin;
 use crate::hook::{Descriptor, HookError, OnFailure, Origin, Tier};
 use crate::outcome::Answers;
 use crate::report::Cause;
@@ -31,9 +32,8 @@ pub(super) fn guards(
         for (name, table) in &root.tables {
             // Renamed to `….disable` it is switched off, not lost.
             let is_there = here(name) || here(&format!("{name}.disable"));
-            // Built-in hooks have no file; the user's settings may speak of them.
-            let is_builtin = root.origin == Origin::User && name.starts_with("builtin:");
-            if !is_there && !is_builtin {
+            // Built-in hooks have no file; what the settings say of them is read elsewhere.
+            if !is_there && !builtin::NAMES.contains(&name.as_str()) {
                 missing(root, name, table, options, assembly);
             }
         }

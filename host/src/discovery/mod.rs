@@ -4,6 +4,7 @@
 //! [`crate::trust`] decide what runs, and never fails: one bad file or directory is one [`Problem`].
 
 mod assemble;
+mod builtins;
 mod entry;
 mod examine;
 mod missing;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 pub use entry::{Entry, EntryStatus, Problem};
 pub use units::{UnitError, parse_duration, parse_size, show_duration};
 
+use crate::builtin::Wishes;
 use crate::hook::{Hook, Limits};
 use crate::trust::TrustPolicy;
 #[cfg(feature = "component")]
@@ -87,6 +89,8 @@ pub struct Discovery {
     pub problems: Vec<Problem>,
     /// The repository.
     pub repo: Option<PathBuf>,
+    /// What the user says of `builtin:self-protection`.
+    pub(crate) self_protection: Wishes,
 }
 
 /// The repository of a working directory: the nearest ancestor that holds `.git` or a root (design, section 6), else

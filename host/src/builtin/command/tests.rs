@@ -1,0 +1,249 @@
+use super::*;
+
+fn judged(line: &str) -> Option<Finding> {
+    let roots = [".hookbox".to_owned(), ".kodelet".to_owned()];
+    let protected = Protected::new(&roots, vec!["/data/hookbox".into()], Some("/home/ada".into()));
+    judge(line, &protected, Path::new("/work/repo"))
+}
+
+#[test]
+fn ordinary_work_passes() {
+    for line in [
+        "",
+        "ls",
+        "ls -la ~/.claude",
+        "ls .hookbox/hooks && cargo build",
+        "cat .hookbox/hookbox.toml",
+        "cat .hookbox/hookbox.toml | head -20",
+        "cat .claude/settings.json | jq .hooks",
+        "cat .claude/settings.json; cargo test | tee out.log",
+        "head -n 5 ~/.codex/config.toml",
+        "grep -r hookbox .",
+        "grep -rn 'hookbox trust' docs",
+        "rg -n trust .hookbox",
+        "cargo test -p hookbox",
+        "cargo run -p hookbox-cli -- list",
+        "cargo build --workspace 2>&1 | tail -n 3",
+        "git commit -m \"use hookbox trust\"",
+        "git commit -m 'document .hookbox/hookbox.toml'",
+        "git commit -m \"$(cat <<'EOF'\nDon't forget hookbox trust.\n\nsee (docs\nEOF\n)\"",
+        "git add .hookbox/hookbox.toml && git status",
+        "git diff .github/hooks",
+        "git checkout main",
+        "echo hookbox trust",
+        "echo 'run hookbox trust x' >> README.md",
+        "echo \"see .hookbox/hooks\" > notes.md",
+        "printf '%s\\n' hookbox plugin",
+        "cat > docs/trust.md <<'EOF'\nRun it:\nhookbox trust guard.wasm\nrm -rf .hookbox/hooks\nIt's fine.\nEOF",
+        "hookbox list",
+        "hookbox list --json | jq length",
+        "hookbox run before_tool_call < event.json",
+        "hookbox inspect .hookbox/hooks/guard.wasm",
+        ".hookbox/hooks/guard hook",
+        "hookbox --help",
+        "npm install",
+        "pip install hookbox",
+        "cargo install --path cli",
+        "make install",
+        "rm -rf target node_modules",
+        "rm hooks/x plugins/y hookbox.toml.md",
+        "mkdir -p .github/workflows && cp ci.yml .github/workflows/",
+        "sed -n 1,40p .hookbox/hookbox.toml",
+        "sed -i s/a/b/ src/hookbox.rs",
+        "find . -name '*.rs' -exec wc -l {} +",
+        "find .hookbox -type f",
+        "test -f .hookbox/hookbox.toml && echo yes",
+        "if [ -d .claude/hooks ]; then echo there; fi",
+        "diff .hookbox/hookbox.toml .kodelet/hookbox.toml",
+        "wc -l .hookbox/hooks/* 2>/dev/null",
+        "for f in src/*.rs; do wc -l $f; done",
+        "python3 -c 'print(1)'",
+        "python3 - <<'EOF'\nopen('out.txt', 'w').write('x')\nEOF",
+        "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: README.md\n+see .hookbox/hookbox.toml\n*** End Patch\nEOF",
+        "docker run -v $PWD:/work image sh -c 'cd /work && make'",
+        "cd .hookbox && ls -la",
+        "sudo apt-get install -y jq",
+        "# hookbox trust x",
+        "ps aux | awk '{print $1}' > out",
+        "x=$((1 + 2)); echo $x",
+        "case $1 in a) ls;; b) make;; esac",
+        "tar czf out.tgz src",
+    ] {
+        assert_eq!(judged(line), None, "{line}");
+    }
+}
+
+#[test]
+fn what_only_the_user_may_run_is_found_wherever_it_stands() {
+    for line in [
+        "hookbox trust guard",
+        "hookbox untrust guard",
+        "hookbox grants",
+        "hookbox plugin add a/b",
+        "hookbox install claude",
+        "hookbox uninstall claude",
+        "./target/debug/hookbox trust x",
+        "HOOKBOX trust x",
+        "hookbox --cwd /x trust y",
+        "hookbox --root=.x trust y",
+        "A=b hookbox trust x",
+        "env -i A=b hookbox trust x",
+        "sudo -u root hookbox trust x",
+        "command hookbox trust x",
+        "exec hookbox trust x",
+        "nohup hookbox trust x &",
+        "timeout 5 hookbox trust x",
+        "time nice -n 5 hookbox trust x",
+        "echo x | xargs hookbox trust",
+        "echo x | xargs -n 1 -I{} hookbox trust {}",
+        "ls; hookbox trust x",
+        "ls && hookbox trust x",
+        "ls || hookbox trust x",
+        "ls | hookbox trust x",
+        "ls\nhookbox trust x",
+        "ls & hookbox trust x",
+        "(hookbox trust x)",
+        "{ hookbox trust x; }",
+        "echo $(hookbox trust x)",
+        "echo \"$(hookbox trust x)\"",
+        "echo `hookbox trust x`",
+        "cat <(hookbox trust x)",
+        "sh -c 'hookbox trust x'",
+        "bash -lc \"ls; hookbox trust x\"",
+        "eval hookbox trust x",
+        "eval 'hookbox trust' x",
+        "bash -c \"sh -c 'hookbox trust x'\"",
+        "sudo bash -c 'hookbox trust x'",
+        "echo 'hookbox trust x' | sh",
+        "bash <<EOF\nhookbox trust x\nEOF",
+        "bash <<< 'hookbox trust x'",
+        "cat <<EOF\n$(hookbox trust x)\nEOF",
+        "hook\\box tr'us't x",
+        "\"hookbox\" \"trust\" x",
+        "$(which hookbox) trust x",
+        "$'hookbox' trust x",
+        "find . -exec hookbox trust {} \\;",
+        "if true; then hookbox trust x; fi",
+        "while :; do hookbox trust x; done",
+        "! hookbox trust x",
+        "hookbox \\\n trust x",
+        "yes | hookbox trust x > /dev/null",
+    ] {
+        assert!(matches!(judged(line), Some(Finding::Runs(_))), "{line:?}: {:?}", judged(line));
+    }
+}
+
+#[test]
+fn a_line_that_may_change_a_protected_file_is_found() {
+    for line in [
+        "echo x > .hookbox/hookbox.toml",
+        "echo x>>.hookbox/hookbox.toml",
+        "echo x >| ~/.claude/settings.json",
+        "make &> .hookbox/hookbox.toml",
+        "echo x | tee .hookbox/hooks/x",
+        "rm .hookbox/hooks/guard.wasm",
+        "rm -rf .hookbox",
+        "rm -rf .hookbox/*",
+        "rm -rf ~/.claude",
+        "mv .hookbox /tmp/x",
+        "cp x .hookbox/hooks/",
+        "ln -sf /dev/null .hookbox/hookbox.toml",
+        "chmod -x .hookbox/hooks/guard",
+        "sed -i s/block/pass/ .hookbox/hookbox.toml",
+        "sed -n 'w .hookbox/hookbox.toml' x",
+        "install -m 755 x .hookbox/hooks/x",
+        "dd if=/dev/null of=.hookbox/hookbox.toml",
+        "truncate -s 0 .hookbox/hookbox.toml",
+        "python3 -c \"open('.hookbox/hookbox.toml', 'w')\"",
+        "python3 - <<'EOF'\nopen('.hookbox/hookbox.toml', 'w')\nEOF",
+        "node -e 'fs.rmSync(\".claude/settings.json\")'",
+        "perl -pi -e 's/a/b/' .claude/settings.json",
+        "awk 'BEGIN { print > \".hookbox/hookbox.toml\" }'",
+        "cd .hookbox/hooks && rm x",
+        "cd .hookbox && rm -rf hooks",
+        "pushd .claude; echo x > settings.json",
+        "cd .claude && cat > settings.json <<EOF\n{}\nEOF",
+        "D=.hookbox/hooks; rm -rf $D",
+        "for f in .hookbox/hooks/*; do rm $f; done",
+        "ls .hookbox/hooks/* | xargs rm",
+        "(ls .hookbox/hooks/*) | xargs rm",
+        "find .hookbox -name '*.wasm' -delete",
+        "find .hookbox -type f -exec rm {} +",
+        "rm $(ls .hookbox/hooks/x)",
+        "git checkout -- .hookbox/hookbox.toml",
+        "git rm .hookbox/hooks/x",
+        "git diff --output=.hookbox/hookbox.toml",
+        "curl -o .hookbox/hooks/x https://example.com",
+        "sort -o .hookbox/hookbox.toml x",
+        "sh -c 'rm .hookbox/hooks/x'",
+        "echo $(rm .hookbox/hooks/x)",
+        "apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: .hookbox/hooks/x\n*** End Patch\nEOF",
+        "patch -p1 <<'EOF'\n--- a/.hookbox/hookbox.toml\n+++ b/.hookbox/hookbox.toml\nEOF",
+        "rm /data/hookbox/trust.toml",
+        "rm ../../data/hookbox/store",
+        "rm $HOME/.local/share/hookbox/trust.toml",
+        "vim .github/hooks/x.json",
+        "rm './src/../.hookbox/./hooks/x'",
+        "sudo rm .hook\\box/hooks/x",
+        "if true; then rm .hookbox/hooks/x; fi",
+    ] {
+        assert!(matches!(judged(line), Some(Finding::Changes(_))), "{line:?}: {:?}", judged(line));
+    }
+}
+
+#[test]
+fn in_a_protected_directory_only_reading_passes() {
+    let protected = Protected::new(&[".hookbox".to_owned()], Vec::new(), None);
+    let judged = |line| judge(line, &protected, Path::new("/p/.hookbox/hooks"));
+    assert_eq!(judged("ls -la && cat guard"), None);
+    assert!(judged("rm guard").is_some());
+    assert!(judged("echo x > guard").is_some());
+}
+
+#[test]
+fn what_is_too_long_or_too_odd_passes_only_if_it_mentions_nothing() {
+    let long = "a".repeat(MAX_LINE);
+    for (line, passes) in [
+        (format!("echo {long}"), true),
+        (format!("echo {long} .hookbox/hooks/x"), false),
+        (format!("echo {long} .hook'b'ox/hooks/x"), false),
+        (format!("echo {long}; hookbox --yes trust x"), false),
+        ("echo 'never closed".to_owned(), true),
+        ("cat .hookbox/hookbox.toml 'never closed".to_owned(), false),
+        ("$(".repeat(100), true),
+        (format!("{} rm .hookbox/hooks/x", "$(".repeat(100)), false),
+    ] {
+        assert_eq!(judged(&line).is_none(), passes, "{}", &line[..line.len().min(60)]);
+    }
+}
+
+#[test]
+fn a_hostile_line_costs_little_and_panics_nowhere() {
+    let begin = std::time::Instant::now();
+    for piece in [
+        "$(",
+        "`",
+        "\"",
+        "'",
+        "\\",
+        "((",
+        "<<a\n",
+        "<<<",
+        "sudo ",
+        "sh -c ",
+        ";",
+        "{ ",
+        "é",
+        "\0",
+        "$(a)",
+        "a|",
+        ".hookbox/",
+        "../",
+    ] {
+        for length in [1_000, 200_000, 1 << 20] {
+            judged(&piece.repeat(length / piece.len()));
+        }
+    }
+    // A quadratic reading takes hours.
+    assert!(begin.elapsed() < std::time::Duration::from_secs(120), "{:?}", begin.elapsed());
+}

@@ -1,0 +1,124 @@
+//! `builtin:self-protection`: an agent must not switch off its own guards.
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+
+use super::Wishes;
+use super::command::{self, Finding};
+use super::protected::Protected;
+use crate::event::{Event, EventName, Facts, ToolCall, ToolKind};
+use crate::facts;
+use crate::hook::{Budget, Descriptor, Hook, HookError, OnFailure};
+use crate::outcome::Outcome;
+use crate::report::Kind;
+use crate::text;
+
+/// The name of the built-in guard of hookbox's own files.
+pub const SELF_PROTECTION: &str = "builtin:self-protection";
+
+/// How much of a path a reason shows, in bytes.
+const SHOWN: usize = 200;
+
+/// Blocks tool calls that write to hookbox's settings, trust and hook files or to the agent's hook configuration, and
+/// shell lines that run `hookbox trust`, `untrust`, `grants`, `plugin`, `install` or `uninstall`: as far as the facts
+/// of a call show it.
+pub struct SelfProtection {
+    descriptor: Descriptor,
+    protected: Protected,
+    home: Option<PathBuf>,
+    /// The settings file that can switch it off, for people.
+    switch: String,
+}
+
+/// Where the files are that it guards.
+#[derive(Debug, Default)]
+pub(crate) struct Guarded {
+    /// The directory names that hold hooks.
+    pub(crate) roots: Vec<String>,
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) repository: Option<PathBuf>,
+    /// Hooks, directories of hooks, hookbox's data and cache.
+    pub(crate) places: Vec<PathBuf>,
+}
+
+impl SelfProtection {
+    /// The guard of these files. This looks at the file system once: what is a symlink now is guarded where it leads
+    /// to as well.
+    pub(crate) fn new(guarded: Guarded, wishes: Wishes) -> Self {
+        let Guarded { roots, home, repository, mut places } = guarded;
+        let protected = Protected::new(&roots, Vec::new(), home.clone());
+        for (variable, names) in [
+            ("CODEX_HOME", &["hooks.json", "config.toml", "hooks"][..]),
+            ("CLAUDE_CONFIG_DIR", &["settings.json", "settings.local.json", "hooks", "plugins"]),
+        ] {
+            let directory = std::env::var_os(variable).map(PathBuf::from);
+            let directory = directory.filter(|directory| directory.is_absolute());
+            places
+                .extend(directory.iter().flat_map(|directory| names.iter().map(|name| directory.join(name))));
+        }
+        let by_name = home.iter().chain(&repository).flat_map(|base| protected.below(base));
+        let led: Vec<PathBuf> =
+            by_name.chain(places.iter().cloned()).filter_map(|path| path.canonicalize().ok()).collect();
+        let led = led.into_iter().filter(|path| !protected.holds(&path.to_string_lossy()));
+        let led: Vec<PathBuf> = led.chain(places).collect();
+        let descriptor = Descriptor::new(SELF_PROTECTION, Kind::Builtin)
+            .on(EventName::BeforeToolCall)
+            .on_failure(OnFailure::Block);
+        let descriptor = match wishes.priority {
+            Some(priority) => descriptor.priority(priority),
+            None => descriptor,
+        };
+        let root = roots.first().map_or(".hookbox", String::as_str);
+        let switch = format!("~/{root}/hookbox.toml");
+        Self { descriptor, protected: protected.with_places(led), home, switch }
+    }
+
+    /// Why a call must not run.
+    fn objection(&self, call: &ToolCall, facts: &Facts, cwd: &Path) -> Option<String> {
+        let found = match facts.kind {
+            ToolKind::Shell => command::judge(facts.command.as_deref()?, &self.protected, cwd)?,
+            ToolKind::Write | ToolKind::Edit => {
+                let path = facts.paths.iter().find(|it| self.protected.holds(&it.path))?;
+                Finding::Changes(path.path.clone())
+            }
+            ToolKind::Mcp => {
+                // `mcp__files__write_file` is named for what it does.
+                let (_, tool) = call.name.rsplit_once("__")?;
+                let facts = facts::of(tool, &call.input, cwd, self.home.as_deref());
+                return (facts.kind != ToolKind::Mcp).then(|| self.objection(call, &facts, cwd))?;
+            }
+            _ => return None,
+        };
+        let what = match found {
+            Finding::Runs(subcommand) => {
+                format!("this runs `hookbox {subcommand}`, which is the user's to run")
+            }
+            Finding::Changes(path) => format!(
+                "this may change {}, which belongs to the hooks that watch over this agent",
+                text::escape(&path, SHOWN)
+            ),
+            Finding::Unclear(what) => {
+                format!("this line cannot be read to its end, and mentions {}", text::escape(&what, SHOWN))
+            }
+        };
+        Some(format!(
+            "{what}; ask the user to do it. The user can switch this guard off in {}: [hooks.\"{SELF_PROTECTION}\"] \
+             with enabled = false",
+            self.switch
+        ))
+    }
+}
+
+#[async_trait]
+impl Hook for SelfProtection {
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    async fn run(&self, event: &Event, _: &Budget) -> Result<Outcome, HookError> {
+        let cwd = Path::new(&event.context.cwd);
+        let objection = event.tool_call().and_then(|call| self.objection(call, &call.facts, cwd));
+        Ok(objection.map_or_else(Outcome::pass, Outcome::block))
+    }
+}
