@@ -21,6 +21,7 @@ mod protocol;
 mod samples;
 mod store;
 mod samples_with_rights;
+mod self_protection;
 
 use std::fs;
 use std::path::Path;

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::EventName;
 use hookbox::text::escape;
+use hookbox::{EventName, Kind};
 
 use crate::error::{hint, warn};
 use crate::{options, output};
@@ -33,8 +33,10 @@ impl List {
         if self.json {
             return output::json(&entries);
         }
-        if entries.is_empty() {
+        if entries.iter().all(|entry| entry.kind == Kind::Builtin) {
             hint("no hooks found; put one into .hookbox/hooks/ here or in your home directory");
+        }
+        if entries.is_empty() {
             return Ok(ExitCode::SUCCESS);
         }
         let rows = entries.iter().map(|entry| {
