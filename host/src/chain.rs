@@ -94,7 +94,9 @@ async fn run_in_order(hooks: &[Arc<dyn Hook>], mut event: Event, options: &Chain
                 report.hooks.push(empty_report(descriptor, Status::Skipped));
                 continue;
             }
-            let ran = if nested { Ran::refused() } else { clocks.run(hook.as_ref(), &event).await };
+            // What is built in starts nothing, so that it may judge at any depth.
+            let refused = nested && descriptor.kind != Kind::Builtin;
+            let ran = if refused { Ran::refused() } else { clocks.run(hook.as_ref(), &event).await };
             let input_before = event.tool_call().map(|call| call.input.clone());
             let hook_report = settle(&mut fold, &mut event, descriptor, observe, ran);
             if event.tool_call().map(|call| &call.input) != input_before.as_ref() {

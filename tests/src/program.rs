@@ -281,7 +281,9 @@ fn json_is_all_there_is_on_standard_output() {
         output.json();
         assert_eq!(output.stderr.contains("warning:"), args[0] != "inspect", "{output:#?}");
     }
-    assert_eq!(TestEnvironment::new().hookbox(["list", "--json"]).stdout, "[]\n");
+    let nothing = TestEnvironment::new();
+    assert_eq!(nothing.hookbox(["list", "--json", "--no-hooks"]).stdout, "[]\n");
+    assert_eq!(nothing.list(&[]), Vec::<Value>::new());
 }
 
 #[test]

@@ -85,3 +85,11 @@ async fn an_embedder_has_it_unless_it_says_otherwise() {
         assert_eq!(manager.hook(SELF_PROTECTION).is_some(), guard);
     }
 }
+
+#[test]
+fn inside_a_hook_it_judges_as_anywhere_else() {
+    let env = TestEnvironment::new().variable("HOOKBOX_DEPTH", "1");
+    for (line, blocked) in [("ls", false), ("hookbox trust x", true)] {
+        assert_eq!(env.event(&["before_tool_call"], &shell(line))["blocked"], blocked, "{line}");
+    }
+}
