@@ -1,5 +1,6 @@
 //! The program `hookbox`. Data goes to standard output, everything else to standard error.
 
+mod approval;
 mod commands;
 mod error;
 mod input;
@@ -27,6 +28,9 @@ enum Command {
     Run(commands::run::Run),
     Exec(commands::exec::Exec),
     Inspect(commands::inspect::Inspect),
+    Trust(commands::trust::Trust),
+    Untrust(commands::untrust::Untrust),
+    Grants(commands::grants::Grants),
     Demo(commands::demo::Demo),
     Completions(commands::completions::Completions),
 }
@@ -52,6 +56,9 @@ fn main() -> ExitCode {
                     Command::Run(command) => command.run().await,
                     Command::Exec(command) => command.run().await,
                     Command::Inspect(command) => command.run().await,
+                    Command::Trust(command) => command.run().await,
+                    Command::Untrust(command) => command.run().await,
+                    Command::Grants(command) => command.run().await,
                     Command::Demo(command) => command.run().await,
                     Command::Completions(command) => command.run(),
                 }

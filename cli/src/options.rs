@@ -12,15 +12,22 @@ use hookbox::wasm::Allocation;
 
 use crate::error::InputError;
 
-/// Where hooks are looked for, and which of them run.
+/// Where hooks are looked for.
 #[derive(Args, Debug)]
-pub(crate) struct Discover {
+pub(crate) struct Locate {
     /// Work in this directory instead of the current one.
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     /// Look for hooks in directories of this name; may be given several times [default: .hookbox and .kodelet].
     #[arg(long, value_name = "NAME")]
     root: Vec<String>,
+}
+
+/// Where hooks are looked for, and which of them run.
+#[derive(Args, Debug)]
+pub(crate) struct Discover {
+    #[command(flatten)]
+    locate: Locate,
     /// Which hooks of a repository run: those that you have trusted, or all.
     #[arg(long, value_enum, default_value = "recorded")]
     trust: Trust,
@@ -35,7 +42,7 @@ enum Trust {
     All,
 }
 
-impl Discover {
+impl Locate {
     /// Goes to the directory of `--cwd`: hooks run there, and paths are relative to it.
     pub(crate) fn enter(&self) -> Result<(), InputError> {
         let Some(cwd) = &self.cwd else { return Ok(()) };
@@ -43,6 +50,34 @@ impl Discover {
             let what = format!("--cwd {}: expected a directory, found: {error}", cwd.display());
             InputError::new(what, "give a directory that exists")
         })
+    }
+
+    /// The hooks, as the user's own records say.
+    pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
+        Ok(self.configure(Manager::builder())?.build().await)
+    }
+
+    fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
+        // This process makes few calls and ends.
+        let builder = builder.allocation(Allocation::OnDemand);
+        if self.root.is_empty() {
+            return Ok(builder);
+        }
+        for root in &self.root {
+            let plain = !root.is_empty() && !root.contains('/') && root != "." && root != "..";
+            if !plain {
+                let what = format!("--root {root:?}: expected the name of a directory, found a path");
+                return Err(InputError::new(what, "give a name such as .hookbox"));
+            }
+        }
+        Ok(builder.roots(self.root.iter().cloned()))
+    }
+}
+
+impl Discover {
+    /// Goes to the directory of `--cwd`.
+    pub(crate) fn enter(&self) -> Result<(), InputError> {
+        self.locate.enter()
     }
 
     /// The hooks, for one event.
@@ -59,19 +94,7 @@ impl Discover {
             Trust::Recorded => TrustPolicy::Recorded,
             Trust::All => TrustPolicy::All,
         };
-        // This process makes few calls and ends.
-        let builder = builder.trust(trust).allocation(Allocation::OnDemand);
-        if self.root.is_empty() {
-            return Ok(builder);
-        }
-        for root in &self.root {
-            let plain = !root.is_empty() && !root.contains('/') && root != "." && root != "..";
-            if !plain {
-                let what = format!("--root {root:?}: expected the name of a directory, found a path");
-                return Err(InputError::new(what, "give a name such as .hookbox"));
-            }
-        }
-        Ok(builder.roots(self.root.iter().cloned()))
+        Ok(self.locate.configure(builder)?.trust(trust))
     }
 }
 

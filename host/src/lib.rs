@@ -92,6 +92,7 @@ pub mod native;
 #[cfg(feature = "http")]
 pub mod network;
 pub mod outcome;
+mod place;
 pub mod private;
 pub mod report;
 pub mod session;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::builtin::{Guarded, SelfProtection};
 use crate::chain::ChainOptions;
-use crate::discovery::{self, Discovery, Entry, EntryStatus, Problem};
+use crate::discovery::{self, Approvable, Discovery, Entry, EntryStatus, Problem};
 use crate::event::{Event, EventName};
 use crate::function::FunctionHook;
 use crate::hook::{Hook, HookError, Limits};
@@ -15,7 +15,7 @@ use crate::outcome::Outcome;
 use crate::private;
 use crate::report::Kind;
 use crate::session::Session;
-use crate::trust::TrustPolicy;
+use crate::trust::{Protected, TrustFile, TrustPolicy};
 #[cfg(feature = "component")]
 use crate::wasm::{Allocation, Runtime};
 
@@ -62,6 +62,7 @@ struct Inner {
     discovery: Discovery,
     chain: ChainOptions,
     cwd: PathBuf,
+    trust_file: Option<TrustFile>,
 }
 
 impl fmt::Debug for Manager {
@@ -115,6 +116,21 @@ impl Manager {
         self.inner.discovery.repo.as_deref()
     }
 
+    /// Everything that was found, as the commands see it that trust hooks and grant rights to them.
+    pub fn approvable(&self) -> &[Approvable] {
+        &self.inner.discovery.approvable
+    }
+
+    /// Where trust and grants are recorded; `None` without a private data directory.
+    pub fn trust_file(&self) -> Option<&TrustFile> {
+        self.inner.trust_file.as_ref()
+    }
+
+    /// Which directories no hook may be allowed to write.
+    pub fn protected(&self) -> &Protected {
+        &self.inner.discovery.protected
+    }
+
     pub(crate) fn chain_options(&self) -> &ChainOptions {
         &self.inner.chain
     }
@@ -128,21 +144,32 @@ pub struct Builder {
     discovery: discovery::Options,
     hooks: Vec<Arc<dyn Hook>>,
     chain: ChainOptions,
-    private_cache: CacheAt,
+    private_cache: KeptAt,
+    private_data: KeptAt,
     #[cfg(feature = "component")]
     allocation: Allocation,
     #[cfg(feature = "component")]
     runtime: Option<Runtime>,
 }
 
-/// Where compiled code and cached answers go.
+/// Where something private is kept.
 #[derive(Clone, Debug, Default)]
-enum CacheAt {
-    /// `$XDG_CACHE_HOME/hookbox` or `~/.cache/hookbox`.
+enum KeptAt {
+    /// Where [`private`] says.
     #[default]
     Default,
     At(PathBuf),
     Nowhere,
+}
+
+impl KeptAt {
+    fn path(&self, default: fn(Option<&Path>) -> Option<PathBuf>, home: Option<&Path>) -> Option<PathBuf> {
+        match self {
+            Self::Default => default(home),
+            Self::At(directory) => Some(directory.clone()),
+            Self::Nowhere => None,
+        }
+    }
 }
 
 impl Default for Builder {
@@ -155,7 +182,8 @@ impl Default for Builder {
             discovery: discovery::Options::new(std::env::current_dir().unwrap_or_default(), home.clone()),
             hooks: Vec::new(),
             chain: ChainOptions { home, depth, ..ChainOptions::default() },
-            private_cache: CacheAt::Default,
+            private_cache: KeptAt::Default,
+            private_data: KeptAt::Default,
             #[cfg(feature = "component")]
             allocation: Allocation::default(),
             #[cfg(feature = "component")]
@@ -231,7 +259,15 @@ impl Builder {
     /// Where to keep compiled code and cached answers: a directory that belongs to the user alone, or is yet to be
     /// made. `None` keeps nothing (default: `$XDG_CACHE_HOME/hookbox`, else `~/.cache/hookbox`).
     pub fn cache(mut self, directory: Option<PathBuf>) -> Self {
-        self.private_cache = directory.map_or(CacheAt::Nowhere, CacheAt::At);
+        self.private_cache = directory.map_or(KeptAt::Nowhere, KeptAt::At);
+        self
+    }
+
+    /// Where trust, grants and the state of hooks are kept: a directory that belongs to the user alone, or is yet to
+    /// be made. With `None` nothing of a repository is trusted and nothing is granted (default:
+    /// `$XDG_DATA_HOME/hookbox`, else `~/.local/share/hookbox`).
+    pub fn data(mut self, directory: Option<PathBuf>) -> Self {
+        self.private_data = directory.map_or(KeptAt::Nowhere, KeptAt::At);
         self
     }
 
@@ -279,19 +315,18 @@ impl Builder {
         for problem in &discovery.problems {
             tracing::warn!(path = %problem.path.display(), "{}", problem.message);
         }
-        Manager { inner: Arc::new(Inner { hooks, discovery, chain: self.chain, cwd }) }
+        let trust_file = self.discovery.data.clone().filter(|_| self.directories).map(TrustFile::new);
+        Manager { inner: Arc::new(Inner { hooks, discovery, chain: self.chain, cwd, trust_file }) }
     }
 
     /// Where hookbox keeps what it was told and what it has worked out.
     fn private_directories(&self) -> Vec<PathBuf> {
         let home = self.discovery.home.as_deref();
-        let cache = match &self.private_cache {
-            CacheAt::Default => private::default_cache(home),
-            CacheAt::At(directory) => Some(directory.clone()),
-            CacheAt::Nowhere => None,
-        };
-        let data = self.discovery.data.clone().or_else(|| private::default_data(home));
-        cache.into_iter().chain(data).collect()
+        let kept = [
+            self.private_cache.path(private::default_cache, home),
+            self.private_data.path(private::default_data, home),
+        ];
+        kept.into_iter().flatten().collect()
     }
 
     /// Lists the built-in guard; gives it where the user has not switched it off.
@@ -313,18 +348,21 @@ impl Builder {
     }
 
     async fn discover(&mut self) -> Discovery {
-        let wanted = match std::mem::take(&mut self.private_cache) {
-            CacheAt::Default => private::default_cache(self.discovery.home.as_deref()),
-            CacheAt::At(directory) => Some(directory),
-            CacheAt::Nowhere => None,
-        };
+        let home = self.discovery.home.clone();
         let repo = discovery::repository(&self.discovery);
-        let opened = wanted.map(|directory| private::open(&directory, repo.as_deref()));
-        let (cache, problem) = match opened {
-            Some(Ok(directory)) => (Some(directory), None),
-            Some(Err(error)) => (None, Some(Problem::from(error))),
-            None => (None, None),
+        let open = |at: &KeptAt, default: fn(Option<&Path>) -> Option<PathBuf>| {
+            let wanted = at.path(default, home.as_deref());
+            wanted.map(|directory| private::open(&directory, repo.as_deref())).transpose()
         };
+        let mut problems = Vec::new();
+        let cache = open(&self.private_cache, private::default_cache).unwrap_or_else(|error| {
+            problems.push(Problem::from(error));
+            None
+        });
+        self.discovery.data = open(&self.private_data, private::default_data).unwrap_or_else(|error| {
+            problems.push(Problem::no_data(error));
+            None
+        });
         self.discovery.cache = cache.clone();
         #[cfg(feature = "component")]
         let runtime = self.runtime.take().unwrap_or_else(|| Runtime::new(self.allocation, cache.as_deref()));
@@ -334,7 +372,7 @@ impl Builder {
             &runtime,
         )
         .await;
-        found.problems.extend(problem);
+        found.problems.extend(problems);
         found
     }
 }

@@ -51,6 +51,15 @@ pub fn prefix(text: &str, max: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
+/// A word for a shell: in quotes where it needs them.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

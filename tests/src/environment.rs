@@ -179,6 +179,7 @@ impl TestEnvironment {
             .cwd(self.path("repo"))
             .home(self.path("home"))
             .cache(None)
+            .data(Some(self.path("home/.local/share/hookbox")))
             .runtime(runtime())
             .self_protection(false)
     }

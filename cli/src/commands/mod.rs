@@ -3,6 +3,9 @@
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod exec;
+pub(crate) mod grants;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod run;
+pub(crate) mod trust;
+pub(crate) mod untrust;

@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::approvable::Approvable;
 use super::entry::{Entry, EntryStatus, Problem};
 use super::examine::{self, Examined, Examiner, Job, Ready};
+use super::gate::{Gate, Judged};
 use super::refused::Refused;
 use super::scan::{Candidate, HooksDir, RootDir, Scan, State};
 use super::settings::{self, Table};
@@ -13,7 +15,9 @@ use super::{Discovery, Options, builtins, missing};
 use crate::hook::{Budget, Descriptor, Hook, HookError, Limits, OnFailure, Origin, Subscription, Tier};
 use crate::outcome::Answers;
 use crate::report::{Cause, Kind};
-use crate::trust::{self, Standing};
+#[cfg(feature = "component")]
+use crate::text;
+use crate::trust::{self, TreeError};
 
 /// The place of a hook in the order of registration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +32,7 @@ pub(super) struct Position {
 struct Subject<'a> {
     candidate: &'a Candidate,
     table: Option<&'a Table>,
-    standing: Standing,
+    judged: &'a Judged,
 }
 
 /// What became of a candidate.
@@ -43,31 +47,38 @@ enum Fate {
 pub(super) struct Assembly {
     rows: Vec<(Position, Entry)>,
     hooks: Vec<(Position, Arc<dyn Hook>)>,
+    approvable: Vec<Approvable>,
     pub(super) problems: Vec<Problem>,
 }
 
 /// Decides on every candidate and builds what runs.
-pub(super) async fn assemble(scan: Scan, options: &Options, examiner: &Examiner) -> Discovery {
+pub(super) async fn assemble(
+    scan: Scan,
+    gate: &Gate,
+    judged: Vec<Judged>,
+    options: &Options,
+    examiner: &Examiner,
+) -> Discovery {
     let Scan { candidates, roots, problems, .. } = scan;
     let subjects: Vec<Subject<'_>> = candidates
         .iter()
-        .map(|candidate| Subject {
-            candidate,
-            table: table_of(&roots, candidate),
-            standing: Standing::of(options.trust, candidate.dir.tier, candidate.kind),
-        })
+        .zip(&judged)
+        .map(|(candidate, judged)| Subject { candidate, table: table_of(&roots, candidate), judged })
         .collect();
     let fates = decide(&subjects, examiner).await;
     let mut assembly = Assembly { problems, ..Assembly::default() };
     for (subject, fate) in subjects.iter().zip(fates) {
-        assembly.add(subject, fate, &options.limits);
+        assembly.add(subject, fate, gate, &options.limits);
     }
     missing::guards(&roots, &candidates, options, &mut assembly);
-    let self_protection = builtins::self_protection(&roots, &mut assembly.problems);
-    Discovery { self_protection, ..assembly.finish() }
+    let mut discovery = assembly.finish();
+    discovery.self_protection = builtins::self_protection(&roots, &mut discovery.problems);
+    discovery.protected = Arc::clone(&gate.protected);
+    discovery
 }
 
-fn table_of<'a>(roots: &'a [RootDir], candidate: &Candidate) -> Option<&'a Table> {
+/// What the settings say of a candidate.
+pub(super) fn table_of<'a>(roots: &'a [RootDir], candidate: &Candidate) -> Option<&'a Table> {
     let HooksDir { tier, root, .. } = &*candidate.dir;
     let root = roots.iter().find(|it| it.origin == tier.origin() && it.root == *root)?;
     root.tables.get(&candidate.name)
@@ -102,7 +113,7 @@ async fn decide(subjects: &[Subject<'_>], examiner: &Examiner) -> Vec<Fate> {
         let jobs = round.iter().map(|(_, subject)| subject.job()).collect();
         for ((at, subject), examined) in round.into_iter().zip(examiner.examine(jobs).await) {
             if examined.result.is_ok() {
-                taken.take(&subject.candidate.name, subject.standing);
+                taken.take(&subject.candidate.name, subject.judged.standing);
             }
             if let Some(fate) = fates.get_mut(at) {
                 *fate = Some(Fate::Examined(examined));
@@ -119,8 +130,47 @@ impl Subject<'_> {
             place: self.candidate.dir.place.clone(),
             path: self.candidate.path.clone(),
             kind: self.candidate.kind,
-            standing: self.standing,
             environment: self.table.and_then(|it| it.environment.clone()),
+            standing: self.judged.standing,
+            tree: self.judged.tree.is_some(),
+            digest: self.judged.tree.as_ref().and_then(|(_, digest)| digest.clone().ok()),
+            verify: self.judged.verify(),
+        }
+    }
+
+    /// The command that approves it.
+    fn approve(&self) -> String {
+        let Candidate { name, path, .. } = self.candidate;
+        trust::approve(name, Some(path), self.judged.is_unique)
+    }
+
+    /// Why it does not run, being untrusted.
+    fn untrusted(&self) -> HookError {
+        let why = if self.judged.has_changed() { trust::CHANGED } else { trust::UNTRUSTED };
+        let message = match &self.judged.tree {
+            Some((_, Err(error))) if *error != TreeError::Spent => {
+                format!("{why}; it cannot be trusted: {error}")
+            }
+            _ => format!("{why}; {}", self.approve()),
+        };
+        HookError::new(Cause::Untrusted, message)
+    }
+
+    /// The hook as the commands see it that trust and grant.
+    fn approvable(&self) -> Approvable {
+        let Candidate { name, path, kind, dir, .. } = self.candidate;
+        Approvable {
+            name: name.clone(),
+            path: path.clone(),
+            kind: *kind,
+            tier: dir.tier,
+            status: EntryStatus::Invalid,
+            trusted: self.judged.standing.is_trusted(),
+            manifest: None,
+            key: self.judged.key.clone(),
+            record: self.judged.record.clone(),
+            bytes: None,
+            tree: self.judged.tree.as_ref().map(|(subject, _)| subject.clone()),
         }
     }
 
@@ -134,9 +184,16 @@ impl Subject<'_> {
             on_failure: self.table.and_then(|it| it.on_failure).unwrap_or_default(),
             budget: budget(*kind, dir.tier, self.table, flags),
             answers: Answers::NONE,
-            trusted: self.standing.is_trusted(),
+            trusted: self.judged.standing.is_trusted(),
             ..Descriptor::new(name.clone(), *kind)
         }
+    }
+
+    /// Whether the bytes that were loaded are others than those that the gate let pass.
+    #[cfg(feature = "component")]
+    fn was_replaced(&self, component: &crate::wasm::Component) -> bool {
+        let trusted = self.judged.record.as_ref().filter(|_| self.judged.by_record);
+        trusted.is_some_and(|record| record.digest != *component.digest())
     }
 
     fn position(&self) -> Position {
@@ -154,7 +211,18 @@ pub(super) fn budget(kind: Kind, tier: Tier, table: Option<&Table>, flags: &Limi
 }
 
 impl Assembly {
-    fn add(&mut self, subject: &Subject<'_>, fate: Fate, flags: &Limits) {
+    fn add(
+        &mut self,
+        subject: &Subject<'_>,
+        fate: Fate,
+        #[cfg_attr(
+            not(feature = "component"),
+            allow(unused_variables, reason = "only a component has rights")
+        )]
+        gate: &Gate,
+        flags: &Limits,
+    ) {
+        self.approvable.push(subject.approvable());
         self.note_raised_limits(subject);
         self.note_environment(subject);
         let position = subject.position();
@@ -168,9 +236,7 @@ impl Assembly {
         descriptor.digest = digest;
         match result {
             Ok(Ready::Unasked) => {
-                let error =
-                    HookError::new(Cause::Untrusted, format!("{}; {}", trust::UNTRUSTED, trust::APPROVE));
-                self.refuse(position, descriptor, priority, error, EntryStatus::Untrusted);
+                self.refuse(position, descriptor, priority, subject.untrusted(), EntryStatus::Untrusted);
             }
             Ok(Ready::Native(event)) => {
                 descriptor.subscriptions = vec![Subscription::to(event)];
@@ -182,13 +248,21 @@ impl Assembly {
                 if let Some(table) = subject.table {
                     hook = hook.with_settings(&table.settings).with_environment(table.environment.clone());
                 }
+                if let Some(verify) = subject.judged.verify() {
+                    hook = hook.with_verify(verify);
+                }
                 self.hooks.push((position, Arc::new(hook)));
+            }
+            #[cfg(feature = "component")]
+            Ok(Ready::Component(component)) if subject.was_replaced(&component) => {
+                let what = "was replaced while it was looked into";
+                self.invalid(subject, position, descriptor, HookError::new(Cause::Untrusted, what));
             }
             #[cfg(feature = "component")]
             Ok(Ready::Component(component)) => {
                 let manifest = component.manifest();
                 descriptor.subscriptions = manifest.subscriptions.clone();
-                if subject.standing.is_trusted() {
+                if subject.judged.standing.is_trusted() {
                     descriptor.answers = manifest.answers;
                 }
                 if subject.table.and_then(|it| it.on_failure).is_none() {
@@ -198,11 +272,50 @@ impl Assembly {
                 prioritise(&mut descriptor, priority);
                 self.list(position.clone(), &descriptor, EntryStatus::Active);
                 let settings = subject.table.map(|it| it.settings.clone()).unwrap_or_default();
-                let hook = crate::wasm::ComponentHook::new(*component, descriptor, settings);
+                let access = self.access(subject, gate, &component);
+                let hook =
+                    crate::wasm::ComponentHook::new(*component, descriptor, settings).with_access(access);
                 self.hooks.push((position, Arc::new(hook)));
             }
             Err(error) => self.invalid(subject, position, descriptor, error),
         }
+    }
+
+    /// What a component may reach, with a problem for what it lost and what it cannot have.
+    #[cfg(feature = "component")]
+    fn access(
+        &mut self,
+        subject: &Subject<'_>,
+        gate: &Gate,
+        component: &crate::wasm::Component,
+    ) -> crate::wasm::Access {
+        let Candidate { name, path, .. } = subject.candidate;
+        if let Some(it) = self.approvable.last_mut() {
+            it.manifest = Some(component.manifest().clone());
+        }
+        let (access, refused) = gate.access(subject.candidate, subject.judged, component);
+        let refused = refused.iter().map(|right| {
+            let message = format!(
+                "is not given {}: it could write hookbox's own files, or what decides which hooks run",
+                text::escape(&right.to_string(), 1024)
+            );
+            Problem::new(path, message).of(name)
+        });
+        self.problems.extend(refused);
+        let lost = match &subject.judged.record {
+            Some(record) if record.digest == *component.digest() => None,
+            Some(_) if subject.judged.has_changed() => {
+                Some("has changed since you trusted it: it may only pass, ask, block and warn")
+            }
+            Some(record) if !record.grants.is_empty() => {
+                Some("has changed since you granted rights to it: it has none of them now")
+            }
+            _ => None,
+        };
+        if let Some(message) = lost {
+            self.problems.push(Problem::new(path, message).of(name).hint(subject.approve()));
+        }
+        access
     }
 
     /// A hook that cannot be used. A guard among them keeps guarding: it fails in every event.
@@ -245,6 +358,11 @@ impl Assembly {
     }
 
     fn list(&mut self, position: Position, descriptor: &Descriptor, status: EntryStatus) {
+        let listed = self.approvable.last_mut().filter(|it| Some(&it.path) == descriptor.path.as_ref());
+        if let Some(it) = listed {
+            it.status = status;
+            it.bytes.clone_from(&descriptor.digest);
+        }
         self.rows.push((position, Entry::new(descriptor, status)));
     }
 
@@ -298,6 +416,7 @@ impl Assembly {
             entries: self.rows.into_iter().map(|(_, entry)| entry).collect(),
             hooks: self.hooks.into_iter().map(|(_, hook)| hook).collect(),
             problems: self.problems,
+            approvable: self.approvable,
             ..Discovery::default()
         }
     }

@@ -66,7 +66,7 @@ pub struct Entry {
     pub status: EntryStatus,
     /// Why it does not run, where that is not its owner's wish.
     pub problem: Option<String>,
-    /// The digest of its file, where it was read.
+    /// The digest of its file, where it was read; of a repository's native hook, the digest of all that belongs to it.
     pub digest: Option<Digest>,
     /// What happens when it fails.
     pub on_failure: OnFailure,
@@ -142,6 +142,14 @@ impl Problem {
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+impl Problem {
+    /// The private data directory cannot be used.
+    pub(crate) fn no_data(error: PrivateError) -> Self {
+        Self::new(error.path, format!("cannot be used: {}; nothing is trusted or granted", error.kind))
+            .hint("make it a directory of your own with mode 0700, outside the repository")
     }
 }
 

@@ -10,11 +10,12 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::Options;
-use super::place::{self, Place};
 use super::query_cache::QueryCache;
 use super::units;
 use crate::event::EventName;
 use crate::hook::{Digest, HookError};
+use crate::native::Verify;
+use crate::place::{self, Place};
 use crate::report::{Cause, Kind};
 use crate::trust::Standing;
 #[cfg(feature = "component")]
@@ -37,9 +38,6 @@ const UNTRUSTED_TOGETHER: Duration = Duration::from_secs(10);
 /// A native file beyond this size gets no digest, so that its answer is not kept: it is asked each time.
 const MAX_NATIVE: u64 = 256 << 20;
 
-/// The same for one that does not run: its digest is only shown.
-const MAX_UNTRUSTED_NATIVE: u64 = 8 << 20;
-
 /// A file to look into.
 pub(super) struct Job {
     pub(super) place: Place,
@@ -49,6 +47,12 @@ pub(super) struct Job {
     pub(super) standing: Standing,
     /// The variables that a native hook gets; all of them when absent.
     pub(super) environment: Option<Vec<String>>,
+    /// Whether its digest is that of all that belongs to it, which the gate has worked out.
+    pub(super) tree: bool,
+    /// That digest, if it could be worked out.
+    pub(super) digest: Option<Digest>,
+    /// Looks once more whether it is what the user trusts, before it is asked.
+    pub(super) verify: Option<Verify>,
 }
 
 /// What a file turned out to be.
@@ -115,7 +119,11 @@ impl Examiner {
             results.push(Examined::failed(HookError::new(Cause::Internal, "could not be looked into")));
             let is_trusted = job.standing.is_trusted();
             let slots = Arc::clone(if is_trusted { &self.trusted } else { &self.untrusted });
-            let late = if job.standing == Standing::Refused { Examined::unasked(None) } else { self.late() };
+            let late = if job.standing == Standing::Refused {
+                Examined::unasked(job.digest.clone())
+            } else {
+                self.late()
+            };
             let cache = self.cache.clone();
             #[cfg(feature = "component")]
             let runtime = self.runtime.clone();
@@ -160,19 +168,26 @@ impl Examiner {
 }
 
 async fn native(job: Job, cache: Option<&QueryCache>) -> Examined {
-    // An executable need not be readable to run: then it has no digest.
-    let is_refused = job.standing == Standing::Refused;
-    let max = if is_refused { MAX_UNTRUSTED_NATIVE } else { MAX_NATIVE };
-    let (place, path) = (job.place.clone(), job.path.clone());
-    let digest = tokio::task::spawn_blocking(move || place.digest(&path, max)).await;
-    let digest = digest.ok().and_then(Result::ok);
-    if is_refused {
-        return Examined::unasked(digest);
+    if job.standing == Standing::Refused {
+        return Examined::unasked(job.digest);
     }
     let environment = job.environment.as_deref();
+    let digest = if job.tree {
+        job.digest
+    } else {
+        // An executable need not be readable to run: then it has no digest.
+        let (place, path) = (job.place.clone(), job.path.clone());
+        let digest = tokio::task::spawn_blocking(move || place.digest(&path, MAX_NATIVE)).await;
+        digest.ok().and_then(Result::ok)
+    };
     let kept = cache.zip(digest.as_ref());
     if let Some(event) = kept.and_then(|(cache, digest)| cache.get(&job.path, digest, environment)) {
         return Examined { digest, result: Ok(Ready::Native(event)) };
+    }
+    if let Some(verify) = &job.verify
+        && let Err(error) = crate::native::verified(verify, QUERY_DEADLINE).await
+    {
+        return Examined { digest, result: Err(error) };
     }
     let result = crate::native::query(&job.path, environment, QUERY_DEADLINE).await;
     if let (Ok(event), Some((cache, digest))) = (&result, kept) {
@@ -220,7 +235,16 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     fn job(path: PathBuf, kind: Kind, standing: Standing) -> Job {
-        Job { place: Place::Global, path, kind, standing, environment: None }
+        Job {
+            place: Place::Global,
+            path,
+            kind,
+            standing,
+            environment: None,
+            tree: false,
+            digest: None,
+            verify: None,
+        }
     }
 
     #[tokio::test]
@@ -267,23 +291,5 @@ mod tests {
         }
         drop(held);
         assert_eq!(examiner.untrusted.available_permits(), 1);
-    }
-
-    #[tokio::test]
-    async fn a_large_untrusted_executable_has_no_digest() {
-        let temp = tempfile::tempdir().unwrap();
-        let options = Options::new(temp.path(), None);
-        let examiner = Examiner::new(
-            &options,
-            #[cfg(feature = "component")]
-            &Runtime::default(),
-        );
-        for (len, has_digest) in [(MAX_UNTRUSTED_NATIVE, true), (MAX_UNTRUSTED_NATIVE + 1, false)] {
-            let path = temp.path().join(len.to_string());
-            fs::File::create(&path).unwrap().set_len(len).unwrap();
-            let found = examiner.examine(vec![job(path, Kind::Native, Standing::Refused)]).await;
-            assert!(matches!(&found[0].result, Ok(Ready::Unasked)));
-            assert_eq!(found[0].digest.is_some(), has_digest, "{len}");
-        }
     }
 }

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use super::Options;
 use super::assemble::{Assembly, BLOCKS, Position, budget};
 use super::entry::{EntryStatus, Problem};
-use super::place::Found;
 use super::scan::{Candidate, RootDir, kind_by_name};
 use super::settings::Table;
 use crate::builtin;
 use crate::hook::{Descriptor, HookError, OnFailure, Origin, Tier};
 use crate::outcome::Answers;
+use crate::place::Found;
 use crate::report::Cause;
 use crate::text;
-use crate::trust::Standing;
+use crate::trust::{self, Standing};
 
 /// Finds the tables that speak of no hook. One with `on_failure = "block"` is a guard that somebody took away: it
 /// fails in every event. Any other is a problem, for it may be misspelt.
@@ -54,11 +54,15 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
     let message = if is_guard { format!("{message}; {BLOCKS}") } else { message };
     let problem = Problem::new(root.settings_file(), message).of(name);
     let path = text::escape(&expected.path.to_string_lossy(), 4096);
+    let approve = match root.origin {
+        Origin::Repo => format!(" and {}", trust::approve(name, Some(&expected.path), true)),
+        _ => String::new(),
+    };
     assembly.problems.push(match root.place.find(&expected.path) {
         Ok(Found::File { executable: false, .. }) => {
-            problem.hint(format!("make it executable: chmod +x {path}"))
+            problem.hint(format!("make it executable: chmod +x {path}{approve}"))
         }
-        _ => problem.hint(format!("put the hook at {path}, or take its table out")),
+        _ => problem.hint(format!("put the hook at {path}{approve}, or take its table out")),
     });
     if !is_guard {
         return;

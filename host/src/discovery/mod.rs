@@ -3,12 +3,13 @@
 //! [`discover`] looks through the four tiers (design, section 6), asks or loads what it finds, lets the gate of
 //! [`crate::trust`] decide what runs, and never fails: one bad file or directory is one [`Problem`].
 
+mod approvable;
 mod assemble;
 mod builtins;
 mod entry;
 mod examine;
+mod gate;
 mod missing;
-mod place;
 mod query_cache;
 mod refused;
 mod repo;
@@ -23,12 +24,13 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use approvable::Approvable;
 pub use entry::{Entry, EntryStatus, Problem};
 pub use units::{UnitError, parse_duration, parse_size, show_duration};
 
 use crate::builtin::Wishes;
 use crate::hook::{Hook, Limits};
-use crate::trust::TrustPolicy;
+use crate::trust::{Protected, TrustPolicy};
 #[cfg(feature = "component")]
 use crate::wasm::Runtime;
 
@@ -91,6 +93,11 @@ pub struct Discovery {
     pub repo: Option<PathBuf>,
     /// What the user says of `builtin:self-protection`.
     pub(crate) self_protection: Wishes,
+    /// The same hooks as in `entries`, as the commands see them that trust and grant; by tier, root, plugin directory
+    /// name and file name.
+    pub approvable: Vec<Approvable>,
+    /// Which directories no hook may write.
+    pub protected: Arc<Protected>,
 }
 
 /// The repository of a working directory: the nearest ancestor that holds `.git` or a root (design, section 6), else
@@ -115,12 +122,14 @@ pub async fn discover(options: &Options, #[cfg(feature = "component")] runtime: 
         let options = Arc::clone(&options);
         tokio::task::spawn_blocking(move || {
             let repo = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
-            let found = scan::scan(&options, repo.as_deref());
-            (repo, found)
+            let mut found = scan::scan(&options, repo.as_deref());
+            let gate = gate::Gate::open(&options, repo.as_deref(), &mut found.problems);
+            let judged = gate.judge(&found, &options);
+            (repo, found, gate, judged)
         })
         .await
     };
-    let (repo, scan) = match looked {
+    let (repo, scan, gate, judged) = match looked {
         Ok(looked) => looked,
         Err(error) => {
             problems.push(Problem::new(&options.cwd, format!("was not looked through: {error}")));
@@ -132,7 +141,7 @@ pub async fn discover(options: &Options, #[cfg(feature = "component")] runtime: 
         #[cfg(feature = "component")]
         runtime,
     );
-    let mut discovery = assemble::assemble(scan, &options, &examiner).await;
+    let mut discovery = assemble::assemble(scan, &gate, judged, &options, &examiner).await;
     discovery.repo = repo;
     discovery.problems.splice(0..0, problems);
     discovery

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::Options;
 use super::entry::Problem;
-use super::place::{self, Found, Place};
 use super::settings::{self, Tables};
 use crate::hook::{Origin, Tier};
+use crate::place::{self, Found, Place};
 use crate::report::Kind;
 use crate::text;
 

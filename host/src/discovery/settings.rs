@@ -13,9 +13,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::entry::Problem;
-use super::place::{self, Place};
 use super::units;
 use crate::hook::{Limits, OnFailure, Settings};
+use crate::place::{self, Place};
 use crate::text;
 
 /// The file's name in a root.
@@ -45,6 +45,32 @@ pub(super) struct Table {
     /// The variables that a native hook gets; all of them when absent.
     pub(super) environment: Option<Vec<String>>,
     pub(super) settings: Settings,
+}
+
+impl Table {
+    /// All that it says, key by key, for a digest; where it stands is nothing that it says.
+    pub(super) fn fields(&self) -> BTreeMap<String, String> {
+        let Self { line: _, enabled, priority, on_failure, limits, environment, settings } = self;
+        let Limits { timeout, fuel, memory, output, log, copies, handles, tables } = limits;
+        let size = |it: &Option<usize>| it.map(|it| it.to_string());
+        let own = [
+            ("enabled", enabled.map(|it| it.to_string())),
+            ("priority", priority.map(|it| it.to_string())),
+            ("on_failure", on_failure.map(|it| it.as_str().to_owned())),
+            ("timeout", timeout.map(|it| it.as_nanos().to_string())),
+            ("fuel", fuel.map(|it| it.to_string())),
+            ("memory", memory.map(|it| it.to_string())),
+            ("output", size(output)),
+            ("log", size(log)),
+            ("copies", size(copies)),
+            ("handles", size(handles)),
+            ("tables", size(tables)),
+            // Names have letters, digits and `_` only.
+            ("env", environment.as_ref().map(|names| names.join(" "))),
+        ];
+        let own = own.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        own.chain(settings.iter().map(|(key, value)| (format!("settings.{key}"), value.clone()))).collect()
+    }
 }
 
 /// The tables of one file, by hook name.

@@ -226,6 +226,32 @@ impl Serialize for Digest {
     }
 }
 
+impl std::str::FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        let hex = text.strip_prefix("sha256:").filter(|hex| hex.len() == 64).ok_or(DigestError)?;
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks(2)) {
+            let is_digit = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+            let pair = str::from_utf8(pair).ok().filter(|pair| pair.bytes().all(|it| is_digit(&it)));
+            *byte = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()).ok_or(DigestError)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// A text that is no digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected sha256: and 64 hexadecimal digits in lower case")]
+pub struct DigestError;
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 /// What a hook is, fixed for its life.
 #[derive(Clone, Debug)]
 pub struct Descriptor {

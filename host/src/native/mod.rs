@@ -7,11 +7,14 @@
 pub(crate) mod process;
 mod start;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
 use crate::dialect::kodelet;
 use crate::event::{Event, EventName};
@@ -32,19 +35,37 @@ const MAX_NAME: usize = 4096;
 /// How much of what a hook said is repeated in a message, in bytes.
 const EXCERPT: usize = 80;
 
+/// Looks at what a hook is, just before its process starts; an error keeps it from starting. It may block.
+pub type Verify = Arc<dyn Fn() -> Result<(), HookError> + Send + Sync>;
+
 /// An executable in a hooks directory.
-#[derive(Debug)]
 pub struct NativeHook {
     descriptor: Descriptor,
     program: PathBuf,
     settings: Option<String>,
     environment: Option<Vec<String>>,
+    verify: Option<Verify>,
+}
+
+impl fmt::Debug for NativeHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NativeHook").field("program", &self.program).finish_non_exhaustive()
+    }
 }
 
 impl NativeHook {
     /// The hook that is the file `program`; it is never looked for on `PATH`.
     pub fn new(descriptor: Descriptor, program: PathBuf) -> Self {
-        Self { descriptor, program, settings: None, environment: None }
+        Self { descriptor, program, settings: None, environment: None, verify: None }
+    }
+
+    /// The same hook, looked at before each run: what belongs to it may have changed since it was trusted. Between
+    /// the look and the start of the process some milliseconds pass in which a file can still be replaced by
+    /// somebody who may write it.
+    #[must_use]
+    pub fn with_verify(mut self, verify: Verify) -> Self {
+        self.verify = Some(verify);
+        self
     }
 
     /// The same hook with these settings, which it finds in [`SETTINGS_VARIABLE`]. Without any its environment is
@@ -77,6 +98,10 @@ impl Hook for NativeHook {
     /// Runs `<program> run` with the event as kodelet's JSON on standard input, within `budget.wall`,
     /// `budget.output` and `budget.log`. What it prints counts only if it then ends with status 0.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
+        let begin = Instant::now();
+        if let Some(verify) = &self.verify {
+            verified(verify, budget.wall).await?;
+        }
         let process = Process {
             program: &self.program,
             args: &["run"],
@@ -84,7 +109,7 @@ impl Hook for NativeHook {
             variable: self.settings.as_deref().map(|settings| (SETTINGS_VARIABLE, settings)),
             directory: None,
             stdin: Some(kodelet::encode(event).to_string().into_bytes()),
-            wall: budget.wall,
+            wall: budget.wall.saturating_sub(begin.elapsed()),
             output: budget.output,
             log: budget.log,
         };
@@ -100,6 +125,16 @@ impl Hook for NativeHook {
                 Err(error)
             }
         }
+    }
+}
+
+/// Looks at a hook within `wall`, where that does not hold up other tasks.
+pub(crate) async fn verified(verify: &Verify, wall: Duration) -> Result<(), HookError> {
+    let verify = Arc::clone(verify);
+    match timeout(wall, tokio::task::spawn_blocking(move || verify())).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) => Err(HookError::new(Cause::Internal, "could not be looked at before it runs")),
+        Err(_) => Err(HookError::timeout(wall)),
     }
 }
 

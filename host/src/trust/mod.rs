@@ -1,9 +1,21 @@
-//! Trust in what a repository brought: the policy, and the gate.
-//!
-//! The trust file and the commands that write it come here.
+//! Trust in what a repository brought, and what was granted to components: the policy, the records of what the user
+//! said, and the digests that they hold for.
+
+mod file;
+mod protect;
+mod record;
+pub(crate) mod tree;
+
+use std::path::Path;
+
+pub use self::file::{TrustFile, TrustFileError, TrustFileErrorKind};
+pub use self::protect::{Bases, Protected};
+pub use self::record::{Place, Record, Records};
+pub use self::tree::TreeError;
 
 use crate::hook::{Origin, Tier};
 use crate::report::Kind;
+use crate::text;
 
 /// Which hooks of a repository run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,8 +32,34 @@ pub enum TrustPolicy {
 /// Why an untrusted hook did not run, in words that read after its name.
 pub const UNTRUSTED: &str = "the repository brought it and you have not trusted it, so it did not run";
 
-/// What to do about an untrusted hook.
-pub const APPROVE: &str = "run with `--trust all` if you trust everything that this repository brings";
+/// The same for one that the user had trusted.
+pub const CHANGED: &str = "it has changed since you trusted it, so it did not run";
+
+/// What to do about an untrusted hook: the command that approves it. A name that is not unique, or that a shell or a
+/// terminal could take for something else, is replaced by the path.
+pub fn approve(name: &str, path: Option<&Path>, is_unique: bool) -> String {
+    format!("run `hookbox trust {}` to approve it", word(name, path, is_unique))
+}
+
+/// The hook as a word of a command line.
+fn word(name: &str, path: Option<&Path>, is_unique: bool) -> String {
+    text::escape(&text::shell_word(&handle(name, path, is_unique)), 4096)
+}
+
+/// What a command finds the hook by: its name, or its path where the name is odd or not unique.
+pub(crate) fn handle(name: &str, path: Option<&Path>, is_unique: bool) -> String {
+    let is_plain = is_unique && text::plain_name(name) == name && !name.starts_with('-');
+    match path.filter(|_| !is_plain) {
+        Some(path) => path.to_string_lossy().into_owned(),
+        None => name.to_owned(),
+    }
+}
+
+/// The time of a record: now, in RFC 3339, to the second.
+pub fn now() -> String {
+    let now = jiff::Timestamp::now();
+    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
+}
 
 /// How far a hook is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

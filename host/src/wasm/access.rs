@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::capability::{Capability, Denial, Rights};
 use crate::hook::Manifest;
+use crate::text::shell_word;
 
 /// What a hook may reach: its rights, and what they stand for on this machine.
 #[derive(Clone, Debug, Default)]
@@ -57,13 +58,4 @@ impl Access {
         let fix = format!("allow it with `{command}`");
         Denial { right, fix }
     }
-}
-
-/// A word for a shell: in quotes where it needs them.
-fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

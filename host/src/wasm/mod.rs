@@ -15,12 +15,12 @@ mod engine;
 mod http;
 mod imports;
 mod inspect;
-mod outside;
 #[cfg(feature = "store")]
 mod keyvalue;
 #[cfg(not(feature = "store"))]
 #[path = "keyvalue_denied.rs"]
 mod keyvalue;
+mod outside;
 mod state;
 mod weigh;
 

@@ -19,7 +19,11 @@ async fn an_untrusted_native_hook_never_runs_and_is_reported_in_every_event() {
         let fired = manager.session("c").fire(data(&event)).await;
         assert_eq!(statuses(&fired), [("brought", Status::Untrusted)], "{event}");
         assert_eq!(report(&fired, "brought").cause, Some(Cause::Untrusted));
-        assert!(warned(&fired, &["brought", "--trust all"]), "{event}: {:?}", fired.verdict.warnings);
+        assert!(
+            warned(&fired, &["brought", "`hookbox trust brought`"]),
+            "{event}: {:?}",
+            fired.verdict.warnings
+        );
         assert_eq!(fired.verdict.block, None);
     }
     let entry = &manager.entries()[0];

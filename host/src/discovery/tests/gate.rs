@@ -23,7 +23,7 @@ fn a_native_hook_of_a_repository_is_neither_run_nor_asked_and_says_so_in_every_e
     assert!(EventName::ALL.iter().all(|event| descriptor.subscribes_to(event)));
     let error = failure(&discovery, "x");
     assert_eq!(error.cause, Cause::Untrusted);
-    assert!(error.message.contains("you have not trusted it") && error.message.contains("--trust all"));
+    assert!(error.message.contains("you have not trusted it") && error.message.contains("hookbox trust /"));
 
     let trusting = tree.discover(TrustPolicy::All);
     assert_eq!(statuses(&trusting), [("x", "active"), ("o/r/y", "active"), ("x", "shadowed")]);

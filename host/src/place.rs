@@ -18,7 +18,7 @@ const MAX_NAMES: usize = 65_536;
 /// Where files are read. Paths are absolute, as they are shown; a repository's are opened beneath it, so that no
 /// symlink and no `..` in it leads out.
 #[derive(Clone)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// The user's own files: symlinks may lead anywhere.
     Global,
     /// A repository.
@@ -26,7 +26,7 @@ pub(super) enum Place {
 }
 
 /// A repository that is open.
-pub(super) struct Repository {
+pub(crate) struct Repository {
     dir: Dir,
     path: PathBuf,
     /// The path without symlinks, to recognise absolute links that stay inside.
@@ -35,7 +35,7 @@ pub(super) struct Repository {
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(crate) enum Found {
     /// A regular file.
     File {
         /// Whether any execute bit is set.
@@ -51,14 +51,14 @@ pub(super) enum Found {
 
 impl Place {
     /// Opens a repository.
-    pub(super) fn repository(path: &Path) -> io::Result<Self> {
+    pub(crate) fn repository(path: &Path) -> io::Result<Self> {
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
         let real = fs::canonicalize(path)?;
         Ok(Self::Repository(Arc::new(Repository { dir, path: path.to_owned(), real })))
     }
 
     /// What a path leads to, symlinks followed.
-    pub(super) fn find(&self, path: &Path) -> io::Result<Found> {
+    pub(crate) fn find(&self, path: &Path) -> io::Result<Found> {
         let (is_file, is_dir, mode, len) = match self {
             Self::Global => {
                 let it = fs::metadata(path)?;
@@ -77,7 +77,7 @@ impl Place {
     }
 
     /// Whether a symlink stands at this path.
-    pub(super) fn is_symlink(&self, path: &Path) -> bool {
+    pub(crate) fn is_symlink(&self, path: &Path) -> bool {
         match self {
             Self::Global => fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink()),
             Self::Repository(repo) => repo
@@ -88,7 +88,7 @@ impl Place {
     }
 
     /// The names in a directory, in the order of their bytes, and whether there were more than can be meant.
-    pub(super) fn names(&self, path: &Path) -> io::Result<(Vec<OsString>, bool)> {
+    pub(crate) fn names(&self, path: &Path) -> io::Result<(Vec<OsString>, bool)> {
         let mut names: Vec<OsString> = match self {
             Self::Global => fs::read_dir(path)?
                 .take(MAX_NAMES + 1)
@@ -107,12 +107,30 @@ impl Place {
         Ok((names, more))
     }
 
+    /// What the symlink at this path says, if one stands there.
+    pub(crate) fn link(&self, path: &Path) -> Option<PathBuf> {
+        match self {
+            Self::Global => fs::read_link(path).ok(),
+            Self::Repository(repo) => repo.beneath(path).and_then(|it| repo.dir.read_link_contents(it)).ok(),
+        }
+    }
+
+    /// The path without symlinks; a repository's only where it lies in it. Nothing is opened by what this finds: it
+    /// tells whether two paths lead to the same.
+    pub(crate) fn real(&self, path: &Path) -> io::Result<PathBuf> {
+        let real = fs::canonicalize(path)?;
+        match self {
+            Self::Repository(repo) if !real.starts_with(&repo.real) => Err(escape()),
+            _ => Ok(real),
+        }
+    }
+
     /// Reads a regular file of at most `max` bytes.
     ///
     /// # Errors
     ///
     /// `FileTooLarge` beyond `max`, `InvalidInput` for anything but a regular file.
-    pub(super) fn read(&self, path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    pub(crate) fn read(&self, path: &Path, max: u64) -> io::Result<Vec<u8>> {
         let (file, len) = self.open_within(path, max)?;
         let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
         file.take(max + 1).read_to_end(&mut bytes)?;
@@ -125,7 +143,7 @@ impl Place {
     /// # Errors
     ///
     /// As for [`Place::read`].
-    pub(super) fn digest(&self, path: &Path, max: u64) -> io::Result<Digest> {
+    pub(crate) fn digest(&self, path: &Path, max: u64) -> io::Result<Digest> {
         let (file, _) = self.open_within(path, max)?;
         let mut file = file.take(max + 1);
         let digest = Digest::of_reader(&mut file)?;
@@ -143,7 +161,7 @@ impl Place {
     }
 
     /// Opens a file to read. A pipe that was put there after a look at it must not make the open wait.
-    fn open(&self, path: &Path) -> io::Result<File> {
+    pub(crate) fn open(&self, path: &Path) -> io::Result<File> {
         let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         match self {
             Self::Global => fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path),
@@ -185,12 +203,12 @@ fn escape() -> io::Error {
 }
 
 /// Whether a path was refused because it leads out of the repository, rather than by the kernel.
-pub(super) fn is_escape(error: &io::Error) -> bool {
+pub(crate) fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
 /// An error of the file system in words that read after a path.
-pub(super) fn explain(error: &io::Error) -> String {
+pub(crate) fn explain(error: &io::Error) -> String {
     if is_escape(error) {
         return "leads out of the repository".to_owned();
     }

@@ -1,0 +1,228 @@
+//! What the commands that trust and grant have in common: finding a hook, showing it, asking.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use hookbox::Digest;
+use hookbox::capability::Capability;
+use hookbox::discovery::Approvable;
+use hookbox::event::EventName;
+use hookbox::hook::Origin;
+use hookbox::manager::Manager;
+use hookbox::report::Kind;
+use hookbox::text::escape;
+use hookbox::trust::{Place, Record, Records, TrustFile};
+
+use crate::error::{InputError, say};
+
+/// No hook can grant: what a hook started is refused.
+pub(crate) fn not_from_a_hook() -> Result<(), InputError> {
+    if hookbox::native::depth() == 0 {
+        return Ok(());
+    }
+    Err(InputError::new("a hook can neither trust nor grant", "run this command yourself, in a terminal"))
+}
+
+/// The trust file.
+pub(crate) fn trust_file(manager: &Manager) -> Result<&TrustFile, InputError> {
+    manager.trust_file().ok_or_else(|| {
+        let problem = manager.problems().iter().find(|it| it.message.contains("nothing is trusted"));
+        let what = problem.map_or_else(
+            || "expected a private data directory, found none".to_owned(),
+            |problem| problem.to_string(),
+        );
+        InputError::new(what, "set HOME or XDG_DATA_HOME to a directory of your own, outside the repository")
+    })
+}
+
+/// The hook of this name or path.
+pub(crate) fn find<'a>(manager: &'a Manager, word: &str) -> Result<&'a Approvable, InputError> {
+    let hooks = manager.approvable();
+    let path = absolute(word);
+    if let Some(hook) = hooks.iter().find(|hook| hook.path == path) {
+        return Ok(hook);
+    }
+    let named: Vec<&Approvable> = hooks.iter().filter(|hook| hook.name == word).collect();
+    match named.as_slice() {
+        [hook] => Ok(hook),
+        [] => {
+            let known: Vec<String> = hooks.iter().take(20).map(|hook| escape(&hook.name, 100)).collect();
+            let hint = match known.as_slice() {
+                [] => "there are no hooks here; see `hookbox list`".to_owned(),
+                _ => format!("the hooks here are: {}", known.join(", ")),
+            };
+            Err(InputError::new(format!("{}: no hook has this name or path", escape(word, 1024)), hint))
+        }
+        several => Err(ambiguous(word, several.iter().map(|hook| hook.path.as_path()))),
+    }
+}
+
+/// What was recorded of the hook of this name or path, also where its file is gone.
+pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> Result<Record, InputError> {
+    let repo = manager.repository().and_then(|repo| repo.canonicalize().ok());
+    let hooks = manager.approvable();
+    let path = absolute(word);
+    let by_path = hooks.iter().find(|hook| hook.path == path).and_then(|hook| hook.key.as_ref());
+    if let Some(record) = by_path.and_then(|(place, path)| records.get(place, path)) {
+        return Ok(record.clone());
+    }
+    let file = |record: &Record| match &record.place {
+        Place::Repository(repo) => repo.join(&record.path),
+        Place::Global => std::env::home_dir().unwrap_or_default().join(&record.path),
+    };
+    if let Some(record) = records.iter().find(|record| file(record) == path) {
+        return Ok(record.clone());
+    }
+    let is_here = |record: &&Record| record.place.repository().is_none_or(|it| Some(it) == repo.as_deref());
+    let named: Vec<&Record> = records.iter().filter(is_here).filter(|it| it.name == word).collect();
+    match named.as_slice() {
+        [record] => Ok((*record).clone()),
+        [] => {
+            let what =
+                format!("{}: nothing is recorded of a hook with this name or path", escape(word, 1024));
+            Err(InputError::new(what, "see `hookbox grants`"))
+        }
+        several => {
+            let paths: Vec<PathBuf> = several.iter().map(|record| file(record)).collect();
+            Err(ambiguous(word, paths.iter().map(PathBuf::as_path)))
+        }
+    }
+}
+
+fn ambiguous<'a>(word: &str, paths: impl Iterator<Item = &'a Path>) -> InputError {
+    let paths: Vec<String> = paths.map(|path| escape(&path.to_string_lossy(), 1024)).collect();
+    let what = format!("{}: expected one hook, found {}", escape(word, 1024), paths.len());
+    InputError::new(what, format!("give one of the paths: {}", paths.join(", ")))
+}
+
+fn absolute(word: &str) -> PathBuf {
+    std::path::absolute(word).unwrap_or_else(|_| PathBuf::from(word))
+}
+
+/// The digest that is shown and recorded. It is taken once.
+pub(crate) fn digest(hook: &Approvable) -> Result<Digest, InputError> {
+    let name = escape(&hook.name, 200);
+    let hint = "see `hookbox list`";
+    if hook.kind == Kind::Component && hook.manifest.is_none() {
+        let what = format!(
+            "{name}: expected a component that can be used, found one that is {}",
+            hook.status.as_str()
+        );
+        return Err(InputError::new(what, hint));
+    }
+    match hook.digest() {
+        Ok(Some(digest)) => Ok(digest),
+        Ok(None) => {
+            Err(InputError::new(format!("{name}: was not looked into ({})", hook.status.as_str()), hint))
+        }
+        Err(error) => {
+            let hint = "move what does not belong to the hook out of its directory";
+            Err(InputError::new(format!("{name}: cannot be trusted: {error}"), hint))
+        }
+    }
+}
+
+/// What the hook asks for.
+pub(crate) fn asked(hook: &Approvable) -> Vec<Capability> {
+    hook.manifest.as_ref().map(|it| it.capabilities.clone()).unwrap_or_default()
+}
+
+/// What the trust file calls the hook.
+pub(crate) fn key(hook: &Approvable) -> Result<(Place, PathBuf), InputError> {
+    hook.key.clone().ok_or_else(|| {
+        InputError::new("the path of the repository cannot be read", "work in a directory that you may read")
+    })
+}
+
+/// Checks that the hook can be given these rights.
+pub(crate) fn grantable(
+    manager: &Manager,
+    hook: &Approvable,
+    rights: &[Capability],
+) -> Result<(), InputError> {
+    let asked = asked(hook);
+    for right in rights {
+        let shown = escape(&right.to_string(), 1024);
+        // An address of a private network has to be listed, whatever the hook calls it.
+        let is_address = matches!(right, Capability::Http(origin) if origin.address().is_some());
+        if !is_address && !asked.iter().any(|asked| right.intersect(asked).is_some()) {
+            let what = format!("{shown}: {} does not ask for this", escape(&hook.name, 200));
+            return Err(InputError::new(what, format!("it asks for: {}", list(&asked))));
+        }
+        if let Some(path) = manager.protected().conflict(right) {
+            let path = escape(&path.to_string_lossy(), 1024);
+            let what = format!("{shown}: cannot be granted: with it a hook could write {path}");
+            let hint = "grant a directory that holds neither hookbox's own files nor hooks, or --no-grants";
+            return Err(InputError::new(what, hint));
+        }
+    }
+    Ok(())
+}
+
+/// Rights in one line.
+pub(crate) fn list(rights: &[Capability]) -> String {
+    if rights.is_empty() {
+        return "nothing".to_owned();
+    }
+    let rights: Vec<String> = rights.iter().map(|right| escape(&right.to_string(), 1024)).collect();
+    rights.join(" ")
+}
+
+/// Shows what a hook is, on standard error.
+pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], grants: &[Capability]) {
+    say(format_args!("{} ({}, {})", escape(&hook.name, 200), hook.kind.as_str(), hook.tier.as_str()));
+    say(format_args!("  file    {}", escape(&hook.path.to_string_lossy(), 4096)));
+    say(format_args!("  digest  {digest}"));
+    match &hook.manifest {
+        Some(manifest) => {
+            let events: Vec<&str> =
+                manifest.subscriptions.iter().map(|it| EventName::as_str(&it.event)).collect();
+            say(format_args!("  says    {}", escape(&manifest.description, 300)));
+            say(format_args!("  events  {}", events.join(" ")));
+            let mut answers = vec!["pass", "block", "ask", "warn"];
+            answers.extend(manifest.answers.names());
+            say(format_args!("  answers {}", answers.join(" ")));
+        }
+        None if hook.tier.origin() == Origin::Repo => {
+            say("  runs with all your rights, with every file in its directory");
+        }
+        None => say("  runs with all your rights"),
+    }
+    for right in asked {
+        say(format_args!("  asks to {}", means(right)));
+    }
+    for right in grants {
+        say(format_args!("  granted {}: {}", escape(&right.to_string(), 1024), means(right)));
+    }
+    if hook.manifest.is_some() && grants.is_empty() {
+        say("  granted nothing");
+    }
+}
+
+fn means(right: &Capability) -> String {
+    escape(&right.explain(), 1024)
+}
+
+/// Asks on the terminal; without one it takes `--yes`.
+pub(crate) fn confirm(question: &str, yes: bool) -> Result<(), InputError> {
+    if yes {
+        return Ok(());
+    }
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        let what = "expected a terminal to ask on, found none";
+        return Err(InputError::new(what, "give --yes to do this without a question"));
+    }
+    // Where it cannot be asked, there is no answer either.
+    let _ = write!(anstream::stderr(), "{question} [y/N] ");
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    match (read, answer.trim().to_ascii_lowercase().as_str()) {
+        (Ok(_), "y" | "yes") => Ok(()),
+        _ => Err(InputError::new("not confirmed: nothing was recorded", "answer y, or give --yes")),
+    }
+}
+
+/// The time, in RFC 3339.
+pub(crate) fn now() -> String {
+    hookbox::trust::now()
+}

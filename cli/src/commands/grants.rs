@@ -1,0 +1,168 @@
+//! `hookbox grants`.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use hookbox::capability::Capability;
+use hookbox::hook::Origin;
+use hookbox::manager::Manager;
+use hookbox::text::escape;
+use hookbox::trust::{Place, Record};
+use serde_json::json;
+
+use super::trust;
+use crate::error::{InputError, hint};
+use crate::{approval, options, output};
+
+/// Show what is trusted and granted, or change what is granted.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Grants {
+    #[command(subcommand)]
+    change: Option<Change>,
+    /// Print JSON: an array of objects, one per hook.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    locate: options::Locate,
+}
+
+#[derive(Debug, Subcommand)]
+enum Change {
+    /// Grant rights to a component that asks for them, for the bytes that it has now.
+    Add {
+        /// The hook's full name, or the path of its file.
+        #[arg(value_name = "NAME|PATH")]
+        hook: String,
+        /// The rights, such as read:$REPO or http:https://hooks.slack.com.
+        #[arg(value_name = "RIGHT", required = true)]
+        rights: Vec<Capability>,
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        locate: options::Locate,
+    },
+    /// Take rights back; without any named, all of them.
+    Remove {
+        /// The hook's full name, or the path of its file.
+        #[arg(value_name = "NAME|PATH")]
+        hook: String,
+        /// The rights, as they were granted.
+        #[arg(value_name = "RIGHT")]
+        rights: Vec<Capability>,
+        #[command(flatten)]
+        locate: options::Locate,
+    },
+}
+
+impl Grants {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        match self.change {
+            None => show(&self.locate, self.json).await,
+            Some(Change::Add { hook, rights, yes, locate }) => add(&locate, &hook, rights, yes).await,
+            Some(Change::Remove { hook, rights, locate }) => remove(&locate, &hook, &rights).await,
+        }
+    }
+}
+
+async fn show(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {
+    locate.enter()?;
+    let manager = locate.manager().await?;
+    let records = approval::trust_file(&manager)?.read()?;
+    if as_json {
+        let rows = records.iter().map(|record| {
+            json!({
+                "name": record.name, "path": record.path, "place": record.place, "kind": record.kind,
+                "digest": record.digest, "trusted": record.trusted, "asked": record.asked,
+                "granted": record.grants, "status": status(&manager, record),
+            })
+        });
+        return output::json(&rows.collect::<Vec<_>>());
+    }
+    if records.iter().next().is_none() {
+        hint("nothing is trusted or granted; see `hookbox trust --help`");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows = records.iter().map(|record| {
+        vec![
+            escape(&record.name, 200),
+            match &record.place {
+                Place::Global => "global".to_owned(),
+                Place::Repository(path) => escape(&path.to_string_lossy(), 1024),
+            },
+            if record.trusted { "yes" } else { "no" }.to_owned(),
+            approval::list(&record.grants),
+            status(&manager, record).to_owned(),
+        ]
+    });
+    output::line(&output::table(&["NAME", "PLACE", "TRUSTED", "GRANTED", "STATUS"], rows))
+}
+
+/// Whether a record still holds for what stands there. What lies in another repository is only looked for.
+fn status(manager: &Manager, record: &Record) -> &'static str {
+    let key = (record.place.clone(), record.path.clone());
+    if let Some(hook) = manager.approvable().iter().find(|hook| hook.key.as_ref() == Some(&key)) {
+        return match hook.digest() {
+            Ok(Some(digest)) if digest == record.digest => "current",
+            _ => "changed",
+        };
+    }
+    let is_elsewhere = record.place.repository().is_some_and(|path| path.join(&record.path).is_file());
+    if is_elsewhere { "elsewhere" } else { "missing" }
+}
+
+async fn add(
+    locate: &options::Locate,
+    name: &str,
+    rights: Vec<Capability>,
+    yes: bool,
+) -> anyhow::Result<ExitCode> {
+    approval::not_from_a_hook()?;
+    locate.enter()?;
+    let manager = locate.manager().await?;
+    let hook = approval::find(&manager, name)?;
+    let file = approval::trust_file(&manager)?;
+    let digest = approval::digest(hook)?;
+    let asked = approval::asked(hook);
+    let current = hook.record.as_ref().filter(|it| it.digest == digest);
+    if hook.tier.origin() == Origin::Repo && !current.is_some_and(|record| record.trusted) {
+        let what = format!("{}: is not trusted, so that nothing can be granted to it", escape(name, 1024));
+        return Err(InputError::new(what, "see `hookbox trust --help`").into());
+    }
+    approval::grantable(&manager, hook, &rights)?;
+    approval::show(hook, &digest, &asked, &rights);
+    approval::confirm("Grant this?", yes)?;
+    let fresh = trust::record(hook, digest.clone(), asked, Vec::new())?;
+    let record = file.update(|records| {
+        let kept = records.current(&fresh.place, &fresh.path, &digest).cloned();
+        let mut record = Record { when: fresh.when.clone(), ..kept.unwrap_or_else(|| fresh.clone()) };
+        record.grants.extend(rights);
+        record.grants.sort();
+        record.grants.dedup();
+        records.insert(record.clone());
+        record
+    })?;
+    output::line(&format!("granted to {}: {}", escape(&record.name, 200), approval::list(&record.grants)))
+}
+
+async fn remove(locate: &options::Locate, name: &str, rights: &[Capability]) -> anyhow::Result<ExitCode> {
+    locate.enter()?;
+    let manager = locate.manager().await?;
+    let file = approval::trust_file(&manager)?;
+    let found = approval::find_record(&manager, &file.read()?, name)?;
+    if let Some(right) = rights.iter().find(|right| !found.grants.contains(right)) {
+        let what = format!("{}: {right} was not granted", escape(name, 1024));
+        let granted = approval::list(&found.grants);
+        return Err(InputError::new(what, format!("granted is: {granted}")).into());
+    }
+    let left = file.update(|records| {
+        let mut record = records.get(&found.place, &found.path)?.clone();
+        record.grants.retain(|right| !rights.is_empty() && !rights.contains(right));
+        record.when = approval::now();
+        records.insert(record.clone());
+        Some(record.grants)
+    })?;
+    let left = approval::list(&left.unwrap_or_default());
+    output::line(&format!("granted to {}: {left}", escape(&found.name, 200)))
+}

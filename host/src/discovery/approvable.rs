@@ -1,0 +1,52 @@
+//! What the commands that trust and grant need to know of a hook.
+
+use std::path::PathBuf;
+
+use super::entry::EntryStatus;
+use crate::hook::{Digest, Manifest, Tier};
+use crate::report::Kind;
+use crate::trust::tree::Subject;
+use crate::trust::{Place, Record, TreeError};
+
+/// A hook that was found, as somebody sees it who is to trust it or to grant rights to it.
+#[derive(Clone, Debug)]
+pub struct Approvable {
+    /// The full name.
+    pub name: String,
+    /// Its file, absolute.
+    pub path: PathBuf,
+    /// Its kind.
+    pub kind: Kind,
+    /// Where it was found.
+    pub tier: Tier,
+    /// What becomes of it now.
+    pub status: EntryStatus,
+    /// Whether the user trusts it: by its tier, by the policy or by a record.
+    pub trusted: bool,
+    /// What a component says of itself, where it could be asked.
+    pub manifest: Option<Manifest>,
+    /// What the trust file calls it: its place, and its path there. `None` where the repository's own path is not
+    /// known, so that nothing can be recorded.
+    pub key: Option<(Place, PathBuf)>,
+    /// What the user said of this file, whatever its bytes were then.
+    pub record: Option<Record>,
+    /// The digest of its bytes, where they were read.
+    pub(super) bytes: Option<Digest>,
+    /// What the digest of a repository's native hook is taken of.
+    pub(super) tree: Option<Subject>,
+}
+
+impl Approvable {
+    /// The digest that trust and grants hold for: of a repository's native hook worked out anew, of anything else
+    /// what was read when it was found. `None` where it was not read.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError`] says why what belongs to a native hook has no digest.
+    pub fn digest(&self) -> Result<Option<Digest>, TreeError> {
+        match &self.tree {
+            Some(tree) => tree.digest().map(Some),
+            None => Ok(self.bytes.clone()),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The gate: what of the candidates is trusted, by the policy and by what the user said of these bytes.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Options;
+use super::assemble::table_of;
+use super::entry::Problem;
+use super::scan::{Candidate, HooksDir, Scan, State};
+use super::settings::Table;
+use crate::hook::{Digest, HookError, Origin, Tier};
+use crate::native::Verify;
+use crate::report::{Cause, Kind};
+use crate::text;
+use crate::trust::tree::{Allowance, Seen, Subject};
+use crate::trust::{self, Bases, Place, Protected, Record, Records, Standing, TreeError, TrustFile};
+
+/// A component beyond this size is not loaded, so that it needs no digest.
+#[cfg(feature = "component")]
+const MAX_COMPONENT: u64 = crate::wasm::MAX_COMPONENT;
+#[cfg(not(feature = "component"))]
+const MAX_COMPONENT: u64 = 64 << 20;
+
+/// What the user said, and where it holds.
+pub(super) struct Gate {
+    records: Records,
+    /// Where hooks of the repository are found; `None` where its real path is not known.
+    repo: Option<Place>,
+    home: Option<PathBuf>,
+    /// The private data directory.
+    #[cfg(feature = "component")]
+    data: Option<PathBuf>,
+    pub(super) protected: Arc<Protected>,
+    bases: Bases,
+}
+
+/// What the gate says of one candidate.
+pub(super) struct Judged {
+    pub(super) standing: Standing,
+    /// What it is called in the trust file; `None` where nothing can be recorded of it.
+    pub(super) key: Option<(Place, PathBuf)>,
+    /// What the user said of this file, whatever its bytes were then.
+    pub(super) record: Option<Record>,
+    /// The digest of a repository's native hook, and what it was taken of.
+    pub(super) tree: Option<(Subject, Result<Digest, TreeError>)>,
+    /// Whether it is trusted because the user said so of these bytes, not by policy.
+    pub(super) by_record: bool,
+    /// Whether no other hook has its name.
+    pub(super) is_unique: bool,
+}
+
+impl Judged {
+    /// Whether the user trusted other bytes than these.
+    pub(super) fn has_changed(&self) -> bool {
+        self.standing != Standing::Trusted && self.record.as_ref().is_some_and(|record| record.trusted)
+    }
+
+    /// Looks at a hook that is trusted for its digest; none for what is trusted by policy or by its tier.
+    pub(super) fn verify(&self) -> Option<Verify> {
+        let record = self.record.as_ref().filter(|record| record.trusted)?;
+        let (subject, digest) = self.tree.as_ref()?;
+        if !self.by_record || digest.as_ref() != Ok(&record.digest) {
+            return None;
+        }
+        let (subject, trusted) = (subject.clone(), record.digest.clone());
+        let approve = trust::approve(&record.name, Some(&subject.file), self.is_unique);
+        Some(Arc::new(move || match subject.digest() {
+            Ok(digest) if digest == trusted => Ok(()),
+            Ok(_) => Err(HookError::new(Cause::Untrusted, format!("{}; {approve}", trust::CHANGED))),
+            Err(error) => Err(HookError::new(Cause::Untrusted, format!("{}: {error}", trust::CHANGED))),
+        }))
+    }
+}
+
+impl Gate {
+    /// Reads what the user said. Where that cannot be read, nothing is trusted or granted.
+    pub(super) fn open(options: &Options, repo: Option<&Path>, problems: &mut Vec<Problem>) -> Self {
+        let records = match &options.data {
+            None => Records::default(),
+            Some(data) => TrustFile::new(data).read().unwrap_or_else(|error| {
+                let path = text::escape(&error.path.to_string_lossy(), 4096);
+                let problem =
+                    Problem::new(&error.path, format!("{}: nothing is trusted or granted", error.kind));
+                problems.push(problem.hint(format!("move it aside: mv {path} {path}.old")));
+                Records::default()
+            }),
+        };
+        let roots = |base: Option<&Path>| -> Vec<PathBuf> {
+            base.into_iter().flat_map(|base| options.roots.iter().map(|root| base.join(root))).collect()
+        };
+        let own = [&options.data, &options.cache].into_iter().flatten().cloned();
+        let directories = options.directories.iter().map(|dir| options.cwd.join(dir));
+        let whole = own.chain(directories).chain(roots(options.home.as_deref())).collect();
+        let bases = Bases { repo: repo.map(Path::to_owned), home: options.home.clone() };
+        Self {
+            records,
+            repo: repo.and_then(|repo| repo.canonicalize().ok()).map(Place::Repository),
+            home: options.home.clone(),
+            #[cfg(feature = "component")]
+            data: options.data.clone(),
+            protected: Arc::new(Protected::new(bases.clone(), whole, roots(repo))),
+            bases,
+        }
+    }
+
+    /// Judges all candidates. Nothing of them is run.
+    pub(super) fn judge(&self, scan: &Scan, options: &Options) -> Vec<Judged> {
+        let mut names: HashMap<&str, usize> = HashMap::new();
+        for candidate in &scan.candidates {
+            *names.entry(&candidate.name).or_default() += 1;
+        }
+        let mut unapproved = Allowance::of_unapproved();
+        let seen = Seen::default();
+        scan.candidates
+            .iter()
+            .map(|candidate| {
+                let table = table_of(&scan.roots, candidate);
+                let mut judged = self.look(candidate, table, options, &mut unapproved, &seen);
+                judged.is_unique = names.get(candidate.name.as_str()) == Some(&1);
+                judged
+            })
+            .collect()
+    }
+
+    fn look(
+        &self,
+        candidate: &Candidate,
+        table: Option<&Table>,
+        options: &Options,
+        unapproved: &mut Allowance,
+        seen: &Seen,
+    ) -> Judged {
+        let Candidate { dir, kind, path, .. } = candidate;
+        let standing = Standing::of(options.trust, dir.tier, *kind);
+        let key = self.key(candidate);
+        let record = key.as_ref().and_then(|(place, path)| self.records.get(place, path)).cloned();
+        let mut judged = Judged { standing, key, record, tree: None, by_record: false, is_unique: true };
+        let is_usable = matches!(candidate.state, State::Usable);
+        if !is_usable || dir.tier.origin() != Origin::Repo {
+            return judged;
+        }
+        let trusted = judged.record.as_ref().filter(|record| record.trusted).map(|record| &record.digest);
+        let now = match kind {
+            Kind::Component => trusted.and_then(|_| dir.place.digest(path, MAX_COMPONENT).ok()),
+            _ => {
+                let Some(subject) = self.subject(candidate, table, options) else { return judged };
+                // What the user approved once has an allowance of its own, so that nothing beside it takes it away.
+                let digest = match trusted {
+                    Some(_) => subject.digest_in(&dir.place, &mut Allowance::of_one(), &Seen::default()),
+                    None => subject.digest_in(&dir.place, unapproved, seen),
+                };
+                let now = digest.clone().ok();
+                judged.tree = Some((subject, digest));
+                now
+            }
+        };
+        if !standing.is_trusted() && trusted.is_some() && trusted == now.as_ref() {
+            judged.standing = Standing::Trusted;
+            judged.by_record = true;
+        }
+        judged
+    }
+
+    /// What a candidate is called in the trust file.
+    fn key(&self, candidate: &Candidate) -> Option<(Place, PathBuf)> {
+        let (place, base) = match candidate.dir.tier.origin() {
+            Origin::Repo => (self.repo.clone()?, self.bases.repo.as_deref()),
+            _ => (Place::Global, self.home.as_deref()),
+        };
+        let path = &candidate.path;
+        let relative = base.and_then(|base| path.strip_prefix(base).ok()).unwrap_or(path);
+        Some((place, relative.to_owned()))
+    }
+
+    fn subject(&self, candidate: &Candidate, table: Option<&Table>, options: &Options) -> Option<Subject> {
+        let HooksDir { tier, path, .. } = &*candidate.dir;
+        let plugin = path.parent().filter(|_| *tier == Tier::RepoPlugin);
+        Some(Subject {
+            repo: self.bases.repo.clone()?,
+            dir: plugin.unwrap_or(path).to_owned(),
+            file: candidate.path.clone(),
+            cwd: options.cwd.clone(),
+            settings: table.map(Table::fields).unwrap_or_default(),
+        })
+    }
+
+    /// What a component may reach: what it asks for and was granted for exactly these bytes. What is not trusted gets
+    /// nothing. The second value is what was left out because it could write hookbox's own files.
+    #[cfg(feature = "component")]
+    pub(super) fn access(
+        &self,
+        candidate: &Candidate,
+        judged: &Judged,
+        component: &crate::wasm::Component,
+    ) -> (crate::wasm::Access, Vec<crate::capability::Capability>) {
+        use crate::capability::Capability;
+        let manifest = component.manifest();
+        let mut access = crate::wasm::Access::nothing(manifest, &candidate.name);
+        access.name = trust::handle(&candidate.name, Some(&candidate.path), judged.is_unique);
+        let granted = judged.record.as_ref().filter(|it| it.digest == *component.digest());
+        let Some(granted) = granted.filter(|_| judged.standing.is_trusted()) else {
+            return (access, Vec::new());
+        };
+        let (rights, refused) = self.protected.rights(&manifest.capabilities, &granted.grants);
+        access.places = crate::wasm::Places {
+            repo: self.bases.repo.clone(),
+            home: self.bases.home.clone(),
+            data: self.data_of(&granted.place, candidate),
+        };
+        access.variables = rights
+            .effective()
+            .iter()
+            .filter_map(|right| match right {
+                // A value that is no UTF-8 cannot be passed on.
+                Capability::Env(name) => Some((name.to_string(), std::env::var(name.as_str()).ok()?)),
+                _ => None,
+            })
+            .collect();
+        access.rights = rights;
+        // The one place where `access.bucket` (named by `granted.place.identity(plugin, name)`) and `access.network`
+        // are to be filled in.
+        (access, refused)
+    }
+
+    /// The directory that `$DATA` stands for: one for each hook, never the data directory itself.
+    #[cfg(feature = "component")]
+    fn data_of(&self, place: &Place, candidate: &Candidate) -> Option<PathBuf> {
+        let identity = place.identity(candidate.dir.plugin.as_deref(), &candidate.name);
+        Some(self.data.as_ref()?.join("hooks").join(identity))
+    }
+}

@@ -1,0 +1,134 @@
+//! Directories that no hook may write: what stands there decides what runs.
+
+use std::path::{Path, PathBuf};
+
+use crate::capability::{Base, Capability, Directory, Rights};
+
+/// What `$REPO` and `$HOME` stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bases {
+    /// `$REPO`.
+    pub repo: Option<PathBuf>,
+    /// `$HOME`.
+    pub home: Option<PathBuf>,
+}
+
+/// Hookbox's own directories, and the roots.
+#[derive(Clone, Debug, Default)]
+pub struct Protected {
+    bases: Bases,
+    /// What may neither lie in what a hook may write nor hold it: hookbox's own directories and the user's roots.
+    whole: Vec<PathBuf>,
+    /// The roots of the repository: what stands there is trusted for its bytes, so that what holds them may be
+    /// written, but nothing is granted in one of them.
+    inside: Vec<PathBuf>,
+}
+
+impl Protected {
+    /// Protects these; symlinks in them are followed once, here.
+    pub(crate) fn new(bases: Bases, whole: Vec<PathBuf>, inside: Vec<PathBuf>) -> Self {
+        let both = |paths: Vec<PathBuf>| paths.into_iter().flat_map(|path| [real(&path), path]).collect();
+        Self { bases, whole: both(whole), inside: both(inside) }
+    }
+
+    /// The directory of hookbox's or of a root that a hook with this right could write, if there is one.
+    pub fn conflict(&self, right: &Capability) -> Option<&Path> {
+        let Capability::ReadWrite(directory) = right else { return None };
+        let written = self.path(directory)?;
+        let (plain, real) = (written.clone(), real(&written));
+        let lies_in = |path: &PathBuf| plain.starts_with(path) || real.starts_with(path);
+        let holds = |path: &PathBuf| path.starts_with(&plain) || path.starts_with(&real);
+        let whole = self.whole.iter().find(|path| lies_in(path) || holds(path));
+        whole.or_else(|| self.inside.iter().find(|path| lies_in(path))).map(PathBuf::as_path)
+    }
+
+    /// The rights of a hook that asks for these and was granted those, without what could write hookbox's own files;
+    /// and what was left out for that.
+    pub fn rights(&self, asked: &[Capability], granted: &[Capability]) -> (Rights, Vec<Capability>) {
+        let rights = Rights::of(asked, granted);
+        let (refused, kept): (Vec<_>, Vec<_>) =
+            rights.effective().iter().cloned().partition(|right| self.conflict(right).is_some());
+        if refused.is_empty() {
+            return (rights, refused);
+        }
+        // Addresses that are listed without being asked for stay.
+        let others =
+            granted.iter().filter(|it| !matches!(it, Capability::Read(_) | Capability::ReadWrite(_)));
+        let kept: Vec<Capability> = kept.into_iter().chain(others.cloned()).collect();
+        (Rights::of(asked, &kept), refused)
+    }
+
+    /// Where a directory of a right lies; a hook's own `$DATA` is its own.
+    fn path(&self, directory: &Directory) -> Option<PathBuf> {
+        let base = match directory.base() {
+            Base::Root => Path::new("/"),
+            Base::Repo => self.bases.repo.as_deref()?,
+            Base::Home => self.bases.home.as_deref()?,
+            Base::Data => return None,
+        };
+        Some(directory.below(base))
+    }
+}
+
+/// A path without symlinks, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    for there in path.ancestors() {
+        if let Ok(real) = there.canonicalize() {
+            return match path.strip_prefix(there) {
+                Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+                _ => real,
+            };
+        }
+    }
+    path.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_grant_lets_a_hook_write_what_decides_over_hooks() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |path: &str| temp.path().join(path);
+        for dir in ["home/.hookbox", "home/data", "repo/.hookbox", "home/notes"] {
+            std::fs::create_dir_all(at(dir)).unwrap();
+        }
+        std::os::unix::fs::symlink(at("home/.hookbox"), at("repo/link")).unwrap();
+        let bases = Bases { repo: Some(at("repo")), home: Some(at("home")) };
+        let protected = Protected::new(
+            bases,
+            vec![at("home/data"), at("home/.hookbox"), at("home/.kodelet")],
+            vec![at("repo/.hookbox")],
+        );
+        for (right, refused) in [
+            ("read-write:$HOME".to_owned(), true),
+            ("read-write:/".to_owned(), true),
+            ("read-write:$HOME/.hookbox".to_owned(), true),
+            ("read-write:$HOME/.kodelet/hooks".to_owned(), true),
+            ("read-write:$HOME/data/hooks".to_owned(), true),
+            ("read-write:$REPO/.hookbox/hooks".to_owned(), true),
+            ("read-write:$REPO/link".to_owned(), true),
+            (format!("read-write:{}", at("home/data").display()), true),
+            ("read-write:$HOME/notes".to_owned(), false),
+            ("read-write:$HOME/.hookbox-notes".to_owned(), false),
+            ("read-write:$REPO".to_owned(), false),
+            ("read-write:$REPO/out".to_owned(), false),
+            ("read-write:$DATA".to_owned(), false),
+            ("read:$HOME".to_owned(), false),
+            ("read:$HOME/data".to_owned(), false),
+            ("store".to_owned(), false),
+        ] {
+            let right: Capability = right.parse().unwrap();
+            assert_eq!(protected.conflict(&right).is_some(), refused, "{right}");
+        }
+        let parse =
+            |texts: &[&str]| -> Vec<Capability> { texts.iter().map(|it| it.parse().unwrap()).collect() };
+        let asked = parse(&["read-write:$HOME", "read-write:$HOME/notes", "store"]);
+        let granted = parse(&["read-write:$HOME", "store", "http:http://127.0.0.1:8080"]);
+        let (rights, refused) = protected.rights(&asked, &granted);
+        assert_eq!(refused, parse(&["read-write:$HOME"]));
+        assert_eq!(rights.effective(), parse(&["read-write:$HOME/notes", "store"]));
+        assert!(rights.granted().contains(&granted[2]));
+    }
+}

@@ -1,0 +1,413 @@
+//! The digest of a repository's native hook. Scripts load other files, so it covers everything below the hooks
+//! directory (or the plugin) that the hook stands in, the files of the repository that its shebang names, and the
+//! repository's settings for it (design, section 7).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::hook::Digest;
+use crate::place::{self, Found, Place as Files};
+
+/// How many files and directories one digest covers.
+const MAX_FILES: usize = 4096;
+
+/// How many bytes of files one digest covers.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// How deep directories stand in each other.
+const MAX_DEPTH: usize = 64;
+
+/// How long a shebang line is read; the kernel reads 256 bytes.
+const MAX_SHEBANG: u64 = 512;
+
+/// How often an interpreter may be a script itself, as in the kernel.
+const MAX_INTERPRETERS: usize = 5;
+
+/// Why what belongs to a hook has no digest, so that it cannot be trusted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// Too many files.
+    #[error("more than {MAX_FILES} files belong to it, and nobody can say what it loads")]
+    TooManyFiles,
+    /// Too many bytes.
+    #[error("more than {} MiB of files belong to it, and nobody can say what it loads", MAX_BYTES >> 20)]
+    TooLarge,
+    /// What has not been looked at has a smaller allowance for all together.
+    #[error("the repository brings too much to look at all of it")]
+    Spent,
+    /// A file cannot be read, so that nobody can say what it holds.
+    #[error("{path} {why}")]
+    Unreadable {
+        /// The file, escaped.
+        path: String,
+        /// Why, in words that read after the path.
+        why: String,
+    },
+}
+
+/// How much may still be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    files: usize,
+    bytes: u64,
+    over: fn(bool) -> TreeError,
+}
+
+impl Allowance {
+    /// What one hook may have.
+    pub(crate) fn of_one() -> Self {
+        let over = |files| if files { TreeError::TooManyFiles } else { TreeError::TooLarge };
+        Self { files: MAX_FILES, bytes: MAX_BYTES, over }
+    }
+
+    /// What all hooks together may have that the user has not approved: their digest is only shown, and an agent
+    /// waits for it before its first event.
+    pub(crate) fn of_unapproved() -> Self {
+        Self { files: 2 * MAX_FILES, bytes: MAX_BYTES / 4, over: |_| TreeError::Spent }
+    }
+
+    fn file(&mut self) -> Result<(), TreeError> {
+        self.files = self.files.checked_sub(1).ok_or_else(|| (self.over)(true))?;
+        Ok(())
+    }
+
+    fn read(&mut self, len: u64) -> Result<(), TreeError> {
+        self.bytes = self.bytes.checked_sub(len).ok_or_else(|| (self.over)(false))?;
+        Ok(())
+    }
+}
+
+/// What the digest of a native hook depends on.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    /// The repository, as its paths are written.
+    pub(crate) repo: PathBuf,
+    /// The hooks directory, or the plugin's.
+    pub(crate) dir: PathBuf,
+    /// The hook's file.
+    pub(crate) file: PathBuf,
+    /// Where the hook runs: relative words of its command line are looked for here, too.
+    pub(crate) cwd: PathBuf,
+    /// The repository's settings for it, key by key.
+    pub(crate) settings: BTreeMap<String, String>,
+}
+
+/// Digests of directories that were worked out once, for many hooks in one directory.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(Mutex<BTreeMap<PathBuf, Result<Digest, TreeError>>>);
+
+impl Subject {
+    /// The digest, worked out anew from what stands there now. The repository is opened anew as well.
+    pub(crate) fn digest(&self) -> Result<Digest, TreeError> {
+        let files = Files::repository(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
+        self.digest_in(&files, &mut Allowance::of_one(), &Seen::default())
+    }
+
+    /// The same within an allowance, where `seen` keeps the directories.
+    pub(crate) fn digest_in(
+        &self,
+        files: &Files,
+        allowance: &mut Allowance,
+        seen: &Seen,
+    ) -> Result<Digest, TreeError> {
+        let kept = seen.0.lock().ok().and_then(|seen| seen.get(&self.dir).cloned());
+        let directory = kept.unwrap_or_else(|| {
+            let mut walk =
+                Walk { files, base: &self.dir, allowance, fields: Fields::default(), real: BTreeSet::new() };
+            let result = walk.any(&self.dir, 0).map(|()| walk.fields.digest());
+            if let Ok(mut seen) = seen.0.lock() {
+                seen.insert(self.dir.clone(), result.clone());
+            }
+            result
+        })?;
+        let mut fields = Fields::default();
+        fields.add("hookbox native hook 1", b"");
+        fields.add("directory", directory.hex().as_bytes());
+        fields.add("hook", beneath(&self.dir, &self.file).as_os_str().as_bytes());
+        for (named, digest) in self.named(files, allowance)? {
+            fields.add("named", named.as_os_str().as_bytes());
+            fields.add("digest", digest.hex().as_bytes());
+        }
+        for (key, value) in &self.settings {
+            fields.add("setting", key.as_bytes());
+            fields.add("value", value.as_bytes());
+        }
+        Ok(fields.digest())
+    }
+
+    /// The files of the repository that the shebang names, and the shebangs of those that are scripts themselves.
+    fn named(
+        &self,
+        files: &Files,
+        allowance: &mut Allowance,
+    ) -> Result<BTreeMap<PathBuf, Digest>, TreeError> {
+        let mut named = BTreeMap::new();
+        let mut scripts = vec![self.file.clone()];
+        for _ in 0..MAX_INTERPRETERS {
+            let mut next = Vec::new();
+            for script in &scripts {
+                for path in self.words(files, script).iter().flat_map(|word| self.places_of(word)) {
+                    let Ok(Found::File { len, .. }) = files.find(&path) else { continue };
+                    if named.contains_key(&path) {
+                        continue;
+                    }
+                    allowance.file()?;
+                    allowance.read(len)?;
+                    let digest = files.digest(&path, MAX_BYTES).map_err(|error| unreadable(&path, &error))?;
+                    named.insert(path.clone(), digest);
+                    next.push(path);
+                }
+            }
+            scripts = next;
+        }
+        Ok(named.into_iter().map(|(path, digest)| (beneath(&self.repo, &path).to_owned(), digest)).collect())
+    }
+
+    /// The words of a shebang line, and what follows a `=` in one.
+    fn words(&self, files: &Files, script: &Path) -> Vec<Vec<u8>> {
+        let mut line = Vec::new();
+        let read = files.open(script).and_then(|file| file.take(MAX_SHEBANG).read_to_end(&mut line));
+        let first = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let Some(words) = read.ok().and_then(|_| first.strip_prefix(b"#!")) else { return Vec::new() };
+        let words = words.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        words
+            .flat_map(|word| {
+                let value = word.iter().position(|byte| *byte == b'=').and_then(|at| word.get(at + 1..));
+                [Some(word), value].into_iter().flatten().map(<[u8]>::to_vec)
+            })
+            .collect()
+    }
+
+    /// The files of the repository that a word may mean.
+    fn places_of(&self, word: &[u8]) -> BTreeSet<PathBuf> {
+        let word = Path::new(std::ffi::OsStr::from_bytes(word));
+        let parent = self.file.parent().unwrap_or(&self.dir);
+        [&*self.repo, &*self.cwd, parent]
+            .into_iter()
+            .map(|base| base.join(word))
+            .filter(|path| path.starts_with(&self.repo))
+            .collect()
+    }
+}
+
+/// Goes through a directory.
+struct Walk<'a> {
+    files: &'a Files,
+    base: &'a Path,
+    allowance: &'a mut Allowance,
+    fields: Fields,
+    /// Directories that were gone into, so that a symlink to one of them is no endless way.
+    real: BTreeSet<PathBuf>,
+}
+
+impl Walk<'_> {
+    /// Whatever stands at a path. A symlink counts with its target, and with what it leads to in the repository.
+    fn any(&mut self, path: &Path, depth: usize) -> Result<(), TreeError> {
+        self.allowance.file()?;
+        self.fields.add("path", beneath(self.base, path).as_os_str().as_bytes());
+        if self.files.is_symlink(path) {
+            let target = self.files.link(path).unwrap_or_default();
+            self.fields.add("link", target.as_os_str().as_bytes());
+        }
+        match self.files.find(path) {
+            Ok(Found::File { executable, len }) => {
+                self.allowance.read(len)?;
+                // No more than was allowed for, also where it grows meanwhile.
+                let digest = self.files.digest(path, len).map_err(|error| unreadable(path, &error))?;
+                self.fields.add(if executable { "program" } else { "file" }, digest.hex().as_bytes());
+                Ok(())
+            }
+            Ok(Found::Directory) => self.directory(path, depth),
+            Ok(Found::Special) => {
+                self.fields.add("special", b"");
+                Ok(())
+            }
+            // Where a symlink leads out or nowhere, its target is all there is to say.
+            Err(error) if place::is_escape(&error) || error.kind() == io::ErrorKind::NotFound => {
+                self.fields.add("elsewhere", b"");
+                Ok(())
+            }
+            Err(error) => Err(unreadable(path, &error)),
+        }
+    }
+
+    fn directory(&mut self, path: &Path, depth: usize) -> Result<(), TreeError> {
+        let real = self.files.real(path).map_err(|error| unreadable(path, &error))?;
+        if !self.real.insert(real) {
+            self.fields.add("again", b"");
+            return Ok(());
+        }
+        if depth > MAX_DEPTH {
+            return Err(TreeError::TooManyFiles);
+        }
+        let (names, more) = self.files.names(path).map_err(|error| unreadable(path, &error))?;
+        if more {
+            return Err(TreeError::TooManyFiles);
+        }
+        self.fields.add("directory", &(names.len() as u64).to_le_bytes());
+        names.iter().try_for_each(|name| self.any(&path.join(name), depth + 1))
+    }
+}
+
+/// Fields, each with its length before it, so that none can be taken for another.
+#[derive(Default)]
+struct Fields(Vec<u8>);
+
+impl Fields {
+    fn add(&mut self, kind: &str, value: &[u8]) {
+        for part in [kind.as_bytes(), value] {
+            self.0.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            self.0.extend_from_slice(part);
+        }
+    }
+
+    fn digest(&self) -> Digest {
+        Digest::of(&self.0)
+    }
+}
+
+fn beneath<'a>(base: &Path, path: &'a Path) -> &'a Path {
+    path.strip_prefix(base).unwrap_or(path)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> TreeError {
+    let path = crate::text::escape(&path.to_string_lossy(), 1024);
+    TreeError::Unreadable { path, why: place::explain(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    /// A repository with a hook, a helper beside it, a helper elsewhere, and settings.
+    fn repository() -> (tempfile::TempDir, Subject) {
+        let temp = tempfile::tempdir().unwrap();
+        let repo = temp.path().join("repo");
+        fs::create_dir_all(repo.join(".hookbox/hooks/lib/deep")).unwrap();
+        fs::create_dir_all(repo.join("tools")).unwrap();
+        let write = |path: &str, text: &str| fs::write(repo.join(path), text).unwrap();
+        write(".hookbox/hooks/x", "#!/usr/bin/env -S CONFIG=tools/config tools/run\n");
+        write(".hookbox/hooks/lib/deep/helper", "1");
+        write("tools/config", "1");
+        write("tools/run", "#!tools/inner\n");
+        write("tools/inner", "1");
+        write("tools/linked", "1");
+        write("other", "1");
+        fs::write(temp.path().join("outside"), "1").unwrap();
+        symlink("../../tools/linked", repo.join(".hookbox/hooks/link")).unwrap();
+        symlink("../../../outside", repo.join(".hookbox/hooks/out")).unwrap();
+        symlink("nowhere", repo.join(".hookbox/hooks/dangling")).unwrap();
+        symlink("..", repo.join(".hookbox/hooks/lib/up")).unwrap();
+        let dir = repo.join(".hookbox/hooks");
+        let settings = [("priority".to_owned(), "1".to_owned())].into();
+        (temp, Subject { file: dir.join("x"), dir, cwd: repo.clone(), repo, settings })
+    }
+
+    #[test]
+    fn whatever_belongs_to_a_hook_changes_its_digest() {
+        type Change = fn(&Path, &mut Subject);
+        let changes: &[(&str, Change, bool)] = &[
+            ("nothing", |_, _| {}, false),
+            ("another file of the repository", |it, _| fs::write(it.join("other"), "2").unwrap(), false),
+            ("a file outside", |it, _| fs::write(it.join("../outside"), "2").unwrap(), false),
+            ("the hook", |_, at| fs::write(&at.file, "#!/bin/sh\n").unwrap(), true),
+            (
+                "a helper in a directory",
+                |_, at| fs::write(at.dir.join("lib/deep/helper"), "2").unwrap(),
+                true,
+            ),
+            ("a new file beside it", |_, at| fs::write(at.dir.join("new"), "").unwrap(), true),
+            ("a new directory", |_, at| fs::create_dir(at.dir.join("new")).unwrap(), true),
+            ("a file less", |_, at| fs::remove_file(at.dir.join("lib/deep/helper")).unwrap(), true),
+            (
+                "an execute bit",
+                |_, at| {
+                    fs::set_permissions(at.dir.join("lib/deep/helper"), fs::Permissions::from_mode(0o755))
+                        .unwrap();
+                },
+                true,
+            ),
+            (
+                "a file's name",
+                |_, at| fs::rename(at.dir.join("lib/deep/helper"), at.dir.join("lib/deep/h")).unwrap(),
+                true,
+            ),
+            (
+                "the hook's name",
+                |_, at| {
+                    let to = at.dir.join("y");
+                    fs::rename(&at.file, &to).unwrap();
+                    at.file = to;
+                },
+                true,
+            ),
+            ("which file it is", |_, at| at.file = at.dir.join("lib/deep/helper"), true),
+            (
+                "a symlink's target",
+                |_, at| {
+                    fs::remove_file(at.dir.join("link")).unwrap();
+                    symlink("../../other", at.dir.join("link")).unwrap();
+                },
+                true,
+            ),
+            (
+                "a symlink that leads out, elsewhere",
+                |_, at| {
+                    fs::remove_file(at.dir.join("out")).unwrap();
+                    symlink("../../../elsewhere", at.dir.join("out")).unwrap();
+                },
+                true,
+            ),
+            ("what a symlink leads to", |it, _| fs::write(it.join("tools/linked"), "2").unwrap(), true),
+            ("what led nowhere", |_, at| fs::write(at.dir.join("nowhere"), "2").unwrap(), true),
+            ("a file that the shebang names", |it, _| fs::write(it.join("tools/config"), "2").unwrap(), true),
+            ("its interpreter's own", |it, _| fs::write(it.join("tools/inner"), "2").unwrap(), true),
+            (
+                "a setting",
+                |_, at| {
+                    at.settings.insert("priority".to_owned(), "2".to_owned());
+                },
+                true,
+            ),
+            ("a setting less", |_, at| at.settings.clear(), true),
+        ];
+        for (what, change, changes) in changes {
+            let (_temp, mut subject) = repository();
+            let before = subject.digest().unwrap();
+            let repo = subject.repo.clone();
+            change(&repo, &mut subject);
+            assert_eq!(subject.digest().unwrap() != before, *changes, "{what}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_much_to_look_at_has_no_digest() {
+        let (_temp, subject) = repository();
+        fs::File::create(subject.dir.join("large")).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        assert_eq!(subject.digest(), Err(TreeError::TooLarge));
+        fs::remove_file(subject.dir.join("large")).unwrap();
+        for n in 0..MAX_FILES {
+            fs::write(subject.dir.join(n.to_string()), "").unwrap();
+        }
+        assert_eq!(subject.digest(), Err(TreeError::TooManyFiles));
+        let error = TreeError::TooLarge.to_string();
+        assert_eq!(error, "more than 64 MiB of files belong to it, and nobody can say what it loads");
+    }
+
+    #[test]
+    fn the_hooks_of_one_directory_are_different() {
+        let (_temp, subject) = repository();
+        fs::write(subject.dir.join("y"), "#!/bin/sh\n").unwrap();
+        let (files, seen) = (Files::repository(&subject.repo).unwrap(), Seen::default());
+        let digest = |subject: &Subject| subject.digest_in(&files, &mut Allowance::of_one(), &seen);
+        let other = Subject { file: subject.dir.join("y"), ..subject.clone() };
+        assert_ne!(digest(&subject), digest(&other));
+        assert_eq!(digest(&subject), subject.digest(), "kept or not, it is the same");
+    }
+}
