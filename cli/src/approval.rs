@@ -11,7 +11,7 @@ use hookbox::hook::Origin;
 use hookbox::manager::Manager;
 use hookbox::report::Kind;
 use hookbox::text::escape;
-use hookbox::trust::{Place, Record, Records, TrustFile};
+use hookbox::trust::{Place, Record, Records, TrustFile, TrustFileError, TrustFileErrorKind};
 
 use crate::error::{InputError, say};
 
@@ -33,6 +33,27 @@ pub(crate) fn trust_file(manager: &Manager) -> Result<&TrustFile, InputError> {
         );
         InputError::new(what, "set HOME or XDG_DATA_HOME to a directory of your own, outside the repository")
     })
+}
+
+/// What the trust file holds.
+pub(crate) fn read(file: &TrustFile) -> anyhow::Result<Records> {
+    file.read().map_err(broken)
+}
+
+/// Changes the trust file.
+pub(crate) fn update<T>(file: &TrustFile, change: impl FnOnce(&mut Records) -> T) -> anyhow::Result<T> {
+    file.update(change).map_err(broken)
+}
+
+/// A file that holds something else is the user's to look at; anything else is a failure of the system.
+fn broken(error: TrustFileError) -> anyhow::Error {
+    match &error.kind {
+        TrustFileErrorKind::Io(_) | TrustFileErrorKind::Locked => error.into(),
+        _ => {
+            let path = escape(&error.path.to_string_lossy(), 4096);
+            InputError::new(error.to_string(), format!("move it aside: mv {path} {path}.old")).into()
+        }
+    }
 }
 
 /// The hook of this name or path.

@@ -22,6 +22,7 @@ mod samples;
 mod samples_with_rights;
 mod self_protection;
 mod store;
+mod trust;
 
 use std::fs;
 use std::path::Path;

@@ -69,7 +69,7 @@ impl Grants {
 async fn show(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {
     locate.enter()?;
     let manager = locate.manager().await?;
-    let records = approval::trust_file(&manager)?.read()?;
+    let records = approval::read(approval::trust_file(&manager)?)?;
     if as_json {
         let rows = records.iter().map(|record| {
             json!({
@@ -134,7 +134,7 @@ async fn add(
     approval::show(hook, &digest, &asked, &rights);
     approval::confirm("Grant this?", yes)?;
     let fresh = trust::record(hook, digest.clone(), asked, Vec::new())?;
-    let record = file.update(|records| {
+    let record = approval::update(file, |records| {
         let kept = records.current(&fresh.place, &fresh.path, &digest).cloned();
         let mut record = Record { when: fresh.when.clone(), ..kept.unwrap_or_else(|| fresh.clone()) };
         record.grants.extend(rights);
@@ -150,13 +150,13 @@ async fn remove(locate: &options::Locate, name: &str, rights: &[Capability]) -> 
     locate.enter()?;
     let manager = locate.manager().await?;
     let file = approval::trust_file(&manager)?;
-    let found = approval::find_record(&manager, &file.read()?, name)?;
+    let found = approval::find_record(&manager, &approval::read(file)?, name)?;
     if let Some(right) = rights.iter().find(|right| !found.grants.contains(right)) {
         let what = format!("{}: {right} was not granted", escape(name, 1024));
         let granted = approval::list(&found.grants);
         return Err(InputError::new(what, format!("granted is: {granted}")).into());
     }
-    let left = file.update(|records| {
+    let left = approval::update(file, |records| {
         let mut record = records.get(&found.place, &found.path)?.clone();
         record.grants.retain(|right| !rights.is_empty() && !rights.contains(right));
         record.when = approval::now();

@@ -68,7 +68,7 @@ impl Trust {
         approval::show(hook, &digest, &asked, &grants);
         approval::confirm("Trust it?", self.yes)?;
         let record = record(hook, digest, asked, grants)?;
-        file.update(|records| records.insert(record.clone()))?;
+        approval::update(file, |records| records.insert(record.clone()))?;
         if self.json {
             return output::json(&record);
         }

@@ -25,8 +25,8 @@ impl Untrust {
         self.locate.enter()?;
         let manager = self.locate.manager().await?;
         let file = approval::trust_file(&manager)?;
-        let record = approval::find_record(&manager, &file.read()?, &self.hook)?;
-        file.update(|records| records.remove(&record.place, &record.path))?;
+        let record = approval::find_record(&manager, &approval::read(file)?, &self.hook)?;
+        approval::update(file, |records| records.remove(&record.place, &record.path))?;
         if self.json {
             return output::json(&record);
         }
