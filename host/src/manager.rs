@@ -271,6 +271,13 @@ impl Builder {
         self
     }
 
+    /// What sends the requests of components (default: one with the system's certificates and resolver).
+    #[cfg(feature = "http")]
+    pub fn network(mut self, network: crate::network::Network) -> Self {
+        self.discovery.network = Some(network);
+        self
+    }
+
     /// A hook of the agent's own.
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
         self.hooks.push(Arc::new(hook));

@@ -31,6 +31,12 @@ pub(super) struct Gate {
     /// The private data directory.
     #[cfg(feature = "component")]
     data: Option<PathBuf>,
+    /// The state of all hooks.
+    #[cfg(all(feature = "component", feature = "store"))]
+    store: Option<crate::store::Store>,
+    /// What sends the requests of all hooks.
+    #[cfg(feature = "http")]
+    network: crate::network::Network,
     pub(super) protected: Arc<Protected>,
     bases: Bases,
 }
@@ -99,6 +105,10 @@ impl Gate {
             home: options.home.clone(),
             #[cfg(feature = "component")]
             data: options.data.clone(),
+            #[cfg(all(feature = "component", feature = "store"))]
+            store: options.data.clone().map(crate::store::Store::at),
+            #[cfg(feature = "http")]
+            network: options.network.clone().unwrap_or_default(),
             protected: Arc::new(Protected::new(bases.clone(), whole, roots(repo))),
             bases,
         }
@@ -217,9 +227,16 @@ impl Gate {
                 _ => None,
             })
             .collect();
+        #[cfg(feature = "store")]
+        if rights.has(&Capability::Store) {
+            let identity = granted.place.identity(candidate.dir.plugin.as_deref(), &candidate.name);
+            access.bucket = self.store.as_ref().map(|store| store.bucket([identity]));
+        }
+        #[cfg(feature = "http")]
+        if rights.effective().iter().any(|right| matches!(right, Capability::Http(_))) {
+            access.network = Some(self.network.clone());
+        }
         access.rights = rights;
-        // The one place where `access.bucket` (named by `granted.place.identity(plugin, name)`) and `access.network`
-        // are to be filled in.
         (access, refused)
     }
 

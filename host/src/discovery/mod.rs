@@ -59,6 +59,9 @@ pub struct Options {
     /// A private directory that holds what the user trusts and has granted, and the state of hooks; without it
     /// nothing of a repository is trusted and nothing is granted.
     pub data: Option<PathBuf>,
+    /// What sends the requests of components; one of its own, with the system's certificates, where there is none.
+    #[cfg(feature = "http")]
+    pub network: Option<crate::network::Network>,
 }
 
 impl Options {
@@ -73,6 +76,8 @@ impl Options {
             limits: Limits::default(),
             cache: None,
             data: None,
+            #[cfg(feature = "http")]
+            network: None,
         }
     }
 }
