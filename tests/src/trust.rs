@@ -80,7 +80,8 @@ fn a_native_hook_of_a_repository_runs_once_it_is_trusted_and_not_before() {
 
 #[test]
 fn whatever_changes_of_a_trusted_hook_takes_the_trust_away() {
-    let changes: [(&str, fn(&TestEnvironment)); 5] = [
+    type Change = fn(&TestEnvironment);
+    let changes: [(&str, Change); 5] = [
         ("a byte", |env| {
             let text = env.read(HOOK).unwrap();
             env.script(HOOK, &format!("{text}\n"));

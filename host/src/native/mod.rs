@@ -98,9 +98,11 @@ impl Hook for NativeHook {
     /// Runs `<program> run` with the event as kodelet's JSON on standard input, within `budget.wall`,
     /// `budget.output` and `budget.log`. What it prints counts only if it then ends with status 0.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
-        let begin = Instant::now();
+        let mut wall = budget.wall;
         if let Some(verify) = &self.verify {
-            verified(verify, budget.wall).await?;
+            let begin = Instant::now();
+            verified(verify, wall).await?;
+            wall = wall.saturating_sub(begin.elapsed());
         }
         let process = Process {
             program: &self.program,
@@ -109,7 +111,7 @@ impl Hook for NativeHook {
             variable: self.settings.as_deref().map(|settings| (SETTINGS_VARIABLE, settings)),
             directory: None,
             stdin: Some(kodelet::encode(event).to_string().into_bytes()),
-            wall: budget.wall.saturating_sub(begin.elapsed()),
+            wall,
             output: budget.output,
             log: budget.log,
         };
