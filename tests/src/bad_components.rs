@@ -122,7 +122,7 @@ fn each_is_one_clear_problem_and_other_hooks_still_work() {
     for good in ["guardrail.wasm", "native"] {
         assert_eq!(entry(good)["status"], "active");
     }
-    assert_eq!(entries.as_array().unwrap().len(), cases.len() + 2);
+    assert_eq!(entries.as_array().unwrap().len(), cases.len() + 3, "and the built-in guard");
 
     let event = json!({"tool_name": "bash", "tool_input": {"command": "sudo ls"}});
     assert_eq!(env.event(&["before_tool_call"], &event)["blocked_by"], "guardrail.wasm");

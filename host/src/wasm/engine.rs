@@ -17,6 +17,8 @@ const SLOTS: u32 = 32;
 const POOL_MEMORIES: u32 = 2;
 /// Tables that a component may have to run in the pool.
 const POOL_TABLES: u32 = 8;
+/// Elements that a table in the pool may have: all that the default budget allows, so that the budget refuses first.
+const POOL_ELEMENTS: usize = 100_000;
 /// Core instances per component that the pool plans for (a Rust component has three or four).
 const POOL_CORE_INSTANCES: u32 = 16;
 /// How much of a slot's memory stays mapped between calls. The pagemap scan resets just what a call touched,
@@ -69,6 +71,11 @@ impl Linked {
         Ok(Self { engine, linker: Arc::new(linker), slots: Arc::new(Semaphore::new(slots)), pooled })
     }
 
+    /// Whether its calls take their memory from a pool.
+    pub(super) fn is_pooled(&self) -> bool {
+        self.pooled
+    }
+
     /// Whether a call of this component fits in a slot of this engine.
     pub(super) fn fits(&self, component: &Component) -> bool {
         !self.pooled
@@ -106,6 +113,7 @@ fn pool() -> PoolingAllocationConfig {
         .total_memories(SLOTS * POOL_MEMORIES)
         .total_tables(SLOTS * POOL_TABLES)
         .max_core_instances_per_component(POOL_CORE_INSTANCES)
+        .table_elements(POOL_ELEMENTS)
         .max_memories_per_component(POOL_MEMORIES)
         .max_tables_per_component(POOL_TABLES)
         .linear_memory_keep_resident(KEEP_RESIDENT)

@@ -158,14 +158,16 @@ impl RuntimeInner {
 
     fn compile(&self, digest: &Digest, bytes: &[u8]) -> Result<Ready, HookError> {
         let main = self.linked(&self.main, self.allocation)?;
-        let (component, kept) = self.component(&main, digest, bytes)?;
-        let (linked, component, kept) = if main.fits(&component) {
-            (main, component, kept)
+        let compiled = self.component(&main, digest, bytes);
+        let fits = compiled.as_ref().is_ok_and(|(component, _)| main.fits(component));
+        let (linked, (component, kept)) = if fits || !main.is_pooled() {
+            (main, compiled?)
         } else {
-            // Compiled code belongs to its engine.
+            // It is too large for the pool, which may have been the only thing that was wrong with it. Compiled code
+            // belongs to its engine.
             let large = self.linked(&self.large, Allocation::OnDemand)?;
-            let (component, kept) = self.component(&large, digest, bytes)?;
-            (large, component, kept)
+            let compiled = self.component(&large, digest, bytes)?;
+            (large, compiled)
         };
         let imports = inspect::imports(&linked.engine, &component);
         let wit_version = inspect::check_exports(&linked.engine, &component)?;
@@ -311,7 +313,7 @@ impl Hook for ComponentHook {
                 let conversation = self.access.rights.has(&Capability::Conversation);
                 let mut lower = Lower { table: &mut store.data_mut().table, conversation, withheld: false };
                 let event = lower.event(event)?;
-                if lower.withheld {
+                if lower.withheld && self.access.rights.asked().contains(&Capability::Conversation) {
                     store.data_mut().deny(&Capability::Conversation);
                 }
                 host.hookbox_hook_hook().call_run(store, &context, &event).await

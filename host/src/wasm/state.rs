@@ -187,10 +187,21 @@ impl MemoryLimiter {
 }
 
 /// Adds growth to what is held, or notes what was wanted and refuses it.
-fn grow(held: &mut u64, limit: u64, refused: &mut Option<u64>, from: usize, to: usize) -> bool {
+fn grow(
+    held: &mut u64,
+    limit: u64,
+    refused: &mut Option<u64>,
+    from: usize,
+    to: usize,
+    max: Option<usize>,
+) -> bool {
     let wanted = held.saturating_add(to.saturating_sub(from) as u64);
     if wanted > limit {
         *refused = Some(refused.unwrap_or(0).max(wanted));
+        return false;
+    }
+    // What lies above the maximum that a memory or table declares is refused for the guest's own wish.
+    if max.is_some_and(|max| to > max) {
         return false;
     }
     *held = wanted;
@@ -199,16 +210,13 @@ fn grow(held: &mut u64, limit: u64, refused: &mut Option<u64>, from: usize, to: 
 
 impl ResourceLimiter for MemoryLimiter {
     fn memory_growing(&mut self, from: usize, to: usize, max: Option<usize>) -> wasmtime::Result<bool> {
-        // A memory that declares a maximum refuses by itself what lies above it.
-        let grows =
-            max.is_none_or(|max| to <= max) && grow(&mut self.held, self.limit, &mut self.refused, from, to);
+        let grows = grow(&mut self.held, self.limit, &mut self.refused, from, to, max);
         self.peak = self.peak.max(self.held);
         Ok(grows)
     }
 
     fn table_growing(&mut self, from: usize, to: usize, max: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(max.is_none_or(|max| to <= max)
-            && grow(&mut self.elements, self.max_elements, &mut self.refused_elements, from, to))
+        Ok(grow(&mut self.elements, self.max_elements, &mut self.refused_elements, from, to, max))
     }
 }
 

