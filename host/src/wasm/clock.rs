@@ -158,7 +158,7 @@ mod tests {
                 give_way().await;
             }
         };
-        assert!(within::<_>(SHORT, async { endless.await }).await.is_err());
+        assert!(within(SHORT, endless).await.is_err());
     }
 
     #[tokio::test(flavor = "current_thread")]

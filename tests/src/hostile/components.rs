@@ -15,6 +15,7 @@ const TIME: &str = "fuel = 1_000_000_000_000_000\ntimeout = \"300ms\"";
 #[tokio::test]
 async fn what_a_component_does_when_it_runs_ends_for_its_cause_and_the_guard_judges() {
     use Cause::{Fuel, MalformedOutput, Memory, OutputLimit, Timeout, Trap};
+    let mut wrong = Vec::new();
     for (name, settings, causes, words) in [
         ("run-loop", FUEL, &[Fuel][..], "20000000"),
         ("run-loop", TIME, &[Timeout], "300ms"),
@@ -22,7 +23,7 @@ async fn what_a_component_does_when_it_runs_ends_for_its_cause_and_the_guard_jud
         ("run-trap", FUEL, &[Trap], "unreachable"),
         ("run-tables", FUEL, &[Memory], "100000"),
         ("run-memories", FUEL, &[Memory], "67108864"),
-        ("run-fill", FUEL, &[Memory, Trap], ""),
+        ("run-fill", FUEL, &[Fuel, Memory, Trap], ""),
         ("run-fill-again", FUEL, &[Fuel], ""),
         ("run-fill-again", TIME, &[Timeout], ""),
         ("run-copy-again", FUEL, &[Fuel], ""),
@@ -54,15 +55,20 @@ async fn what_a_component_does_when_it_runs_ends_for_its_cause_and_the_guard_jud
         let manager = env.builder().build().await;
         let fired = manager.session("c").fire(sudo()).await;
         let report = &fired.report.hooks[0];
-        eprintln!("{name}: {:?}, {:?}: {:?}", report.cause, report.duration, report.message);
-        assert_eq!(report.status, Status::Failed, "{name}: {report:#?}");
-        assert!(causes.contains(&report.cause.unwrap()), "{name}: {report:#?}");
-        let message = report.message.as_ref().unwrap();
-        assert!(message.contains(words), "{name}: {report:#?}");
+        let shown = format!("{name}: {:?} in {:?}: {:?}", report.cause, report.duration, report.message);
+        eprintln!("{shown}");
+        let message = report.message.as_deref().unwrap_or_default();
+        if report.status != Status::Failed
+            || !report.cause.is_some_and(|cause| causes.contains(&cause))
+            || !message.contains(words)
+        {
+            wrong.push(shown);
+        }
         assert!(!message.contains(char::is_control) && message.len() < 2_000, "{name}: {report:#?}");
         assert!(report.memory_peak.unwrap() <= 64 << 20, "{name}: {report:#?}");
         guarded(&fired, name);
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[tokio::test]
@@ -85,7 +91,7 @@ async fn what_a_component_does_before_it_is_a_hook_is_one_problem_with_its_reaso
         ("describe-env-assignment", "cannot be enforced"),
         ("large-memory", "memory"),
         ("many-memories", "memory"),
-        ("large-table", "memory"),
+        ("large-table", "tables"),
     ];
     let env = TestEnvironment::new();
     for (name, _) in cases {
