@@ -275,3 +275,71 @@ fn the_state_of_a_native_hook_is_private() {
     }
     assert!(!env.read(&format!("{dir}/state.json")).unwrap().contains("make"));
 }
+
+/// slack-notify with these rights, and a Slack of our own.
+async fn slack(grants: &[&str], url: &str) -> (hookbox::chain::Fired, usize) {
+    use hookbox::capability::{Capability, Rights};
+    use hookbox::network::Network;
+    use hookbox::wasm::{Access, ComponentHook};
+    use hookbox::{Context, Descriptor, Event, EventName, Hook, Kind, Settings, chain};
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+
+    let authority = crate::network::Authority::new();
+    let (port, requests) = authority.serve(&["hooks.slack.com"]).await;
+    let network = Network::with_roots(authority.pem.as_bytes())
+        .unwrap()
+        .with_resolver(|_| async { Ok(vec!["127.0.0.1".parse().unwrap()]) })
+        .with_port(port);
+    let bytes = std::fs::read(sample("slack-notify")).unwrap();
+    let component = crate::environment::runtime().load(bytes).await.unwrap();
+    let granted: Vec<Capability> = grants.iter().map(|right| right.parse().unwrap()).collect();
+    let access = Access {
+        rights: Rights::of(&component.manifest().capabilities, &granted),
+        variables: vec![("SLACK_WEBHOOK_URL".to_owned(), url.to_owned())],
+        network: Some(network),
+        name: "slack-notify.wasm".to_owned(),
+        ..Access::default()
+    };
+    let descriptor = Descriptor::new("slack-notify.wasm", Kind::Component).on(EventName::AgentStop);
+    let hook = ComponentHook::new(component, descriptor, Settings::new()).with_access(access);
+    let hooks: [Arc<dyn Hook>; 1] = [Arc::new(hook)];
+    let data = hookbox::event::EventData::AgentStop(hookbox::event::AgentStop::default());
+    let event = Event { context: Arc::new(Context::new("c", "/w")), data };
+    let fired = chain::run(&hooks, event, &chain::ChainOptions::default()).await;
+    (fired, requests.load(Ordering::Relaxed))
+}
+
+#[tokio::test]
+async fn slack_is_told_over_tls_where_that_was_granted() {
+    const URL: &str = "https://hooks.slack.com/services/x";
+    let (env, origin, here) =
+        ("env:SLACK_WEBHOOK_URL", "http:https://hooks.slack.com", "http:https://127.0.0.1");
+    for (grants, url, cause, requests, words) in [
+        (&[env, origin, here][..], URL, Value::Null, 1, ""),
+        (&[env, origin, here], "", Value::Null, 0, ""),
+        // Nobody said that Slack may be at an address of this machine.
+        (
+            &[env, origin],
+            URL,
+            json!("denied"),
+            0,
+            "'hookbox grants add slack-notify.wasm http:https://127.0.0.1'",
+        ),
+        (
+            &[env, here],
+            URL,
+            json!("denied"),
+            0,
+            "hookbox grants add slack-notify.wasm http:https://hooks.slack.com",
+        ),
+        (&[env, origin, here], "https://elsewhere.example/x", json!("exit"), 0, "SLACK_WEBHOOK_URL"),
+    ] {
+        let (fired, asked) = slack(grants, url).await;
+        let report = &fired.report.hooks[0];
+        assert_eq!(json!(report.cause), cause, "{grants:?}: {report:#?}");
+        assert_eq!(asked, requests, "{grants:?}");
+        let told = fired.verdict.warnings.iter().any(|it| it.text.contains(words.trim_matches('\'')));
+        assert!(words.is_empty() || told, "{grants:?}: {:?}", fired.verdict.warnings);
+    }
+}

@@ -1,13 +1,17 @@
 //! `hookbox inspect`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use hookbox::capability::{Capability, Rights};
+use hookbox::private;
 use hookbox::text::escape;
+use hookbox::trust::{Record, Records, TrustFile};
 use hookbox::wasm::{Allocation, Component, Runtime};
 use serde_json::{Value, json};
 
+use crate::error::warn;
 use crate::{input, output};
 
 /// Say what a component is: digest, size, interface version, what it asks for and what it can reach.
@@ -27,11 +31,33 @@ impl Inspect {
         let bytes = input::component(&self.file)?;
         let runtime = Runtime::new(Allocation::OnDemand, None);
         let component = runtime.load(bytes).await.map_err(|error| input::no_component(&self.file, &error))?;
-        if self.json { output::json(&describe(&component)) } else { output::line(&account(&component)) }
+        let granted = granted(&self.file, &component);
+        let rights = Rights::of(&component.manifest().capabilities, &granted);
+        if self.json {
+            output::json(&describe(&component, &rights))
+        } else {
+            output::line(&account(&component, &rights))
+        }
     }
 }
 
-fn describe(component: &Component) -> Value {
+/// What the user has granted to these bytes where the file stands.
+fn granted(file: &Path, component: &Component) -> Vec<Capability> {
+    let home = std::env::home_dir();
+    let Some(data) = private::default_data(home.as_deref()) else { return Vec::new() };
+    let records = TrustFile::new(data).read().unwrap_or_else(|error| {
+        warn(format_args!("{error}: nothing is granted"));
+        Records::default()
+    });
+    let file = file.canonicalize().ok();
+    let is_this = |record: &&Record| {
+        let base = record.place.repository().or(home.as_deref()).unwrap_or(Path::new("/"));
+        record.digest == *component.digest() && base.join(&record.path).canonicalize().ok() == file
+    };
+    records.iter().find(is_this).map(|record| record.grants.clone()).unwrap_or_default()
+}
+
+fn describe(component: &Component, rights: &Rights) -> Value {
     let manifest = component.manifest();
     json!({
         "digest": component.digest(),
@@ -45,11 +71,12 @@ fn describe(component: &Component) -> Value {
         "on_failure": manifest.on_failure,
         "imports": component.imports(),
         "capabilities": manifest.capabilities,
+        "granted": rights.effective(),
     })
 }
 
 /// The same for a person. What the component says of itself is escaped.
-fn account(component: &Component) -> String {
+fn account(component: &Component, rights: &Rights) -> String {
     let manifest = component.manifest();
     let mut lines = vec![
         format!("{} {}", escape(&manifest.name, 100), escape(&manifest.version, 40)),
@@ -82,7 +109,8 @@ fn account(component: &Component) -> String {
     }
     for capability in &manifest.capabilities {
         let means = escape(&capability.explain(), 200);
-        lines.push(format!("  {} ({means}; not granted)", escape(&capability.to_string(), 200)));
+        let standing = if rights.lacking().contains(capability) { "not granted" } else { "granted" };
+        lines.push(format!("  {} ({means}; {standing})", escape(&capability.to_string(), 200)));
     }
     lines.push(String::new());
     lines.push("imports".to_owned());

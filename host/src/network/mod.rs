@@ -54,6 +54,8 @@ static REQUESTS: Semaphore = Semaphore::const_new(MAX_REQUESTS);
 pub struct Network {
     tls: Arc<OnceCell<Arc<ClientConfig>>>,
     resolve: Resolve,
+    /// Connects here, whatever the port of the origin is.
+    port: Option<u16>,
 }
 
 /// What one request may do.
@@ -104,7 +106,7 @@ impl Network {
     /// Trusts the system's root certificates (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), or Mozilla's where the
     /// system has none; resolves names as the system does. Loads nothing yet.
     pub fn new() -> Self {
-        Self { tls: Arc::default(), resolve: resolve::system() }
+        Self { tls: Arc::default(), resolve: resolve::system(), port: None }
     }
 
     /// Trusts these root certificates and no others.
@@ -125,6 +127,14 @@ impl Network {
         R: Future<Output = io::Result<Vec<IpAddr>>> + Send + 'static,
     {
         self.resolve = Arc::new(move |host| Box::pin(resolve(host)));
+        self
+    }
+
+    /// The same, but connects to this port whatever that of the origin is: for tests, with a server of one's own in the
+    /// place of the real one. What is granted and checked stays the origin.
+    #[must_use]
+    pub fn with_port(mut self, port: u16) -> Self {
+        self.port = Some(port);
         self
     }
 
@@ -184,9 +194,12 @@ impl Network {
     }
 
     async fn connect(&self, origin: &Origin, rules: &Rules, until: Instant) -> Result<Stream, NetworkError> {
-        let addresses = timeout_at(until, resolve::addresses(&self.resolve, origin, &rules.listed))
+        let mut addresses = timeout_at(until, resolve::addresses(&self.resolve, origin, &rules.listed))
             .await
             .map_err(|_| NetworkError::ResolveTimeout(origin.host()))??;
+        if let Some(port) = self.port {
+            addresses.iter_mut().for_each(|address| address.set_port(port));
+        }
         let stream = connect::tcp(&addresses, until).await?;
         if origin.scheme() == Scheme::Http {
             return Ok(Stream::Plain(stream));
