@@ -9,6 +9,8 @@ mod paths;
 
 use std::path::Path;
 
+pub(crate) use self::paths::MAX_PATHS;
+
 use crate::event::{Document, Facts, ToolKind};
 
 /// The tools of the agents by what they do: Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, kodelet,

@@ -74,13 +74,25 @@ impl SelfProtection {
         Self { descriptor, protected: protected.with_places(led), home, switch }
     }
 
+    /// What is protected and stands somewhere in the input of a call of which not all paths are known: input that is
+    /// no JSON has none, and of very many only the first are kept.
+    fn mentioned(&self, call: &ToolCall, facts: &Facts, cwd: &Path) -> Option<String> {
+        if !facts.paths.is_empty() && facts.paths.len() < facts::MAX_PATHS {
+            return None;
+        }
+        let text = call.input.value().as_str().unwrap_or_else(|| call.input.text());
+        text.split(|c: char| c.is_whitespace() || "\"'`,;:{}[]()<>=\\".contains(c))
+            .find(|word| !word.is_empty() && self.protected.holds_word(word, cwd))
+            .map(str::to_owned)
+    }
+
     /// Why a call must not run.
     fn objection(&self, call: &ToolCall, facts: &Facts, cwd: &Path) -> Option<String> {
         let found = match facts.kind {
             ToolKind::Shell => command::judge(facts.command.as_deref()?, &self.protected, cwd)?,
             ToolKind::Write | ToolKind::Edit => {
-                let path = facts.paths.iter().find(|it| self.protected.holds(&it.path))?;
-                Finding::Changes(path.path.clone())
+                let named = facts.paths.iter().map(|it| &it.path).find(|path| self.protected.holds(path));
+                Finding::Changes(named.cloned().or_else(|| self.mentioned(call, facts, cwd))?)
             }
             ToolKind::Mcp => {
                 // `mcp__files__write_file` is named for what it does.

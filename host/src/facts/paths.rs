@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::event::ResolvedPath;
 
 /// How many paths a call may have; what comes after them is not looked at.
-const MAX_PATHS: usize = 256;
+pub(crate) const MAX_PATHS: usize = 256;
 
 /// How many symlinks one path may lead over (Linux: `MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;
