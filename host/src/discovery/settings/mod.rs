@@ -1,0 +1,93 @@
+//! `hookbox.toml`: what its owner says of the hooks of one root.
+//!
+//! Each key stands for itself: one wrong value is one problem, and the rest of the table holds. A guard must not
+//! lose its `on_failure = "block"` to a typing error two lines below.
+
+mod hook_table;
+mod reader;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+
+pub(super) use self::hook_table::Table;
+use self::reader::{Fault, Reader};
+use super::entry::Problem;
+use crate::place::{self, Place};
+
+/// The file's name in a root.
+pub(super) const FILE: &str = "hookbox.toml";
+
+/// A settings file beyond this size is not read.
+const MAX_FILE: u64 = 1 << 20;
+
+/// How many tables of a file are used: as many as a repository may have hooks.
+const MAX_TABLES: usize = super::scan::MAX_OF_REPOSITORY;
+
+/// The tables of one file, by hook name.
+pub(super) type Tables = BTreeMap<String, Table>;
+
+/// Reads the settings file of a root. No file is no settings; a broken one is a problem and no settings.
+pub(super) fn read(place: &Place, path: &Path, problems: &mut Vec<Problem>) -> Tables {
+    let bytes = match place.read(path, MAX_FILE) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => {
+            return Tables::new();
+        }
+        Err(error) => {
+            problems.push(Problem::new(path, format!("{}: no settings hold here", place::explain(&error))));
+            return Tables::new();
+        }
+    };
+    let Ok(text) = str::from_utf8(&bytes) else {
+        problems.push(Problem::new(path, "is not UTF-8 text: no settings hold here"));
+        return Tables::new();
+    };
+    let (tables, faults) = parse(text);
+    problems.extend(faults.into_iter().map(|fault| Problem {
+        hook: fault.hook,
+        ..Problem::new(path, format!("line {}: {}", fault.line, fault.message))
+    }));
+    tables
+}
+
+fn parse(text: &str) -> (Tables, Vec<Fault>) {
+    let mut reader = Reader::new(text);
+    let mut tables = Tables::new();
+    match DeTable::parse(text) {
+        Err(error) => {
+            let at = error.span().unwrap_or_default();
+            reader.fault(at, format!("is no TOML: {}: no settings of this file hold", error.message()));
+        }
+        Ok(file) => {
+            for (key, value) in file.get_ref() {
+                match (key.get_ref().as_ref(), value.get_ref()) {
+                    ("hooks", DeValue::Table(hooks)) => {
+                        if hooks.len() > MAX_TABLES {
+                            let more = hooks.len() - MAX_TABLES;
+                            let message = format!(
+                                "holds more than {MAX_TABLES} tables of hooks: only the first {MAX_TABLES} by name \
+                                 are used, and {more} are left out"
+                            );
+                            reader.fault(value.span(), message);
+                        }
+                        for (name, table) in hooks.iter().take(MAX_TABLES) {
+                            let name = name.get_ref().as_ref();
+                            if let Some(table) = reader.table(name, table) {
+                                tables.insert(name.to_owned(), table);
+                            }
+                        }
+                    }
+                    ("hooks", _) => reader.wrong_type("hooks", "a table for each hook", value),
+                    (other, _) => reader.unknown(key.span(), other, "[hooks.\"NAME\"]"),
+                }
+            }
+        }
+    }
+    (tables, reader.finish())
+}

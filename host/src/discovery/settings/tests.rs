@@ -1,0 +1,161 @@
+use std::time::Duration;
+
+use super::hook_table::Table;
+use super::parse;
+use super::reader::Fault;
+use crate::hook::{Limits, OnFailure};
+
+#[test]
+fn a_table_says_all_there_is_to_say_of_a_hook() {
+    let (tables, faults) = parse(
+        r#"
+[hooks."guard.wasm"]
+enabled = true
+priority = -5
+on_failure = "block"
+timeout = "250ms"
+fuel = 5_000
+memory = "16MiB"
+output = "1MiB"
+log = 1000
+copies = "2MiB"
+handles = 10
+tables = 20
+env = ["PATH", "HOME"]
+settings = { mode = "strict", depth = 3, ratio = 0.5, deny = ["a", "b"], nested = { on = true } }
+
+[hooks."org/repo/x"]
+memory = 1024
+"#,
+    );
+    assert_eq!(faults, []);
+    let settings = [
+        ("mode", "strict"),
+        ("depth", "3"),
+        ("ratio", "0.5"),
+        ("deny", r#"["a","b"]"#),
+        ("nested", r#"{"on":true}"#),
+    ];
+    let guard = Table {
+        line: 2,
+        enabled: Some(true),
+        priority: Some(-5),
+        on_failure: Some(OnFailure::Block),
+        limits: Limits {
+            timeout: Some(Duration::from_millis(250)),
+            fuel: Some(5_000),
+            memory: Some(16 << 20),
+            output: Some(1 << 20),
+            log: Some(1000),
+            copies: Some(2 << 20),
+            handles: Some(10),
+            tables: Some(20),
+        },
+        environment: Some(vec!["PATH".to_owned(), "HOME".to_owned()]),
+        settings: settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+    };
+    assert_eq!(tables.get("guard.wasm"), Some(&guard));
+    assert_eq!(tables["org/repo/x"].limits.memory, Some(1024));
+}
+
+#[test]
+fn a_wrong_value_is_named_with_its_line_and_the_rest_of_the_table_holds() {
+    for (line, want) in [
+        ("enabled = 1", "enabled: expected true or false, found 1"),
+        ("priority = \"high\"", "priority: expected a whole number of 32 bits, found \"high\""),
+        ("priority = 99999999999", "priority: expected a whole number of 32 bits, found 99999999999"),
+        ("timeout = 5", "timeout: expected a time in quotes such as \"2s\", \"500ms\" or \"1m\", found 5"),
+        ("fuel = 0", "fuel: expected a whole number above zero, found 0"),
+        ("fuel = -1", "fuel: expected a whole number above zero, found -1"),
+        (
+            "memory = \"lots\"",
+            "memory: expected a size such as \"64MiB\", or a number of bytes, found \"lots\"",
+        ),
+        ("settings = []", "settings: expected a table, found an array"),
+    ] {
+        let (tables, faults) = parse(&format!("[hooks.x]\non_failure = \"block\"\n{line}\n"));
+        let fault = Fault { line: 3, hook: Some("x".to_owned()), message: want.to_owned() };
+        assert_eq!(faults, [fault], "{line}");
+        let rest = Table { line: 1, on_failure: Some(OnFailure::Block), ..Table::default() };
+        assert_eq!(tables["x"], rest, "{line}");
+    }
+}
+
+#[test]
+fn an_environment_that_cannot_be_read_gives_nothing_and_a_wrong_name_is_left_out() {
+    for (line, want, message) in [
+        ("env = []", &[][..], None),
+        (
+            "env = \"PATH\"",
+            &[],
+            Some(
+                "env: expected a list of names of variables such as [\"PATH\", \"HOME\"], found \"PATH\"; taken as []",
+            ),
+        ),
+        (
+            "env = [\"PATH\", 5]",
+            &["PATH"],
+            Some("env: expected the name of a variable, found 5, which is left out"),
+        ),
+        (
+            "env = [\"A=B\", \"HOME\"]",
+            &["HOME"],
+            Some("env: expected the name of a variable, found \"A=B\", which is left out"),
+        ),
+        ("env = [\"\"]", &[], Some("env: expected the name of a variable, found \"\", which is left out")),
+    ] {
+        let (tables, faults) = parse(&format!("[hooks.x]\n{line}\n"));
+        assert_eq!(tables["x"].environment.as_deref().unwrap(), want, "{line}");
+        let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+        assert_eq!(messages, message.into_iter().collect::<Vec<_>>(), "{line}");
+    }
+    assert_eq!(parse("[hooks.x]\n").0["x"].environment, None);
+}
+
+#[test]
+fn an_unreadable_failure_policy_is_taken_as_the_stricter_one() {
+    let (tables, faults) = parse("[hooks.x]\non_failure = \"blok\"\n");
+    assert_eq!(tables["x"].on_failure, Some(OnFailure::Block));
+    assert!(faults[0].message.contains("found \"blok\"; taken as \"block\""), "{faults:?}");
+}
+
+#[test]
+fn an_unknown_key_is_a_problem_and_the_rest_holds() {
+    let (tables, faults) = parse("colour = 1\n[hooks.x]\npriorty = 1\nenabled = false\n");
+    let lines: Vec<_> = faults.iter().map(|fault| fault.line).collect();
+    assert_eq!(lines, [1, 3]);
+    assert_eq!(tables["x"].enabled, Some(false));
+}
+
+#[test]
+fn a_full_file_is_read_in_no_time_and_its_faults_are_counted() {
+    let begin = std::time::Instant::now();
+    let top: String = (0..110_000).map(|n| format!("a{n}=1\n")).collect();
+    let inside = format!("[hooks.x]\n{top}on_failure = \"block\"\n");
+    for (file, line) in [(&top, 1), (&inside, 2)] {
+        let (tables, faults) = parse(file);
+        assert_eq!((faults.len(), faults[0].line), (33, line));
+        assert_eq!(faults[32].message, "and 109968 more problems in this file");
+        assert_eq!(tables.len(), line - 1);
+    }
+    let many: String = (0..20_000).map(|n| format!("[hooks.h{n:05}]\n")).collect();
+    let (tables, faults) = parse(&many);
+    assert_eq!((tables.len(), tables["h00511"].line), (512, 512));
+    assert_eq!(faults.len(), 1);
+    assert!(faults[0].message.ends_with("by name are used, and 19488 are left out"), "{faults:?}");
+    for broken in ["a%x=1\n", "[[\n", "a=1\n"] {
+        assert_eq!(parse(&broken.repeat((1 << 20) / broken.len())).1.len(), 1, "{broken:?}");
+    }
+    // Seconds in a build that is not optimised, minutes where each fault counts its lines.
+    assert!(begin.elapsed() < std::time::Duration::from_secs(30), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn what_is_no_toml_is_one_problem_with_its_line() {
+    for broken in ["[hooks.x]\nenabled = \n", "a = 1\na = 2\n", "\n[[["] {
+        let (tables, faults) = parse(broken);
+        assert!(tables.is_empty());
+        assert_eq!(faults.len(), 1, "{broken:?}");
+        assert_eq!(faults[0].line, 2, "{broken:?}: {faults:?}");
+    }
+}
