@@ -34,6 +34,9 @@ pub(crate) struct Discover {
     /// Run no hook at all, built-in ones included.
     #[arg(long)]
     no_hooks: bool,
+    /// The command of the agent that the hooks are for, such as commit; those in skip_commands get no hooks.
+    #[arg(long, value_name = "NAME")]
+    command: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -54,7 +57,7 @@ impl Locate {
 
     /// The hooks, as the user's own records say.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
-        Ok(self.configure(Manager::builder())?.build().await)
+        Ok(self.configure(Manager::builder())?.look_anyway(true).build().await)
     }
 
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
@@ -82,9 +85,6 @@ impl Discover {
 
     /// The hooks, for one event.
     pub(crate) async fn manager(&self, timeout: Option<Duration>) -> Result<Manager, InputError> {
-        if self.no_hooks {
-            return Ok(Manager::empty());
-        }
         let limits = Limits { timeout, ..Limits::default() };
         Ok(self.configure(Manager::builder())?.limits(limits).build().await)
     }
@@ -94,7 +94,11 @@ impl Discover {
             Trust::Recorded => TrustPolicy::Recorded,
             Trust::All => TrustPolicy::All,
         };
-        Ok(self.locate.configure(builder)?.trust(trust))
+        let builder = self.locate.configure(builder)?.trust(trust).no_hooks(self.no_hooks);
+        Ok(match &self.command {
+            Some(name) => builder.command(name),
+            None => builder,
+        })
     }
 }
 

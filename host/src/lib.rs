@@ -99,6 +99,7 @@ pub mod session;
 #[cfg(feature = "store")]
 pub mod store;
 pub mod text;
+mod thresholds;
 pub mod trust;
 #[cfg(feature = "component")]
 pub mod wasm;

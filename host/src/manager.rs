@@ -4,9 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::builtin::{Guarded, SelfProtection};
+use crate::builtin::{self, SELF_PROTECTION, Surroundings};
 use crate::chain::ChainOptions;
-use crate::discovery::{self, Approvable, Discovery, Entry, EntryStatus, Problem};
+use crate::discovery::{self, Approvable, Discovery, Entry, EntryStatus, Overall, Problem, SwitchedOff};
 use crate::event::{Event, EventName};
 use crate::function::FunctionHook;
 use crate::hook::{Hook, HookError, Limits};
@@ -14,7 +14,7 @@ use crate::native;
 use crate::outcome::Outcome;
 use crate::private;
 use crate::report::Kind;
-use crate::session::Session;
+use crate::session::{Session, Thresholds};
 use crate::trust::{Protected, TrustFile, TrustPolicy};
 #[cfg(feature = "component")]
 use crate::wasm::{Allocation, Runtime};
@@ -131,6 +131,17 @@ impl Manager {
         &self.inner.discovery.protected
     }
 
+    /// Why no hook runs at all, where none does.
+    pub fn switched_off(&self) -> Option<&SwitchedOff> {
+        self.inner.discovery.overall.switched_off.as_ref()
+    }
+
+    /// From which shares of a context window on [`Session::observe_usage`] sends `on_budget_exceeded`: the user's
+    /// settings (`[budget]`), else [`Builder::thresholds`].
+    pub fn thresholds(&self) -> Thresholds {
+        self.inner.discovery.overall.thresholds
+    }
+
     pub(crate) fn chain_options(&self) -> &ChainOptions {
         &self.inner.chain
     }
@@ -140,6 +151,8 @@ impl Manager {
 #[must_use]
 pub struct Builder {
     directories: bool,
+    no_hooks: bool,
+    builtins: bool,
     self_protection: bool,
     discovery: discovery::Options,
     hooks: Vec<Arc<dyn Hook>>,
@@ -178,6 +191,8 @@ impl Default for Builder {
         let depth = native::depth();
         Self {
             directories: true,
+            no_hooks: false,
+            builtins: true,
             self_protection: true,
             discovery: discovery::Options::new(std::env::current_dir().unwrap_or_default(), home.clone()),
             hooks: Vec::new(),
@@ -199,8 +214,43 @@ impl Builder {
         self
     }
 
+    /// Whether no hook runs at all, built-in ones and hooks from code included: then nothing is looked for either
+    /// (`--no-hooks`). With `false`, the default, the user's settings may still say so (`no_hooks`).
+    pub fn no_hooks(mut self, none: bool) -> Self {
+        self.no_hooks = none;
+        self
+    }
+
+    /// The command of the agent that the hooks are for, such as `commit`. One that stands in the user's
+    /// `skip_commands` (default: `commit` and `pr`) gets no hooks (default: no command).
+    pub fn command(mut self, name: impl Into<String>) -> Self {
+        self.discovery.command = Some(name.into());
+        self
+    }
+
+    /// The thresholds of the context window where the user's settings say nothing (default: warn at 0.7, compact at
+    /// 0.8).
+    pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
+        self.discovery.thresholds = thresholds;
+        self
+    }
+
+    /// Whether the hooks are looked into also where the settings say that none runs: for a program that shows and
+    /// approves them. They do not run then, either (default: no).
+    pub fn look_anyway(mut self, look: bool) -> Self {
+        self.discovery.look_anyway = look;
+        self
+    }
+
+    /// Whether there are built-in hooks ([`builtin::ALL`]), as far as the user's settings do not switch them off one
+    /// by one (default: yes, also without directories).
+    pub fn builtins(mut self, with: bool) -> Self {
+        self.builtins = with;
+        self
+    }
+
     /// Whether `builtin:self-protection` guards hookbox's own files and the agent's hook configuration, unless the
-    /// user's settings switch it off (default: yes, also without directories).
+    /// user's settings switch it off (default: as [`Builder::builtins`] says).
     pub fn self_protection(mut self, guard: bool) -> Self {
         self.self_protection = guard;
         self
@@ -311,13 +361,13 @@ impl Builder {
     pub async fn build(mut self) -> Manager {
         let cwd = self.discovery.cwd.clone();
         let private = self.private_directories();
-        let mut discovery = if self.directories { self.discover().await } else { Discovery::default() };
+        let mut discovery = self.look().await;
         let mut hooks = discovery.hooks.clone();
-        // The host's own judge last: code, then what is built in.
-        self.hooks.sort_by_key(|hook| hook.descriptor().kind == Kind::Builtin);
-        hooks.append(&mut self.hooks);
-        if self.self_protection {
-            hooks.extend(self.guard(&mut discovery, private));
+        if discovery.overall.switched_off.is_none() {
+            // The host's own judge last: code, then what is built in.
+            self.hooks.sort_by_key(|hook| hook.descriptor().kind == Kind::Builtin);
+            hooks.append(&mut self.hooks);
+            hooks.extend(self.built_in(&mut discovery, private));
         }
         for problem in &discovery.problems {
             tracing::warn!(path = %problem.path.display(), "{}", problem.message);
@@ -336,22 +386,44 @@ impl Builder {
         kept.into_iter().flatten().collect()
     }
 
-    /// Lists the built-in guard; gives it where the user has not switched it off.
-    fn guard(&self, found: &mut Discovery, mut places: Vec<PathBuf>) -> Option<Arc<dyn Hook>> {
+    /// Lists the built-in hooks; gives those that the user has not switched off.
+    fn built_in(&self, found: &mut Discovery, mut places: Vec<PathBuf>) -> Vec<Arc<dyn Hook>> {
         let options = &self.discovery;
         places.extend(options.directories.iter().map(|directory| options.cwd.join(directory)));
         places.extend(found.entries.iter().filter_map(|entry| entry.path.clone()));
-        let guarded = Guarded {
+        let around = Surroundings {
             roots: options.roots.clone(),
             home: options.home.clone(),
             repository: found.repo.clone(),
             places,
+            thresholds: found.overall.thresholds,
         };
-        let guard = SelfProtection::new(guarded, found.self_protection);
-        let runs = found.self_protection.enabled != Some(false);
-        let status = if runs { EntryStatus::Active } else { EntryStatus::Disabled };
-        found.entries.push(Entry::new(guard.descriptor(), status));
-        runs.then(|| Arc::new(guard) as Arc<dyn Hook>)
+        let wanted = builtin::ALL
+            .iter()
+            .filter(|it| self.builtins && (self.self_protection || it.name != SELF_PROTECTION));
+        let mut hooks: Vec<Arc<dyn Hook>> = Vec::new();
+        let mut rows: Vec<Entry> = Vec::new();
+        for builtin in wanted {
+            let wishes = found.builtins.remove(builtin.name).unwrap_or_default();
+            let hook = (builtin.make)(&around, &wishes);
+            let runs = wishes.enabled != Some(false);
+            let status = if runs { EntryStatus::Active } else { EntryStatus::Disabled };
+            rows.push(Entry::new(hook.descriptor(), status));
+            hooks.extend(runs.then_some(hook));
+        }
+        rows.sort_by_key(|row| row.priority);
+        found.entries.extend(rows);
+        hooks
+    }
+
+    /// What there is to run, or why nothing runs.
+    async fn look(&mut self) -> Discovery {
+        let overall = Overall::without_settings(&self.discovery);
+        if self.no_hooks {
+            let overall = Overall { switched_off: Some(SwitchedOff::Asked), ..overall };
+            return Discovery { overall, ..Discovery::default() };
+        }
+        if self.directories { self.discover().await } else { Discovery { overall, ..Discovery::default() } }
     }
 
     async fn discover(&mut self) -> Discovery {

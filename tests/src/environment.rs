@@ -181,7 +181,7 @@ impl TestEnvironment {
             .cache(None)
             .data(Some(self.path("home/.local/share/hookbox")))
             .runtime(runtime())
-            .self_protection(false)
+            .builtins(false)
     }
 }
 

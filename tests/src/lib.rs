@@ -6,6 +6,7 @@
 
 mod answers;
 mod bad_components;
+mod builtins;
 mod chain;
 mod embedding;
 mod environment;

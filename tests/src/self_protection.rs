@@ -58,9 +58,9 @@ fn it_is_listed_and_only_the_user_can_switch_it_off() {
     let env = TestEnvironment::new();
     let row = |env: &TestEnvironment| {
         let rows = env.list_all(&[]);
-        assert_eq!(rows.len(), 1);
-        assert_eq!((&rows[0]["kind"], &rows[0]["tier"]), (&json!("builtin"), &json!("built in")));
-        (rows[0]["status"].clone(), rows[0]["priority"].clone())
+        let row = rows.iter().find(|row| row["name"] == SELF_PROTECTION).unwrap();
+        assert_eq!((&row["kind"], &row["tier"]), (&json!("builtin"), &json!("built in")));
+        (row["status"].clone(), row["priority"].clone())
     };
     let blocked = |env: &TestEnvironment, args: &[&str]| {
         env.event(&[&["before_tool_call"], args].concat(), &shell("hookbox trust x"))["blocked"].clone()
@@ -87,7 +87,8 @@ async fn an_embedder_has_it_unless_it_says_otherwise() {
     let env = TestEnvironment::new();
     let call = || ToolCall::new("bash", json!({"command": "rm -rf .hookbox"}));
     for (guard, directories) in [(true, true), (true, false), (false, true), (false, false)] {
-        let manager = env.builder().self_protection(guard).directories(directories).build().await;
+        let manager =
+            env.builder().builtins(true).self_protection(guard).directories(directories).build().await;
         let verdict = manager.session("c").before_tool_call(call()).await;
         assert_eq!(matches!(verdict.decision, Decision::Block(_)), guard, "{directories}");
         assert_eq!(manager.hook(SELF_PROTECTION).is_some(), guard);

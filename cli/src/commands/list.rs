@@ -30,10 +30,13 @@ impl List {
                 hint(text);
             }
         }
+        if let Some(why) = manager.switched_off() {
+            warn(why);
+        }
         if self.json {
             return output::json(&entries);
         }
-        if entries.iter().all(|entry| entry.kind == Kind::Builtin) {
+        if manager.switched_off().is_none() && entries.iter().all(|entry| entry.kind == Kind::Builtin) {
             hint("no hooks found; put one into .hookbox/hooks/ here or in your home directory");
         }
         if entries.is_empty() {

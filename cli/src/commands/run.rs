@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use hookbox::chain::Fired;
 use hookbox::dialect::kodelet;
+use hookbox::discovery::SwitchedOff;
 use hookbox::report::{HookReport, Report};
 use hookbox::text;
 use hookbox::{Context, EventName};
@@ -55,6 +56,10 @@ impl Run {
             if let Some(text) = &problem.hint {
                 hint(text);
             }
+        }
+        // Who gave the flag knows.
+        if let Some(why) = manager.switched_off().filter(|why| **why != SwitchedOff::Asked) {
+            warn(why);
         }
         let session = manager.session(decoded.event.context.conversation_id.clone());
         let fired = session.fire_event(decoded.event).await;

@@ -1,22 +1,111 @@
-//! Hooks that are part of hookbox.
+//! Hooks that are part of hookbox: ordinary hooks of the tier `built in`, which the user can switch off one by one.
 
+mod budget;
 mod command;
+mod compact_trigger;
 mod programs;
 mod protected;
 mod self_protection;
 mod shell;
 
-pub(crate) use self_protection::Guarded;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::hook::{Descriptor, Hook, Settings};
+use crate::thresholds::Thresholds;
+
+pub use budget::{BUDGET, Budget};
+pub use compact_trigger::{COMPACT_TRIGGER, CompactTrigger};
 pub use self_protection::{SELF_PROTECTION, SelfProtection};
 
-/// The names of all built-in hooks.
-pub const NAMES: [&str; 1] = [SELF_PROTECTION];
+/// Every built-in hook, in the order in which those of the same priority run. Listing, settings and the book read
+/// it: what stands here is all that there is to adding one.
+pub static ALL: [Builtin; 3] = [self_protection::BUILTIN, compact_trigger::BUILTIN, budget::BUILTIN];
+
+/// A built-in hook before it is made.
+pub struct Builtin {
+    /// Its full name, `builtin:` and a word.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub description: &'static str,
+    /// The keys of its own settings.
+    pub(crate) settings: &'static [Setting],
+    /// Makes it.
+    pub(crate) make: fn(&Surroundings, &Wishes) -> Arc<dyn Hook>,
+}
+
+impl fmt::Debug for Builtin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builtin").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A key of a built-in hook's own settings.
+pub(crate) struct Setting {
+    pub(crate) key: &'static str,
+    /// What it takes, in words that read after "expected".
+    pub(crate) expected: &'static str,
+    pub(crate) is_valid: fn(&str) -> bool,
+}
+
+/// What a built-in hook is made from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Surroundings {
+    /// The directory names that hold hooks.
+    pub(crate) roots: Vec<String>,
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) repository: Option<PathBuf>,
+    /// Hooks, directories of hooks, hookbox's data and cache.
+    pub(crate) places: Vec<PathBuf>,
+    pub(crate) thresholds: Thresholds,
+}
 
 /// What the user's settings say of a built-in hook.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wishes {
     /// Whether it runs. It does, unless this is `false`.
     pub(crate) enabled: Option<bool>,
     /// Its priority among the host's hooks.
     pub(crate) priority: Option<i32>,
+    /// Its own settings: only keys that it has, with values that it takes.
+    pub(crate) settings: Settings,
+}
+
+impl Wishes {
+    /// The descriptor with the priority that the user wants.
+    fn prioritise(&self, descriptor: Descriptor) -> Descriptor {
+        match self.priority {
+            Some(priority) => descriptor.priority(priority),
+            None => descriptor,
+        }
+    }
+}
+
+/// Whether this is the name of a built-in hook.
+pub(crate) fn is_builtin(name: &str) -> bool {
+    ALL.iter().any(|builtin| builtin.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Kind;
+
+    #[test]
+    fn each_is_made_under_its_name_and_stands_in_the_book() {
+        let book = include_str!("../../../docs/src/built-in-hooks.md");
+        for builtin in &ALL {
+            let wishes = Wishes { priority: Some(7), ..Wishes::default() };
+            let hook = (builtin.make)(&Surroundings::default(), &wishes);
+            let descriptor = hook.descriptor();
+            assert_eq!((descriptor.name.as_str(), descriptor.kind), (builtin.name, Kind::Builtin));
+            assert!(descriptor.subscriptions.iter().all(|it| it.priority == 7), "{}", builtin.name);
+            let row = format!("| `{}` | {} |", builtin.name, builtin.description);
+            assert!(book.contains(&row), "docs/src/built-in-hooks.md lacks: {row}");
+            for setting in builtin.settings {
+                assert!(book.contains(&format!("`{}`", setting.key)), "{} {}", builtin.name, setting.key);
+            }
+        }
+    }
 }

@@ -1,12 +1,13 @@
 //! `builtin:self-protection`: an agent must not switch off its own guards.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::Wishes;
 use super::command::{self, Finding};
 use super::protected::Protected;
+use super::{Builtin, Surroundings, Wishes};
 use crate::event::{Event, EventName, Facts, ToolCall, ToolKind};
 use crate::facts;
 use crate::hook::{Budget, Descriptor, Hook, HookError, OnFailure};
@@ -16,6 +17,13 @@ use crate::text;
 
 /// The name of the built-in guard of hookbox's own files.
 pub const SELF_PROTECTION: &str = "builtin:self-protection";
+
+pub(super) const BUILTIN: Builtin = Builtin {
+    name: SELF_PROTECTION,
+    description: "Blocks tool calls that change what guards the agent.",
+    settings: &[],
+    make: |around, wishes| Arc::new(SelfProtection::new(around, wishes)),
+};
 
 /// How much of a path a reason shows, in bytes.
 const SHOWN: usize = 200;
@@ -31,22 +39,11 @@ pub struct SelfProtection {
     switch: String,
 }
 
-/// Where the files are that it guards.
-#[derive(Debug, Default)]
-pub(crate) struct Guarded {
-    /// The directory names that hold hooks.
-    pub(crate) roots: Vec<String>,
-    pub(crate) home: Option<PathBuf>,
-    pub(crate) repository: Option<PathBuf>,
-    /// Hooks, directories of hooks, hookbox's data and cache.
-    pub(crate) places: Vec<PathBuf>,
-}
-
 impl SelfProtection {
     /// The guard of these files. This looks at the file system once: what is a symlink now is guarded where it leads
     /// to as well.
-    pub(crate) fn new(guarded: Guarded, wishes: Wishes) -> Self {
-        let Guarded { roots, home, repository, mut places } = guarded;
+    pub(crate) fn new(around: &Surroundings, wishes: &Wishes) -> Self {
+        let Surroundings { roots, home, repository, mut places, thresholds: _ } = around.clone();
         let protected = Protected::new(&roots, Vec::new(), home.clone());
         for (variable, names) in [
             ("CODEX_HOME", &["hooks.json", "config.toml", "hooks"][..]),
@@ -65,10 +62,7 @@ impl SelfProtection {
         let descriptor = Descriptor::new(SELF_PROTECTION, Kind::Builtin)
             .on(EventName::BeforeToolCall)
             .on_failure(OnFailure::Block);
-        let descriptor = match wishes.priority {
-            Some(priority) => descriptor.priority(priority),
-            None => descriptor,
-        };
+        let descriptor = wishes.prioritise(descriptor);
         let root = roots.first().map_or(".hookbox", String::as_str);
         let switch = format!("~/{root}/hookbox.toml");
         Self { descriptor, protected: protected.with_places(led), home, switch }

@@ -72,7 +72,7 @@ pub(super) async fn assemble(
     }
     missing::guards(&roots, &candidates, options, &mut assembly);
     let mut discovery = assembly.finish();
-    discovery.self_protection = builtins::self_protection(&roots, &mut discovery.problems);
+    discovery.builtins = builtins::wishes(&roots, &mut discovery.problems);
     discovery.protected = Arc::clone(&gate.protected);
     discovery
 }

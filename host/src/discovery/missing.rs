@@ -33,7 +33,7 @@ pub(super) fn guards(
             // Renamed to `….disable` it is switched off, not lost.
             let is_there = here(name) || here(&format!("{name}.disable"));
             // Built-in hooks have no file; what the settings say of them is read elsewhere.
-            if !is_there && !builtin::NAMES.contains(&name.as_str()) {
+            if !is_there && !builtin::is_builtin(name) {
                 missing(root, name, table, options, assembly);
             }
         }

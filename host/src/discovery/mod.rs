@@ -10,6 +10,7 @@ mod entry;
 mod examine;
 mod gate;
 mod missing;
+mod overall;
 mod query_cache;
 mod refused;
 mod repo;
@@ -21,15 +22,19 @@ mod units;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use approvable::Approvable;
 pub use entry::{Entry, EntryStatus, Problem};
+pub(crate) use overall::Overall;
+pub use overall::{DEFAULT_SKIP_COMMANDS, SwitchedOff};
 pub use units::{UnitError, parse_duration, parse_size, show_duration};
 
 use crate::builtin::Wishes;
 use crate::hook::{Hook, Limits};
+use crate::thresholds::Thresholds;
 use crate::trust::{Protected, TrustPolicy};
 #[cfg(feature = "component")]
 use crate::wasm::Runtime;
@@ -59,6 +64,13 @@ pub struct Options {
     /// A private directory that holds what the user trusts and has granted, and the state of hooks; without it
     /// nothing of a repository is trusted and nothing is granted.
     pub data: Option<PathBuf>,
+    /// The command of the agent that the hooks are for, such as `commit`; one of the user's `skip_commands`
+    /// ([`DEFAULT_SKIP_COMMANDS`] unless the settings say otherwise) gets no hooks. None.
+    pub command: Option<String>,
+    /// The thresholds of the context window where the user's settings say nothing. 0.7 and 0.8, compact.
+    pub thresholds: Thresholds,
+    /// Look into the hooks also where none of them runs, for whoever shows and approves them. No.
+    pub look_anyway: bool,
     /// What sends the requests of components; one of its own, with the system's certificates, where there is none.
     #[cfg(feature = "http")]
     pub network: Option<crate::network::Network>,
@@ -76,6 +88,9 @@ impl Options {
             limits: Limits::default(),
             cache: None,
             data: None,
+            command: None,
+            thresholds: Thresholds::default(),
+            look_anyway: false,
             #[cfg(feature = "http")]
             network: None,
         }
@@ -96,8 +111,10 @@ pub struct Discovery {
     pub problems: Vec<Problem>,
     /// The repository.
     pub repo: Option<PathBuf>,
-    /// What the user says of `builtin:self-protection`.
-    pub(crate) self_protection: Wishes,
+    /// What the user says of each built-in hook, by its name.
+    pub(crate) builtins: BTreeMap<&'static str, Wishes>,
+    /// What holds for all hooks together.
+    pub(crate) overall: Overall,
     /// The same hooks as in `entries`, as the commands see them that trust and grant; by tier, root, plugin directory
     /// name and file name.
     pub approvable: Vec<Approvable>,
@@ -128,26 +145,35 @@ pub async fn discover(options: &Options, #[cfg(feature = "component")] runtime: 
         tokio::task::spawn_blocking(move || {
             let repo = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
             let mut found = scan::scan(&options, repo.as_deref());
+            let overall = overall::of(&found.roots, &options, &mut found.problems);
             let gate = gate::Gate::open(&options, repo.as_deref(), &mut found.problems);
             let judged = gate.judge(&found, &options);
-            (repo, found, gate, judged)
+            (repo, found, overall, gate, judged)
         })
         .await
     };
-    let (repo, scan, gate, judged) = match looked {
+    let (repo, scan, overall, gate, judged) = match looked {
         Ok(looked) => looked,
         Err(error) => {
             problems.push(Problem::new(&options.cwd, format!("was not looked through: {error}")));
             return Discovery { problems, ..Discovery::default() };
         }
     };
+    if overall.switched_off.is_some() && !options.look_anyway {
+        problems.extend(scan.problems);
+        return Discovery { problems, repo, overall, ..Discovery::default() };
+    }
     let examiner = examine::Examiner::new(
         &options,
         #[cfg(feature = "component")]
         runtime,
     );
     let mut discovery = assemble::assemble(scan, &gate, judged, &options, &examiner).await;
+    if overall.switched_off.is_some() {
+        discovery.hooks.clear();
+    }
     discovery.repo = repo;
+    discovery.overall = overall;
     discovery.problems.splice(0..0, problems);
     discovery
 }

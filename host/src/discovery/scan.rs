@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Options;
 use super::entry::Problem;
-use super::settings::{self, Tables};
+use super::settings::{self, File, Tables, Top};
 use crate::hook::{Origin, Tier};
 use crate::place::{self, Found, Place};
 use crate::report::Kind;
@@ -74,6 +74,8 @@ pub(super) struct RootDir {
     pub(super) origin: Origin,
     pub(super) root: usize,
     pub(super) path: PathBuf,
+    /// What its settings say of all hooks together.
+    pub(super) top: Top,
     pub(super) tables: Tables,
 }
 
@@ -171,8 +173,16 @@ impl Scan {
         for (root, name) in roots.iter().enumerate() {
             let path = base.join(name);
             if self.is_directory(place, &path) {
-                let tables = settings::read(place, &path.join(settings::FILE), &mut self.problems);
-                self.roots.push(RootDir { place: place.clone(), origin, root, path: path.clone(), tables });
+                let File { top, tables } =
+                    settings::read(place, &path.join(settings::FILE), &mut self.problems);
+                self.roots.push(RootDir {
+                    place: place.clone(),
+                    origin,
+                    root,
+                    path: path.clone(),
+                    top,
+                    tables,
+                });
                 there.push((root, path));
             }
         }

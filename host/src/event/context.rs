@@ -42,6 +42,16 @@ pub struct Usage {
     pub max_context_window: u64,
 }
 
+impl Usage {
+    /// The share of the context window that is in use: 1 is full, and an agent may report more than that. `None`
+    /// where the window's size is not known (0).
+    pub fn share(self) -> Option<f64> {
+        // Tokens are counted in millions; a float is exact far beyond.
+        let share = self.current_context_window as f64 / self.max_context_window as f64;
+        (self.max_context_window > 0).then_some(share)
+    }
+}
+
 /// The part of the context window that is spent (Base Coat's `budget`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBudget {

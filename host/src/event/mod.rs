@@ -189,6 +189,20 @@ pub enum EventData {
     },
 }
 
+impl EventData {
+    /// The token usage, if there is any.
+    pub fn usage(&self) -> Option<Usage> {
+        match self {
+            Self::AfterTurn(AfterTurn { usage, .. })
+            | Self::AgentStop(AgentStop { usage, .. })
+            | Self::PreCompact { usage, .. }
+            | Self::PostCompact { usage, .. }
+            | Self::OnBudgetExceeded { usage, .. } => *usage,
+            _ => None,
+        }
+    }
+}
+
 /// One event: where it happened and what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
@@ -240,14 +254,7 @@ impl Event {
 
     /// The token usage that the event carries, if any.
     pub fn usage(&self) -> Option<Usage> {
-        match &self.data {
-            EventData::AfterTurn(AfterTurn { usage, .. })
-            | EventData::AgentStop(AgentStop { usage, .. })
-            | EventData::PreCompact { usage, .. }
-            | EventData::PostCompact { usage, .. }
-            | EventData::OnBudgetExceeded { usage, .. } => *usage,
-            _ => None,
-        }
+        self.data.usage()
     }
 
     /// The token budget: the context's, else what the event's usage says.

@@ -1,10 +1,12 @@
 //! A session: one conversation of one agent, with a typed method for every event.
 
+mod monitor;
 mod verdict;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use self::monitor::BudgetMonitor;
 pub use self::verdict::{
     Decision, ErrorVerdict, GateVerdict, MessageVerdict, Noted, Notes, OutputVerdict, StopVerdict,
     ToolVerdict, Turn, TurnVerdict,
@@ -18,6 +20,7 @@ use crate::event::{
 use crate::manager::Manager;
 use crate::outcome::Warning;
 use crate::report::{FailureReport, HookReport};
+pub use crate::thresholds::{AtThreshold, Thresholds};
 
 /// How many times in a row hooks of `agent_stop` may make an agent go on.
 pub const MAX_FOLLOW_UPS: u32 = 8;
@@ -25,18 +28,24 @@ pub const MAX_FOLLOW_UPS: u32 = 8;
 /// How many failures of one event `on_error` hooks are told of.
 const MAX_TOLD: usize = 8;
 
-/// One conversation. Cheap to clone; clones share the count of follow-ups. A subagent gets a session of its own
-/// with [`Session::subagent`].
+/// One conversation. Cheap to clone; clones share the count of follow-ups and the budget monitor. A subagent gets a
+/// session of its own with [`Session::subagent`].
 #[derive(Clone, Debug)]
 pub struct Session {
     manager: Manager,
     context: Arc<Context>,
     follow_ups: Arc<AtomicU32>,
+    monitor: Arc<Mutex<BudgetMonitor>>,
 }
 
 impl Session {
     pub(crate) fn new(manager: Manager, conversation_id: String, cwd: String) -> Self {
-        Self { manager, context: Arc::new(Context::new(conversation_id, cwd)), follow_ups: Arc::default() }
+        Self {
+            manager,
+            context: Arc::new(Context::new(conversation_id, cwd)),
+            follow_ups: Arc::default(),
+            monitor: Arc::default(),
+        }
     }
 
     fn with(mut self, set: impl FnOnce(&mut Context)) -> Self {
@@ -77,24 +86,27 @@ impl Session {
         self.with(|context| context.mode = Some(mode.into()))
     }
 
-    /// The same session with this token budget.
+    /// The same session with this token budget, until [`Session::observe_usage`] knows better.
     #[must_use]
     pub fn budget(self, budget: TokenBudget) -> Self {
         self.with(|context| context.budget = Some(budget))
     }
 
-    /// A session of a subagent: the same hooks and directory, another conversation.
+    /// A session of a subagent: the same hooks, directory, repository, recipe, agent and mode; another conversation,
+    /// with a context window, a budget monitor and a count of follow-ups of its own.
     #[must_use]
     pub fn subagent(&self, conversation_id: impl Into<String>) -> Self {
         let mut session = self.clone().with(|context| {
             context.conversation_id = conversation_id.into();
             context.invoked_by = InvokedBy::Subagent;
+            context.budget = None;
         });
         session.follow_ups = Arc::default();
+        session.monitor = Arc::default();
         session
     }
 
-    /// Where its events happen.
+    /// Where its events happen; with the token budget that was given, not with what was observed since.
     pub fn context(&self) -> &Context {
         &self.context
     }
@@ -163,10 +175,35 @@ impl Session {
         self.fire(EventData::OnBudgetExceeded { usage: Some(usage), threshold: Some(threshold) }).await.into()
     }
 
+    /// How full the context window is now. From here on it is the token budget of every event of this session, and
+    /// the first time that it reaches one of the manager's [`Thresholds`], `on_budget_exceeded` is sent with that
+    /// threshold; again only after it has fallen below. Of two thresholds that are reached at once the higher one is
+    /// sent. `None`: none was crossed.
+    ///
+    /// An agent calls it after each answer of the model, before `after_turn`. A window of unknown size
+    /// (`max_context_window` 0) changes nothing.
+    pub async fn observe_usage(&self, usage: Usage) -> Option<GateVerdict> {
+        let crossed = self.monitor().observe(usage, self.manager.thresholds());
+        match crossed {
+            Some(threshold) => Some(self.on_budget_exceeded(usage, threshold).await),
+            None => None,
+        }
+    }
+
+    fn monitor(&self) -> MutexGuard<'_, BudgetMonitor> {
+        // Nothing panics in there, and half a note does no harm: at worst a threshold fires once more.
+        self.monitor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Any event, with the verdict as it is. The typed methods call this.
     pub async fn fire(&self, data: EventData) -> Fired {
         let mut context = Context::clone(&self.context);
         context.timestamp_ms = now_ms();
+        if let Some(observed) = self.monitor().budget() {
+            // What the event itself says is the newest.
+            let own = data.usage().filter(|usage| usage.share().is_some());
+            context.budget = Some(own.map_or(observed, TokenBudget::from));
+        }
         self.fire_event(Event { context: Arc::new(context), data }).await
     }
 

@@ -206,7 +206,7 @@ async fn in_a_hook_from_code_no_hook_runs_unless_allowed() {
             let seen = Arc::new(std::sync::Mutex::new(None));
             let keep = Arc::clone(&seen);
             let outer = Manager::builder()
-                .self_protection(false)
+                .builtins(false)
                 .directories(false)
                 .on("outer", EventName::BeforeToolCall, move |event| {
                     let (inner, keep) = (inner.clone(), Arc::clone(&keep));

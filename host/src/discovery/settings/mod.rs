@@ -1,10 +1,11 @@
-//! `hookbox.toml`: what its owner says of the hooks of one root.
+//! `hookbox.toml`: what its owner says of the hooks of one root, and of all hooks together.
 //!
 //! Each key stands for itself: one wrong value is one problem, and the rest of the table holds. A guard must not
 //! lose its `on_failure = "block"` to a typing error two lines below.
 
 mod hook_table;
 mod reader;
+mod top;
 
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use toml::de::{DeTable, DeValue};
 
 pub(super) use self::hook_table::Table;
 use self::reader::{Fault, Reader};
+pub(super) use self::top::Top;
 use super::entry::Problem;
 use crate::place::{self, Place};
 
@@ -32,33 +34,41 @@ const MAX_TABLES: usize = super::scan::MAX_OF_REPOSITORY;
 /// The tables of one file, by hook name.
 pub(super) type Tables = BTreeMap<String, Table>;
 
+/// What a file says.
+#[derive(Debug, Default)]
+pub(super) struct File {
+    /// The keys beside the tables of hooks.
+    pub(super) top: Top,
+    pub(super) tables: Tables,
+}
+
 /// Reads the settings file of a root. No file is no settings; a broken one is a problem and no settings.
-pub(super) fn read(place: &Place, path: &Path, problems: &mut Vec<Problem>) -> Tables {
+pub(super) fn read(place: &Place, path: &Path, problems: &mut Vec<Problem>) -> File {
     let bytes = match place.read(path, MAX_FILE) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => {
-            return Tables::new();
+            return File::default();
         }
         Err(error) => {
             problems.push(Problem::new(path, format!("{}: no settings hold here", place::explain(&error))));
-            return Tables::new();
+            return File::default();
         }
     };
     let Ok(text) = str::from_utf8(&bytes) else {
         problems.push(Problem::new(path, "is not UTF-8 text: no settings hold here"));
-        return Tables::new();
+        return File::default();
     };
-    let (tables, faults) = parse(text);
+    let (file, faults) = parse(text);
     problems.extend(faults.into_iter().map(|fault| Problem {
         hook: fault.hook,
         ..Problem::new(path, format!("line {}: {}", fault.line, fault.message))
     }));
-    tables
+    file
 }
 
-fn parse(text: &str) -> (Tables, Vec<Fault>) {
+fn parse(text: &str) -> (File, Vec<Fault>) {
     let mut reader = Reader::new(text);
-    let mut tables = Tables::new();
+    let mut said = File::default();
     match DeTable::parse(text) {
         Err(error) => {
             let at = error.span().unwrap_or_default();
@@ -79,15 +89,20 @@ fn parse(text: &str) -> (Tables, Vec<Fault>) {
                         for (name, table) in hooks.iter().take(MAX_TABLES) {
                             let name = name.get_ref().as_ref();
                             if let Some(table) = reader.table(name, table) {
-                                tables.insert(name.to_owned(), table);
+                                said.tables.insert(name.to_owned(), table);
                             }
                         }
                     }
                     ("hooks", _) => reader.wrong_type("hooks", "a table for each hook", value),
-                    (other, _) => reader.unknown(key.span(), other, "[hooks.\"NAME\"]"),
+                    (other, _) => {
+                        let line = reader.line(&key.span());
+                        if !reader.top(&mut said.top, other, line, value) {
+                            reader.unknown(key.span(), other, Top::KEYS);
+                        }
+                    }
                 }
             }
         }
     }
-    (tables, reader.finish())
+    (said, reader.finish())
 }

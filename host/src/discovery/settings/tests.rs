@@ -1,9 +1,15 @@
 use std::time::Duration;
 
 use super::hook_table::Table;
-use super::parse;
 use super::reader::Fault;
+use super::{File, Tables};
 use crate::hook::{Limits, OnFailure};
+use crate::thresholds::AtThreshold;
+
+fn parse(text: &str) -> (Tables, Vec<Fault>) {
+    let (File { tables, .. }, faults) = super::parse(text);
+    (tables, faults)
+}
 
 #[test]
 fn a_table_says_all_there_is_to_say_of_a_hook() {
@@ -158,4 +164,69 @@ fn what_is_no_toml_is_one_problem_with_its_line() {
         assert_eq!(faults.len(), 1, "{broken:?}");
         assert_eq!(faults[0].line, 2, "{broken:?}: {faults:?}");
     }
+}
+
+#[test]
+fn a_file_speaks_of_all_hooks_together_beside_its_tables() {
+    let toml = "no_hooks = true\nskip_commands = [\"review\", \"pr\"]\n[budget]\nwarn = 0.5\nrotate = 1\n\
+                at_threshold = \"rotate\"\n[hooks.x]\npriority = 1\n";
+    let (File { top, tables }, faults) = super::parse(toml);
+    assert_eq!(faults, []);
+    assert_eq!((top.no_hooks, tables.len()), (Some(true), 1));
+    assert_eq!(top.skip_commands, Some(vec!["review".to_owned(), "pr".to_owned()]));
+    assert_eq!((top.warn, top.rotate, top.at), (Some(0.5), Some(1.0), Some(AtThreshold::Rotate)));
+    let mut keys = top.keys;
+    keys.sort_unstable();
+    assert_eq!(keys, [("budget", 3), ("no_hooks", 1), ("skip_commands", 2)]);
+}
+
+#[test]
+fn a_wrong_value_beside_the_tables_is_named_and_says_nothing() {
+    let share = "expected a share of the context window above 0 and at most 1, such as 0.7, found";
+    for (line, want) in [
+        ("no_hooks = \"yes\"", "no_hooks: expected true or false, found \"yes\"".to_owned()),
+        (
+            "skip_commands = \"pr\"",
+            "skip_commands: expected a list of commands such as [\"commit\", \"pr\"], found \"pr\""
+                .to_owned(),
+        ),
+        ("budget = 0.7", "budget: expected a table, found 0.7".to_owned()),
+        ("budget.warn = 70", format!("budget.warn: {share} 70")),
+        ("budget.warn = 0.0", format!("budget.warn: {share} 0.0")),
+        ("budget.rotate = -0.5", format!("budget.rotate: {share} -0.5")),
+        ("budget.rotate = nan", format!("budget.rotate: {share} nan")),
+        ("budget.rotate = inf", format!("budget.rotate: {share} inf")),
+        ("budget.rotate = \"80%\"", format!("budget.rotate: {share} \"80%\"")),
+        (
+            "budget.at_threshold = \"stop\"",
+            "budget.at_threshold: expected \"compact\" or \"rotate\", found \"stop\"".to_owned(),
+        ),
+        (
+            "budget.colour = 1",
+            "unknown key \"budget.colour\", which is left out: expected warn, rotate or at_threshold"
+                .to_owned(),
+        ),
+    ] {
+        let (File { top, tables }, faults) = super::parse(&format!("{line}\n[hooks.x]\n"));
+        assert_eq!(
+            faults.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(),
+            [want.as_str()],
+            "{line}"
+        );
+        assert_eq!(
+            (top.no_hooks, top.skip_commands, top.warn, top.rotate, top.at),
+            (None, None, None, None, None)
+        );
+        assert_eq!(tables.len(), 1, "{line}");
+    }
+}
+
+#[test]
+fn what_is_no_command_is_left_out_of_the_commands_and_their_number_is_limited() {
+    let (File { top, .. }, faults) = super::parse("skip_commands = [\"a\", 5, \"\", \"b\"]\n");
+    assert_eq!(top.skip_commands, Some(vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(faults.len(), 2);
+    let many = format!("skip_commands = [{}]\n", "\"c\",".repeat(10_000));
+    let (File { top, .. }, faults) = super::parse(&many);
+    assert_eq!((top.skip_commands.unwrap().len(), faults.len()), (256, 1));
 }

@@ -1,0 +1,99 @@
+//! What the user's settings say of all hooks together. A repository has no say in it: it could switch off the user's
+//! guards.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::Options;
+use super::entry::Problem;
+use super::scan::RootDir;
+use crate::hook::Origin;
+use crate::text;
+use crate::thresholds::Thresholds;
+
+/// The commands of an agent that get no hooks unless the user's settings say otherwise (seed: kodelet's HOOKS.md,
+/// "Security Considerations").
+pub const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];
+
+/// Why no hook runs at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SwitchedOff {
+    /// Who built the manager asked for that (`--no-hooks`).
+    Asked,
+    /// The user's settings file says `no_hooks = true`.
+    Settings(PathBuf),
+    /// The agent runs this command, which is one of `skip_commands`.
+    Command(String),
+}
+
+impl fmt::Display for SwitchedOff {
+    /// A clause without a full stop, safe to show.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => f.write_str("no hook runs: hooks are switched off"),
+            Self::Settings(file) => {
+                let file = text::escape(&file.to_string_lossy(), 4096);
+                write!(f, "no hook runs: no_hooks is true in {file}")
+            }
+            Self::Command(name) => {
+                let name = text::escape(name, 80);
+                write!(f, "no hook runs: the command \"{name}\" is one of skip_commands")
+            }
+        }
+    }
+}
+
+/// What holds for all hooks together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Overall {
+    pub(crate) switched_off: Option<SwitchedOff>,
+    pub(crate) thresholds: Thresholds,
+}
+
+impl Overall {
+    /// What holds where no settings are read.
+    pub(crate) fn without_settings(options: &Options) -> Self {
+        of(&[], options, &mut Vec::new())
+    }
+}
+
+/// Puts the user's files together: the first root that says something of a key goes before the others.
+pub(super) fn of(roots: &[RootDir], options: &Options, problems: &mut Vec<Problem>) -> Overall {
+    for root in roots.iter().filter(|root| root.origin != Origin::User) {
+        for (key, line) in &root.top.keys {
+            let message = format!("line {line}: {key} is for the user's own file to say: it is left out");
+            problems.push(Problem::new(root.settings_file(), message));
+        }
+    }
+    let user = || roots.iter().filter(|root| root.origin == Origin::User);
+    let no_hooks = user().find_map(|root| Some((root, root.top.no_hooks?)));
+    let skipped = user().find_map(|root| root.top.skip_commands.as_deref());
+    let is_skipped = |command: &str| match skipped {
+        Some(names) => names.iter().any(|name| name == command),
+        None => DEFAULT_SKIP_COMMANDS.contains(&command),
+    };
+    let switched_off = match no_hooks {
+        Some((root, true)) => Some(SwitchedOff::Settings(root.settings_file())),
+        _ => options.command.clone().filter(|command| is_skipped(command)).map(SwitchedOff::Command),
+    };
+    let default = options.thresholds;
+    let mut thresholds = Thresholds {
+        warn: user().find_map(|root| root.top.warn).unwrap_or(default.warn),
+        rotate: user().find_map(|root| root.top.rotate).unwrap_or(default.rotate),
+        at: user().find_map(|root| root.top.at).unwrap_or(default.at),
+    };
+    if thresholds.warn > thresholds.rotate {
+        let Thresholds { warn, rotate, .. } = thresholds;
+        let spoke = user().find(|root| root.top.warn.or(root.top.rotate).is_some());
+        problems.extend(spoke.map(|root| {
+            let message = format!(
+                "line {}: budget.warn: expected at most rotate ({rotate}), found {warn}: taken as {rotate}",
+                root.top.line("budget"),
+            );
+            Problem::new(root.settings_file(), message)
+        }));
+        thresholds.warn = thresholds.rotate;
+    }
+    Overall { switched_off, thresholds }
+}

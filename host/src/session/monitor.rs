@@ -1,0 +1,96 @@
+//! The budget monitor: which thresholds of its context window a conversation crosses.
+
+use crate::event::{TokenBudget, Usage};
+use crate::thresholds::{Thresholds, is_reached};
+
+/// Watches how full a context window is. It fires once for each threshold that is crossed upwards; below it, the
+/// threshold is armed again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BudgetMonitor {
+    budget: Option<TokenBudget>,
+    is_above_warn: bool,
+    is_above_rotate: bool,
+}
+
+impl BudgetMonitor {
+    /// Takes note of this usage, and returns the threshold that it has just crossed. Of two that are crossed at
+    /// once it is the higher one, and the lower one counts as crossed too: who is told to rotate need not be warned.
+    ///
+    /// A window of unknown size (`max_context_window` 0) crosses nothing and changes nothing.
+    pub fn observe(&mut self, usage: Usage, thresholds: Thresholds) -> Option<f64> {
+        let share = usage.share()?;
+        self.budget = Some(usage.into());
+        let mut crossed: Option<f64> = None;
+        for (threshold, was_above) in
+            [(thresholds.warn, &mut self.is_above_warn), (thresholds.rotate, &mut self.is_above_rotate)]
+        {
+            let is_above = is_reached(threshold, share);
+            if is_above && !*was_above {
+                crossed = Some(crossed.map_or(threshold, |lower| lower.max(threshold)));
+            }
+            *was_above = is_above;
+        }
+        crossed
+    }
+
+    /// The last usage of which the window's size was known.
+    pub fn budget(&self) -> Option<TokenBudget> {
+        self.budget
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(current: u64, max: u64) -> Usage {
+        Usage { current_context_window: current, max_context_window: max, ..Usage::default() }
+    }
+
+    #[test]
+    fn each_threshold_fires_once_until_the_usage_has_fallen_below_it() {
+        for (name, steps) in [
+            ("slowly", &[(10, None), (70, Some(0.7)), (75, None), (80, Some(0.8)), (99, None)][..]),
+            ("both at once", &[(90, Some(0.8)), (75, None), (81, Some(0.8))]),
+            (
+                "armed again",
+                &[(72, Some(0.7)), (69, None), (70, Some(0.7)), (85, Some(0.8)), (20, None), (71, Some(0.7))],
+            ),
+            ("beyond the window", &[(500, Some(0.8)), (u64::MAX, None), (0, None), (u64::MAX, Some(0.8))]),
+        ] {
+            let mut monitor = BudgetMonitor::default();
+            for (current, crossed) in steps {
+                assert_eq!(
+                    monitor.observe(usage(*current, 100), Thresholds::default()),
+                    *crossed,
+                    "{name}: {current}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_of_unknown_size_crosses_nothing_and_changes_nothing() {
+        let mut monitor = BudgetMonitor::default();
+        assert_eq!(monitor.observe(usage(u64::MAX, 0), Thresholds::default()), None);
+        assert_eq!(monitor.budget(), None);
+        assert_eq!(monitor.observe(usage(u64::MAX, u64::MAX), Thresholds::default()), Some(0.8));
+        let known = monitor.clone();
+        assert_eq!(monitor.observe(usage(0, 0), Thresholds::default()), None);
+        assert_eq!(monitor, known);
+        assert_eq!(monitor.observe(usage(1, u64::MAX), Thresholds::default()), None);
+        assert_eq!(monitor.observe(usage(u64::MAX, 1), Thresholds::default()), Some(0.8));
+    }
+
+    #[test]
+    fn thresholds_that_no_window_reaches_never_fire_and_equal_ones_fire_once() {
+        for wrong in [0.0, -1.0, 1.5, f64::NAN, f64::INFINITY] {
+            let thresholds = Thresholds { warn: wrong, rotate: wrong, ..Thresholds::default() };
+            assert_eq!(BudgetMonitor::default().observe(usage(100, 100), thresholds), None, "{wrong}");
+        }
+        let thresholds = Thresholds { warn: 0.5, rotate: 0.5, ..Thresholds::default() };
+        let mut monitor = BudgetMonitor::default();
+        assert_eq!(monitor.observe(usage(50, 100), thresholds), Some(0.5));
+        assert_eq!(monitor.observe(usage(99, 100), thresholds), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! The thresholds of a context window: from which share of it on the user is warned, and from which on the
+//! conversation is compacted or rotated.
+
+/// When and how a session that fills its context window is ended in time.
+///
+/// Shares of the window lie above 0 and at or below 1; one that does not is never reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// The share from which on the user and the model are warned. 0.7 (seed: Base Coat, section 7).
+    pub warn: f64,
+    /// The share at which it is time to compact or to rotate. 0.8 (seed: Base Coat, section 7).
+    pub rotate: f64,
+    /// What happens there. [`AtThreshold::Compact`].
+    pub at: AtThreshold,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self { warn: 0.7, rotate: 0.8, at: AtThreshold::default() }
+    }
+}
+
+/// What becomes of a conversation that reaches [`Thresholds::rotate`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum AtThreshold {
+    /// It is compacted and goes on: `builtin:compact-trigger` runs the recipe `compact`.
+    #[default]
+    Compact,
+    /// It is handed over to a fresh session: `builtin:budget` runs the recipe `rotate`.
+    Rotate,
+}
+
+impl AtThreshold {
+    /// `compact` or `rotate`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Compact => "compact",
+            Self::Rotate => "rotate",
+        }
+    }
+}
+
+/// Whether this can be a threshold: a share above 0 that a window reaches.
+pub(crate) fn is_threshold(share: f64) -> bool {
+    share > 0.0 && share <= 1.0
+}
+
+/// Whether a window of which `share` is in use has reached this threshold.
+pub(crate) fn is_reached(threshold: f64, share: f64) -> bool {
+    is_threshold(threshold) && share >= threshold
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_is_reached_by_the_very_share_and_a_wrong_one_never() {
+        for (threshold, share, reached) in [
+            (0.8, 0.8, true),
+            (0.8, 0.79, false),
+            (0.8, f64::MAX, true),
+            (1.0, 1.0, true),
+            (0.0, 1.0, false),
+            (-0.5, 1.0, false),
+            (80.0, 90.0, false),
+            (f64::NAN, 1.0, false),
+            (0.8, f64::NAN, false),
+        ] {
+            assert_eq!(is_reached(threshold, share), reached, "{share} of {threshold}");
+        }
+    }
+}
