@@ -74,6 +74,7 @@
 //! * `component` (default): component hooks and the engine that runs them. Without it only native hooks and hooks from code run, and a
 //!   `.wasm` file is a problem that says so.
 //! * `http` (default): components may send requests to the origins that were granted to them.
+//! * `mcp` (default): hooks that are tools of MCP servers, over stdio and streamable HTTP.
 //! * `store` (default): components may keep state in an embedded database, where that was granted.
 
 mod book;
@@ -88,6 +89,8 @@ pub mod function;
 pub mod hook;
 pub mod json;
 pub mod manager;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod native;
 #[cfg(feature = "http")]
 pub mod network;
@@ -100,6 +103,8 @@ pub mod session;
 pub mod store;
 pub mod text;
 mod thresholds;
+#[cfg(any(feature = "http", feature = "mcp"))]
+mod tls;
 pub mod trust;
 #[cfg(feature = "component")]
 pub mod wasm;

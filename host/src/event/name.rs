@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use crate::text;
+
 /// The name of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -137,33 +139,9 @@ impl EventName {
 
     /// The known name that is nearest to `name`, for a hint.
     pub fn nearest(name: &str) -> &'static str {
-        let wanted = name.to_ascii_lowercase();
-        Self::ALL
-            .iter()
-            .flat_map(|event| [Some(event.known_str()), event.base_coat()])
-            .flatten()
-            .min_by_key(|known| distance(&wanted, &known.to_ascii_lowercase()))
-            .unwrap_or("before_tool_call")
+        let known = Self::ALL.iter().flat_map(|event| [Some(event.known_str()), event.base_coat()]);
+        text::nearest(name, known.flatten()).unwrap_or("before_tool_call")
     }
-}
-
-/// How many letters to insert, delete or replace to get from one word to the other (Levenshtein).
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().take(64).enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, b) in row.iter_mut().skip(1).zip(&to) {
-            let here = (diagonal + usize::from(a != *b)).min(*cell + 1).min(left + 1);
-            diagonal = std::mem::replace(cell, here);
-            left = here;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 impl fmt::Display for EventName {

@@ -5,7 +5,7 @@
 //! the process that embeds hookbox; the `cwd` of an event is data.
 
 pub(crate) mod process;
-mod start;
+pub(crate) mod start;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

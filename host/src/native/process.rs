@@ -177,7 +177,7 @@ impl Running {
             stdout: Pipe::new(child.stdout.take()),
             printed: Vec::new(),
             stderr: Pipe::new(child.stderr.take()),
-            log: Log { keep: log, head: Vec::new(), tail: Vec::new() },
+            log: Log::new(log),
             child,
         }
     }
@@ -273,14 +273,19 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
 }
 
 /// Standard error: its beginning, for the log, and its end, for the message of a failure.
-struct Log {
+pub(crate) struct Log {
     keep: usize,
     head: Vec<u8>,
     tail: Vec<u8>,
 }
 
 impl Log {
-    fn add(&mut self, bytes: &[u8]) {
+    /// An empty one that keeps so many bytes of the beginning.
+    pub(crate) fn new(keep: usize) -> Self {
+        Self { keep, head: Vec::new(), tail: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
         let room = self.keep.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(bytes.get(..room).unwrap_or_default());
         self.tail.extend_from_slice(bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default());
@@ -292,12 +297,12 @@ impl Log {
         text::prefix(&log, self.keep).to_owned()
     }
 
-    fn spent(&self) -> Spent {
+    pub(crate) fn spent(&self) -> Spent {
         Spent { log: self.text(), ..Spent::default() }
     }
 
     /// What happened, with the last lines of standard error.
-    fn explain(&self, what: String) -> String {
+    pub(crate) fn explain(&self, what: String) -> String {
         let tail = String::from_utf8_lossy(&self.tail);
         let lines: Vec<&str> = tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let last = lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join(" | ");
@@ -306,15 +311,15 @@ impl Log {
 }
 
 /// A process group that is killed when it is dropped, unless it was released.
-struct Group(Option<Pid>);
+pub(crate) struct Group(Option<Pid>);
 
 impl Group {
-    fn of(child: &Child) -> Self {
+    pub(crate) fn of(child: &Child) -> Self {
         Self(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
     }
 
     /// The leader is reaped: from now on the group's number is its own only as long as it has other members.
-    fn leader_is_gone(&mut self) {
+    pub(crate) fn leader_is_gone(&mut self) {
         self.0 = self.0.filter(|group| test_kill_process_group(*group).is_ok());
     }
 
@@ -354,7 +359,7 @@ async fn until(at: Option<Instant>) {
 }
 
 /// The signals that end processes; their numbers are the same on Linux and macOS, but for `SIGBUS`.
-fn signal_name(signal: i32) -> String {
+pub(crate) fn signal_name(signal: i32) -> String {
     let name = match signal {
         1 => "SIGHUP",
         2 => "SIGINT",

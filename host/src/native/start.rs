@@ -37,7 +37,7 @@ fn depth_of(value: &OsStr) -> u32 {
 const BUSY_PAUSES: [u64; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
 
 /// Starts the command in a process group of its own.
-pub(super) async fn start(
+pub(crate) async fn start(
     command: &mut Command,
     program: &Path,
     directory: Option<&Path>,

@@ -12,12 +12,12 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, pem::PemObject as _};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::NetworkError;
 use crate::capability::Origin;
+use crate::tls;
 
 /// How much is read at once.
 const READ: usize = 8 << 10;
@@ -43,7 +43,7 @@ pub(super) async fn tcp(addresses: &[SocketAddr], until: Instant) -> Result<TcpS
 }
 
 /// TLS on top, with the certificate checked against the origin's host.
-pub(super) async fn tls(
+pub(super) async fn secure(
     config: Arc<ClientConfig>,
     origin: &Origin,
     stream: TcpStream,
@@ -58,19 +58,7 @@ pub(super) async fn tls(
 
 /// What TLS accepts with the certificates of the system, or else those of Mozilla. Reads files.
 pub(super) fn system_roots() -> Result<ClientConfig, NetworkError> {
-    let mut roots = RootCertStore::empty();
-    let system = rustls_native_certs::load_native_certs();
-    let (accepted, _) = roots.add_parsable_certificates(system.certs);
-    if accepted == 0 {
-        // Who names other roots means them.
-        if ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some()) {
-            let what = "no certificate in the place that SSL_CERT_FILE or SSL_CERT_DIR names";
-            return Err(NetworkError::Tls(what.to_owned()));
-        }
-        tracing::debug!("no root certificates of the system, using those of Mozilla");
-        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    }
-    config(roots)
+    tls::system_roots().map_err(NetworkError::Tls)
 }
 
 /// What TLS accepts with these certificates and no others.
@@ -83,17 +71,7 @@ pub(super) fn own_roots(pem: &[u8]) -> Result<ClientConfig, NetworkError> {
     if roots.is_empty() {
         return Err(NetworkError::Tls("no root certificate".to_owned()));
     }
-    config(roots)
-}
-
-fn config(roots: RootCertStore) -> Result<ClientConfig, NetworkError> {
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| NetworkError::Tls(error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
+    tls::config(roots).map_err(NetworkError::Tls)
 }
 
 /// A connection of either kind.

@@ -204,7 +204,7 @@ impl Network {
         if origin.scheme() == Scheme::Http {
             return Ok(Stream::Plain(stream));
         }
-        let secured = async { connect::tls(self.tls().await?, origin, stream).await };
+        let secured = async { connect::secure(self.tls().await?, origin, stream).await };
         let stream = timeout_at(until, secured).await.map_err(|_| NetworkError::ConnectTimeout)??;
         Ok(Stream::Tls(Box::new(stream)))
     }

@@ -1,0 +1,143 @@
+//! The result of a tool as an outcome. No I/O.
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::Value;
+
+use crate::dialect::kodelet;
+use crate::event::EventName;
+use crate::hook::HookError;
+use crate::outcome::Outcome;
+use crate::report::Cause;
+use crate::text;
+
+/// How much of what a tool says of its failure is repeated, in bytes.
+const EXCERPT: usize = 400;
+
+/// Reads what a tool answered: `structuredContent` where it is an object, else the text, as what a native hook prints
+/// is read. No content is no action.
+///
+/// # Errors
+///
+/// `exit` where the tool says that it failed, `output_limit` for more than `limit` bytes, `malformed_output` for
+/// content that is no text, and for text that is no answer.
+pub(super) fn outcome(event: &EventName, result: CallToolResult, limit: usize) -> Result<Outcome, HookError> {
+    if result.is_error == Some(true) {
+        return Err(failed(&result));
+    }
+    let answer = match &result.structured_content {
+        Some(Value::Object(object)) if !wraps(object, &result) => Value::Object(object.clone()).to_string(),
+        _ => joined(&result)?,
+    };
+    if answer.len() > limit {
+        return Err(HookError::output_limit(limit, answer.len()));
+    }
+    kodelet::outcome(event, answer.as_bytes())
+}
+
+/// Whether this is how common server frameworks wrap a tool's text for want of a schema: `{"result": "…"}`, beside
+/// the same text as content.
+fn wraps(object: &serde_json::Map<String, Value>, result: &CallToolResult) -> bool {
+    let Some(Value::String(inner)) = object.get("result").filter(|_| object.len() == 1) else { return false };
+    texts(result).any(|text| text == inner)
+}
+
+fn texts(result: &CallToolResult) -> impl Iterator<Item = &str> {
+    result.content.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    })
+}
+
+fn joined(result: &CallToolResult) -> Result<String, HookError> {
+    let other = result.content.iter().find_map(|block| match block {
+        ContentBlock::Text(_) => None,
+        ContentBlock::Image(_) => Some("an image"),
+        ContentBlock::Audio(_) => Some("sound"),
+        ContentBlock::Resource(_) => Some("a resource"),
+        ContentBlock::ResourceLink(_) => Some("a link to a resource"),
+        _ => Some("content of an unknown kind"),
+    });
+    match other {
+        None => Ok(texts(result).collect::<Vec<_>>().join("\n")),
+        Some(other) => {
+            let message =
+                format!("answered with {other}; expected text that is an answer, or structuredContent");
+            Err(HookError::new(Cause::MalformedOutput, message))
+        }
+    }
+}
+
+/// The failure that a result with `isError` is.
+fn failed(result: &CallToolResult) -> HookError {
+    let said = texts(result).collect::<Vec<_>>().join(" ");
+    let said = text::escape(said.trim(), EXCERPT);
+    let message = if said.is_empty() {
+        "said that it failed".to_owned()
+    } else {
+        format!("said that it failed: {said}")
+    };
+    HookError::new(Cause::Exit, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Action;
+    use serde_json::json;
+
+    fn read(result: Value) -> Result<Outcome, Cause> {
+        let result: CallToolResult = serde_json::from_value(result).unwrap();
+        outcome(&EventName::BeforeToolCall, result, 200).map_err(|error| error.cause)
+    }
+
+    fn text(text: &str) -> Value {
+        json!({"content": [{"type": "text", "text": text}]})
+    }
+
+    #[test]
+    fn a_result_is_read_as_an_answer_is() {
+        let block = r#"{"action":"block","reason":"r"}"#;
+        let blocked = Ok(Action::Block("r".into()));
+        for (result, want) in [
+            (text(block), blocked.clone()),
+            (text(r#"{"blocked":true,"reason":"r"}"#), blocked.clone()),
+            (json!({"structuredContent": {"action": "block", "reason": "r"}}), blocked.clone()),
+            (
+                json!({"structuredContent": {"action": "block", "reason": "r"}, "content": [{"type": "text", "text": "prose"}]}),
+                blocked.clone(),
+            ),
+            (
+                json!({"structuredContent": {"result": block}, "content": [{"type": "text", "text": block}]}),
+                blocked.clone(),
+            ),
+            (json!({"structuredContent": [1], "content": [{"type": "text", "text": block}]}), blocked),
+            (
+                json!({"content": [{"type": "text", "text": "{\"action\":"}, {"type": "text", "text": "\"passThrough\"}"}]}),
+                Ok(Action::Pass),
+            ),
+            (json!({"content": []}), Ok(Action::Pass)),
+            (text(" \n"), Ok(Action::Pass)),
+            (text("noted"), Err(Cause::MalformedOutput)),
+            (text("[]"), Err(Cause::MalformedOutput)),
+            (
+                text(&format!("{{\"action\":\"block\",\"reason\":{:?}}}", "x".repeat(200))),
+                Err(Cause::OutputLimit),
+            ),
+            (
+                json!({"content": [{"type": "image", "data": "AA==", "mimeType": "image/png"}]}),
+                Err(Cause::MalformedOutput),
+            ),
+            (json!({"isError": true, "content": [{"type": "text", "text": block}]}), Err(Cause::Exit)),
+        ] {
+            assert_eq!(read(result.clone()).map(|outcome| outcome.action), want, "{result}");
+        }
+    }
+
+    #[test]
+    fn what_a_tool_says_of_its_failure_is_repeated_harmlessly() {
+        let mut result: CallToolResult = serde_json::from_value(text("no\u{1b}[2Jdisk")).unwrap();
+        result.is_error = Some(true);
+        let error = outcome(&EventName::SessionStart, result, 100).unwrap_err();
+        assert_eq!(error.to_string(), "exit: said that it failed: no\\u{1b}[2Jdisk");
+    }
+}

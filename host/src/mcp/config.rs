@@ -1,0 +1,57 @@
+//! Which servers there are, and how they are reached.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// An MCP server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// Its name: what stands before the dot in `memory.load`.
+    pub name: String,
+    /// How it is reached.
+    pub transport: Transport,
+}
+
+/// How a server is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Transport {
+    /// A process that speaks JSON-RPC over its standard input and output, a message a line.
+    Stdio {
+        /// The program: a name that is looked for on `PATH`, or a path; a relative one is taken from `directory`.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables on top of this process's own environment.
+        env: BTreeMap<String, String>,
+        /// Where it runs.
+        directory: PathBuf,
+    },
+    /// A server that speaks streamable HTTP.
+    Http {
+        /// The address of its endpoint, `http` or `https`.
+        url: String,
+        /// Fields of the head of every request.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+impl fmt::Debug for Transport {
+    /// Without the values of variables and fields, and without the query of an address: they hold keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio { command, args, env, directory } => f
+                .debug_struct("Stdio")
+                .field("command", command)
+                .field("args", args)
+                .field("env", &env.keys().collect::<Vec<_>>())
+                .field("directory", directory)
+                .finish(),
+            Self::Http { url, headers } => f
+                .debug_struct("Http")
+                .field("url", &url.split(['?', '#']).next().unwrap_or_default())
+                .field("headers", &headers.keys().collect::<Vec<_>>())
+                .finish(),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Streamable HTTP: requests to the address that the configuration names, and to no other origin.
+//!
+//! It is the user's own configuration, or one that the user trusts: addresses of the local network are allowed here,
+//! other than in the requests of components. Proxies that the environment names are not used.
+
+use std::collections::HashMap;
+use std::error::Error as StdError;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use http::{HeaderName, HeaderValue, StatusCode};
+use reqwest::redirect::Policy;
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+    StreamableHttpPostResponse,
+};
+use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport};
+use sse_stream::Sse;
+use tokio_rustls::rustls::RootCertStore;
+
+use crate::hook::HookError;
+use crate::mcp::meter::Meter;
+use crate::report::Cause;
+use crate::{text, tls};
+
+/// How often a request is passed on within its origin.
+const MAX_REDIRECTS: usize = 3;
+
+/// How long the address may be, and how many fields of the head may be configured.
+const MAX_URL: usize = 8 << 10;
+const MAX_HEADERS: usize = 100;
+
+/// How much of what a server says beside its protocol is repeated, in bytes.
+const EXCERPT: usize = 300;
+
+type Fault = StreamableHttpError<reqwest::Error>;
+type Events = Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send>>;
+
+/// The transport to this address. Nothing is sent yet. One event of a stream has at most `limit` bytes.
+///
+/// # Errors
+///
+/// `spawn` where the configuration says no address or no head, or the system's certificates cannot be read.
+pub(super) async fn transport(
+    url: &str,
+    headers: &std::collections::BTreeMap<String, String>,
+    limit: usize,
+    meter: Arc<Meter>,
+) -> Result<StreamableHttpClientTransport<Client>, HookError> {
+    let wrong = |what: String| HookError::new(Cause::Spawn, what);
+    let parsed = url.parse::<reqwest::Url>().ok().filter(|url| url.has_host());
+    let parsed = parsed.filter(|_| url.len() <= MAX_URL);
+    let scheme = parsed.as_ref().map(|url| url.scheme().to_owned());
+    let config = match scheme.as_deref() {
+        // Without TLS no certificates are needed; the client wants a configuration all the same.
+        Some("http") => tls::config(RootCertStore::empty()),
+        Some("https") => tokio::task::spawn_blocking(tls::system_roots)
+            .await
+            .unwrap_or_else(|error| Err(error.to_string())),
+        _ => {
+            let shown = text::escape(url.split(['?', '#']).next().unwrap_or_default(), 120);
+            return Err(wrong(format!(
+                "its server has no usable address: expected http:// or https://, found {shown:?}"
+            )));
+        }
+    };
+    let config = config.map_err(|error| wrong(format!("its server cannot be reached over TLS: {error}")))?;
+    let client = reqwest::Client::builder()
+        .tls_backend_preconfigured(config)
+        .no_proxy()
+        .http1_only()
+        .redirect(within_origin())
+        // A server may be started anew between two events: a connection that is kept would be a dead one.
+        .pool_max_idle_per_host(0)
+        .build()
+        .map_err(|error| wrong(format!("its server cannot be reached: {}", innermost(&error))))?;
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(fields(headers)?);
+    config.max_sse_event_size = limit;
+    Ok(StreamableHttpClientTransport::with_client(Client { client, meter }, config))
+}
+
+/// The configured fields of the head.
+fn fields(
+    headers: &std::collections::BTreeMap<String, String>,
+) -> Result<HashMap<HeaderName, HeaderValue>, HookError> {
+    let wrong = |name: &str, what: &str| {
+        let name = text::escape(name, 80);
+        HookError::new(Cause::Spawn, format!("its server cannot be reached: the header {name:?} {what}"))
+    };
+    if headers.len() > MAX_HEADERS {
+        let what = format!("its server cannot be reached: more than {MAX_HEADERS} headers");
+        return Err(HookError::new(Cause::Spawn, what));
+    }
+    let field = |(name, value): (&String, &String)| {
+        let key = HeaderName::try_from(name.as_str()).map_err(|_| wrong(name, "has no name of a header"))?;
+        let mut value =
+            HeaderValue::try_from(value.as_str()).map_err(|_| wrong(name, "has no value of a header"))?;
+        value.set_sensitive(true);
+        Ok((key, value))
+    };
+    headers.iter().map(field).collect()
+}
+
+/// Follows a redirect that keeps the request as it is (307, 308) and stays in the origin; the answer is else the
+/// redirect itself, which is a failure. Headers with keys go nowhere else.
+fn within_origin() -> Policy {
+    Policy::custom(|attempt| {
+        let keeps =
+            [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT].contains(&attempt.status());
+        let stays = attempt.previous().first().is_some_and(|first| first.origin() == attempt.url().origin());
+        if keeps && stays && attempt.previous().len() <= MAX_REDIRECTS {
+            attempt.follow()
+        } else {
+            attempt.stop()
+        }
+    })
+}
+
+/// Sends what the transport sends; opens no stream for what nobody asked for, and counts what is said in others.
+#[derive(Clone)]
+pub(super) struct Client {
+    client: reqwest::Client,
+    meter: Arc<Meter>,
+}
+
+impl StreamableHttpClient for Client {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, Fault> {
+        self.client.post_message(uri, message, session_id, auth_header, custom_headers).await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+        limit: usize,
+    ) -> Result<StreamableHttpPostResponse, Fault> {
+        let sent = self.client.post_message_with_max_sse_event_size(
+            uri,
+            message,
+            session_id,
+            auth_header,
+            custom_headers,
+            limit,
+        );
+        Ok(match sent.await? {
+            StreamableHttpPostResponse::Sse(events, session) => {
+                let events: Events = Box::pin(Counted { events, meter: Arc::clone(&self.meter) });
+                StreamableHttpPostResponse::Sse(events, session)
+            }
+            other => other,
+        })
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), Fault> {
+        self.client.delete_session(uri, session_id, auth_header, custom_headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        _: Arc<str>,
+        _: Option<Arc<str>>,
+        _: Option<String>,
+        _: Option<String>,
+        _: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<Events, Fault> {
+        Err(StreamableHttpError::ServerDoesNotSupportSse)
+    }
+}
+
+/// The events of an answer. It ends when no call waits any more, and when there was too much.
+struct Counted {
+    events: Events,
+    meter: Arc<Meter>,
+}
+
+impl Stream for Counted {
+    type Item = Result<Sse, SseError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = std::task::ready!(self.events.as_mut().poll_next(cx));
+        let said = match &next {
+            Some(Ok(event)) => event.data.as_ref().map_or(0, String::len) + 1,
+            _ => 0,
+        };
+        Poll::Ready(next.filter(|_| self.meter.is_waited_for() && self.meter.heard(said)))
+    }
+}
+
+/// Why nothing could be sent, or no answer be received.
+pub(super) fn failure(error: &DynamicTransportError) -> HookError {
+    let failed = |cause: Cause, what: String| HookError::new(cause, what);
+    let Some(fault) = error.error.downcast_ref::<Fault>() else {
+        return failed(Cause::Exit, format!("could not be called: {}", innermost(error.error.as_ref())));
+    };
+    match fault {
+        StreamableHttpError::Client(error) if error.is_connect() => {
+            failed(Cause::Spawn, format!("its server could not be reached: {}", innermost(error)))
+        }
+        StreamableHttpError::Client(error) => {
+            failed(Cause::Exit, format!("its server did not answer: {}", innermost(error)))
+        }
+        StreamableHttpError::ResponseBodyTooLarge { max_size } => {
+            HookError::output_limit(*max_size, *max_size)
+        }
+        StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_) => failed(
+            Cause::Exit,
+            "its server wants to know who calls (HTTP 401 or 403); hint: put a key into its headers"
+                .to_owned(),
+        ),
+        other => failed(
+            Cause::Exit,
+            format!("its server answered wrongly: {}", text::escape(&other.to_string(), EXCERPT)),
+        ),
+    }
+}
+
+/// What was at the bottom of an error: the rest repeats the address, which may hold a key.
+fn innermost(error: &(dyn StdError + 'static)) -> String {
+    let mut at = error;
+    while let Some(source) = at.source() {
+        at = source;
+    }
+    text::escape(&at.to_string(), EXCERPT)
+}

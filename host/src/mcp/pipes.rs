@@ -1,0 +1,160 @@
+//! JSON-RPC over the standard input and output of a process: a message a line.
+
+use std::io;
+use std::sync::Arc;
+
+use rmcp::RoleClient;
+use rmcp::model::{ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde::Deserialize;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::Mutex;
+
+use crate::mcp::life::Life;
+use crate::mcp::meter::Meter;
+
+/// How much is read at once: what a pipe holds on Linux.
+const CHUNK: usize = 64 << 10;
+
+/// The code of an answer that could not be read; no server uses it, for it is outside of what JSON-RPC gives out.
+pub(super) const UNREADABLE: ErrorCode = ErrorCode(1_000_000_001);
+
+/// The pipes of a server.
+pub(super) struct Pipes {
+    stdin: Arc<Mutex<Option<ChildStdin>>>,
+    stdout: ChildStdout,
+    /// What was read and is not yet given away.
+    read: Vec<u8>,
+    /// How much of that holds no end of a line.
+    looked_at: usize,
+    meter: Arc<Meter>,
+    life: Arc<Life>,
+}
+
+impl Pipes {
+    pub(super) fn new(stdin: ChildStdin, stdout: ChildStdout, meter: Arc<Meter>, life: Arc<Life>) -> Self {
+        let stdin = Arc::new(Mutex::new(Some(stdin)));
+        Self { stdin, stdout, read: Vec::new(), looked_at: 0, meter, life }
+    }
+
+    /// The next line that is not blank; `None` at the end, and when there was too much of it. Nothing is read as
+    /// long as no call waits. Nothing is lost when this future is dropped.
+    async fn line(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let rest = self.read.get(self.looked_at..).unwrap_or_default();
+            if let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=self.looked_at + at).collect();
+                self.looked_at = 0;
+                if !line.trim_ascii().is_empty() {
+                    return Some(line);
+                }
+                continue;
+            }
+            self.looked_at = self.read.len();
+            self.meter.waited_for().await;
+            self.read.reserve(CHUNK);
+            let mut chunk = (&mut self.stdout).take(CHUNK as u64);
+            let n = chunk.read_buf(&mut self.read).await.unwrap_or(0);
+            if n == 0 || !self.meter.heard(n) {
+                return None;
+            }
+        }
+    }
+}
+
+impl Transport<RoleClient> for Pipes {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let stdin = Arc::clone(&self.stdin);
+        async move {
+            let mut line = serde_json::to_vec(&item)?;
+            line.push(b'\n');
+            match stdin.lock().await.as_mut() {
+                Some(stdin) => stdin.write_all(&line).await,
+                None => Err(io::ErrorKind::BrokenPipe.into()),
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let line = self.line().await?;
+            match message(&line) {
+                Some(message) => return Some(message),
+                None => self.life.said_nonsense(&line),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        *self.stdin.lock().await = None;
+        Ok(())
+    }
+}
+
+/// The message that a line is. An answer that cannot be read becomes an error, so that nobody waits for it; `None` for
+/// what is no message at all.
+fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
+    let wrong = match serde_json::from_slice(line) {
+        Ok(message) => return Some(message),
+        Err(wrong) => wrong,
+    };
+    let id = Answer::deserialize(&mut serde_json::Deserializer::from_slice(line))
+        .ok()
+        .and_then(|answer| answer.id());
+    let error = ErrorData::new(UNREADABLE, wrong.to_string(), None);
+    id.map(|id| ServerJsonRpcMessage::error(error, Some(id)))
+}
+
+/// As much of an answer as it takes to know whose it is.
+#[derive(Deserialize)]
+struct Answer<'a> {
+    id: RequestId,
+    method: Option<serde::de::IgnoredAny>,
+    #[serde(borrow)]
+    result: Option<&'a serde_json::value::RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a serde_json::value::RawValue>,
+}
+
+impl Answer<'_> {
+    fn id(self) -> Option<RequestId> {
+        (self.method.is_none() && (self.result.is_some() || self.error.is_some())).then_some(self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rmcp::model::JsonRpcMessage;
+
+    #[test]
+    fn an_answer_that_cannot_be_read_is_an_error_of_its_request() {
+        let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
+        for (line, want) in [
+            (r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#.to_owned(), Some(None)),
+            (r#"{"jsonrpc":"2.0","id":7,"result":{"content":"x"}}"#.to_owned(), Some(Some(7))),
+            (r#"{"jsonrpc":"2.0","id":7,"result":7}"#.to_owned(), Some(Some(7))),
+            (r#"{"jsonrpc":"2.0","id":7,"error":7}"#.to_owned(), Some(Some(7))),
+            ("Listening on stdio".to_owned(), None),
+            ("{}".to_owned(), None),
+            ("[1,2]".to_owned(), None),
+            (deep, None),
+        ] {
+            let found = message(line.as_bytes()).map(|message| match message {
+                JsonRpcMessage::Error(error) if error.error.code == UNREADABLE => match error.id {
+                    Some(RequestId::Number(id)) => Some(id),
+                    _ => panic!("no id"),
+                },
+                _ => None,
+            });
+            assert_eq!(found, want, "{}", line.get(..60).unwrap_or(&line));
+        }
+    }
+}
