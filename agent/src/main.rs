@@ -10,7 +10,7 @@ async fn main() -> Result<()> {
     let Some(task) = std::env::args().nth(1) else { bail!("expected a task, as one argument") };
     let model = OpenAi::from_env().context("expected the URL of a chat endpoint in OPENAI_BASE_URL")?;
     let manager = Manager::builder().build().await;
-    for problem in manager.problems() {
+    for problem in manager.problems().iter() {
         eprintln!("warning: {problem}");
     }
     let work = std::env::current_dir()?;

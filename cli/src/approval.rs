@@ -24,9 +24,10 @@ pub(crate) fn not_from_a_hook() -> Result<(), InputError> {
 }
 
 /// The trust file.
-pub(crate) fn trust_file(manager: &Manager) -> Result<&TrustFile, InputError> {
+pub(crate) fn trust_file(manager: &Manager) -> Result<TrustFile, InputError> {
     manager.trust_file().ok_or_else(|| {
-        let problem = manager.problems().iter().find(|it| it.message.contains("nothing is trusted"));
+        let problems = manager.problems();
+        let problem = problems.iter().find(|it| it.message.contains("nothing is trusted"));
         let what = problem.map_or_else(
             || "expected a private data directory, found none".to_owned(),
             |problem| problem.to_string(),
@@ -57,15 +58,15 @@ fn broken(error: TrustFileError) -> anyhow::Error {
 }
 
 /// The hook of this name or path.
-pub(crate) fn find<'a>(manager: &'a Manager, word: &str) -> Result<&'a Approvable, InputError> {
+pub(crate) fn find(manager: &Manager, word: &str) -> Result<Approvable, InputError> {
     let hooks = manager.approvable();
     let path = absolute(word);
     if let Some(hook) = hooks.iter().find(|hook| hook.path == path) {
-        return Ok(hook);
+        return Ok(hook.clone());
     }
     let named: Vec<&Approvable> = hooks.iter().filter(|hook| hook.name == word).collect();
     match named.as_slice() {
-        [hook] => Ok(hook),
+        [hook] => Ok((*hook).clone()),
         [] => {
             let known: Vec<String> = hooks.iter().take(20).map(|hook| escape(&hook.name, 100)).collect();
             let hint = match known.as_slice() {

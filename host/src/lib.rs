@@ -23,7 +23,7 @@
 //!     .build()
 //!     .await;
 //!
-//! for problem in manager.problems() {
+//! for problem in manager.problems().iter() {
 //!     eprintln!("{problem}");
 //! }
 //! if let Some(hook) = manager.hook("org/repo/audit") {

@@ -1,12 +1,20 @@
 //! What an agent sees: a [`Manager`] holds the hooks, a [`Session`] sends them events.
 
+mod reload;
+mod snapshot;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub use self::reload::{Changed, Reload};
+pub(crate) use self::snapshot::Snapshot;
 
 use crate::builtin::{self, SELF_PROTECTION, Surroundings};
 use crate::chain::ChainOptions;
-use crate::discovery::{self, Approvable, Discovery, Entry, EntryStatus, Overall, Problem, SwitchedOff};
+use crate::discovery::{
+    self, Approvable, Discovery, Entry, EntryStatus, LastGood, Overall, Problem, SwitchedOff,
+};
 use crate::event::{Event, EventName};
 use crate::function::FunctionHook;
 use crate::hook::{Hook, HookError, Limits};
@@ -58,16 +66,23 @@ pub struct Manager {
 
 #[derive(Default)]
 struct Inner {
-    hooks: Vec<Arc<dyn Hook>>,
-    discovery: Discovery,
+    current: RwLock<Arc<Snapshot>>,
+    /// How to look again; `None` where there is nothing to look for. One look at a time.
+    plan: tokio::sync::Mutex<Option<Plan>>,
     chain: ChainOptions,
     cwd: PathBuf,
-    trust_file: Option<TrustFile>,
+}
+
+/// What another look needs.
+struct Plan {
+    builder: Builder,
+    last: Arc<LastGood>,
 }
 
 impl fmt::Debug for Manager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.inner.hooks.iter().map(|hook| hook.descriptor().name.as_str()).collect();
+        let snapshot = self.snapshot();
+        let names: Vec<&str> = snapshot.hooks.iter().map(|hook| hook.descriptor().name.as_str()).collect();
         f.debug_struct("Manager").field("hooks", &names).finish_non_exhaustive()
     }
 }
@@ -91,55 +106,62 @@ impl Manager {
 
     /// The hook with this full name, such as `guardrail.wasm` or `org/repo/audit`; where a repository brought one of
     /// the same name that is not trusted, the user's own.
-    pub fn hook(&self, name: &str) -> Option<&Arc<dyn Hook>> {
-        let named = || self.inner.hooks.iter().filter(|hook| hook.descriptor().name == name);
-        named().find(|hook| hook.descriptor().trusted).or_else(|| named().next())
+    pub fn hook(&self, name: &str) -> Option<Arc<dyn Hook>> {
+        let snapshot = self.snapshot();
+        let named = || snapshot.hooks.iter().filter(|hook| hook.descriptor().name == name);
+        named().find(|hook| hook.descriptor().trusted).or_else(|| named().next()).cloned()
     }
 
-    /// Every hook that runs, in the order of their registration.
-    pub fn hooks(&self) -> &[Arc<dyn Hook>] {
-        &self.inner.hooks
+    /// Every hook that runs now, in the order of their registration. What this and the methods below return is of
+    /// this moment; [`Manager::reload`] does not change it.
+    pub fn hooks(&self) -> Arc<[Arc<dyn Hook>]> {
+        Arc::clone(&self.snapshot().hooks)
     }
 
     /// Everything that was found, also what does not run, in run order.
-    pub fn entries(&self) -> &[Entry] {
-        &self.inner.discovery.entries
+    pub fn entries(&self) -> Arc<[Entry]> {
+        Arc::clone(&self.snapshot().entries)
     }
 
     /// What went wrong while hooks were looked for.
-    pub fn problems(&self) -> &[Problem] {
-        &self.inner.discovery.problems
+    pub fn problems(&self) -> Arc<[Problem]> {
+        Arc::clone(&self.snapshot().problems)
     }
 
     /// The repository whose hooks were looked for.
-    pub fn repository(&self) -> Option<&Path> {
-        self.inner.discovery.repo.as_deref()
+    pub fn repository(&self) -> Option<PathBuf> {
+        self.snapshot().repository.clone()
     }
 
     /// Everything that was found, as the commands see it that trust hooks and grant rights to them.
-    pub fn approvable(&self) -> &[Approvable] {
-        &self.inner.discovery.approvable
+    pub fn approvable(&self) -> Arc<[Approvable]> {
+        Arc::clone(&self.snapshot().approvable)
     }
 
     /// Where trust and grants are recorded; `None` without a private data directory.
-    pub fn trust_file(&self) -> Option<&TrustFile> {
-        self.inner.trust_file.as_ref()
+    pub fn trust_file(&self) -> Option<TrustFile> {
+        self.snapshot().trust_file.clone()
     }
 
     /// Which directories no hook may be allowed to write.
-    pub fn protected(&self) -> &Protected {
-        &self.inner.discovery.protected
+    pub fn protected(&self) -> Arc<Protected> {
+        Arc::clone(&self.snapshot().protected)
+    }
+
+    /// What holds for an event that begins now. The lock is held for the copy of a pointer.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.inner.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Why no hook runs at all, where none does.
-    pub fn switched_off(&self) -> Option<&SwitchedOff> {
-        self.inner.discovery.overall.switched_off.as_ref()
+    pub fn switched_off(&self) -> Option<SwitchedOff> {
+        self.snapshot().overall.switched_off.clone()
     }
 
     /// From which shares of a context window on [`Session::observe_usage`] sends `on_budget_exceeded`: the user's
     /// settings (`[budget]`), else [`Builder::thresholds`].
     pub fn thresholds(&self) -> Thresholds {
-        self.inner.discovery.overall.thresholds
+        self.snapshot().overall.thresholds
     }
 
     pub(crate) fn chain_options(&self) -> &ChainOptions {
@@ -359,21 +381,30 @@ impl Builder {
 
     /// Looks for the hooks. What cannot be used is a problem of the manager's and no error.
     pub async fn build(mut self) -> Manager {
-        let cwd = self.discovery.cwd.clone();
-        let private = self.private_directories();
-        let mut discovery = self.look().await;
-        let mut hooks = discovery.hooks.clone();
-        if discovery.overall.switched_off.is_none() {
-            // The host's own judge last: code, then what is built in.
-            self.hooks.sort_by_key(|hook| hook.descriptor().kind == Kind::Builtin);
-            hooks.append(&mut self.hooks);
-            hooks.extend(self.built_in(&mut discovery, private));
-        }
-        for problem in &discovery.problems {
+        // The host's own judge last: code, then what is built in.
+        self.hooks.sort_by_key(|hook| hook.descriptor().kind == Kind::Builtin);
+        let (chain, cwd) = (self.chain.clone(), self.discovery.cwd.clone());
+        let (snapshot, last) = self.look(&Arc::default()).await;
+        for problem in snapshot.problems.iter() {
             tracing::warn!(path = %problem.path.display(), "{}", problem.message);
         }
+        let plan = Plan { builder: self, last: last.unwrap_or_default() };
+        let current = RwLock::new(Arc::new(snapshot));
+        Manager { inner: Arc::new(Inner { current, plan: Some(plan).into(), chain, cwd }) }
+    }
+
+    /// Looks for the hooks, knowing what worked the last time. Without the second value they could not be looked for.
+    async fn look(&mut self, last: &Arc<LastGood>) -> (Snapshot, Option<Arc<LastGood>>) {
+        let private = self.private_directories();
+        let mut found = self.found(last).await;
+        let mut hooks = found.hooks.clone();
+        if found.overall.switched_off.is_none() {
+            hooks.extend(self.hooks.iter().cloned());
+            hooks.extend(self.built_in(&mut found, private));
+        }
+        let last = found.last_good.take().map(Arc::new);
         let trust_file = self.discovery.data.clone().filter(|_| self.directories).map(TrustFile::new);
-        Manager { inner: Arc::new(Inner { hooks, discovery, chain: self.chain, cwd, trust_file }) }
+        (Snapshot::new(hooks, found, trust_file), last)
     }
 
     /// Where hookbox keeps what it was told and what it has worked out.
@@ -417,16 +448,17 @@ impl Builder {
     }
 
     /// What there is to run, or why nothing runs.
-    async fn look(&mut self) -> Discovery {
-        let overall = Overall::without_settings(&self.discovery);
+    async fn found(&mut self, last: &Arc<LastGood>) -> Discovery {
+        let mut overall = Overall::without_settings(&self.discovery);
         if self.no_hooks {
-            let overall = Overall { switched_off: Some(SwitchedOff::Asked), ..overall };
-            return Discovery { overall, ..Discovery::default() };
+            overall.switched_off = Some(SwitchedOff::Asked);
+        } else if self.directories {
+            return self.discover(last).await;
         }
-        if self.directories { self.discover().await } else { Discovery { overall, ..Discovery::default() } }
+        Discovery { overall, ..Discovery::new() }
     }
 
-    async fn discover(&mut self) -> Discovery {
+    async fn discover(&mut self, last: &Arc<LastGood>) -> Discovery {
         let home = self.discovery.home.clone();
         let repo = discovery::repository(&self.discovery);
         let open = |at: &KeptAt, default: fn(Option<&Path>) -> Option<PathBuf>| {
@@ -444,11 +476,15 @@ impl Builder {
         });
         self.discovery.cache = cache.clone();
         #[cfg(feature = "component")]
-        let runtime = self.runtime.take().unwrap_or_else(|| Runtime::new(self.allocation, cache.as_deref()));
-        let mut found = discovery::discover(
+        let runtime = &*self.runtime.get_or_insert_with(|| Runtime::new(self.allocation, cache.as_deref()));
+        // One for all looks: the certificates of the system are read once.
+        #[cfg(feature = "http")]
+        self.discovery.network.get_or_insert_default();
+        let mut found = discovery::discover_again(
             &self.discovery,
+            last,
             #[cfg(feature = "component")]
-            &runtime,
+            runtime,
         )
         .await;
         found.problems.extend(problems);

@@ -162,7 +162,7 @@ async fn a_damaged_component_is_a_problem_or_a_hook_and_never_a_crash() {
     // Nothing of this belongs into the cache that the tests share.
     let manager = env.builder().runtime(Runtime::new(Allocation::OnDemand, None)).build().await;
     assert_eq!(manager.entries().len(), 100 + 16 + 1);
-    for entry in manager.entries() {
+    for entry in manager.entries().iter() {
         let problem = entry.problem.as_deref().unwrap_or_default();
         assert!(!problem.contains(char::is_control), "{}: {problem:?}", entry.name);
         let is_cut = entry.name.starts_with("cut-");

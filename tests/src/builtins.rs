@@ -42,15 +42,9 @@ async fn watching() -> Manager {
 async fn a_session_fires_once_for_each_threshold_that_it_crosses() {
     let manager = watching().await;
     let session = manager.session("c");
-    for (current, crossed) in [
-        (10, None),
-        (70, Some(0.7)),
-        (79, None),
-        (80, Some(0.8)),
-        (500, None),
-        (30, None),
-        (95, Some(0.8)),
-    ] {
+    for (current, crossed) in
+        [(10, None), (70, Some(0.7)), (79, None), (80, Some(0.8)), (500, None), (30, None), (95, Some(0.8))]
+    {
         let verdict = session.observe_usage(usage(current)).await;
         assert_eq!(verdict.as_ref().map(threshold), crossed, "{current}");
         if let Some(verdict) = verdict {
@@ -118,7 +112,10 @@ async fn the_thresholds_are_the_embedders_where_the_user_says_nothing() {
     let env = TestEnvironment::new();
     let own = Thresholds { warn: 0.4, rotate: 0.6, at: AtThreshold::Rotate };
     let manager = |thresholds| env.builder().thresholds(thresholds).build();
-    assert_eq!(env.builder().build().await.thresholds(), Thresholds { warn: 0.7, rotate: 0.8, at: AtThreshold::Compact });
+    assert_eq!(
+        env.builder().build().await.thresholds(),
+        Thresholds { warn: 0.7, rotate: 0.8, at: AtThreshold::Compact }
+    );
     assert_eq!(manager(own).await.thresholds(), own);
     env.file("home/.kodelet/hookbox.toml", "[budget]\nwarn = 0.2\nrotate = 0.3\n");
     env.file("home/.hookbox/hookbox.toml", "[budget]\nwarn = 0.25\n");
@@ -138,7 +135,9 @@ fn they_are_listed_and_the_user_switches_them_off_one_by_one() {
     let env = TestEnvironment::new();
     let rows = |env: &TestEnvironment| -> Vec<(String, String, i64)> {
         let rows = env.list_all(&[]);
-        assert!(rows.iter().all(|row| (&row["kind"], &row["tier"]) == (&json!("builtin"), &json!("built in"))));
+        assert!(
+            rows.iter().all(|row| (&row["kind"], &row["tier"]) == (&json!("builtin"), &json!("built in")))
+        );
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         rows.iter()
             .map(|row| (text(&row["name"]), text(&row["status"]), row["priority"].as_i64().unwrap()))
@@ -154,7 +153,8 @@ fn they_are_listed_and_the_user_switches_them_off_one_by_one() {
          [hooks.\"{BUDGET}\"]\nenabled = false\n"
     );
     // A repository has no say: neither in the built-in hooks nor in what holds for all.
-    let ours = format!("no_hooks = true\nskip_commands = []\n[budget]\nwarn = 0.1\n{}", toml.replace('7', "1"));
+    let ours =
+        format!("no_hooks = true\nskip_commands = []\n[budget]\nwarn = 0.1\n{}", toml.replace('7', "1"));
     env.file("repo/.hookbox/hookbox.toml", ours);
     let output = env.hookbox(["list"]);
     for (line, what) in [
@@ -173,7 +173,8 @@ fn they_are_listed_and_the_user_switches_them_off_one_by_one() {
     assert_eq!(listed[0], (COMPACT_TRIGGER.to_owned(), "active".to_owned(), 7));
     assert_eq!(listed[2], (BUDGET.to_owned(), "disabled".to_owned(), 50));
     assert_eq!((run(&env, 59), run(&env, 60)), (Value::Null, json!("compact")));
-    let exceeded = json!({"usage": {"current_context_window": 85, "max_context_window": 100}, "threshold": 0.8});
+    let exceeded =
+        json!({"usage": {"current_context_window": 85, "max_context_window": 100}, "threshold": 0.8});
     assert_eq!(env.event(&["on_budget_exceeded"], &exceeded), json!({"blocked": false}));
 }
 
@@ -181,10 +182,22 @@ fn they_are_listed_and_the_user_switches_them_off_one_by_one() {
 fn a_key_that_a_built_in_hook_does_not_have_is_a_problem_that_says_which_work() {
     let env = TestEnvironment::new();
     for (table, want) in [
-        ("timeout = \"1s\"", "line 1: a built-in hook has only enabled, priority and settings: the other keys are left out"),
-        ("settings = { colour = 1 }", "line 1: unknown setting \"colour\", which is left out: expected threshold"),
-        ("settings = { threshold = 80 }", "line 1: settings.threshold: expected a number above 0 and at most 1, found 80"),
-        ("settings = { threshold = \"high\" }", "settings.threshold: expected a number above 0 and at most 1, found high"),
+        (
+            "timeout = \"1s\"",
+            "line 1: a built-in hook has only enabled, priority and settings: the other keys are left out",
+        ),
+        (
+            "settings = { colour = 1 }",
+            "line 1: unknown setting \"colour\", which is left out: expected threshold",
+        ),
+        (
+            "settings = { threshold = 80 }",
+            "line 1: settings.threshold: expected a number above 0 and at most 1, found 80",
+        ),
+        (
+            "settings = { threshold = \"high\" }",
+            "settings.threshold: expected a number above 0 and at most 1, found high",
+        ),
     ] {
         env.file("home/.hookbox/hookbox.toml", format!("[hooks.\"{COMPACT_TRIGGER}\"]\n{table}\n"));
         let output = env.hookbox_with(["run", "after_turn"], turn(80).to_string());
@@ -193,7 +206,11 @@ fn a_key_that_a_built_in_hook_does_not_have_is_a_problem_that_says_which_work() 
     }
     env.file("home/.hookbox/hookbox.toml", format!("[hooks.\"{BUDGET}\"]\nsettings = {{ warn = 0.5 }}\n"));
     let output = env.hookbox(["list"]);
-    assert!(output.stderr.contains("unknown setting \"warn\", which is left out: expected none, it has no settings"));
+    assert!(
+        output
+            .stderr
+            .contains("unknown setting \"warn\", which is left out: expected none, it has no settings")
+    );
 }
 
 #[test]
@@ -218,7 +235,8 @@ fn what_the_users_hooks_make_of_a_turn_goes_before_the_built_in_hook() {
     env.native("home/.hookbox/hooks/mine", "after_turn", mine);
     let verdict = env.event(&["after_turn"], &turn(90));
     assert_eq!(verdict["callback"], "mine");
-    let conflict = format!("{COMPACT_TRIGGER} wants to run a recipe, but mine came first: not applied (conflict)");
+    let conflict =
+        format!("{COMPACT_TRIGGER} wants to run a recipe, but mine came first: not applied (conflict)");
     assert_eq!(verdict["warnings"], json!([conflict]));
     env.native("home/.hookbox/hooks/mine", "after_turn", &mine.replace("mine", "compact"));
     assert_eq!(env.event(&["after_turn"], &turn(90)), json!({"result": "callback", "callback": "compact"}));

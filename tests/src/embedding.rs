@@ -102,7 +102,7 @@ async fn a_hook_is_looked_up_by_its_full_name() {
         assert!(manager.hook(name).is_none(), "{name}");
     }
     assert_eq!(manager.session("c").session_start("startup").await.context, ["hello"]);
-    assert_eq!(manager.repository(), Some(env.path("repo").as_path()));
+    assert_eq!(manager.repository(), Some(env.path("repo")));
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn compiled_code_is_kept_only_where_nobody_else_can_put_it() {
     let builder =
         || Manager::builder().cwd(env.path("repo")).home(env.path("home")).cache(Some(env.path("good")));
     for _ in 0..2 {
-        assert_eq!(builder().build().await.problems(), []);
+        assert_eq!(*builder().build().await.problems(), []);
         assert_eq!(std::fs::read_dir(env.path("good/code")).unwrap().count(), 1);
     }
 }

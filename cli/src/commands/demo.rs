@@ -193,7 +193,7 @@ struct Account {
 impl Account {
     fn begin(&self, manager: &Manager, work: &Path) {
         say!("An agent works in {}, with these hooks:\n", work.display());
-        for entry in manager.entries() {
+        for entry in manager.entries().iter() {
             let status = entry.status.as_str();
             say!("  {:<22} {:<10} {:<7} {status}", entry.name, entry.kind.as_str(), entry.tier.as_str());
         }

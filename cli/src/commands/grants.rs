@@ -69,7 +69,7 @@ impl Grants {
 async fn show(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {
     locate.enter()?;
     let manager = locate.manager().await?;
-    let records = approval::read(approval::trust_file(&manager)?)?;
+    let records = approval::read(&approval::trust_file(&manager)?)?;
     if as_json {
         let rows = records.iter().map(|record| {
             json!({
@@ -121,8 +121,8 @@ async fn add(
     approval::not_from_a_hook()?;
     locate.enter()?;
     let manager = locate.manager().await?;
-    let hook = approval::find(&manager, name)?;
-    let file = approval::trust_file(&manager)?;
+    let hook = &approval::find(&manager, name)?;
+    let file = &approval::trust_file(&manager)?;
     let digest = approval::digest(hook)?;
     let asked = approval::asked(hook);
     let current = hook.record.as_ref().filter(|it| it.digest == digest);
@@ -149,7 +149,7 @@ async fn add(
 async fn remove(locate: &options::Locate, name: &str, rights: &[Capability]) -> anyhow::Result<ExitCode> {
     locate.enter()?;
     let manager = locate.manager().await?;
-    let file = approval::trust_file(&manager)?;
+    let file = &approval::trust_file(&manager)?;
     let found = approval::find_record(&manager, &approval::read(file)?, name)?;
     if let Some(right) = rights.iter().find(|right| !found.grants.contains(right)) {
         let what = format!("{}: {right} was not granted", escape(name, 1024));

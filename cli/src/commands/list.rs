@@ -24,7 +24,7 @@ impl List {
         self.discover.enter()?;
         let manager = self.discover.manager(None).await?;
         let entries = manager.entries();
-        for problem in manager.problems() {
+        for problem in manager.problems().iter() {
             warn(problem);
             if let Some(text) = &problem.hint {
                 hint(text);

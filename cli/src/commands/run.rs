@@ -51,14 +51,14 @@ impl Run {
             warn(format_args!("{name} has no field {:?}: ignored", text::escape(field, 80)));
         }
         let manager = self.discover.manager(self.timeout).await?;
-        for problem in manager.problems() {
+        for problem in manager.problems().iter() {
             warn(problem);
             if let Some(text) = &problem.hint {
                 hint(text);
             }
         }
         // Who gave the flag knows.
-        if let Some(why) = manager.switched_off().filter(|why| **why != SwitchedOff::Asked) {
+        if let Some(why) = manager.switched_off().filter(|why| *why != SwitchedOff::Asked) {
             warn(why);
         }
         let session = manager.session(decoded.event.context.conversation_id.clone());

@@ -42,8 +42,8 @@ impl Trust {
         approval::not_from_a_hook()?;
         self.locate.enter()?;
         let manager = self.locate.manager().await?;
-        let hook = approval::find(&manager, &self.hook)?;
-        let file = approval::trust_file(&manager)?;
+        let hook = &approval::find(&manager, &self.hook)?;
+        let file = &approval::trust_file(&manager)?;
         let digest = approval::digest(hook)?;
         let asked = approval::asked(hook);
         let current = hook.record.as_ref().filter(|it| it.digest == digest);

@@ -24,7 +24,7 @@ impl Untrust {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.locate.enter()?;
         let manager = self.locate.manager().await?;
-        let file = approval::trust_file(&manager)?;
+        let file = &approval::trust_file(&manager)?;
         let record = approval::find_record(&manager, &approval::read(file)?, &self.hook)?;
         approval::update(file, |records| records.remove(&record.place, &record.path))?;
         if self.json {

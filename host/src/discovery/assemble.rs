@@ -1,12 +1,14 @@
 //! Making hooks and entries of what was found: settings, shadowing, the gate.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::approvable::Approvable;
 use super::entry::{Entry, EntryStatus, Problem};
 use super::examine::{self, Examined, Examiner, Job, Ready};
 use super::gate::{Gate, Judged};
+use super::last_good::{Answer, Dated, Kept, LastGood};
 use super::refused::Refused;
 use super::scan::{Candidate, HooksDir, RootDir, Scan, State};
 use super::settings::{self, Table};
@@ -39,7 +41,8 @@ struct Subject<'a> {
 enum Fate {
     Disabled,
     Shadowed,
-    Examined(Examined),
+    /// With what is broken now, where an older state stays in force.
+    Examined(Examined, Option<Kept>),
 }
 
 /// Rows and hooks as they come, with their positions.
@@ -49,6 +52,10 @@ pub(super) struct Assembly {
     hooks: Vec<(Position, Arc<dyn Hook>)>,
     approvable: Vec<Approvable>,
     pub(super) problems: Vec<Problem>,
+    kept: Vec<Kept>,
+    details: BTreeMap<PathBuf, String>,
+    last: Arc<LastGood>,
+    next: LastGood,
 }
 
 /// Decides on every candidate and builds what runs.
@@ -59,14 +66,14 @@ pub(super) async fn assemble(
     options: &Options,
     examiner: &Examiner,
 ) -> Discovery {
-    let Scan { candidates, roots, problems, .. } = scan;
+    let Scan { candidates, roots, problems, last, next, kept, .. } = scan;
     let subjects: Vec<Subject<'_>> = candidates
         .iter()
         .zip(&judged)
         .map(|(candidate, judged)| Subject { candidate, table: table_of(&roots, candidate), judged })
         .collect();
-    let fates = decide(&subjects, examiner).await;
-    let mut assembly = Assembly { problems, ..Assembly::default() };
+    let fates = decide(&subjects, examiner, &last).await;
+    let mut assembly = Assembly { problems, last, next, kept, ..Assembly::default() };
     for (subject, fate) in subjects.iter().zip(fates) {
         assembly.add(subject, fate, gate, &options.limits);
     }
@@ -86,7 +93,7 @@ pub(super) fn table_of<'a>(roots: &'a [RootDir], candidate: &Candidate) -> Optio
 
 /// Looks into the candidates in rounds: a later hook is examined only once it is known that no usable earlier one
 /// has its name, so that nothing runs which is shadowed anyway.
-async fn decide(subjects: &[Subject<'_>], examiner: &Examiner) -> Vec<Fate> {
+async fn decide(subjects: &[Subject<'_>], examiner: &Examiner, last: &LastGood) -> Vec<Fate> {
     let mut fates: Vec<Option<Fate>> = Vec::new();
     fates.resize_with(subjects.len(), || None);
     let mut taken = Names::default();
@@ -101,7 +108,7 @@ async fn decide(subjects: &[Subject<'_>], examiner: &Examiner) -> Vec<Fate> {
             if matches!(state, State::Disabled) || subject.table.and_then(|it| it.enabled) == Some(false) {
                 *fate = Some(Fate::Disabled);
             } else if let State::Unreachable(error) = state {
-                *fate = Some(Fate::Examined(Examined::failed(examine::unreadable(error))));
+                *fate = Some(Fate::Examined(Examined::failed(examine::unreadable(error)), None));
             } else if taken.shadows(name, dir.tier) {
                 *fate = Some(Fate::Shadowed);
             } else if names.insert(name.as_str()) {
@@ -112,11 +119,12 @@ async fn decide(subjects: &[Subject<'_>], examiner: &Examiner) -> Vec<Fate> {
         }
         let jobs = round.iter().map(|(_, subject)| subject.job()).collect();
         for ((at, subject), examined) in round.into_iter().zip(examiner.examine(jobs).await) {
+            let (examined, kept) = subject.or_last(examined, last);
             if examined.result.is_ok() {
                 taken.take(&subject.candidate.name, subject.judged.standing);
             }
             if let Some(fate) = fates.get_mut(at) {
-                *fate = Some(Fate::Examined(examined));
+                *fate = Some(Fate::Examined(examined, kept));
             }
         }
         pending = later;
@@ -136,6 +144,37 @@ impl Subject<'_> {
             digest: self.judged.tree.as_ref().and_then(|(_, digest)| digest.clone().ok()),
             verify: self.judged.verify(),
         }
+    }
+
+    /// What was found, or the component that this file was before it broke.
+    #[cfg(feature = "component")]
+    fn or_last(&self, examined: Examined, last: &LastGood) -> (Examined, Option<Kept>) {
+        let Candidate { name, path, .. } = self.candidate;
+        let (Err(error), Some(good)) = (&examined.result, last.components.get(path)) else {
+            return (examined, None);
+        };
+        let digest = good.it.digest();
+        let is_theirs = !self.judged.by_record
+            || self.judged.record.as_ref().is_some_and(|record| record.digest == *digest);
+        // Gone, or led out of its repository: that is no broken file. And what is not trusted now is not kept as it was.
+        let is_broken = !matches!(error.cause, Cause::NotFound | Cause::Denied);
+        if !is_broken || !self.judged.standing.is_trusted() || !is_theirs {
+            return (examined, None);
+        }
+        let kept = Kept::new(path, Some(name), &good.since, error.message.clone());
+        let ready = Ready::Component(Box::new(good.it.clone()));
+        (Examined { digest: Some(digest.clone()), result: Ok(ready) }, Some(kept))
+    }
+
+    #[cfg(not(feature = "component"))]
+    fn or_last(&self, examined: Examined, _last: &LastGood) -> (Examined, Option<Kept>) {
+        (examined, None)
+    }
+
+    /// What a row does not show of it: settings and grants.
+    fn details(&self) -> String {
+        let grants = self.judged.record.as_ref().map(|record| &record.grants);
+        format!("{:?} {grants:?}", self.table.map(Table::fields))
     }
 
     /// The command that approves it.
@@ -228,10 +267,11 @@ impl Assembly {
         let position = subject.position();
         let mut descriptor = subject.descriptor(flags);
         let priority = subject.table.and_then(|it| it.priority);
-        let Examined { digest, result } = match fate {
+        self.details.insert(subject.candidate.path.clone(), subject.details());
+        let (Examined { digest, result }, kept) = match fate {
             Fate::Disabled => return self.list(position, &descriptor, EntryStatus::Disabled),
             Fate::Shadowed => return self.list(position, &descriptor, EntryStatus::Shadowed),
-            Fate::Examined(examined) => examined,
+            Fate::Examined(examined, kept) => (examined, kept),
         };
         descriptor.digest = digest;
         match result {
@@ -242,6 +282,7 @@ impl Assembly {
                 descriptor.subscriptions = vec![Subscription::to(event)];
                 descriptor.answers = Answers::ALL;
                 prioritise(&mut descriptor, priority);
+                self.remember(subject, &descriptor);
                 self.list(position.clone(), &descriptor, EntryStatus::Active);
                 let program = subject.candidate.path.clone();
                 let mut hook = crate::native::NativeHook::new(descriptor, program);
@@ -271,6 +312,10 @@ impl Assembly {
                 descriptor.digest = Some(component.digest().clone());
                 prioritise(&mut descriptor, priority);
                 self.list(position.clone(), &descriptor, EntryStatus::Active);
+                self.remember_component(subject, &component);
+                if let Some(kept) = kept {
+                    self.keep(kept);
+                }
                 let settings = subject.table.map(|it| it.settings.clone()).unwrap_or_default();
                 let access = self.access(subject, gate, &component);
                 let hook =
@@ -279,6 +324,34 @@ impl Assembly {
             }
             Err(error) => self.invalid(subject, position, descriptor, error),
         }
+    }
+
+    /// Notes what a native hook answered, for the next look.
+    fn remember(&mut self, subject: &Subject<'_>, descriptor: &Descriptor) {
+        let event = descriptor.subscriptions.first().map(|it| it.event.clone());
+        if let (Some(digest), Some(event)) = (descriptor.digest.clone(), event) {
+            let environment = subject.table.and_then(|it| it.environment.clone());
+            self.next.answers.insert(subject.candidate.path.clone(), Answer { digest, environment, event });
+        }
+    }
+
+    /// Notes a component that works, for the next look.
+    #[cfg(feature = "component")]
+    fn remember_component(&mut self, subject: &Subject<'_>, component: &crate::wasm::Component) {
+        let path = &subject.candidate.path;
+        let same = self.last.components.get(path).filter(|last| last.it.digest() == component.digest());
+        let since = same.map_or_else(trust::now, |last| last.since.clone());
+        self.next.components.insert(path.clone(), Dated { since, it: component.clone() });
+    }
+
+    /// Says what is broken, where the hook that was listed last stays in force as it was.
+    #[cfg(feature = "component")]
+    fn keep(&mut self, kept: Kept) {
+        let message = format!("{}: the one of {} stays in force", kept.why, kept.since);
+        self.explain(message.clone());
+        let problem = Problem::new(&kept.path, message);
+        self.problems.push(Problem { hook: kept.hook.clone(), ..problem });
+        self.kept.push(kept);
     }
 
     /// What a component may reach, with a problem for what it lost and what it cannot have.
@@ -417,6 +490,9 @@ impl Assembly {
             hooks: self.hooks.into_iter().map(|(_, hook)| hook).collect(),
             problems: self.problems,
             approvable: self.approvable,
+            kept: self.kept,
+            details: self.details,
+            last_good: Some(self.next),
             ..Discovery::default()
         }
     }

@@ -64,7 +64,7 @@ pub struct Entry {
     pub trusted: bool,
     /// What becomes of it.
     pub status: EntryStatus,
-    /// Why it does not run, where that is not its owner's wish.
+    /// Why it does not run, where that is not its owner's wish; or why it runs as it was before its file broke.
     pub problem: Option<String>,
     /// The digest of its file, where it was read; of a repository's native hook, the digest of all that belongs to it.
     pub digest: Option<Digest>,

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::Options;
+use super::last_good::LastGood;
 use super::query_cache::QueryCache;
 use super::units;
 use crate::event::EventName;
@@ -87,6 +88,7 @@ impl Examined {
 /// Looks into files, some at once.
 pub(super) struct Examiner {
     cache: Option<QueryCache>,
+    last: Arc<LastGood>,
     trusted: Arc<Semaphore>,
     untrusted: Arc<Semaphore>,
     /// How long what is not trusted may take together.
@@ -98,9 +100,14 @@ pub(super) struct Examiner {
 }
 
 impl Examiner {
-    pub(super) fn new(options: &Options, #[cfg(feature = "component")] runtime: &Runtime) -> Self {
+    pub(super) fn new(
+        options: &Options,
+        last: &Arc<LastGood>,
+        #[cfg(feature = "component")] runtime: &Runtime,
+    ) -> Self {
         Self {
             cache: options.cache.clone().map(QueryCache::new),
+            last: Arc::clone(last),
             trusted: Arc::new(Semaphore::new(AT_ONCE)),
             untrusted: Arc::new(Semaphore::new(UNTRUSTED_AT_ONCE)),
             together: UNTRUSTED_TOGETHER,
@@ -124,7 +131,7 @@ impl Examiner {
             } else {
                 self.late()
             };
-            let cache = self.cache.clone();
+            let (cache, last) = (self.cache.clone(), Arc::clone(&self.last));
             #[cfg(feature = "component")]
             let runtime = self.runtime.clone();
             let look = async move {
@@ -137,7 +144,7 @@ impl Examiner {
                         Cause::Incompatible,
                         "is a component, and this build runs no components",
                     )),
-                    _ => native(job, cache.as_ref()).await,
+                    _ => native(job, cache.as_ref(), &last).await,
                 }
             };
             if is_trusted {
@@ -167,7 +174,7 @@ impl Examiner {
     }
 }
 
-async fn native(job: Job, cache: Option<&QueryCache>) -> Examined {
+async fn native(job: Job, cache: Option<&QueryCache>, last: &LastGood) -> Examined {
     if job.standing == Standing::Refused {
         return Examined::unasked(job.digest);
     }
@@ -180,6 +187,10 @@ async fn native(job: Job, cache: Option<&QueryCache>) -> Examined {
         let digest = tokio::task::spawn_blocking(move || place.digest(&path, MAX_NATIVE)).await;
         digest.ok().and_then(Result::ok)
     };
+    let known = digest.as_ref().and_then(|digest| last.answer(&job.path, digest, environment));
+    if let Some(event) = known {
+        return Examined { digest, result: Ok(Ready::Native(event)) };
+    }
     let kept = cache.zip(digest.as_ref());
     if let Some(event) = kept.and_then(|(cache, digest)| cache.get(&job.path, digest, environment)) {
         return Examined { digest, result: Ok(Ready::Native(event)) };
@@ -260,6 +271,7 @@ mod tests {
         let options = Options::new(temp.path(), None);
         let mut examiner = Examiner::new(
             &options,
+            &Arc::default(),
             #[cfg(feature = "component")]
             &Runtime::default(),
         );

@@ -9,6 +9,7 @@ mod builtins;
 mod entry;
 mod examine;
 mod gate;
+mod last_good;
 mod missing;
 mod overall;
 mod query_cache;
@@ -28,6 +29,8 @@ use std::sync::Arc;
 
 pub use approvable::Approvable;
 pub use entry::{Entry, EntryStatus, Problem};
+pub use last_good::Kept;
+pub(crate) use last_good::LastGood;
 pub(crate) use overall::Overall;
 pub use overall::{DEFAULT_SKIP_COMMANDS, SwitchedOff};
 pub use units::{UnitError, parse_duration, parse_size, show_duration};
@@ -120,6 +123,19 @@ pub struct Discovery {
     pub approvable: Vec<Approvable>,
     /// Which directories no hook may write.
     pub protected: Arc<Protected>,
+    /// What is broken now, and what of the last look stays in force in its place.
+    pub(crate) kept: Vec<Kept>,
+    /// What an entry does not show of a hook (its settings and grants), by its file.
+    pub(crate) details: BTreeMap<PathBuf, String>,
+    /// What the next look needs of this one; `None` where nothing could be looked through.
+    pub(crate) last_good: Option<LastGood>,
+}
+
+impl Discovery {
+    /// A look that found nothing.
+    pub(crate) fn new() -> Self {
+        Self { last_good: Some(LastGood::default()), ..Self::default() }
+    }
 }
 
 /// The repository of a working directory: the nearest ancestor that holds `.git` or a root (design, section 6), else
@@ -131,6 +147,22 @@ pub fn repository(options: &Options) -> Option<PathBuf> {
 
 /// Finds the hooks.
 pub async fn discover(options: &Options, #[cfg(feature = "component")] runtime: &Runtime) -> Discovery {
+    discover_again(
+        options,
+        &Arc::default(),
+        #[cfg(feature = "component")]
+        runtime,
+    )
+    .await
+}
+
+/// Finds the hooks, where `last` is what worked the last time: a file that worked then and is broken now stays in
+/// force as it was, unless that were against the user's will.
+pub(crate) async fn discover_again(
+    options: &Options,
+    last: &Arc<LastGood>,
+    #[cfg(feature = "component")] runtime: &Runtime,
+) -> Discovery {
     let mut options = options.clone();
     options.cwd = absolute(&options.cwd);
     options.home = options.home.map(|home| absolute(&home));
@@ -141,10 +173,10 @@ pub async fn discover(options: &Options, #[cfg(feature = "component")] runtime: 
 
     // Listing and reading settings blocks; it must not hold up other tasks of the agent.
     let looked = {
-        let options = Arc::clone(&options);
+        let (options, last) = (Arc::clone(&options), Arc::clone(last));
         tokio::task::spawn_blocking(move || {
             let repo = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
-            let mut found = scan::scan(&options, repo.as_deref());
+            let mut found = scan::scan(&options, repo.as_deref(), last);
             let overall = overall::of(&found.roots, &options, &mut found.problems);
             let gate = gate::Gate::open(&options, repo.as_deref(), &mut found.problems);
             let judged = gate.judge(&found, &options);
@@ -161,10 +193,12 @@ pub async fn discover(options: &Options, #[cfg(feature = "component")] runtime: 
     };
     if overall.switched_off.is_some() && !options.look_anyway {
         problems.extend(scan.problems);
-        return Discovery { problems, repo, overall, ..Discovery::default() };
+        let (kept, last_good) = (scan.kept, Some(scan.next));
+        return Discovery { problems, repo, overall, kept, last_good, ..Discovery::default() };
     }
     let examiner = examine::Examiner::new(
         &options,
+        last,
         #[cfg(feature = "component")]
         runtime,
     );

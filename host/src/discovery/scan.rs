@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::Options;
 use super::entry::Problem;
-use super::settings::{self, File, Tables, Top};
+use super::last_good::{Dated, Kept, LastGood};
+use super::settings::{self, Broken, File, Tables, Top};
 use crate::hook::{Origin, Tier};
 use crate::place::{self, Found, Place};
 use crate::report::Kind;
@@ -104,12 +105,16 @@ pub(super) struct Scan {
     pub(super) candidates: Vec<Candidate>,
     pub(super) roots: Vec<RootDir>,
     pub(super) problems: Vec<Problem>,
+    /// What worked the last time, and what the next look needs of this one.
+    pub(super) last: Arc<LastGood>,
+    pub(super) next: LastGood,
+    pub(super) kept: Vec<Kept>,
     brought: Brought,
 }
 
 /// Looks through the tiers in their order. The roots are [`valid_roots`].
-pub(super) fn scan(options: &Options, repo: Option<&Path>) -> Scan {
-    let mut scan = Scan::default();
+pub(super) fn scan(options: &Options, repo: Option<&Path>, last: Arc<LastGood>) -> Scan {
+    let mut scan = Scan { last, ..Scan::default() };
     let roots = &options.roots;
     if let Some(repo) = repo {
         match Place::repository(repo) {
@@ -173,8 +178,7 @@ impl Scan {
         for (root, name) in roots.iter().enumerate() {
             let path = base.join(name);
             if self.is_directory(place, &path) {
-                let File { top, tables } =
-                    settings::read(place, &path.join(settings::FILE), &mut self.problems);
+                let File { top, tables } = self.settings(place, &path.join(settings::FILE));
                 self.roots.push(RootDir {
                     place: place.clone(),
                     origin,
@@ -203,6 +207,24 @@ impl Scan {
         for (root, path) in &there {
             self.plugins(place, plugin_tier, *root, &path.join("plugins"));
         }
+    }
+
+    /// The settings of one root; where they are broken now, those that held before.
+    fn settings(&mut self, place: &Place, path: &Path) -> File {
+        let last = Arc::clone(&self.last);
+        let last = last.settings.get(path);
+        let file = match settings::read(place, path, last.map(|it| it.since.as_str()), &mut self.problems) {
+            Ok(file) => Dated::new(file, last),
+            Err(Broken { why, rest }) => match last {
+                None => return rest,
+                Some(last) => {
+                    self.kept.push(Kept::new(path, None, &last.since, why));
+                    last.clone()
+                }
+            },
+        };
+        self.next.settings.insert(path.to_owned(), file.clone());
+        file.it
     }
 
     /// The plugins of one root.

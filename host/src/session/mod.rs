@@ -17,6 +17,7 @@ use crate::event::{
     AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, EventName, InvokedBy,
     TokenBudget, ToolCall, ToolResult, Usage, now_ms,
 };
+use crate::hook::Hook;
 use crate::manager::Manager;
 use crate::outcome::Warning;
 use crate::report::{FailureReport, HookReport};
@@ -212,11 +213,13 @@ impl Session {
         if let EventData::AgentStop(stop) = &mut event.data {
             stop.follow_ups = stop.follow_ups.max(self.follow_ups.load(Ordering::Relaxed));
         }
-        let mut fired = chain::run(self.manager.hooks(), event, self.manager.chain_options()).await;
+        // One set of hooks for the event and all that follows from it, also when they are replaced meanwhile.
+        let snapshot = self.manager.snapshot();
+        let mut fired = chain::run(&snapshot.hooks, event, self.manager.chain_options()).await;
         if let EventData::AgentStop(stop) = &fired.event.data {
             self.count_follow_ups(stop.follow_ups, &mut fired);
         }
-        self.tell_of_failures(&mut fired).await;
+        self.tell_of_failures(&snapshot.hooks, &mut fired).await;
         fired
     }
 
@@ -237,17 +240,15 @@ impl Session {
 
     /// Sends `on_error` for hooks that failed, but never for one that failed in `on_error`, and never for what a
     /// repository brought that the user has not trusted: it could make the user's hooks run without end.
-    async fn tell_of_failures(&self, fired: &mut Fired) {
-        if fired.report.event == EventName::OnError
-            || !chain::concerns(self.manager.hooks(), &EventName::OnError)
-        {
+    async fn tell_of_failures(&self, hooks: &[Arc<dyn Hook>], fired: &mut Fired) {
+        if fired.report.event == EventName::OnError || !chain::concerns(hooks, &EventName::OnError) {
             return;
         }
         let failed = fired.report.hooks.iter().filter(|hook| hook.cause.is_some() && hook.trusted);
         let errors: Vec<(String, ErrorEvent)> = failed.take(MAX_TOLD).map(error_event).collect();
         for (of, error) in errors {
             let event = Event { context: Arc::clone(&fired.event.context), data: EventData::OnError(error) };
-            let told = chain::run(self.manager.hooks(), event, self.manager.chain_options()).await;
+            let told = chain::run(hooks, event, self.manager.chain_options()).await;
             // What these hooks inject reaches the model only where the event itself takes text.
             if fired.report.event.allows().inject {
                 fired.verdict.context.extend(told.verdict.context);

@@ -133,7 +133,7 @@ async fn untrusted_hooks_of_a_repository_share_a_time_of_their_own() {
         let manager = env.builder().build().await;
         let options = ChainOptions { untrusted_deadline: DEADLINE / 4, ..ChainOptions::default() };
         let event = Event { context: Arc::new(Context::new("c", "/")), data: sleep() };
-        let fired = chain::run(manager.hooks(), event, &options).await;
+        let fired = chain::run(&manager.hooks(), event, &options).await;
         for name in [&one, &two] {
             assert_eq!(report(&fired, name).cause, Some(Cause::Timeout), "{name}");
         }

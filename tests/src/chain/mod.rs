@@ -102,7 +102,8 @@ async fn hooks_run_by_who_brought_them_then_by_priority_then_by_name() {
         let fired = manager.session("c").fire(data(BEFORE)).await;
         let want = [&repo, &early, &c, &b, &late, "code"].map(|name| (name, Status::Passed));
         assert_eq!(statuses(&fired), want);
-        let listed: Vec<&str> = manager.entries().iter().map(|entry| entry.name.as_str()).collect();
+        let entries = manager.entries();
+        let listed: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         assert_eq!(listed, [&repo, &early, &c, &b, &late], "`list` has the order of the chain");
     })
     .await;

@@ -26,7 +26,8 @@ async fn an_untrusted_native_hook_never_runs_and_is_reported_in_every_event() {
         );
         assert_eq!(fired.verdict.block, None);
     }
-    let entry = &manager.entries()[0];
+    let entries = manager.entries();
+    let entry = &entries[0];
     assert_eq!((entry.status.as_str(), entry.trusted, entry.events.len()), ("untrusted", false, 0));
     assert!(!marker.exists());
 }

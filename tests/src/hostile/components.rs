@@ -100,7 +100,8 @@ async fn what_a_component_does_before_it_is_a_hook_is_one_problem_with_its_reaso
     guard(&env, "none.wasm", "");
     let manager = env.builder().build().await;
     for (name, words) in cases {
-        let entry = manager.entries().iter().find(|entry| entry.name == format!("{name}.wasm")).unwrap();
+        let entries = manager.entries();
+        let entry = entries.iter().find(|entry| entry.name == format!("{name}.wasm")).unwrap();
         let problem = entry.problem.as_deref().unwrap_or_default();
         eprintln!("{name}: {problem}");
         assert_eq!(entry.status, EntryStatus::Invalid, "{entry:?}");

@@ -94,7 +94,7 @@ async fn twenty_untrusted_components_that_sleep_take_nothing_from_the_users_guar
         deadline: Duration::from_secs(5),
         ..ChainOptions::default()
     };
-    let fired = chain::run(manager.hooks(), event(), &options).await;
+    let fired = chain::run(&manager.hooks(), event(), &options).await;
     let (guard, sleepers) = fired.report.hooks.split_last().unwrap();
     assert_eq!((sleepers.len(), guard.name.as_str()), (20, "guardrail.wasm"));
     for report in sleepers {

@@ -61,6 +61,7 @@ impl Reader {
         self.hook = Some(text::escape(name, 255));
         let line = self.line(&value.span());
         let DeValue::Table(keys) = value.get_ref() else {
+            self.breaks(&value.span(), format!("{} is no table", text::escape(name, 80)));
             self.wrong_type(name, "a table", value);
             self.hook = None;
             return None;

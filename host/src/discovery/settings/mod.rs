@@ -21,6 +21,7 @@ use self::reader::{Fault, Reader};
 pub(super) use self::top::Top;
 use super::entry::Problem;
 use crate::place::{self, Place};
+use crate::text;
 
 /// The file's name in a root.
 pub(super) const FILE: &str = "hookbox.toml";
@@ -35,43 +36,75 @@ const MAX_TABLES: usize = super::scan::MAX_OF_REPOSITORY;
 pub(super) type Tables = BTreeMap<String, Table>;
 
 /// What a file says.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct File {
     /// The keys beside the tables of hooks.
     pub(super) top: Top,
     pub(super) tables: Tables,
 }
 
-/// Reads the settings file of a root. No file is no settings; a broken one is a problem and no settings.
-pub(super) fn read(place: &Place, path: &Path, problems: &mut Vec<Problem>) -> File {
+/// A settings file whose form is broken.
+pub(super) struct Broken {
+    pub(super) why: String,
+    /// What could be read of it all the same.
+    pub(super) rest: File,
+}
+
+/// Reads the settings file of a root. No file is no settings; a broken one is a problem, which says that the settings
+/// of `since` stay in force, or that none hold.
+pub(super) fn read(
+    place: &Place,
+    path: &Path,
+    since: Option<&str>,
+    problems: &mut Vec<Problem>,
+) -> Result<File, Broken> {
+    let follows = since.map_or_else(
+        || "no settings hold here".to_owned(),
+        |since| format!("the settings of {since} stay in force"),
+    );
+    let mut broken = |why: String| {
+        problems.push(Problem::new(path, format!("{why}: {follows}")));
+        Err(Broken { why, rest: File::default() })
+    };
     let bytes = match place.read(path, MAX_FILE) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => {
-            return File::default();
+            return Ok(File::default());
         }
-        Err(error) => {
-            problems.push(Problem::new(path, format!("{}: no settings hold here", place::explain(&error))));
-            return File::default();
-        }
+        Err(error) => return broken(place::explain(&error)),
     };
     let Ok(text) = str::from_utf8(&bytes) else {
-        problems.push(Problem::new(path, "is not UTF-8 text: no settings hold here"));
-        return File::default();
+        return broken("is not UTF-8 text".to_owned());
     };
-    let (file, faults) = parse(text);
+    let Parsed { file, faults, broken: why } = parse(text);
+    if let (Some(why), Some(_)) = (&why, since) {
+        return broken(why.clone());
+    }
     problems.extend(faults.into_iter().map(|fault| Problem {
         hook: fault.hook,
         ..Problem::new(path, format!("line {}: {}", fault.line, fault.message))
     }));
-    file
+    match why {
+        None => Ok(file),
+        Some(why) => Err(Broken { why, rest: file }),
+    }
 }
 
-fn parse(text: &str) -> (File, Vec<Fault>) {
+/// What the text of a settings file says.
+struct Parsed {
+    file: File,
+    faults: Vec<Fault>,
+    /// Why its form is not that of a settings file, so that tables are missing.
+    broken: Option<String>,
+}
+
+fn parse(text: &str) -> Parsed {
     let mut reader = Reader::new(text);
     let mut said = File::default();
     match DeTable::parse(text) {
         Err(error) => {
             let at = error.span().unwrap_or_default();
+            reader.breaks(&at, format!("is no TOML: {}", text::escape(error.message(), 200)));
             reader.fault(at, format!("is no TOML: {}: no settings of this file hold", error.message()));
         }
         Ok(file) => {
@@ -93,7 +126,10 @@ fn parse(text: &str) -> (File, Vec<Fault>) {
                             }
                         }
                     }
-                    ("hooks", _) => reader.wrong_type("hooks", "a table for each hook", value),
+                    ("hooks", _) => {
+                        reader.breaks(&value.span(), "hooks is no table".to_owned());
+                        reader.wrong_type("hooks", "a table for each hook", value);
+                    }
                     (other, _) => {
                         let line = reader.line(&key.span());
                         if !reader.top(&mut said.top, other, line, value) {
@@ -104,5 +140,6 @@ fn parse(text: &str) -> (File, Vec<Fault>) {
             }
         }
     }
-    (said, reader.finish())
+    let broken = reader.broken.take();
+    Parsed { file: said, faults: reader.finish(), broken }
 }

@@ -29,6 +29,8 @@ pub(super) struct Reader {
     /// The hook whose table is read.
     pub(super) hook: Option<String>,
     faults: Vec<Fault>,
+    /// The first thing that left out whole tables.
+    pub(super) broken: Option<String>,
     /// How many more there were.
     unnamed: usize,
 }
@@ -36,7 +38,7 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn new(text: &str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
-        Self { ends, hook: None, faults: Vec::new(), unnamed: 0 }
+        Self { ends, hook: None, faults: Vec::new(), broken: None, unnamed: 0 }
     }
 
     /// What is wrong; beyond the first ones only how much.
@@ -100,6 +102,12 @@ impl Reader {
     pub(super) fn unknown(&mut self, at: Range<usize>, key: &str, known: &str) {
         let key = text::escape(key, 80);
         self.fault(at, format!("unknown key {key:?}, which is left out: expected {known}"));
+    }
+
+    /// Notes that tables are missing.
+    pub(super) fn breaks(&mut self, at: &Range<usize>, why: String) {
+        let line = self.line(at);
+        self.broken.get_or_insert_with(|| format!("line {line}: {why}"));
     }
 
     pub(super) fn fault(&mut self, at: Range<usize>, message: String) {

@@ -2,12 +2,12 @@ use std::time::Duration;
 
 use super::hook_table::Table;
 use super::reader::Fault;
-use super::{File, Tables};
+use super::{File, Parsed, Tables};
 use crate::hook::{Limits, OnFailure};
 use crate::thresholds::AtThreshold;
 
 fn parse(text: &str) -> (Tables, Vec<Fault>) {
-    let (File { tables, .. }, faults) = super::parse(text);
+    let Parsed { file: File { tables, .. }, faults, .. } = super::parse(text);
     (tables, faults)
 }
 
@@ -170,7 +170,7 @@ fn what_is_no_toml_is_one_problem_with_its_line() {
 fn a_file_speaks_of_all_hooks_together_beside_its_tables() {
     let toml = "no_hooks = true\nskip_commands = [\"review\", \"pr\"]\n[budget]\nwarn = 0.5\nrotate = 1\n\
                 at_threshold = \"rotate\"\n[hooks.x]\npriority = 1\n";
-    let (File { top, tables }, faults) = super::parse(toml);
+    let Parsed { file: File { top, tables }, faults, .. } = super::parse(toml);
     assert_eq!(faults, []);
     assert_eq!((top.no_hooks, tables.len()), (Some(true), 1));
     assert_eq!(top.skip_commands, Some(vec!["review".to_owned(), "pr".to_owned()]));
@@ -207,7 +207,7 @@ fn a_wrong_value_beside_the_tables_is_named_and_says_nothing() {
                 .to_owned(),
         ),
     ] {
-        let (File { top, tables }, faults) = super::parse(&format!("{line}\n[hooks.x]\n"));
+        let Parsed { file: File { top, tables }, faults, .. } = super::parse(&format!("{line}\n[hooks.x]\n"));
         assert_eq!(
             faults.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(),
             [want.as_str()],
@@ -223,10 +223,11 @@ fn a_wrong_value_beside_the_tables_is_named_and_says_nothing() {
 
 #[test]
 fn what_is_no_command_is_left_out_of_the_commands_and_their_number_is_limited() {
-    let (File { top, .. }, faults) = super::parse("skip_commands = [\"a\", 5, \"\", \"b\"]\n");
+    let Parsed { file: File { top, .. }, faults, .. } =
+        super::parse("skip_commands = [\"a\", 5, \"\", \"b\"]\n");
     assert_eq!(top.skip_commands, Some(vec!["a".to_owned(), "b".to_owned()]));
     assert_eq!(faults.len(), 2);
     let many = format!("skip_commands = [{}]\n", "\"c\",".repeat(10_000));
-    let (File { top, .. }, faults) = super::parse(&many);
+    let Parsed { file: File { top, .. }, faults, .. } = super::parse(&many);
     assert_eq!((top.skip_commands.unwrap().len(), faults.len()), (256, 1));
 }

@@ -1,0 +1,166 @@
+//! Looking again for hooks and settings while sessions run, and what came of it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use super::{Manager, Plan, Snapshot};
+use crate::discovery::{Entry, EntryStatus, Kept, Problem};
+use crate::text;
+
+/// What changed when a [`Manager`] looked again. Hooks are the rows of [`Manager::entries`], by full name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reload {
+    /// Hooks that were not there before.
+    pub added: Vec<String>,
+    /// Hooks that are gone.
+    pub removed: Vec<String>,
+    /// Hooks that are others now: their bytes, settings, rights or status.
+    pub changed: Vec<Changed>,
+    /// What is broken now, and runs or holds as it was before. As long as it is broken it stands in every reload.
+    pub kept: Vec<Kept>,
+    /// Problems that the look before did not find.
+    pub problems: Vec<Problem>,
+    /// Problems that are gone.
+    pub solved: Vec<Problem>,
+    /// Files change all the time, this one last: the watcher looks again only once a second. Said once, until it is
+    /// quiet again.
+    pub storm: Option<PathBuf>,
+}
+
+/// A hook that is another now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Changed {
+    /// Its full name.
+    pub name: String,
+    /// What became of it before.
+    pub was: EntryStatus,
+    /// What becomes of it now.
+    pub is: EntryStatus,
+}
+
+impl Reload {
+    /// Whether nothing changed and there is nothing new to say.
+    pub fn is_empty(&self) -> bool {
+        let Self { added, removed, changed, kept: _, problems, solved, storm } = self;
+        added.is_empty()
+            && removed.is_empty()
+            && changed.is_empty()
+            && problems.is_empty()
+            && solved.is_empty()
+            && storm.is_none()
+    }
+
+    fn between(before: &Snapshot, after: &Snapshot) -> Self {
+        let old: HashMap<Key<'_>, &Entry> = before.entries.iter().map(|entry| (key(entry), entry)).collect();
+        let mut reload = Self { kept: after.kept.clone(), ..Self::default() };
+        let mut same = HashMap::new();
+        for entry in after.entries.iter() {
+            let key = key(entry);
+            same.insert(key, ());
+            match old.get(&key) {
+                None => reload.added.push(entry.name.clone()),
+                Some(was) if *was != entry || details(before, entry) != details(after, entry) => {
+                    reload.changed.push(Changed {
+                        name: entry.name.clone(),
+                        was: was.status,
+                        is: entry.status,
+                    });
+                }
+                Some(_) => {}
+            }
+        }
+        let gone = before.entries.iter().filter(|entry| !same.contains_key(&key(entry)));
+        reload.removed = gone.map(|entry| entry.name.clone()).collect();
+        reload.problems = only_in(&after.problems, &before.problems);
+        reload.solved = only_in(&before.problems, &after.problems);
+        reload
+    }
+}
+
+/// Two hooks may have one name, and what has no file has a name of its own.
+type Key<'a> = (&'a str, Option<&'a Path>);
+
+fn key(entry: &Entry) -> Key<'_> {
+    (&entry.name, entry.path.as_deref())
+}
+
+fn details<'a>(of: &'a Snapshot, entry: &Entry) -> Option<&'a String> {
+    of.details.get(entry.path.as_ref()?)
+}
+
+fn only_in(these: &[Problem], others: &[Problem]) -> Vec<Problem> {
+    these.iter().filter(|problem| !others.contains(problem)).cloned().collect()
+}
+
+impl fmt::Display for Reload {
+    /// A line for each thing, safe to show; nothing where nothing changed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines: Vec<String> = Vec::new();
+        let shown = |name: &str| text::escape(name, 300);
+        lines.extend(self.added.iter().map(|name| format!("added {}", shown(name))));
+        lines.extend(self.removed.iter().map(|name| format!("removed {}", shown(name))));
+        for Changed { name, was, is } in &self.changed {
+            let name = shown(name);
+            lines.push(if was == is {
+                format!("changed {name}")
+            } else {
+                format!("changed {name}: {}, was {}", is.as_str(), was.as_str())
+            });
+        }
+        lines.extend(self.problems.iter().map(|problem| format!("problem: {problem}")));
+        lines.extend(self.solved.iter().map(|problem| format!("solved: {problem}")));
+        if let Some(path) = &self.storm {
+            let path = text::escape(&path.to_string_lossy(), 4096);
+            lines.push(format!("{path}: files here change all the time; hooks are looked for once a second"));
+        }
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl Manager {
+    /// Looks again for everything that the builder looked for, with its options, and replaces what was found before:
+    /// the next event of every session meets the new hooks, an event that is running keeps its own to the end. Hooks
+    /// from code stay.
+    ///
+    /// A file that worked and is broken now (a component that does not load, a `hookbox.toml` that is no TOML) stays in
+    /// force as it was, and a problem says so. Not so a hook that was removed, disabled or is not trusted any more,
+    /// and a native hook, whose old bytes are gone. Where nothing could be looked through, everything stays.
+    ///
+    /// Two calls at a time run one after another.
+    pub async fn reload(&self) -> Reload {
+        self.reload_if(|| true).await.unwrap_or_default()
+    }
+
+    /// [`Manager::reload`], where what was read may count only if `is_settled` says so at the end: else nothing is
+    /// replaced, and the answer is `None`.
+    pub(super) async fn reload_if(&self, is_settled: impl Fn() -> bool) -> Option<Reload> {
+        let mut plan = self.inner.plan.lock().await;
+        let Some(Plan { builder, last }) = plan.as_mut() else { return Some(Reload::default()) };
+        let (found, next) = builder.look(last).await;
+        if !is_settled() {
+            return None;
+        }
+        let before = self.snapshot();
+        let Some(next) = next else {
+            // There is no saying what is still there: what was found before is better than nothing.
+            let problems = only_in(&found.problems, &before.problems);
+            warn(&problems);
+            return Some(Reload { kept: before.kept.clone(), problems, ..Reload::default() });
+        };
+        *last = next;
+        let reload = Reload::between(&before, &found);
+        warn(&reload.problems);
+        *self.inner.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
+        Some(reload)
+    }
+}
+
+fn warn(problems: &[Problem]) {
+    for problem in problems {
+        tracing::warn!(path = %problem.path.display(), "{}", problem.message);
+    }
+}

@@ -1,0 +1,44 @@
+//! What was found at one moment. An event runs with one snapshot from beginning to end.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::discovery::{Approvable, Discovery, Entry, Kept, Overall, Problem};
+use crate::hook::Hook;
+use crate::trust::{Protected, TrustFile};
+
+/// The hooks of a manager at one moment, and what is to be said of them.
+#[derive(Default)]
+pub(crate) struct Snapshot {
+    pub(crate) hooks: Arc<[Arc<dyn Hook>]>,
+    pub(super) entries: Arc<[Entry]>,
+    pub(super) problems: Arc<[Problem]>,
+    pub(super) approvable: Arc<[Approvable]>,
+    pub(super) repository: Option<PathBuf>,
+    pub(super) protected: Arc<Protected>,
+    /// What holds for all hooks together.
+    pub(super) overall: Overall,
+    pub(super) trust_file: Option<TrustFile>,
+    /// What of the last look stays in force.
+    pub(super) kept: Vec<Kept>,
+    /// What a row does not show of a hook, by its file.
+    pub(super) details: BTreeMap<PathBuf, String>,
+}
+
+impl Snapshot {
+    pub(super) fn new(hooks: Vec<Arc<dyn Hook>>, found: Discovery, trust_file: Option<TrustFile>) -> Self {
+        Self {
+            hooks: hooks.into(),
+            entries: found.entries.into(),
+            problems: found.problems.into(),
+            approvable: found.approvable.into(),
+            repository: found.repo,
+            protected: found.protected,
+            overall: found.overall,
+            trust_file,
+            kept: found.kept,
+            details: found.details,
+        }
+    }
+}
