@@ -13,7 +13,7 @@ use crate::capability::Denial;
 use crate::event::{Event, EventName};
 use crate::facts;
 use crate::hook::{Descriptor, Hook, HookError, OnFailure, Origin, Subscription};
-use crate::outcome::{Action, Answers, Author, Fold, Outcome, Spent, Verdict};
+use crate::outcome::{Action, Answers, Author, Fold, MAX_CONTEXT, Outcome, Spent, Verdict};
 use crate::report::{Cause, HookReport, Kind, Report, Status};
 use crate::text;
 
@@ -75,15 +75,29 @@ pub fn concerns(hooks: &[Arc<dyn Hook>], event: &EventName) -> bool {
 /// root, plugin, file name; then code); their order in the chain follows from it, from who brought them and from
 /// their priorities.
 pub async fn run(hooks: &[Arc<dyn Hook>], event: Event, options: &ChainOptions) -> Fired {
-    let span =
-        tracing::debug_span!("event", name = %event.name(), conversation = %event.context.conversation_id);
-    run_in_order(hooks, event, options).instrument(span).await
+    run_with_room(hooks, event, options, MAX_CONTEXT).await
 }
 
-async fn run_in_order(hooks: &[Arc<dyn Hook>], mut event: Event, options: &ChainOptions) -> Fired {
+/// The same for an event that belongs to another one, which has room for only so many more bytes of context.
+pub(crate) async fn run_with_room(
+    hooks: &[Arc<dyn Hook>],
+    event: Event,
+    options: &ChainOptions,
+    room: usize,
+) -> Fired {
+    let span =
+        tracing::debug_span!("event", name = %event.name(), conversation = %event.context.conversation_id);
+    run_in_order(hooks, event, options, Fold::with_room(room)).instrument(span).await
+}
+
+async fn run_in_order(
+    hooks: &[Arc<dyn Hook>],
+    mut event: Event,
+    options: &ChainOptions,
+    mut fold: Fold,
+) -> Fired {
     let started = Instant::now();
     let mut report = Report::new(event.name());
-    let mut fold = Fold::new();
     if concerns(hooks, &report.event) {
         work_out_facts(&mut event, options);
         let nested = !options.allow_nested && (options.depth > 0 || INSIDE_A_HOOK.try_get().is_ok());
@@ -273,6 +287,12 @@ fn settle(
         report.message = Some(text::escape(reason, MAX_MESSAGE));
     }
     report.changes = fold.apply(event, author, outcome);
+    if let Some(cut) = fold.take_cut() {
+        report.message = Some(match report.message.take() {
+            Some(reason) => format!("{reason} ({cut})"),
+            None => cut,
+        });
+    }
     report.status = match () {
         () if blocks => Status::Blocked,
         () if asks => Status::Asked,

@@ -14,6 +14,7 @@ mod environment_of_hooks;
 mod hostile;
 mod hostile_repository;
 mod limits;
+mod mixed;
 mod network;
 mod outside;
 mod parity;

@@ -31,19 +31,45 @@ impl Author<'_> {
 }
 
 /// Folds outcomes, one after another, into a verdict, and changes the event as they ask.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Fold {
     verdict: Verdict,
+    /// How much more context the event may carry, in bytes.
+    room: usize,
+    /// What was cut from the context of the outcome that was applied last.
+    cut: Option<String>,
     /// Hooks that changed what the event is about.
     changed_by: Vec<String>,
     /// The hook whose `mutate` or `callback` holds.
     turned_by: Option<String>,
 }
 
+impl Default for Fold {
+    fn default() -> Self {
+        Self::with_room(MAX_CONTEXT)
+    }
+}
+
 impl Fold {
     /// An empty fold.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty fold for a part of an event that may carry only so much more context, in bytes.
+    pub fn with_room(room: usize) -> Self {
+        Self {
+            verdict: Verdict::default(),
+            room: room.min(MAX_CONTEXT),
+            cut: None,
+            changed_by: Vec::new(),
+            turned_by: None,
+        }
+    }
+
+    /// What was cut from the context of the outcome that was applied last, for its report.
+    pub fn take_cut(&mut self) -> Option<String> {
+        self.cut.take()
     }
 
     /// Whether a hook has blocked.
@@ -95,6 +121,7 @@ impl Fold {
     /// Applies what one hook answered. What the event does not allow is not applied, and is a warning.
     pub fn apply(&mut self, event: &mut Event, author: Author<'_>, outcome: Outcome) -> Vec<Change> {
         let mut changes = Vec::new();
+        self.cut = None;
         let allows = event.name().allows();
         let most = if author.trusted { MAX_NOTES.0 } else { MAX_NOTES.1 };
         let more = outcome.warnings.len().saturating_sub(most);
@@ -182,24 +209,25 @@ impl Fold {
     }
 
     fn inject(&mut self, author: Author<'_>, texts: Vec<String>, changes: &mut Vec<Change>) {
-        let held: usize = self.verdict.context.iter().map(String::len).sum();
-        let mut room = MAX_CONTEXT.saturating_sub(held);
         let mut cut = 0;
         let mut added = Vec::new();
         for text in texts {
-            let kept = text::prefix(&text, room);
+            // Once something was cut, nothing of what comes later may take its place.
+            let kept = if cut == 0 { text::prefix(&text, self.room) } else { "" };
             cut += text.len() - kept.len();
-            room -= kept.len();
+            self.room -= kept.len();
             if !kept.is_empty() {
                 added.push(kept.to_owned());
             }
         }
         if cut > 0 {
-            let note = format!(
-                "{cut} bytes of context from {} were left out: an event carries {MAX_CONTEXT} at most",
-                author.shown()
+            self.room = 0;
+            let left_out = format!("left out: an event carries {MAX_CONTEXT} bytes of it at most");
+            self.warn(
+                Some(author.name),
+                format!("{cut} bytes of context from {} were {left_out}", author.shown()),
             );
-            self.warn(Some(author.name), note);
+            self.cut = Some(format!("{cut} bytes of its context were {left_out}"));
         }
         changes.push(Change { what: "context", before: json!(self.verdict.context), after: json!(added) });
         self.verdict.context.extend(added);

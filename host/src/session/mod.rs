@@ -19,7 +19,7 @@ use crate::event::{
 };
 use crate::hook::Hook;
 use crate::manager::Manager;
-use crate::outcome::Warning;
+use crate::outcome::{MAX_CONTEXT, Warning};
 use crate::report::{FailureReport, HookReport};
 pub use crate::thresholds::{AtThreshold, Thresholds};
 
@@ -248,9 +248,13 @@ impl Session {
         let errors: Vec<(String, ErrorEvent)> = failed.take(MAX_TOLD).map(error_event).collect();
         for (of, error) in errors {
             let event = Event { context: Arc::clone(&fired.event.context), data: EventData::OnError(error) };
-            let told = chain::run(hooks, event, self.manager.chain_options()).await;
-            // What these hooks inject reaches the model only where the event itself takes text.
-            if fired.report.event.allows().inject {
+            // What these hooks inject reaches the model only where the event itself takes text, and counts as its own.
+            let injects = fired.report.event.allows().inject;
+            let held: usize = if injects { fired.verdict.context.iter().map(String::len).sum() } else { 0 };
+            let room = MAX_CONTEXT.saturating_sub(held);
+            let options = self.manager.chain_options();
+            let told = chain::run_with_room(hooks, event, options, room).await;
+            if injects {
                 fired.verdict.context.extend(told.verdict.context);
             }
             // That a hook failed here as well stands in its report; here it would only be said twice.
