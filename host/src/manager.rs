@@ -2,6 +2,8 @@
 
 mod reload;
 mod snapshot;
+#[cfg(feature = "watch")]
+mod watch;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,6 +11,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 pub use self::reload::{Changed, Reload};
 pub(crate) use self::snapshot::Snapshot;
+#[cfg(feature = "watch")]
+pub use self::watch::{WatchError, Watcher};
 
 use crate::builtin::{self, SELF_PROTECTION, Surroundings};
 use crate::chain::ChainOptions;

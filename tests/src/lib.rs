@@ -20,6 +20,7 @@ mod outside;
 mod parity;
 mod program;
 mod protocol;
+mod reload;
 mod samples;
 mod samples_with_rights;
 mod self_protection;

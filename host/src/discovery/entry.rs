@@ -146,6 +146,12 @@ impl Problem {
 }
 
 impl Problem {
+    /// Changes in a directory are not seen.
+    #[cfg(feature = "watch")]
+    pub(crate) fn not_watched(path: &Path, why: &str) -> Self {
+        Self::new(path, format!("is not watched: {why}")).hint("reload by hand when hooks there have changed")
+    }
+
     /// The private data directory cannot be used.
     pub(crate) fn no_data(error: PrivateError) -> Self {
         Self::new(error.path, format!("cannot be used: {}; nothing is trusted or granted", error.kind))

@@ -155,6 +155,11 @@ impl Manager {
         let reload = Reload::between(&before, &found);
         warn(&reload.problems);
         *self.inner.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
+        drop(before);
+        #[cfg(feature = "component")]
+        if let Some(runtime) = &builder.runtime {
+            runtime.forget_unused();
+        }
         Some(reload)
     }
 }

@@ -53,6 +53,8 @@ use crate::text;
 
 /// How long compiling one component may take. A Python component of 18 MB takes seven seconds.
 const COMPILE: Duration = Duration::from_secs(60);
+/// How many components that do not load are remembered.
+const MAX_FAILED: usize = 256;
 /// How large a component may be, in bytes.
 pub const MAX_COMPONENT: u64 = 64 << 20;
 
@@ -119,6 +121,18 @@ impl Runtime {
             self.inner.loaded().remove(&digest);
         }
         loaded
+    }
+
+    /// Forgets components that nobody holds any more: a host that looks for hooks again and again must not grow.
+    pub(crate) fn forget_unused(&self) {
+        let mut loaded = self.inner.loaded();
+        let failed = loaded.values().filter(|cell| matches!(cell.get(), Some(Err(_)))).count();
+        loaded.retain(|_, cell| match cell.get() {
+            None => true,
+            Some(Ok(component)) => Arc::strong_count(&component.inner) > 1,
+            // That it does not load is worth knowing, for the next look meets it again.
+            Some(Err(_)) => failed <= MAX_FAILED,
+        });
     }
 
     async fn load_new(&self, digest: Digest, bytes: Vec<u8>) -> Result<Component, HookError> {

@@ -1,0 +1,337 @@
+//! Following changes of hooks and settings on disk.
+
+mod interests;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use notify::event::{AccessKind, AccessMode, EventKind};
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::{Notify, broadcast};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use self::interests::Interests;
+use super::{Manager, Reload};
+use crate::discovery::Problem;
+use crate::text;
+
+/// How long files have to be quiet before they are read: an editor saves, a compiler writes, in many steps.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// How long to wait for that quiet.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// At least this long lies between two looks: a hook that writes into its own directory at every event must not keep
+/// the host busy.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How many looks in a row, each forced by a change within [`PAUSE`] of the one before, make a storm.
+const STORM: u32 = 5;
+
+/// How many looks may come to nothing because files changed meanwhile.
+const UNSETTLED: u32 = 3;
+
+/// How many reloads wait for a reader; beyond it the oldest are dropped.
+const WAITING: usize = 16;
+
+/// Why changes cannot be followed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WatchError {
+    /// It was not called inside a tokio runtime.
+    #[error("changes of files cannot be followed: expected a tokio runtime, found none")]
+    NoRuntime,
+    /// The system says no.
+    #[error("changes of files cannot be followed: {0}")]
+    System(String),
+}
+
+/// Calls [`Manager::reload`] whenever hooks or settings change on disk, until it is dropped.
+///
+/// It follows the roots, their `hooks/` and `plugins/*/hooks/`, the builder's directories, and the trust file, also
+/// those that do not exist yet, and what symlinks in the home directory lead to in the end. It looks once files have
+/// been quiet for 200 ms (after 2 s at the latest), and at most once a second.
+///
+/// What another machine changes on a network filesystem is not seen, nor are files elsewhere that a script loads:
+/// call [`Manager::reload`] for those. What the user trusts in a repository is checked before it runs in any case.
+#[derive(Debug)]
+#[must_use = "it stops when it is dropped"]
+pub struct Watcher {
+    reloads: broadcast::Receiver<Reload>,
+    system: Arc<System>,
+    task: JoinHandle<()>,
+}
+
+impl Watcher {
+    /// What the next look changed or found wrong; a look that found nothing new is none. `None` once the runtime
+    /// ends. Of reloads that nobody waits for, the last 16 are kept.
+    pub async fn next(&mut self) -> Option<Reload> {
+        loop {
+            match self.reloads.recv().await {
+                Ok(reload) => return Some(reload),
+                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.task.abort();
+        self.system.watcher().take();
+    }
+}
+
+impl Manager {
+    /// Follows changes of hooks and settings on disk and reloads when there are some; once at the start, for what
+    /// changed since they were looked for.
+    ///
+    /// # Errors
+    ///
+    /// [`WatchError`] outside of a tokio runtime, and where the system does not let files be watched at all. A single
+    /// directory that cannot be watched is a problem of the next reload.
+    pub fn watch(&self) -> Result<Watcher, WatchError> {
+        let runtime = tokio::runtime::Handle::try_current().map_err(|_| WatchError::NoRuntime)?;
+        let system = Arc::new(System::default());
+        let signal = Arc::clone(&system.signal);
+        let watcher = notify::recommended_watcher(move |event| signal.hear(event))
+            .map_err(|error| WatchError::System(text::escape(&error.to_string(), 500)))?;
+        *system.watcher() = Some(watcher);
+        let (tell, reloads) = broadcast::channel(WAITING);
+        let task = runtime.spawn(follow(self.clone(), Arc::clone(&system), tell));
+        Ok(Watcher { reloads, system, task })
+    }
+}
+
+/// The system's watcher, and what it says.
+#[derive(Debug, Default)]
+struct System {
+    watcher: Mutex<Option<RecommendedWatcher>>,
+    signal: Arc<Signal>,
+}
+
+impl System {
+    fn watcher(&self) -> MutexGuard<'_, Option<RecommendedWatcher>> {
+        self.watcher.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Watches these directories and no others. All of them are watched anew: one that was replaced has the old
+    /// path and is another. What changes in between is seen by the look that follows.
+    fn arm(&self, interests: Interests) -> Vec<Problem> {
+        let before = std::mem::replace(&mut *self.signal.interests(), interests.clone());
+        let mut slot = self.watcher();
+        let Some(watcher) = slot.as_mut() else { return Vec::new() };
+        for directory in before.directories() {
+            watcher.unwatch(directory).ok();
+        }
+        let mut problems = Vec::new();
+        for directory in interests.directories() {
+            if let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive)
+                && directory.exists()
+            {
+                let why = text::escape(&error.to_string(), 300);
+                problems.push(Problem::not_watched(directory, &why));
+            }
+        }
+        problems.extend(
+            interests
+                .left_out()
+                .map(|directory| Problem::not_watched(directory, "too many directories are watched already")),
+        );
+        problems
+    }
+}
+
+/// What changed, from the system's thread to the task that looks.
+#[derive(Debug, Default)]
+struct Signal {
+    interests: Mutex<Interests>,
+    changes: AtomicU64,
+    last: Mutex<Option<PathBuf>>,
+    wake: Notify,
+}
+
+impl Signal {
+    fn interests(&self) -> MutexGuard<'_, Interests> {
+        self.interests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<PathBuf>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hear(&self, event: notify::Result<notify::Event>) {
+        // Where events were lost nobody knows what changed.
+        let path = match event {
+            Err(_) => None,
+            Ok(event) if event.need_rescan() => None,
+            Ok(event) => {
+                let concerns = is_change(event.kind).then(|| self.concerning(event.paths)).flatten();
+                let Some(path) = concerns else { return };
+                Some(path)
+            }
+        };
+        if path.is_some() {
+            *self.last() = path;
+        }
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
+
+    fn concerning(&self, paths: Vec<PathBuf>) -> Option<PathBuf> {
+        let interests = self.interests();
+        paths.into_iter().find(|path| interests.concern(path))
+    }
+
+    fn changes(&self) -> u64 {
+        self.changes.load(Ordering::SeqCst)
+    }
+
+    /// Waits for a change after `seen`.
+    async fn changed(&self, seen: u64) {
+        while self.changes() == seen {
+            self.wake.notified().await;
+        }
+    }
+
+    /// Waits until nothing has changed for [`QUIET`], [`PATIENCE`] at most.
+    async fn quiet(&self) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let seen = self.changes();
+            let calm = timeout(QUIET, self.changed(seen)).await.is_err();
+            if calm || Instant::now() >= until {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether files may be others afterwards. Looking for hooks opens and reads them, which is no change.
+fn is_change(kind: EventKind) -> bool {
+    match kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
+        EventKind::Access(_) => false,
+        _ => true,
+    }
+}
+
+async fn follow(manager: Manager, system: Arc<System>, tell: broadcast::Sender<Reload>) {
+    let signal = &system.signal;
+    let mut said = BTreeSet::new();
+    let mut unsettled = 0;
+    let mut storm = Storm::default();
+    loop {
+        let interests = manager.interests().await;
+        let arming = Arc::clone(&system);
+        let unwatched = tokio::task::spawn_blocking(move || arming.arm(interests)).await.unwrap_or_default();
+        let seen = signal.changes();
+        let settled = || unsettled >= UNSETTLED || signal.changes() == seen;
+        let reload = manager.reload_if(settled).await;
+        let looked = Instant::now();
+        unsettled = if reload.is_some() { 0 } else { unsettled + 1 };
+        if let Some(mut reload) = reload {
+            reload.problems.extend(unwatched.into_iter().filter(|it| said.insert(it.path.clone())));
+            if storm.begins() {
+                reload.storm = signal.last().clone();
+            }
+            if let Some(path) = &reload.storm {
+                tracing::warn!(path = %path.display(), "changes all the time: hooks are looked for once a second");
+            }
+            if !reload.is_empty() {
+                // That nobody listens is no reason to stop.
+                tell.send(reload).ok();
+            }
+        }
+        signal.changed(seen).await;
+        storm.note(looked.elapsed());
+        signal.quiet().await;
+        sleep_until(looked + PAUSE).await;
+    }
+}
+
+/// Whether changes follow each other without end.
+#[derive(Debug, Default)]
+struct Storm {
+    in_a_row: u32,
+}
+
+impl Storm {
+    /// Notes a change that came so long after the look before.
+    fn note(&mut self, after: Duration) {
+        self.in_a_row = if after < PAUSE { self.in_a_row.saturating_add(1) } else { 0 };
+    }
+
+    fn begins(&self) -> bool {
+        self.in_a_row == STORM
+    }
+}
+
+impl Manager {
+    async fn interests(&self) -> Interests {
+        let plan = self.inner.plan.lock().await;
+        let Some(plan) = plan.as_ref().filter(|plan| plan.builder.directories) else {
+            return Interests::default();
+        };
+        let (options, snapshot) = (plan.builder.discovery.clone(), self.snapshot());
+        let found = move || Interests::of(&options, snapshot.repository.as_deref(), &snapshot.entries);
+        tokio::task::spawn_blocking(found).await.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use notify::event::{CreateKind, DataChange, Flag, MetadataKind, ModifyKind, RemoveKind, RenameMode};
+
+    #[test]
+    fn what_a_look_does_itself_is_no_change() {
+        for (kind, want) in [
+            (EventKind::Access(AccessKind::Open(AccessMode::Any)), false),
+            (EventKind::Access(AccessKind::Read), false),
+            (EventKind::Access(AccessKind::Close(AccessMode::Read)), false),
+            (EventKind::Access(AccessKind::Close(AccessMode::Write)), true),
+            (EventKind::Create(CreateKind::File), true),
+            (EventKind::Modify(ModifyKind::Data(DataChange::Any)), true),
+            (EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any)), true),
+            (EventKind::Modify(ModifyKind::Name(RenameMode::To)), true),
+            (EventKind::Remove(RemoveKind::File), true),
+            (EventKind::Any, true),
+        ] {
+            assert_eq!(is_change(kind), want, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn lost_events_and_errors_count_as_a_change() {
+        let signal = Signal::default();
+        signal.hear(Ok(notify::Event::new(EventKind::Create(CreateKind::File)).add_path("/x/y".into())));
+        assert_eq!(signal.changes(), 0, "nobody asked for this directory");
+        signal.hear(Ok(notify::Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+        signal.hear(Err(notify::Error::generic("lost")));
+        assert_eq!(signal.changes(), 2);
+    }
+
+    #[test]
+    fn a_storm_is_said_once_until_it_is_quiet_again() {
+        let mut storm = Storm::default();
+        let mut begun = Vec::new();
+        for look in 0..20 {
+            storm.note(if look == 12 { PAUSE } else { QUIET });
+            if storm.begins() {
+                begun.push(look);
+            }
+        }
+        assert_eq!(begun, [4, 17]);
+    }
+
+    #[test]
+    fn without_a_runtime_nothing_is_followed() {
+        assert!(matches!(Manager::empty().watch(), Err(WatchError::NoRuntime)));
+    }
+}
