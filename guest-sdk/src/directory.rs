@@ -1,5 +1,7 @@
 //! Where a directory is open.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
 use crate::Error;
@@ -45,6 +47,20 @@ pub fn directory(right: &str) -> Result<PathBuf, Error> {
         .map(|base| if below == Path::new("") { base } else { base.join(below) })
 }
 
+/// Writes a line at the end of a file, at once, so that the lines of several writers do not mix; the file is created where
+/// there is none, and the line end is added. A component writes at most 4096 bytes at once.
+///
+/// # Errors
+///
+/// The file cannot be opened or written, such as where the right was not granted; or only a part of the line was
+/// written, because it is too long.
+pub fn append_line(path: impl AsRef<Path>, line: &str) -> Result<(), Error> {
+    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+    let line = format!("{line}\n");
+    let written = file.write(line.as_bytes())?;
+    if written == line.len() { Ok(()) } else { Err(Error::new("only a part of the line was written")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +75,14 @@ mod tests {
         }
         assert_eq!(directory("/").unwrap(), Path::new("/"));
         assert_eq!(directory("/a/b").unwrap(), Path::new("/a/b"));
+    }
+
+    #[test]
+    fn a_line_comes_after_those_that_are_there() {
+        let path = std::env::temp_dir().join(format!("hookbox-sdk-line-{}", std::process::id()));
+        append_line(&path, "one").unwrap();
+        append_line(&path, "two").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\n");
+        std::fs::remove_file(&path).unwrap();
     }
 }

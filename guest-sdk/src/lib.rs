@@ -60,6 +60,11 @@
 //! Nothing, until its manifest asks for a [`Capability`] and the user grants it. Then [`state`] keeps values from one call
 //! to the next, [`http`] sends requests, [`directory()`] says where a directory is open for [`std::fs`], and
 //! [`std::env::var`] reads a variable.
+//!
+//! # What others wrote
+//!
+//! Commands, errors and conversations are other people's words, and may hold secrets: [`text`] makes them fit to be stored
+//! or shown to a model.
 
 mod answer;
 mod book;
@@ -76,9 +81,10 @@ mod manifest;
 pub mod native;
 mod settings;
 pub mod state;
+pub mod text;
 
 pub use answer::{Action, Answer, Callback};
-pub use directory::directory;
+pub use directory::{append_line, directory};
 pub use document::Document;
 pub use error::Error;
 pub use event::{

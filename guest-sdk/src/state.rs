@@ -20,8 +20,8 @@
 //!
 //! Every function fails where the right was not granted, and where the store does not work or is full.
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 #[cfg(target_arch = "wasm32")]
@@ -82,4 +82,81 @@ pub fn get_json<T: DeserializeOwned>(key: &str) -> Result<Option<T>, Error> {
 /// `value` cannot be written as JSON; and see the [module](self).
 pub fn set_json<T: Serialize + ?Sized>(key: &str, value: &T) -> Result<(), Error> {
     set(key, serde_json::to_vec(value)?)
+}
+
+/// Every key that has a value, in no particular order. Other calls may set and remove some meanwhile.
+///
+/// # Errors
+///
+/// See the [module](self).
+pub fn keys() -> Result<Vec<String>, Error> {
+    bucket::keys().map_err(|error| error.within("state"))
+}
+
+/// A value and what its form is called, so that a later version of a hook knows whether it can read it.
+#[derive(Serialize, Deserialize)]
+struct Versioned<T> {
+    version: u32,
+    value: T,
+}
+
+/// The value of a key that [`save`] has set in this version; the default of `T` where nothing was set. A value that is
+/// damaged, or of another version, counts as nothing as well, and a warning in the log says so: what a hook remembers is never
+/// a reason for it to fail.
+///
+/// # Errors
+///
+/// See the [module](self).
+pub fn load<T: DeserializeOwned + Default>(key: &str, version: u32) -> Result<T, Error> {
+    let Some(bytes) = get(key)? else { return Ok(T::default()) };
+    Ok(read(&bytes, version).unwrap_or_else(|problem| {
+        crate::warn!("the value of {key:?} counts as empty: {problem}");
+        T::default()
+    }))
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8], version: u32) -> Result<T, String> {
+    // The version first: a value of another one may have another form.
+    #[derive(Deserialize)]
+    struct Head {
+        version: u32,
+    }
+    let head: Head = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    if head.version != version {
+        return Err(format!("expected version {version}, found {}", head.version));
+    }
+    serde_json::from_slice(bytes).map(|found: Versioned<T>| found.value).map_err(|error| error.to_string())
+}
+
+/// Sets the value of a key to JSON with this version, for [`load`].
+///
+/// # Errors
+///
+/// `value` cannot be written as JSON; and see the [module](self).
+pub fn save<T: Serialize>(key: &str, version: u32, value: &T) -> Result<(), Error> {
+    set_json(key, &Versioned { version, value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_cannot_be_read_is_named_and_not_used() {
+        let good = serde_json::to_vec(&Versioned { version: 2, value: vec![1, 2] }).unwrap();
+        assert_eq!(read::<Vec<u8>>(&good, 2).unwrap(), [1, 2]);
+        for (bytes, version, part) in [
+            (&good[..], 1, "expected version 1, found 2"),
+            (&good[..good.len() - 2], 2, "EOF"),
+            (b"", 2, "EOF"),
+            (b"\xff\0", 2, "expected value"),
+            (br#"{"version":2,"value":"text"}"#, 2, "invalid type: string"),
+            (br#"{"version":2}"#, 2, "missing field `value`"),
+            (br#"{"value":[1]}"#, 2, "missing field `version`"),
+            (b"[[[[", 2, "invalid"),
+        ] {
+            let problem = read::<Vec<u8>>(bytes, version).unwrap_err();
+            assert!(problem.contains(part), "{problem}");
+        }
+    }
 }

@@ -19,6 +19,17 @@ pub(crate) fn increment(key: &str, delta: u64) -> Result<u64, Error> {
     atomics::increment(&open()?, key, delta).map_err(error)
 }
 
+pub(crate) fn keys() -> Result<Vec<String>, Error> {
+    let bucket = open()?;
+    let mut page = bucket.list_keys(None).map_err(error)?;
+    let mut keys = page.keys;
+    while let Some(cursor) = page.cursor {
+        page = bucket.list_keys(Some(cursor)).map_err(error)?;
+        keys.extend(page.keys);
+    }
+    Ok(keys)
+}
+
 /// The hook's own bucket has no name.
 fn open() -> Result<store::Bucket, Error> {
     store::open("").map_err(error)

@@ -25,6 +25,10 @@ pub(crate) fn increment(key: &str, delta: u64) -> Result<u64, Error> {
     Bucket::open()?.increment(key, delta)
 }
 
+pub(crate) fn keys() -> Result<Vec<String>, Error> {
+    Ok(Bucket::open()?.read()?.into_keys().collect())
+}
+
 /// A directory with the file of the values and that of the lock.
 struct Bucket(PathBuf);
 

@@ -2,10 +2,7 @@
 
 mod time;
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::path::Path;
-
+use hookbox_sdk::append_line;
 use hookbox_sdk::prelude::*;
 
 /// The hook.
@@ -14,7 +11,7 @@ pub struct AuditLog;
 /// The directory that it writes to, as its right says.
 const DIRECTORY: &str = "$DATA";
 
-/// A line is at most this long, in bytes: what a component writes at once, so that lines of several writers do not mix.
+/// A line is at most this long, in bytes, with its end: what a component writes at once, so that lines of several writers do not mix.
 const LINE: usize = 4096;
 
 /// What the user can set.
@@ -52,7 +49,7 @@ impl Hook for AuditLog {
     fn after_tool_call(cx: &Context, result: &ToolResult) -> Result<Answer, Error> {
         let settings: Settings = settings()?;
         let file = settings.file()?;
-        append(&hookbox_sdk::directory(DIRECTORY)?.join(file), &line(cx, result)).map_err(|error| {
+        append_line(hookbox_sdk::directory(DIRECTORY)?.join(file), &line(cx, result)).map_err(|error| {
             error
                 .within(format_args!("cannot write {DIRECTORY}/{file} (was read-write:{DIRECTORY} granted?)"))
         })?;
@@ -82,11 +79,11 @@ fn line(cx: &Context, result: &ToolResult) -> String {
         if let (true, Some(fields)) = (long, entry.as_object_mut()) {
             fields.insert("cut".to_owned(), true.into());
         }
-        format!("{entry}\n")
+        entry.to_string()
     };
     // In JSON a character may be six times as long, and four texts share the line.
     let rooms = [LINE, LINE / 2, LINE / 4, LINE / 8];
-    rooms.into_iter().map(entry).find(|line| line.len() <= LINE).unwrap_or_else(|| entry(LINE / 32))
+    rooms.into_iter().map(entry).find(|line| line.len() < LINE).unwrap_or_else(|| entry(LINE / 32))
 }
 
 /// The kind as a subscription writes it, without `kind:`.
@@ -102,13 +99,6 @@ fn kind(kind: ToolKind) -> &'static str {
         ToolKind::Agent => "agent",
         ToolKind::Other => "other",
     }
-}
-
-/// Writes a line at the end of a file, at once.
-fn append(path: &Path, line: &str) -> Result<(), Error> {
-    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-    let written = file.write(line.as_bytes())?;
-    if written == line.len() { Ok(()) } else { Err(Error::new("only a part of the line was written")) }
 }
 
 hookbox_sdk::export_hook!(AuditLog);
@@ -131,7 +121,6 @@ mod tests {
         let expected = concat!(
             r#"{"time":"2025-04-27T18:42:31.007Z","conversation":"c","cwd":"/w","tool":"bash","kind":"shell","#,
             r#""command":"ls\n\"x\"","success":true,"duration_ms":12}"#,
-            "\n"
         );
         assert_eq!(line(&cx, &result), expected);
         let entry: Value = serde_json(&line(&Context::default(), &ToolResult::default()));
@@ -153,21 +142,12 @@ mod tests {
             for cx in [&cx, &Context::default()] {
                 let call = ToolCall::new("bash", json!({"command": text}));
                 let line = line(cx, &ToolResult::new(call, json!({})));
-                assert!(line.len() <= LINE, "{}", line.len());
+                assert!(line.len() < LINE, "{}", line.len());
                 let entry = serde_json(&line);
                 assert_eq!(entry["cut"], true);
                 assert!(text.starts_with(entry["command"].as_str().unwrap()) && entry["command"] != "");
             }
         }
-    }
-
-    #[test]
-    fn a_line_comes_after_those_that_are_there() {
-        let path = std::env::temp_dir().join(format!("audit-log-{}", std::process::id()));
-        append(&path, "one\n").unwrap();
-        append(&path, "two\n").unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\n");
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -1,24 +1,10 @@
 //! Takes secrets out of what tools give back.
 
-mod scan;
-
 use hookbox_sdk::prelude::*;
+use hookbox_sdk::text::{REDACTED, Secrets};
 
 /// The hook.
 pub struct Redactor;
-
-/// What stands in the place of a secret.
-const REDACTED: &str = "[REDACTED]";
-
-/// What the user can set.
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Settings {
-    /// More beginnings of secrets, such as `glpat-`.
-    prefixes: Vec<String>,
-    /// More names whose values are secrets, such as `pin`.
-    keys: Vec<String>,
-}
 
 impl Hook for Redactor {
     fn manifest() -> Manifest {
@@ -29,26 +15,26 @@ impl Hook for Redactor {
     }
 
     fn after_tool_call(_cx: &Context, result: &ToolResult) -> Result<Answer, Error> {
-        let settings: Settings = settings()?;
+        let secrets: Secrets = settings()?;
         let mut output: Value = result.output.parse()?;
-        Ok(if redact(&mut output, &settings) { Answer::modify(output) } else { Answer::pass() })
+        Ok(if redact(&mut output, &secrets) { Answer::modify(output) } else { Answer::pass() })
     }
 }
 
 /// Replaces the secrets in a value, and says whether there were any.
-fn redact(value: &mut Value, settings: &Settings) -> bool {
+fn redact(value: &mut Value, secrets: &Secrets) -> bool {
     match value {
-        Value::String(text) => match scan::redact(text, settings) {
+        Value::String(text) => match secrets.redact(text) {
             Some(clean) => {
                 *text = clean;
                 true
             }
             None => false,
         },
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| redact(item, settings) | any),
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| redact(item, secrets) | any),
         Value::Object(fields) => fields.iter_mut().fold(false, |any, (key, field)| {
-            let found = if scan::is_secret(key, settings) { cover(field) } else { false };
-            found | redact(field, settings) | any
+            let found = if secrets.is_secret(key) { cover(field) } else { false };
+            found | redact(field, secrets) | any
         }),
         _ => false,
     }

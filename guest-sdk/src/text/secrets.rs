@@ -1,6 +1,41 @@
-//! Finds secrets in a text. By hand: a regular expression engine is larger than all of this hook.
+//! Finds secrets in a text. By hand: a regular expression engine is larger than most hooks.
 
-use crate::{REDACTED, Settings};
+use serde::Deserialize;
+
+/// What stands in the place of a secret.
+pub const REDACTED: &str = "[REDACTED]";
+
+/// What counts as a secret beside what everybody's tokens look like. The default adds nothing.
+///
+/// ```
+/// use hookbox_sdk::text::Secrets;
+///
+/// let secrets = Secrets::default();
+/// assert_eq!(secrets.redact("password=hunter2 ok").as_deref(), Some("password=[REDACTED] ok"));
+/// assert_eq!(secrets.redact("nothing here"), None);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Secrets {
+    /// More beginnings of secrets, such as `glpat-`.
+    pub prefixes: Vec<String>,
+    /// More names whose values are secrets, such as `pin`.
+    pub keys: Vec<String>,
+}
+
+impl Secrets {
+    /// The text without its secrets, each replaced by [`REDACTED`]; `None` where it has none. A best effort: keys of AWS,
+    /// tokens of GitHub and Slack, JSON Web Tokens, private keys in PEM, bearer tokens, and values of names such as
+    /// `password` or `api_key`.
+    pub fn redact(&self, text: &str) -> Option<String> {
+        redact(text, self)
+    }
+
+    /// Whether a name says that its value is a secret: `db_password`, `apiKey`, `X-Auth-Token`.
+    pub fn is_secret(&self, name: &str) -> bool {
+        is_secret(name, self)
+    }
+}
 
 /// Which characters belong to something.
 type Charset = fn(char) -> bool;
@@ -82,14 +117,14 @@ fn token68(c: char) -> bool {
 }
 
 /// The text without its secrets; `None` where it has none.
-pub(crate) fn redact(text: &str, settings: &Settings) -> Option<String> {
+fn redact(text: &str, secrets: &Secrets) -> Option<String> {
     let mut clean = String::new();
     let mut copied = 0;
     let mut at = 0;
     let mut before = None;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let starts_word = !before.is_some_and(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        let found = if starts_word { secret(rest, settings) } else { None };
+        let found = if starts_word { secret(rest, secrets) } else { None };
         if let Some((skip, length)) = found.filter(|(_, length)| *length > 0) {
             clean.push_str(text.get(copied..at + skip).unwrap_or_default());
             clean.push_str(REDACTED);
@@ -105,12 +140,12 @@ pub(crate) fn redact(text: &str, settings: &Settings) -> Option<String> {
 }
 
 /// Where the secret stands that begins here, or behind the name that begins here: how far, and how long.
-fn secret(rest: &str, settings: &Settings) -> Option<(usize, usize)> {
+fn secret(rest: &str, secrets: &Secrets) -> Option<(usize, usize)> {
     pem(rest)
-        .or_else(|| token(rest, settings))
+        .or_else(|| token(rest, secrets))
         .map(|length| (0, length))
         .or_else(|| bearer(rest))
-        .or_else(|| assignment(rest, settings))
+        .or_else(|| assignment(rest, secrets))
 }
 
 /// A private key block, to its end or the end of the text.
@@ -124,13 +159,13 @@ fn pem(rest: &str) -> Option<usize> {
     Some(body.find(&end).map_or(rest.len(), |at| rest.len() - body.len() + at + end.len()))
 }
 
-fn token(rest: &str, settings: &Settings) -> Option<usize> {
+fn token(rest: &str, secrets: &Secrets) -> Option<usize> {
     let known = TOKENS.iter().find_map(|(prefix, min, allowed)| {
         let tail = run(rest.strip_prefix(prefix)?, *allowed);
         (tail >= *min).then_some(prefix.len() + tail)
     });
     known.or_else(|| jwt(rest)).or_else(|| {
-        settings.prefixes.iter().filter(|prefix| !prefix.is_empty()).find_map(|prefix| {
+        secrets.prefixes.iter().filter(|prefix| !prefix.is_empty()).find_map(|prefix| {
             let tail = run(rest.strip_prefix(prefix.as_str())?, token68);
             (tail >= MIN_AFTER_PREFIX).then_some(prefix.len() + tail)
         })
@@ -153,10 +188,10 @@ fn bearer(rest: &str) -> Option<(usize, usize)> {
 }
 
 /// A name that says secret, `=` or `:`, and a value.
-fn assignment(rest: &str, settings: &Settings) -> Option<(usize, usize)> {
+fn assignment(rest: &str, secrets: &Secrets) -> Option<(usize, usize)> {
     let name = run_of(rest, word, MAX_NAME);
     let (key, tail) = rest.split_at_checked(name)?;
-    if !is_secret(key, settings) {
+    if !is_secret(key, secrets) {
         return None;
     }
     // `"password": "x"`, and the same in JSON that stands in a string.
@@ -188,7 +223,7 @@ fn assignment(rest: &str, settings: &Settings) -> Option<(usize, usize)> {
 }
 
 /// Whether a name says that its value is a secret: `db_password`, `apiKey`, `X-Auth-Token`.
-pub(crate) fn is_secret(name: &str, settings: &Settings) -> bool {
+fn is_secret(name: &str, secrets: &Secrets) -> bool {
     let mut plain = String::with_capacity(name.len() + 4);
     let mut small = false;
     for c in name.chars() {
@@ -201,7 +236,7 @@ pub(crate) fn is_secret(name: &str, settings: &Settings) -> bool {
     let ends =
         |key: &str| plain.strip_suffix(key).is_some_and(|head| head.is_empty() || head.ends_with(['_', '.']));
     KEYS.iter().any(|key| ends(key))
-        || settings.keys.iter().any(|key| !key.is_empty() && ends(&key.to_ascii_lowercase()))
+        || secrets.keys.iter().any(|key| !key.is_empty() && ends(&key.to_ascii_lowercase()))
 }
 
 /// How many bytes of these characters come first.
@@ -219,7 +254,7 @@ mod tests {
     use super::*;
 
     fn clean(text: &str) -> String {
-        redact(text, &Settings::default()).unwrap_or_else(|| text.to_owned())
+        redact(text, &Secrets::default()).unwrap_or_else(|| text.to_owned())
     }
 
     #[test]
@@ -270,15 +305,15 @@ mod tests {
             "if token == other {",
             "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
         ] {
-            assert_eq!(redact(text, &Settings::default()), None, "{text}");
+            assert_eq!(redact(text, &Secrets::default()), None, "{text}");
         }
     }
 
     #[test]
-    fn settings_add_beginnings_and_names() {
-        let settings = Settings { prefixes: vec!["glpat-".into()], keys: vec!["pin".into()] };
+    fn secrets_add_beginnings_and_names() {
+        let secrets = Secrets { prefixes: vec!["glpat-".into()], keys: vec!["pin".into()] };
         let text = "glpat-abcdefgh1234 pin=1234 card_pin: 9876 spin=1234";
         let expected = "[REDACTED] pin=[REDACTED] card_pin: [REDACTED] spin=1234";
-        assert_eq!(redact(text, &settings).as_deref(), Some(expected));
+        assert_eq!(redact(text, &secrets).as_deref(), Some(expected));
     }
 }
