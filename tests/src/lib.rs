@@ -22,6 +22,7 @@ mod program;
 mod protocol;
 mod reload;
 mod samples;
+mod samples_of_sessions;
 mod samples_with_rights;
 mod self_protection;
 mod store;

@@ -9,13 +9,15 @@ use serde_json::{Value, json};
 use crate::environment::{Output, TestEnvironment, repository, sample, twin};
 
 /// The samples that are components, with their event.
-const COMPONENTS: [(&str, &str); 8] = [
+const COMPONENTS: [(&str, &str); 10] = [
     ("audit-log", "after_tool_call"),
     ("compact-threshold", "after_turn"),
     ("follow-up", "agent_stop"),
     ("guardrail", "before_tool_call"),
+    ("intro-logger", "turn_end"),
     ("loop-detector", "before_tool_call"),
     ("redactor", "after_tool_call"),
+    ("session-memory", "session_start"),
     ("slack-notify", "agent_stop"),
     ("turn-logger", "after_turn"),
 ];
@@ -67,7 +69,7 @@ fn every_sample_is_in_a_table_here() {
     let others = names(dir, |path| path.is_dir() && !path.join("Cargo.toml").is_file());
     let kinds: Vec<&String> =
         others.iter().filter(|name| *name != "target" && !name.starts_with('.')).collect();
-    assert_eq!(kinds, ["native"]);
+    assert_eq!(kinds, ["lib", "native"]);
 }
 
 #[test]

@@ -1,0 +1,175 @@
+//! Sample hooks that belong together, through whole sessions.
+
+use hookbox::event::{AgentStop, Document, Usage};
+use hookbox::manager::Manager;
+use hookbox::report::HookReport;
+use hookbox::session::Session;
+use hookbox::{Report, ToolCall, ToolResult};
+use serde_json::{Value, json};
+
+use crate::environment::{TestEnvironment, sample};
+
+/// A place where the user has these components, and granted what they ask for.
+fn place(names: &[&str]) -> TestEnvironment {
+    let env = TestEnvironment::new();
+    for name in names {
+        env.copy(&format!("home/.hookbox/hooks/{name}.wasm"), &sample(name));
+    }
+    for name in names {
+        let output = env.hookbox(["trust", &format!("{name}.wasm"), "--yes"]);
+        assert_eq!(output.code, Some(0), "{output:#?}");
+    }
+    env
+}
+
+/// What a sample keeps.
+fn bucket(env: &TestEnvironment, name: &str) -> hookbox::store::Bucket {
+    let store = hookbox::store::Store::at(env.path("home/.local/share/hookbox"));
+    store.bucket([hookbox::trust::Place::Global.identity(None, &format!("{name}.wasm"))])
+}
+
+/// A session in `o/r` on this branch.
+fn session(manager: &Manager, id: &str, branch: &str) -> Session {
+    manager.session(id).repository("o/r", Some(branch.to_owned()))
+}
+
+/// What a sample did; it has not failed.
+#[track_caller]
+fn of<'a>(report: &'a Report, name: &str) -> &'a HookReport {
+    let found = report.hooks.iter().find(|hook| hook.name == format!("{name}.wasm"));
+    let hook = found.unwrap_or_else(|| panic!("{name} did not run: {report:#?}"));
+    assert_eq!(hook.cause, None, "{hook:#?}");
+    hook
+}
+
+fn conversation(said: &str) -> Document {
+    json!([{"role": "user", "content": "go on"}, {"role": "assistant", "content": said}]).into()
+}
+
+fn stop(said: &str) -> AgentStop {
+    AgentStop { messages: conversation(said), ..AgentStop::default() }
+}
+
+fn usage(tokens: u64) -> Usage {
+    Usage { current_context_window: tokens, max_context_window: 1000, ..Usage::default() }
+}
+
+fn shell(line: &str) -> ToolCall {
+    ToolCall::new("bash", json!({"command": line}))
+}
+
+fn result(line: &str, output: Value, success: bool) -> ToolResult {
+    ToolResult { success: Some(success), ..ToolResult::new(shell(line), output) }
+}
+
+#[tokio::test]
+async fn what_one_session_learned_the_next_one_of_its_branch_is_told() {
+    let env = place(&["session-memory"]);
+    let manager = env.builder().build().await;
+    let first = session(&manager, "one", "feat/145-x");
+    assert!(first.session_start("startup").await.context.is_empty());
+    let said = "Done with the parser.\nNext step: run the tests\nBlocker: no API key\nDecision: keep `src/lib.rs`\n\
+                Fact: the password=hunter2hunter2 is known\n- [ ] write the docs";
+    let notes = first.agent_stop(stop(said)).await;
+    assert_eq!(of(&notes.report, "session-memory").metadata["persisted_facts"], 6);
+    let end = first.session_end("exit").await;
+    assert_eq!(of(&end.report, "session-memory").metadata["persisted_facts"], 6);
+
+    // Another process: nothing is left but the store.
+    let manager = env.builder().build().await;
+    let start = session(&manager, "two", "feat/145-x").session_start("startup").await;
+    let [told] = start.context.as_slice() else { panic!("{start:#?}") };
+    for part in [
+        "Issue: #145",
+        "Branch: feat/145-x",
+        "Next step: run the tests",
+        "Blocker: no API key",
+        "Todo: write the docs",
+    ] {
+        assert!(told.lines().any(|line| line == part), "{part}: {told}");
+    }
+    assert!(told.contains("password=[REDACTED]") && !told.contains("hunter2"), "{told}");
+    assert_eq!(of(&start.report, "session-memory").metadata["memory_hits"], 6);
+
+    // What belongs to one place is told in no other one.
+    for (repository, branch) in [("o/r", "main"), ("o/s", "feat/145-x")] {
+        let session = manager.session("three").repository(repository, Some(branch.to_owned()));
+        assert!(session.session_start("startup").await.context.is_empty(), "{repository} {branch}");
+    }
+    let subagent = session(&manager, "two", "feat/145-x").subagent("four");
+    assert!(subagent.session_start("startup").await.context.is_empty());
+}
+
+#[tokio::test]
+async fn the_scope_says_which_sessions_share_a_memory() {
+    let env = place(&["session-memory"]);
+    for (scope, shared) in [
+        ("scope = \"repo\"", [true, true, false]),
+        ("scope = \"branch\"", [false, false, false]),
+        ("scope = \"issue\", issue = \"145\"", [true, true, false]),
+        ("scope = \"issue\"", [true, false, false]),
+    ] {
+        env.file(
+            "home/.hookbox/hookbox.toml",
+            format!("[hooks.\"session-memory.wasm\"]\nsettings = {{ {scope} }}\n"),
+        );
+        let manager = env.builder().build().await;
+        let next = format!("Next step: {}", scope.replace(['"', '='], ""));
+        drop(session(&manager, "one", "feat/145-x").agent_stop(stop(&next)).await);
+        let places = [("o/r", "fix/145-y"), ("o/r", "main"), ("o/s", "feat/145-x")];
+        for ((repository, branch), told) in places.into_iter().zip(shared) {
+            let session = manager.session("two").repository(repository, Some(branch.to_owned()));
+            let context = session.session_start("startup").await.notes.context.join("\n");
+            assert_eq!(context.contains(&next), told, "{scope}: {repository} {branch}: {context}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn anchors_that_a_compaction_lost_are_said_again() {
+    let env = place(&["session-memory"]);
+    let manager = env.builder().build().await;
+    let one = session(&manager, "one", "feat/145-x");
+    let messages = conversation("Next step: run the tests\nBlocker: no API key");
+    let before = one.pre_compact("auto", Some(usage(900)), messages).await;
+    assert_eq!(of(&before.report, "session-memory").metadata["token_load"], 900);
+    let after = one.post_compact("auto", "We work on #145. Blocked: no API key.", Some(usage(90))).await;
+    assert_eq!(
+        after.context,
+        ["Still true, and lost on the way:\nBranch: feat/145-x\nNext step: run the tests"]
+    );
+    let metadata = &of(&after.report, "session-memory").metadata;
+    assert_eq!((&metadata["anchors"], &metadata["retained_anchors"]), (&json!(4), &json!(2)));
+    assert_eq!(metadata["compression_ratio"], 0.1);
+    drop(one.session_end("rotate").await);
+    let start = session(&manager, "two", "feat/145-x").session_start("rotate").await;
+    assert_eq!(of(&start.report, "session-memory").metadata["retained_anchors"], 4);
+    assert_eq!(start.context.len(), 1, "{:?}", start.context);
+}
+
+#[tokio::test]
+async fn a_memory_that_is_damaged_counts_as_none_and_says_so() {
+    let env = place(&["session-memory"]);
+    let manager = env.builder().build().await;
+    let one = session(&manager, "one", "main");
+    drop(one.agent_stop(stop("Next step: a")).await);
+    let bucket = bucket(&env, "session-memory");
+    let (keys, _) = bucket.list_keys(None).await.unwrap();
+    assert_eq!(keys.len(), 1, "{keys:?}");
+    for damage in [
+        "{\"version\":1,\"value\":{\"handoff\":5}}",
+        "{\"version\":99,\"value\":{}}",
+        "",
+        "\u{fffd}{",
+        "[[[[",
+    ] {
+        bucket.set(keys[0].clone(), damage.as_bytes().to_vec()).await.unwrap();
+        let start = session(&manager, "two", "main").session_start("startup").await;
+        assert!(start.context.is_empty(), "{damage}: {:?}", start.context);
+        let hook = of(&start.report, "session-memory");
+        assert!(hook.log.contains("counts as empty"), "{damage}: {}", hook.log);
+    }
+    drop(one.agent_stop(stop("Next step: b")).await);
+    let start = session(&manager, "two", "main").session_start("startup").await;
+    assert!(start.context.join("").contains("Next step: b"));
+}
