@@ -101,6 +101,34 @@ fn the_audit_log_has_a_line_for_every_call_in_both_forms() {
 }
 
 #[test]
+fn the_intro_logger_writes_the_answers_of_its_recipe_in_both_forms() {
+    for env in [granted("intro-logger"), native("intro-logger")] {
+        for (recipe, response) in
+            [("", "no"), ("other", "no"), ("intro", "hello \u{1b}[2J\nthere"), ("intro", "again")]
+        {
+            let event =
+                json!({"conv_id": "c", "recipe_name": recipe, "turn_number": 1, "response": response});
+            let verdict = env.event(&["turn_end"], &event);
+            assert_eq!(verdict["warnings"], Value::Null, "{verdict}");
+        }
+        let [file] = find(&env.path("home/.local/share"), "intro.jsonl").try_into().unwrap();
+        let written = std::fs::read_to_string(file).unwrap();
+        let lines: Vec<Value> = written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 2, "{written}");
+        assert_eq!((&lines[0]["response"], &lines[0]["conv_id"]), (&json!("hello [2J there"), &json!("c")));
+        assert_eq!(lines[1]["response"], "again");
+    }
+    // Another recipe, and only the log: that needs no right.
+    let env = installed("intro-logger");
+    settings(&env, "intro-logger", r#"{ recipe = "deploy", file = "" }"#);
+    let hook = report(&env, "turn_end", &json!({"recipe_name": "deploy", "response": "done"}));
+    assert!(hook["cause"] == Value::Null && hook["log"].as_str().unwrap().contains("done"), "{hook:#}");
+    settings(&env, "intro-logger", r#"{ recipe = "deploy" }"#);
+    let hook = report(&env, "turn_end", &json!({"recipe_name": "deploy", "response": "done"}));
+    assert!(hook["message"].as_str().unwrap().contains("read-write:$DATA"), "{hook:#}");
+}
+
+#[test]
 fn lines_of_many_processes_do_not_mix() {
     let env = granted("audit-log");
     settings(&env, "audit-log", "{ file = \"calls\" }");
@@ -167,7 +195,10 @@ fn the_third_failure_of_a_command_blocks_the_next_call_in_another_process() {
         fail("make test", false);
         let verdict = blocked("make test");
         assert_eq!(verdict["blocked"], true, "{verdict}");
-        assert!(verdict["reason"].as_str().unwrap().contains("failed 3 times within 6 minutes"), "{verdict}");
+        assert!(
+            verdict["reason"].as_str().unwrap().contains("failing command executed 3 times in 6 minutes"),
+            "{verdict}"
+        );
         for other in ["make", "make test2"] {
             assert_eq!(blocked(other)["blocked"], false, "{other}");
         }

@@ -10,10 +10,11 @@ const COMMANDS: usize = 16;
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct History(Vec<Failing>);
 
-/// A command and when it failed, in milliseconds since 1970.
+/// A command, how it failed last, and when it failed so, in milliseconds since 1970.
 #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Failing {
     command: u64,
+    error: u64,
     at: Vec<u64>,
 }
 
@@ -22,15 +23,8 @@ pub(crate) fn key(command: u64) -> String {
     format!("failures/{}", command % KEYS)
 }
 
-/// Stands for these texts in the store: FNV-1a with 64 bits, the same in every build.
-pub(crate) fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> u64 {
-    // 0xff is in no UTF-8: it ends each text.
-    let bytes = texts.into_iter().flat_map(|text| text.bytes().chain([0xff]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
 /// Whether a failure counts. Clocks may go back.
-fn recent(at: u64, now: u64, window: u64) -> bool {
+pub(crate) fn recent(at: u64, now: u64, window: u64) -> bool {
     now.abs_diff(at) < window
 }
 
@@ -41,9 +35,11 @@ impl History {
         at.filter(|at| recent(**at, now, window)).count()
     }
 
-    /// Notes a failure, unless `times` are known: a call that was blocked comes here as well, and does not make the block
-    /// longer. Whether anything changed.
-    pub(crate) fn failed(&mut self, command: u64, now: u64, window: u64, times: usize) -> bool {
+    /// Notes a failure. One that says something else than the one before begins anew: something has changed. Where `times`
+    /// are known nothing is noted: a call that was blocked comes here as well, and does not make the block longer. Whether
+    /// anything changed.
+    pub(crate) fn failed(&mut self, command: u64, error: u64, now: u64, window: u64, times: usize) -> bool {
+        self.0.retain(|known| known.command != command || known.error == error);
         if self.failures(command, now, window) >= times {
             return false;
         }
@@ -53,7 +49,7 @@ impl History {
         let known = self.0.iter().position(|known| known.command == command);
         let mut this = match known {
             Some(place) => self.0.remove(place),
-            None => Failing { command, at: Vec::new() },
+            None => Failing { command, error, at: Vec::new() },
         };
         this.at.push(now);
         self.0.retain(|known| !known.at.is_empty());
@@ -82,9 +78,9 @@ mod tests {
     fn failures_count_within_the_window_and_a_success_clears_them() {
         let mut history = History::default();
         for at in [0, 100_000, 200_000] {
-            assert!(history.failed(1, at, WINDOW, 3));
+            assert!(history.failed(1, 7, at, WINDOW, 3));
         }
-        assert!(history.failed(2, 200_000, WINDOW, 3));
+        assert!(history.failed(2, 7, 200_000, WINDOW, 3));
         for (now, expected) in [(200_000, 3), (359_999, 3), (360_000, 2), (460_000, 1), (560_000, 0)] {
             assert_eq!(history.failures(1, now, WINDOW), expected, "{now}");
         }
@@ -96,10 +92,10 @@ mod tests {
     #[test]
     fn a_blocked_call_does_not_make_the_block_longer() {
         let mut history = History::default();
-        assert!((0..3).all(|at| history.failed(1, at, WINDOW, 3)));
-        assert!(!history.failed(1, 300_000, WINDOW, 3));
+        assert!((0..3).all(|at| history.failed(1, 7, at, WINDOW, 3)));
+        assert!(!history.failed(1, 7, 300_000, WINDOW, 3));
         assert_eq!(history.failures(1, WINDOW, WINDOW), 2);
-        assert!(history.failed(1, WINDOW, WINDOW, 3));
+        assert!(history.failed(1, 7, WINDOW, WINDOW, 3));
         assert_eq!(history.failures(1, WINDOW, WINDOW), 3);
     }
 
@@ -108,20 +104,24 @@ mod tests {
         let mut history = History::default();
         for command in 0..40 {
             for at in 0..300 {
-                history.failed(command, command + at, u64::MAX, 255);
+                history.failed(command, 7, command + at, u64::MAX, 255);
             }
         }
         assert_eq!(history.0.len(), COMMANDS);
         assert!(history.0.iter().all(|known| known.at.len() == 255));
         assert_eq!((history.failures(23, 0, u64::MAX), history.failures(24, 0, u64::MAX)), (0, 255));
-        history.failed(1, 10_000_000, WINDOW, 3);
-        assert_eq!(history.0, [Failing { command: 1, at: vec![10_000_000] }]);
+        history.failed(1, 7, 10_000_000, WINDOW, 3);
+        assert_eq!(history.0, [Failing { command: 1, error: 7, at: vec![10_000_000] }]);
     }
 
     #[test]
-    fn a_hash_is_the_same_in_every_build() {
-        assert_eq!(hash([]), 0xcbf2_9ce4_8422_2325);
-        assert_eq!(hash(["a", "bc"]), hash(["a", "bc"]));
-        assert_ne!(hash(["a", "bc"]), hash(["ab", "c"]));
+    fn a_failure_that_says_something_else_begins_anew() {
+        let mut history = History::default();
+        for (error, at, expected) in
+            [(7, 0, 1), (7, 1, 2), (8, 2, 1), (8, 3, 2), (7, 4, 1), (7, 5, 2), (7, 6, 3), (7, 7, 3)]
+        {
+            history.failed(1, error, at, WINDOW, 3);
+            assert_eq!(history.failures(1, at, WINDOW), expected, "{at}");
+        }
     }
 }

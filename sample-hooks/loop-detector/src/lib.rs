@@ -1,16 +1,28 @@
-//! Blocks a shell command that keeps failing.
+//! Blocks an agent that goes round in circles.
 
+mod compactions;
 mod history;
+mod outcome;
+mod turns;
 
 use std::num::NonZeroU8;
 
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::state;
+use hookbox_sdk::text::hash;
 
+use crate::compactions::Compactions;
 use crate::history::History;
+use crate::turns::{Call, Turns};
 
 /// The hook.
 pub struct LoopDetector;
+
+/// The form of the values in the store.
+const VERSION: u32 = 1;
+
+/// How every reason begins, and by which a call is known that this hook has blocked.
+const DETECTED: &str = "Loop detected: ";
 
 /// What the user can set.
 #[derive(Debug, serde::Deserialize)]
@@ -20,11 +32,26 @@ struct Settings {
     times: NonZeroU8,
     /// … within so many seconds.
     within: u32,
+    /// So many rounds of two calls that take turns, in the same time; 0 and 1: never.
+    turns: u8,
+    /// So many compactions in a row that do not help; 0: never …
+    compactions: u8,
+    /// … within so many seconds.
+    compactions_within: u32,
+    /// A compaction helps where this share of the tokens is gone.
+    reduction: f64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { times: NonZeroU8::MIN.saturating_add(2), within: 360 }
+        Self {
+            times: NonZeroU8::MIN.saturating_add(2),
+            within: 360,
+            turns: 3,
+            compactions: 3,
+            compactions_within: 3600,
+            reduction: 0.1,
+        }
     }
 }
 
@@ -32,43 +59,158 @@ impl Settings {
     fn window_ms(&self) -> u64 {
         u64::from(self.within) * 1000
     }
+
+    fn times(&self) -> usize {
+        usize::from(self.times.get())
+    }
+
+    /// One round is no loop.
+    fn turns(&self) -> Option<usize> {
+        (self.turns > 1).then(|| usize::from(self.turns))
+    }
 }
 
 impl Hook for LoopDetector {
     fn manifest() -> Manifest {
         Manifest::new("loop-detector", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
-            .on_tools(Event::BeforeToolCall, ["kind:shell"])
-            .on_tools(Event::AfterToolCall, ["kind:shell"])
-            .observe()
+            .on(Event::BeforeToolCall)
+            .on(Event::AfterToolCall)
+            .priority(20)
+            .on(Event::PreCompact)
+            .on(Event::PostCompact)
+            .answers([Give::Inject])
             .capability(Capability::Store)
     }
 
     fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
-        let Some(command) = command(cx, call) else { return Ok(Answer::pass()) };
         let settings: Settings = settings()?;
-        let history: Option<History> = state::get_json(&history::key(command))?;
-        let failures = history.unwrap_or_default().failures(command, cx.timestamp_ms, settings.window_ms());
-        Ok(decide(&settings, failures))
-    }
-
-    fn after_tool_call(cx: &Context, result: &ToolResult) -> Result<Answer, Error> {
-        let (Some(command), Some(failed)) = (command(cx, &result.call), failed(result)) else {
-            return Ok(Answer::pass());
-        };
-        let settings: Settings = settings()?;
-        let key = history::key(command);
-        let mut history: History = state::get_json(&key)?.unwrap_or_default();
-        let changed = if failed {
-            let times = usize::from(settings.times.get());
-            history.failed(command, cx.timestamp_ms, settings.window_ms(), times)
-        } else {
-            history.succeeded(command)
-        };
-        if changed {
-            state::set_json(&key, &history)?;
+        if let Some(command) = command(cx, call) {
+            let history: History = state::load(&history::key(command), VERSION)?;
+            let failures = history.failures(command, cx.timestamp_ms, settings.window_ms());
+            if failures >= settings.times() {
+                return Ok(Answer::block(failing(&settings, failures)));
+            }
+        }
+        if let Some(turns) = settings.turns() {
+            let conversation = conversation(cx);
+            let known: Turns = state::load(&turns::key(conversation), VERSION)?;
+            let rounds = known.rounds(conversation, cx.timestamp_ms, settings.window_ms());
+            if rounds >= turns && known.goes_on(conversation, outcome::call(call)) {
+                return Ok(Answer::block(turning(rounds)));
+            }
         }
         Ok(Answer::pass())
     }
+
+    fn after_tool_call(cx: &Context, result: &ToolResult) -> Result<Answer, Error> {
+        if result.error.as_deref().is_some_and(|error| error.starts_with(DETECTED)) {
+            return Ok(Answer::pass());
+        }
+        let settings: Settings = settings()?;
+        let failures = note_failure(cx, &settings, result)?;
+        let rounds = note_turn(cx, &settings, result)?;
+        let score = {
+            // Any two calls are one round.
+            let turns = settings.turns().unwrap_or(1) - 1;
+            score(failures, settings.times()).max(score(rounds.saturating_sub(1), turns))
+        };
+        let answer = if failures >= settings.times() {
+            Answer::block(failing(&settings, failures))
+        } else if settings.turns().is_some_and(|turns| rounds >= turns) {
+            Answer::block(turning(rounds))
+        } else {
+            Answer::pass()
+        };
+        Ok(answer.metadata("loop_score", score))
+    }
+
+    fn pre_compact(cx: &Context, event: &PreCompact) -> Result<Answer, Error> {
+        let settings: Settings = settings()?;
+        let (Some(usage), true) = (event.usage, settings.compactions > 0) else { return Ok(Answer::pass()) };
+        let conversation = conversation(cx);
+        let key = compactions::key(conversation);
+        let mut known: Compactions = state::load(&key, VERSION)?;
+        let useless =
+            known.useless(conversation, cx.timestamp_ms, u64::from(settings.compactions_within) * 1000);
+        if useless >= usize::from(settings.compactions) {
+            let reason = compacting(&settings, useless);
+            // What the user asks for is done.
+            let manual = event.trigger.as_deref() == Some("manual");
+            if !manual {
+                return Ok(Answer::block(reason).metadata("loop_score", 1));
+            }
+            known.begins(conversation, usage.current_context_window);
+            state::save(&key, VERSION, &known)?;
+            return Ok(Answer::pass().warn(reason).metadata("loop_score", 1));
+        }
+        known.begins(conversation, usage.current_context_window);
+        state::save(&key, VERSION, &known)?;
+        Ok(Answer::pass())
+    }
+
+    fn post_compact(cx: &Context, event: &PostCompact) -> Result<Answer, Error> {
+        let settings: Settings = settings()?;
+        let (Some(usage), true) = (event.usage, settings.compactions > 0) else { return Ok(Answer::pass()) };
+        let conversation = conversation(cx);
+        let key = compactions::key(conversation);
+        let times = usize::from(settings.compactions);
+        let mut known: Compactions = state::load(&key, VERSION)?;
+        let helped = known.ends(
+            conversation,
+            usage.current_context_window,
+            settings.reduction,
+            cx.timestamp_ms,
+            times,
+        );
+        state::save(&key, VERSION, &known)?;
+        let useless =
+            known.useless(conversation, cx.timestamp_ms, u64::from(settings.compactions_within) * 1000);
+        let mut answer = Answer::pass().metadata("loop_score", score(useless, times));
+        if helped == Some(false) && useless >= times {
+            let reason = compacting(&settings, useless);
+            answer = answer.inject(reason.clone()).warn(reason);
+        }
+        Ok(answer)
+    }
+}
+
+/// Notes how a command went; how often it has failed so.
+fn note_failure(cx: &Context, settings: &Settings, result: &ToolResult) -> Result<usize, Error> {
+    let (Some(command), Some(failed)) = (command(cx, &result.call), failed(result)) else { return Ok(0) };
+    let key = history::key(command);
+    let mut history: History = state::load(&key, VERSION)?;
+    let changed = if failed {
+        history.failed(
+            command,
+            outcome::error(result),
+            cx.timestamp_ms,
+            settings.window_ms(),
+            settings.times(),
+        )
+    } else {
+        history.succeeded(command)
+    };
+    if changed {
+        state::save(&key, VERSION, &history)?;
+    }
+    Ok(history.failures(command, cx.timestamp_ms, settings.window_ms()))
+}
+
+/// Notes a call; how often it and another one have taken turns.
+fn note_turn(cx: &Context, settings: &Settings, result: &ToolResult) -> Result<usize, Error> {
+    let Some(turns) = settings.turns() else { return Ok(0) };
+    let conversation = conversation(cx);
+    let key = turns::key(conversation);
+    let mut known: Turns = state::load(&key, VERSION)?;
+    let call = Call { call: outcome::call(&result.call), outcome: outcome::of(result), at: cx.timestamp_ms };
+    known.called(conversation, call, turns);
+    state::save(&key, VERSION, &known)?;
+    Ok(known.rounds(conversation, cx.timestamp_ms, settings.window_ms()))
+}
+
+/// What stands for this conversation in this directory.
+fn conversation(cx: &Context) -> u64 {
+    hash([cx.conversation_id.as_str(), &cx.cwd])
 }
 
 /// What stands for this command in this directory and conversation.
@@ -77,7 +219,7 @@ fn command(cx: &Context, call: &ToolCall) -> Option<u64> {
         return None;
     }
     let line = call.command.as_deref().map(str::trim).filter(|line| !line.is_empty())?;
-    Some(history::hash([&cx.conversation_id, &cx.cwd, line]))
+    Some(hash([cx.conversation_id.as_str(), &cx.cwd, line]))
 }
 
 /// Whether the command failed; `None` where the agent does not say.
@@ -88,18 +230,47 @@ fn failed(result: &ToolResult) -> Option<bool> {
     }
 }
 
-fn decide(settings: &Settings, failures: usize) -> Answer {
-    if failures < usize::from(settings.times.get()) {
-        return Answer::pass();
+/// How near a loop is, from 0 to 1.
+fn score(count: usize, limit: usize) -> f64 {
+    if limit == 0 {
+        return 0.0;
     }
-    let within = match settings.within {
+    #[allow(clippy::cast_precision_loss, reason = "both are small")]
+    let share = count as f64 / limit as f64;
+    (share.min(1.0) * 100.0).round() / 100.0
+}
+
+fn failing(settings: &Settings, failures: usize) -> String {
+    let times = if failures == 1 { "once".to_owned() } else { format!("{failures} times") };
+    format!(
+        "{DETECTED}identical failing command executed {times} in {}. Escalate or change strategy.",
+        time(settings.within)
+    )
+}
+
+fn turning(rounds: usize) -> String {
+    format!(
+        "{DETECTED}two calls have taken turns {rounds} times without progress. Escalate or change strategy."
+    )
+}
+
+fn compacting(settings: &Settings, useless: usize) -> String {
+    let percent = settings.reduction * 100.0;
+    let times = if useless == 1 {
+        "a compaction has".to_owned()
+    } else {
+        format!("{useless} compactions in a row have")
+    };
+    format!(
+        "{DETECTED}{times} not reduced the context by {percent:.0} %. Rotate the session, or leave large inputs out."
+    )
+}
+
+fn time(seconds: u32) -> String {
+    match seconds {
         seconds if seconds >= 120 && seconds % 60 == 0 => format!("{} minutes", seconds / 60),
         seconds => format!("{seconds} seconds"),
-    };
-    let times = if failures == 1 { "once".to_owned() } else { format!("{failures} times") };
-    Answer::block(format!(
-        "This command has failed {times} within {within}. Change what makes it fail, or try something else."
-    ))
+    }
 }
 
 hookbox_sdk::export_hook!(LoopDetector);
@@ -107,22 +278,45 @@ hookbox_sdk::export_hook!(LoopDetector);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hookbox_sdk::Action;
 
     #[test]
-    fn the_third_failure_is_the_last() {
+    fn the_reasons_say_what_was_detected() {
         let settings = Settings::default();
-        assert_eq!(decide(&settings, 2), Answer::pass());
-        let reason = "This command has failed 3 times within 6 minutes. Change what makes it fail, or try something else.";
-        assert_eq!(decide(&settings, 3), Answer::block(reason));
         let pairs =
             |text: &str| vec![("times".to_owned(), text.to_owned()), ("within".to_owned(), "90".to_owned())];
         let once: Settings = hookbox_sdk::settings_from(pairs("1")).unwrap();
-        let Action::Block(reason) = decide(&once, 1).action else { panic!("it passes") };
-        assert!(reason.starts_with("This command has failed once within 90 seconds."), "{reason}");
+        for (reason, expected) in [
+            (
+                failing(&settings, 3),
+                "Loop detected: identical failing command executed 3 times in 6 minutes. Escalate or change strategy.",
+            ),
+            (
+                failing(&once, 1),
+                "Loop detected: identical failing command executed once in 90 seconds. Escalate or change strategy.",
+            ),
+            (
+                turning(3),
+                "Loop detected: two calls have taken turns 3 times without progress. Escalate or change strategy.",
+            ),
+            (
+                compacting(&settings, 3),
+                "Loop detected: 3 compactions in a row have not reduced the context by 10 %. Rotate the session, or leave large inputs out.",
+            ),
+        ] {
+            assert_eq!(reason, expected);
+        }
         assert!(
             hookbox_sdk::settings_from::<Settings>(pairs("0")).unwrap_err().to_string().contains("`times`")
         );
+    }
+
+    #[test]
+    fn a_score_says_how_near_a_loop_is() {
+        for (count, limit, expected) in
+            [(0, 3, 0.0), (1, 3, 0.33), (2, 3, 0.67), (3, 3, 1.0), (9, 3, 1.0), (1, 0, 0.0)]
+        {
+            assert_eq!(score(count, limit).to_string(), expected.to_string());
+        }
     }
 
     #[test]

@@ -1,0 +1,109 @@
+//! Compactions that do not help.
+
+use crate::history::recent;
+
+/// Keys of the store; few conversations share one.
+const KEYS: u64 = 64;
+
+/// Conversations of one key; the one that was compacted longest ago is forgotten first.
+const CONVERSATIONS: usize = 16;
+
+/// The conversations of one key.
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Compactions(Vec<Pressure>);
+
+/// How a conversation was compacted.
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Pressure {
+    conversation: u64,
+    /// Tokens before the compaction that is under way.
+    before: Option<u64>,
+    /// When a compaction did not help, in milliseconds since 1970; those in a row.
+    useless: Vec<u64>,
+}
+
+/// The key of a conversation.
+pub(crate) fn key(conversation: u64) -> String {
+    format!("compactions/{}", conversation % KEYS)
+}
+
+impl Compactions {
+    /// How many compactions in a row have not helped, within the window that ends now.
+    pub(crate) fn useless(&self, conversation: u64, now: u64, window: u64) -> usize {
+        let known = self.0.iter().filter(|known| known.conversation == conversation);
+        known.flat_map(|known| &known.useless).filter(|at| recent(**at, now, window)).count()
+    }
+
+    /// Notes how many tokens there are before a compaction.
+    pub(crate) fn begins(&mut self, conversation: u64, tokens: u64) {
+        self.this(conversation).before = Some(tokens);
+    }
+
+    /// Notes how many there are after it: it has helped where this share of them is gone. `None` where nobody said how many there
+    /// were before.
+    pub(crate) fn ends(
+        &mut self,
+        conversation: u64,
+        tokens: u64,
+        share: f64,
+        now: u64,
+        times: usize,
+    ) -> Option<bool> {
+        let this = self.this(conversation);
+        let before = this.before.take().filter(|before| *before > 0)?;
+        #[allow(clippy::cast_precision_loss, reason = "windows are far smaller than 2^53 tokens")]
+        let helped = tokens as f64 <= before as f64 * (1.0 - share);
+        if helped {
+            this.useless.clear();
+        } else {
+            this.useless.push(now);
+            let surplus = this.useless.len().saturating_sub(times);
+            this.useless.drain(..surplus);
+        }
+        Some(helped)
+    }
+
+    /// The conversation, as the latest.
+    fn this(&mut self, conversation: u64) -> &mut Pressure {
+        let known = self.0.iter().position(|known| known.conversation == conversation);
+        let this = match known {
+            Some(place) => self.0.remove(place),
+            None => Pressure { conversation, ..Pressure::default() },
+        };
+        let surplus = (self.0.len() + 1).saturating_sub(CONVERSATIONS);
+        self.0.drain(..surplus);
+        self.0.push_mut(this)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compaction_helps_where_enough_is_gone() {
+        let mut compactions = Compactions::default();
+        for (at, (before, after, helped, useless)) in [
+            (Some(100), 95, Some(false), 1),
+            (None, 95, None, 1),
+            (Some(0), 95, None, 1),
+            (Some(95), 120, Some(false), 2),
+            (Some(100), 91, Some(false), 3),
+            (Some(100), 91, Some(false), 3),
+            (Some(100), 90, Some(true), 0),
+            (Some(100), 100, Some(false), 1),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            if let Some(before) = before {
+                compactions.begins(1, before);
+            }
+            assert_eq!(compactions.ends(1, after, 0.1, at as u64, 3), helped, "{at}");
+            assert_eq!(compactions.useless(1, at as u64, 1000), useless, "{at}");
+            assert_eq!((compactions.useless(2, 0, 1000), compactions.useless(1, 5000, 1000)), (0, 0));
+        }
+        (0..100).for_each(|conversation| compactions.begins(conversation, 1));
+        assert_eq!(compactions.0.len(), CONVERSATIONS);
+    }
+}

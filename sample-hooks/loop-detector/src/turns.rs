@@ -1,0 +1,140 @@
+//! Two calls that take turns without progress.
+
+use crate::history::recent;
+
+/// Keys of the store; few conversations share one.
+const KEYS: u64 = 64;
+
+/// Conversations of one key; the one that was quiet longest is forgotten first.
+const CONVERSATIONS: usize = 16;
+
+/// The conversations of one key.
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Turns(Vec<Calls>);
+
+/// What was called last in a conversation.
+#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Calls {
+    conversation: u64,
+    last: Vec<Call>,
+}
+
+/// A call, what it gave back, and when, in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Call {
+    /// The tool and its input.
+    pub(crate) call: u64,
+    /// What it gave back.
+    pub(crate) outcome: u64,
+    /// When.
+    pub(crate) at: u64,
+}
+
+impl Call {
+    fn is(&self, other: &Self) -> bool {
+        (self.call, self.outcome) == (other.call, other.outcome)
+    }
+}
+
+/// The key of a conversation.
+pub(crate) fn key(conversation: u64) -> String {
+    format!("turns/{}", conversation % KEYS)
+}
+
+impl Turns {
+    /// Notes a call. Only as many are kept as matter.
+    pub(crate) fn called(&mut self, conversation: u64, call: Call, turns: usize) {
+        let known = self.0.iter().position(|known| known.conversation == conversation);
+        let mut this = match known {
+            Some(place) => self.0.remove(place),
+            None => Calls { conversation, last: Vec::new() },
+        };
+        this.last.push(call);
+        let surplus = this.last.len().saturating_sub(turns * 2);
+        this.last.drain(..surplus);
+        // The latest stands last.
+        self.0.push(this);
+        let surplus = self.0.len().saturating_sub(CONVERSATIONS);
+        self.0.drain(..surplus);
+    }
+
+    /// How many times two calls have taken turns up to now, each giving back the same every time.
+    pub(crate) fn rounds(&self, conversation: u64, now: u64, window: u64) -> usize {
+        let latest = self.latest(conversation, now, window);
+        let [.., a, b] = latest.as_slice() else { return 0 };
+        if a.call == b.call {
+            return 0;
+        }
+        let pattern = [b, a];
+        let same =
+            latest.iter().rev().zip(pattern.into_iter().cycle()).take_while(|(this, wanted)| this.is(wanted));
+        same.count() / 2
+    }
+
+    /// Whether this call is one of the two that were called last.
+    pub(crate) fn goes_on(&self, conversation: u64, call: u64) -> bool {
+        let known = self.0.iter().find(|known| known.conversation == conversation);
+        known.is_some_and(|known| known.last.iter().rev().take(2).any(|last| last.call == call))
+    }
+
+    fn latest(&self, conversation: u64, now: u64, window: u64) -> Vec<Call> {
+        let known = self.0.iter().find(|known| known.conversation == conversation);
+        let calls = known.into_iter().flat_map(|known| &known.last);
+        calls.filter(|call| recent(call.at, now, window)).copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: u64 = 1000;
+
+    #[test]
+    fn two_calls_take_turns_where_both_stay_the_same() {
+        // A letter is a call, and a capital one that gives back something else.
+        for (calls, expected) in [
+            ("", 0),
+            ("a", 0),
+            ("ab", 1),
+            ("aba", 1),
+            ("abab", 2),
+            ("ababab", 3),
+            ("xababab", 3),
+            ("abababab", 3),
+            ("ababaB", 1),
+            ("abAbab", 1),
+            ("ababac", 1),
+            ("aaaaaa", 0),
+            ("abcabc", 1),
+            ("aabb", 0),
+        ] {
+            let mut turns = Turns::default();
+            for (at, letter) in calls.bytes().enumerate() {
+                let call = u64::from(letter.to_ascii_lowercase());
+                turns.called(1, Call { call, outcome: u64::from(letter), at: at as u64 }, 3);
+            }
+            let now = calls.len() as u64;
+            assert_eq!(turns.rounds(1, now, WINDOW), expected, "{calls}");
+            assert_eq!((turns.rounds(2, now, WINDOW), turns.rounds(1, now + WINDOW, WINDOW)), (0, 0));
+            let known = |letter: char| turns.goes_on(1, letter as u64);
+            assert_eq!(
+                (known('a'), known('z')),
+                (calls.get(calls.len().saturating_sub(2)..).unwrap().contains(['a', 'A']), false),
+                "{calls}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut turns = Turns::default();
+        for conversation in 0..40 {
+            for at in 0..100 {
+                turns.called(conversation, Call { call: at, outcome: 0, at }, 3);
+            }
+        }
+        assert_eq!(turns.0.len(), CONVERSATIONS);
+        assert!(turns.0.iter().all(|calls| calls.last.len() == 6 && calls.conversation >= 24));
+    }
+}
