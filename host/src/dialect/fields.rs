@@ -46,6 +46,11 @@ impl Fields {
         Self { prefix: String::new(), map }
     }
 
+    /// What stands before the names of its fields, such as `usage.`.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// A value of any type.
     pub(crate) fn any(&mut self, name: &str) -> Option<Value> {
         self.map.shift_remove(name).filter(|value| !value.is_null())

@@ -67,6 +67,17 @@ impl Reply {
         self.read(|fields| fields.text(name))
     }
 
+    /// An object in it, to be read in the same way; `None` when it is absent, or no object beside a block.
+    pub(crate) fn nested(&mut self, name: &str) -> Result<Option<Self>, HookError> {
+        let fields = self.read(|fields| fields.nested(name))?;
+        Ok(fields.map(|fields| Self {
+            event: self.event.clone(),
+            fields,
+            blocks: self.blocks,
+            noticed: Vec::new(),
+        }))
+    }
+
     /// Adds a note about the answer.
     pub(crate) fn warn(&mut self, note: impl Into<String>) {
         self.noticed.push(note.into());
@@ -74,11 +85,18 @@ impl Reply {
 
     /// The outcome with the notes that reading it made; what was not read is one, too. `elsewhere` are keys that
     /// have an effect at other events.
-    pub(crate) fn finish(mut self, mut outcome: Outcome, elsewhere: &[&str]) -> Outcome {
+    pub(crate) fn finish(self, mut outcome: Outcome, elsewhere: &[&str]) -> Outcome {
+        self.finish_into(&mut outcome, elsewhere);
+        outcome
+    }
+
+    /// Adds the notes to an outcome that is still being made.
+    pub(crate) fn finish_into(mut self, outcome: &mut Outcome, elsewhere: &[&str]) {
+        let prefix = self.fields.prefix().to_owned();
         let left: Vec<_> =
             self.fields.rest().into_iter().filter(|(key, value)| !says_nothing(key, value)).collect();
         for (key, value) in left.iter().take(MAX_NAMED) {
-            let shown = text::escape(key, KEY_SHOWN);
+            let shown = format!("{prefix}{}", text::escape(key, KEY_SHOWN));
             self.noticed.push(if !elsewhere.contains(&key.as_str()) {
                 format!("unknown key \"{shown}\"")
             } else if key == "blocked" && value == &Value::Bool(true) {
@@ -91,6 +109,5 @@ impl Reply {
             self.noticed.push(format!("{} more unknown keys", left.len() - MAX_NAMED));
         }
         outcome.noticed.append(&mut self.noticed);
-        outcome
     }
 }

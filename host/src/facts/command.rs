@@ -23,7 +23,7 @@ pub(super) fn line(tool: &str, input: &Value) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for (name, value) in object {
         let name = super::plain(name);
-        let line = if FIELDS.contains(&name.as_str()) || TYPING.contains(&(tool, name.as_str())) {
+        let line = if is_line(tool, &name) {
             words(value)
         } else if name == "action" {
             // The call of Codex' local_shell: {"action": {"type": "exec", "command": […]}}
@@ -34,6 +34,11 @@ pub(super) fn line(tool: &str, input: &Value) -> Option<String> {
         lines.extend(line.filter(|line| !lines.contains(line)));
     }
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Whether a field (plain) of a shell tool (plain) holds a line.
+pub(super) fn is_line(tool: &str, field: &str) -> bool {
+    FIELDS.contains(&field) || TYPING.contains(&(tool, field))
 }
 
 /// A line as text or as words.

@@ -49,6 +49,10 @@ const FIELDS: [&str; 21] = [
     "destinationpath",
 ];
 
+/// Those of them that name the one file that a call is about.
+const FILE_FIELDS: [&str; 7] =
+    ["filepath", "path", "file", "filename", "absolutepath", "relativeworkspacepath", "targetfile"];
+
 /// The lines of a patch that name a file (Codex' `apply_patch`).
 const PATCH_LINES: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
@@ -74,6 +78,11 @@ pub(super) fn of(tool: &str, input: &Value, cwd: &Path, home: Option<&Path>) -> 
         }
     }
     paths
+}
+
+/// Whether a field (plain) names the one file that a call is about.
+pub(super) fn is_file(field: &str) -> bool {
+    FILE_FIELDS.contains(&field)
 }
 
 /// Collects what the path fields of an object hold: a string, a list, or objects with path fields of their own.

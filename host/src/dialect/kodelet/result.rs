@@ -1,21 +1,17 @@
 //! What a native hook printed, as an outcome.
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::dialect::base_coat;
 use crate::dialect::fields::{Fields, PayloadError};
+use crate::dialect::printed::Printed;
 use crate::dialect::reply::{Reply, malformed};
 use crate::event::{EventName, Message};
 use crate::hook::HookError;
 use crate::json;
 use crate::outcome::{Action, Callback, Outcome};
 use crate::text;
-
-/// How much of what was printed a message repeats, in bytes.
-const EXCERPT: usize = 80;
-
-/// How many fields that cannot be read are named one by one.
-const MAX_FAULTS: usize = 8;
 
 /// The keys that have an effect at some event.
 const KEYS: [&str; 10] = [
@@ -52,9 +48,10 @@ pub fn outcome(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
     if *event == EventName::TurnEnd {
         return Ok(Outcome::pass());
     }
-    let Some(Printed { mut object, faults, malformed: wrong }) = object(stdout)? else {
+    let Some(printed) = Printed::object(stdout, blocks)? else {
         return Ok(Outcome::pass());
     };
+    let Printed { mut object, faults, malformed: wrong, .. } = printed;
     let blocked = object.get("blocked") == Some(&Value::Bool(true)) && knows_blocked(event);
     let acts = object.get("action").is_some_and(|action| action == "block");
     if let Some(wrong) = wrong.filter(|_| !blocked && !acts) {
@@ -70,83 +67,9 @@ pub fn outcome(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
     Ok(outcome)
 }
 
-/// The object that a hook printed, as far as it can be read.
-struct Printed {
-    object: Map<String, Value>,
-    /// What is said of the rest beside a block.
-    faults: Vec<String>,
-    /// The failure that the rest is without a block.
-    malformed: Option<HookError>,
-}
-
-/// The one object that stands there; `None` for blank output.
-fn object(stdout: &[u8]) -> Result<Option<Printed>, HookError> {
-    let excerpt = || text::escape(&String::from_utf8_lossy(stdout.get(..1024).unwrap_or(stdout)), EXCERPT);
-    let text = String::from_utf8_lossy(stdout);
-    let text = text.trim();
-    if text.is_empty() {
-        return Ok(None);
-    }
-    if text.starts_with('\u{feff}') {
-        return Err(malformed("printed a byte order mark before its answer"));
-    }
-    let not_utf8 = std::str::from_utf8(stdout).err().map(|error| {
-        let at = error.valid_up_to();
-        format!("printed what is not UTF-8, at byte {at}")
-    });
-    let wrong = not_utf8.as_ref().map(|what| malformed(format!("{what}: {}", excerpt())));
-    let members = json::object(text.as_bytes()).map_err(|error| match &wrong {
-        Some(wrong) => wrong.clone(),
-        None if error.is_data() => malformed(format!("printed JSON that is no object: {}", excerpt())),
-        None => malformed(format!("printed what is not one JSON object: {error}: {}", excerpt())),
-    })?;
-    let mut printed = Printed { object: Map::new(), faults: Vec::from_iter(not_utf8), malformed: wrong };
-    let (mut unnamed, mut twice) = (0_usize, None);
-    for (name, raw) in members {
-        let value = match json::strict(&raw) {
-            Ok(value) => Some(value),
-            Err(what) => {
-                // A string is still of use: half an emoji is no reason to lose why a call is blocked.
-                let text = Some(json::value(&raw)).filter(|_| raw.get().starts_with('"'));
-                let used = if text.is_some() { "read as far as it goes" } else { "not used" };
-                let what = format!("\"{}\" cannot be read: {what}", text::escape(&name, 40));
-                if printed.malformed.is_none() {
-                    printed.malformed = Some(malformed(format!("answered wrongly: {what}")));
-                }
-                if printed.faults.len() < MAX_FAULTS {
-                    printed.faults.push(format!("{what}: {used}"));
-                } else {
-                    unnamed += 1;
-                }
-                text
-            }
-        };
-        let Some(value) = value else { continue };
-        match printed.object.get(&name) {
-            // Whichever of them another reader would take, one of them blocks.
-            Some(before) if blocks(&name, before) || blocks(&name, &value) => {
-                if *before != value {
-                    twice = Some(format!("\"{name}\" is there more than once: the one that blocks counts"));
-                }
-                if blocks(&name, &value) {
-                    printed.object.insert(name, value);
-                }
-            }
-            _ => {
-                printed.object.insert(name, value);
-            }
-        }
-    }
-    printed.faults.extend(twice);
-    if unnamed > 0 {
-        printed.faults.push(format!("{unnamed} more fields that cannot be read"));
-    }
-    Ok(Some(printed))
-}
-
 /// Whether this field alone is a block.
-fn blocks(name: &str, value: &Value) -> bool {
-    (name == "blocked" && value == &Value::Bool(true)) || (name == "action" && value == "block")
+fn blocks(name: &str, raw: &RawValue) -> bool {
+    (name == "blocked" && raw.get() == "true") || (name == "action" && json::value(raw) == "block")
 }
 
 /// Takes out kodelet's fields that say once more what the envelope says: [`super::answer`] writes both, so that

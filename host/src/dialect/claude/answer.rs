@@ -1,0 +1,314 @@
+//! What a hook of Claude Code answered, as an outcome.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::event::names;
+use super::tool;
+use crate::dialect::printed::{Printed, excerpt};
+use crate::dialect::reply::{Reply, malformed};
+use crate::event::{Event, EventData, EventName};
+use crate::hook::HookError;
+use crate::json;
+use crate::outcome::{Action, Outcome};
+use crate::report::Cause;
+use crate::text;
+
+/// How many of the last lines of standard error a failure repeats.
+const TAIL_LINES: usize = 3;
+
+/// How much of them is shown, in bytes.
+const TAIL_SHOWN: usize = 400;
+
+/// What the agent is told where a hook makes it go on and does not say why.
+const GO_ON: &str = "A hook asks you to go on, and does not say why.";
+
+/// The keys that have an effect at some event, at the top and in `hookSpecificOutput`.
+const KEYS: [&str; 3] = ["decision", "reason", "stopReason"];
+const SPECIFIC: [&str; 7] = [
+    "permissionDecision",
+    "permissionDecisionReason",
+    "updatedInput",
+    "additionalContext",
+    "updatedToolOutput",
+    "updatedMCPToolOutput",
+    "decision",
+];
+
+/// What a block means at an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Block {
+    /// It must not happen; after a tool call the agent must change course.
+    Stops,
+    /// The agent must not stop: the reason is its next message.
+    GoesOn,
+    /// The model is told.
+    Tells,
+    /// Only the user is told.
+    Warns,
+}
+
+fn block_at(event: &EventName) -> Block {
+    match event {
+        EventName::BeforeToolCall
+        | EventName::AfterToolCall
+        | EventName::UserMessageSend
+        | EventName::PreCompact
+        | EventName::OnBudgetExceeded => Block::Stops,
+        EventName::AgentStop => Block::GoesOn,
+        EventName::OnError => Block::Tells,
+        EventName::Other(name) if name == "permission_request" => Block::Stops,
+        EventName::Other(name) if name == "subagent_stop" => Block::GoesOn,
+        _ => Block::Warns,
+    }
+}
+
+/// Reads the answer to this event, like [`outcome`]; a changed input comes back in the fields that the agent's tool has.
+///
+/// # Errors
+///
+/// Those of [`outcome`].
+pub fn outcome_of(event: &Event, exit_code: i32, stdout: &[u8], stderr: &str) -> Result<Outcome, HookError> {
+    let mut outcome = outcome(&event.name(), exit_code, stdout, stderr)?;
+    if let (EventData::BeforeToolCall(call), Action::Modify(value)) = (&event.data, &mut outcome.action) {
+        *value = tool::restore(call, &event.context.cwd, value.take());
+    }
+    Ok(outcome)
+}
+
+/// Reads what a hook of Claude Code means by its exit code and by what it printed.
+///
+/// * 2: a block, with standard error as its reason. At `agent_stop` the agent goes on with it; at `on_error` the model
+///   is told; where there is nothing to block the user is warned. Standard output does not count.
+/// * 0 with one JSON object: `decision`, `reason`, `continue`, `stopReason`, `systemMessage`, `suppressOutput`,
+///   `hookSpecificOutput`. A block holds also beside a wrong type, a field that cannot be read, or another of its name.
+/// * 0 with other text: context at `user_message_send` and `session_start`, elsewhere ignored with a note. Text that
+///   has an answer in it is a failure instead: a banner of a shell must not disarm a guard.
+/// * 0 with nothing: no action.
+///
+/// A changed input is in Claude Code's fields; [`outcome_of`] brings it back into the agent's.
+///
+/// # Errors
+///
+/// `exit` for any other exit code; `malformed_output` for an answer that cannot be read, a wrong type, an unknown
+/// decision, or a `hookSpecificOutput` of another event, where the answer does not block.
+pub fn outcome(event: &EventName, exit_code: i32, stdout: &[u8], stderr: &str) -> Result<Outcome, HookError> {
+    match exit_code {
+        0 => printed(event, stdout),
+        2 => Ok(blocked(event, stderr.trim().to_owned())),
+        code => Err(failed(code, stderr)),
+    }
+}
+
+fn failed(code: i32, stderr: &str) -> HookError {
+    let mut message = format!("ended with status {code}");
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join(" | ");
+    if !last.is_empty() {
+        // Writing to a text cannot fail.
+        let _ = write!(message, ": {}", text::escape(&last, TAIL_SHOWN));
+    }
+    HookError::new(Cause::Exit, message)
+}
+
+fn blocked(event: &EventName, reason: String) -> Outcome {
+    match block_at(event) {
+        Block::Stops => Outcome::block(reason),
+        Block::GoesOn if reason.is_empty() => Outcome::follow_up(GO_ON),
+        Block::GoesOn => Outcome::follow_up(reason),
+        Block::Tells if !reason.is_empty() => Outcome::inject(reason),
+        Block::Warns if !reason.is_empty() => Outcome::pass().warn(reason),
+        Block::Tells | Block::Warns => {
+            let mut outcome = Outcome::pass();
+            outcome.noticed.push(format!("there is nothing to block at {event}: not applied"));
+            outcome
+        }
+    }
+}
+
+fn printed(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
+    let shown = String::from_utf8_lossy(stdout);
+    let shown = shown.trim();
+    if !shown.starts_with('{') {
+        return plain(event, shown, stdout);
+    }
+    let Some(printed) = Printed::object(stdout, |name, raw| is_block(event, name, raw))? else {
+        return Ok(Outcome::pass());
+    };
+    let blocks = printed.blocks;
+    if let Some(wrong) = printed.malformed.filter(|_| !blocks) {
+        return Err(wrong);
+    }
+    let mut outcome = answer(Reply::new(event, printed.object, blocks), blocks)?;
+    outcome.noticed.splice(0..0, printed.faults);
+    Ok(outcome)
+}
+
+/// What was printed is no JSON.
+fn plain(event: &EventName, shown: &str, stdout: &[u8]) -> Result<Outcome, HookError> {
+    if shown.is_empty() {
+        return Ok(Outcome::pass());
+    }
+    let keys = ["\"decision\"", "\"hookSpecificOutput\"", "\"permissionDecision\"", "\"continue\""];
+    if shown.contains('{') && keys.iter().any(|key| shown.contains(key)) {
+        return Err(malformed(format!(
+            "printed an answer with text before it, which hides it: {}",
+            excerpt(stdout)
+        )));
+    }
+    if matches!(event, EventName::UserMessageSend | EventName::SessionStart) {
+        return Ok(Outcome::inject(shown));
+    }
+    let mut outcome = Outcome::pass();
+    outcome.noticed.push(format!("printed text that is no answer at {event}: ignored: {}", excerpt(stdout)));
+    Ok(outcome)
+}
+
+/// Whether this field of the answer alone blocks, or makes the agent go on.
+fn is_block(event: &EventName, name: &str, raw: &RawValue) -> bool {
+    let at = block_at(event);
+    match name {
+        "decision" => matches!(at, Block::Stops | Block::GoesOn) && is_no(&json::value(raw)),
+        "continue" => at == Block::Stops && raw.get() == "false",
+        "hookSpecificOutput" if at == Block::Stops => {
+            let Ok(members) = json::object(raw.get().as_bytes()) else { return false };
+            members.iter().any(|(name, raw)| match name.as_str() {
+                "permissionDecision" => *event == EventName::BeforeToolCall && json::value(raw) == "deny",
+                // The answer to a PermissionRequest.
+                "decision" => json::value(raw).get("behavior").is_some_and(|it| it == "deny"),
+                _ => false,
+            })
+        }
+        _ => false,
+    }
+}
+
+/// A `decision` that says no: Claude Code's word, and Gemini's.
+fn is_no(decision: &Value) -> bool {
+    decision == "block" || decision == "deny"
+}
+
+/// What stands in `hookSpecificOutput`.
+#[derive(Default)]
+struct Specific {
+    decision: Option<String>,
+    reason: Option<String>,
+    input: Option<Value>,
+    output: Option<Value>,
+    context: Option<String>,
+}
+
+fn answer(mut reply: Reply, blocks: bool) -> Result<Outcome, HookError> {
+    let event = reply.event.clone();
+    let at = block_at(&event);
+    let mut outcome = Outcome::pass();
+    reply.read(|fields| fields.flag("suppressOutput"))?;
+    outcome.warnings.extend(reply.text("systemMessage")?);
+    let goes_on = reply.read(|fields| fields.flag("continue"))?;
+    let stop_reason = reply.text("stopReason")?;
+    let decision = reply.read(|fields| {
+        fields.read("decision", "\"block\" or \"approve\"", |value| match value.as_str() {
+            Some("approve" | "") => Ok(false),
+            _ if is_no(&value) => Ok(true),
+            _ => Err(value),
+        })
+    })?;
+    let reason = reply.text("reason")?;
+    let specific = specific(&mut reply, blocks, &mut outcome)?;
+    outcome.context.extend(specific.context.filter(|text| !text.trim().is_empty()));
+    let stops = goes_on == Some(false);
+    match at {
+        Block::Stops if blocks => {
+            let said = if stops { stop_reason.or(reason) } else { reason };
+            outcome.action = Action::Block(specific.reason.or(said).unwrap_or_default());
+            if specific.output.is_some() {
+                reply.warn("\"hookSpecificOutput.updatedToolOutput\" is not applied beside a block");
+            }
+        }
+        Block::Stops => {
+            outcome.action = match specific.decision.as_deref() {
+                Some("ask" | "defer") => Action::Ask(specific.reason.or(reason).unwrap_or_default()),
+                _ => specific.input.clone().or(specific.output).map_or(Action::Pass, Action::Modify),
+            };
+            if matches!(outcome.action, Action::Ask(_)) && specific.input.is_some() {
+                reply.warn("\"hookSpecificOutput.updatedInput\" is not applied beside a question");
+            }
+        }
+        Block::GoesOn if stops => {}
+        Block::GoesOn if decision == Some(true) => {
+            outcome.follow_ups = blocked(&event, reason.unwrap_or_default().trim().to_owned()).follow_ups;
+        }
+        Block::GoesOn => {}
+        Block::Tells | Block::Warns => {
+            if stops {
+                reply.warn(format!("\"continue\": false has no effect at {event}: not applied"));
+            }
+            if decision == Some(true) {
+                let told = blocked(&event, reason.unwrap_or_default());
+                outcome.context.extend(told.context);
+                outcome.warnings.extend(told.warnings);
+                outcome.noticed.extend(told.noticed);
+            }
+        }
+    }
+    Ok(reply.finish(outcome, &KEYS))
+}
+
+fn specific(reply: &mut Reply, blocks: bool, outcome: &mut Outcome) -> Result<Specific, HookError> {
+    let Some(mut inner) = reply.nested("hookSpecificOutput")? else { return Ok(Specific::default()) };
+    let event = inner.event.clone();
+    let name = inner.text("hookEventName")?;
+    match &name {
+        None => inner.warn("\"hookSpecificOutput\" does not say its \"hookEventName\""),
+        Some(name) if names(&event).contains(&name.as_str()) => {}
+        Some(name) => {
+            let what = format!(
+                "\"hookSpecificOutput.hookEventName\" must be {}, found \"{}\"",
+                quoted(names(&event)),
+                text::escape(name, 40)
+            );
+            if !blocks {
+                return Err(malformed(format!("answered wrongly: {what}")));
+            }
+            inner.warn(what);
+        }
+    }
+    let mut specific = Specific { context: inner.text("additionalContext")?, ..Specific::default() };
+    match &event {
+        EventName::BeforeToolCall => {
+            specific.decision = inner.read(|fields| {
+                fields.read("permissionDecision", "\"allow\", \"deny\", \"ask\" or \"defer\"", |value| {
+                    match value.as_str() {
+                        Some(word @ ("allow" | "deny" | "ask" | "defer")) => Ok(word.to_owned()),
+                        _ => Err(value),
+                    }
+                })
+            })?;
+            specific.reason = inner.text("permissionDecisionReason")?;
+            specific.input = inner.read(|fields| fields.object("updatedInput"))?.map(Value::Object);
+        }
+        EventName::AfterToolCall => {
+            let older = inner.any("updatedMCPToolOutput");
+            specific.output = inner.any("updatedToolOutput").or(older);
+        }
+        EventName::Other(name) if name == "permission_request" => {
+            let decision = inner.read(|fields| fields.object("decision"))?.unwrap_or_default();
+            specific.reason = decision.get("message").and_then(Value::as_str).map(str::to_owned);
+        }
+        _ => {}
+    }
+    inner.finish_into(outcome, &SPECIFIC);
+    Ok(specific)
+}
+
+fn quoted(names: &[&str]) -> String {
+    if names.is_empty() {
+        return "absent".to_owned();
+    }
+    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" or ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! The `matcher` of a hook of Claude Code: for which tools, or which sources, it runs.
+
+use std::borrow::Cow;
+
+use regex::{Regex, RegexBuilder};
+
+use super::{name, payload, tool_name};
+use crate::event::{ErrorSource, Event, EventData};
+use crate::facts;
+use crate::text;
+
+/// How long a matcher may be, in bytes: the longest in use name some dozens of tools.
+const MAX_LENGTH: usize = 4096;
+
+/// How large a compiled pattern may be, in bytes; a repeated class of letters can ask for gigabytes.
+const MAX_SIZE: usize = 1 << 20;
+
+/// Which tools a hook of Claude Code is for; at other events which source, reason or trigger.
+#[derive(Clone, Debug)]
+pub struct Matcher(Rule);
+
+#[derive(Clone, Debug)]
+enum Rule {
+    All,
+    Names(Vec<String>),
+    Pattern(Regex),
+}
+
+/// A matcher that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a list of names or a regular expression, found \"{pattern}\": {problem}")]
+pub struct MatcherError {
+    /// What was given, cut and escaped.
+    pub pattern: String,
+    /// What is wrong with it, on one line.
+    pub problem: String,
+}
+
+impl Matcher {
+    /// Reads a matcher. Empty or `*` is everything. Only letters, digits, `_`, `-`, spaces, `|` and `,` are a list of
+    /// exact names, parted by `|` or `,`. Anything else is a regular expression that may match anywhere in the name.
+    ///
+    /// # Errors
+    ///
+    /// A [`MatcherError`] for a pattern that cannot be compiled within 1 MiB, or is longer than 4096 bytes. What only
+    /// JavaScript has, such as `(?!…)`, cannot be compiled.
+    pub fn parse(pattern: &str) -> Result<Self, MatcherError> {
+        let wrong = |problem: String| MatcherError { pattern: text::escape(pattern, 80), problem };
+        if pattern.len() > MAX_LENGTH {
+            return Err(wrong(format!("has more than {MAX_LENGTH} bytes")));
+        }
+        if matches!(pattern.trim(), "" | "*") {
+            return Ok(Self(Rule::All));
+        }
+        if pattern.chars().all(|c| c.is_ascii_alphanumeric() || "_- |,".contains(c)) {
+            let names = pattern.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
+            return Ok(Self(Rule::Names(names.map(str::to_owned).collect())));
+        }
+        let compiled = RegexBuilder::new(pattern).size_limit(MAX_SIZE).dfa_size_limit(MAX_SIZE).build();
+        compiled.map(|regex| Self(Rule::Pattern(regex))).map_err(|error| {
+            // The parser draws the pattern over several lines and says what is wrong on the last.
+            let said = error.to_string();
+            let last = said.lines().last().unwrap_or_default().trim();
+            wrong(text::escape(last.strip_prefix("error: ").unwrap_or(last), 200))
+        })
+    }
+
+    /// Whether it names this: a tool in Claude Code's words, a source, a trigger.
+    pub fn matches(&self, name: &str) -> bool {
+        match &self.0 {
+            Rule::All => true,
+            Rule::Names(names) => names.iter().any(|known| known == name),
+            Rule::Pattern(regex) => regex.is_match(name),
+        }
+    }
+
+    /// Whether the hook is for this event. A tool may be meant by any of its names: the agent's own, and Claude Code's.
+    /// Events without anything to match (`UserPromptSubmit`, `Stop`) are for every hook.
+    pub fn is_for(&self, event: &Event) -> bool {
+        if let (Some(call), Some(_)) = (event.tool_call(), name(event)) {
+            return self.matches(&call.name)
+                || self.matches(&tool_name(&call.name))
+                || facts::claude_names(&call.name).any(|name| self.matches(name));
+        }
+        subject(event).is_none_or(|subject| self.matches(&subject))
+    }
+}
+
+/// What a matcher looks at, where that is no tool.
+fn subject(event: &Event) -> Option<Cow<'_, str>> {
+    let some = |text: &'_ Option<String>| text.clone().unwrap_or_default().into();
+    Some(match &event.data {
+        EventData::SessionStart { source } => payload::source(source.as_deref()).into(),
+        EventData::SessionEnd { reason } => payload::reason(reason.as_deref()).into(),
+        EventData::PreCompact { trigger, .. } | EventData::PostCompact { trigger, .. } => some(trigger),
+        EventData::OnError(error) if matches!(error.source, ErrorSource::Turn(_)) => {
+            error.kind.as_deref().unwrap_or("unknown").into()
+        }
+        EventData::Other { name, data } => {
+            let field = match name.as_str() {
+                "notification" => "notification_type",
+                "permission_request" => "tool_name",
+                "subagent_stop" => "agent_type",
+                _ => return None,
+            };
+            data.get(field)?.as_str()?.into()
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::event::{AgentStop, Context, ToolCall};
+
+    #[test]
+    fn a_matcher_is_everything_or_a_list_or_a_pattern() {
+        for (pattern, yes, no) in [
+            ("", &["Bash", ""][..], &[][..]),
+            ("*", &["Bash", "mcp__a__b"], &[]),
+            ("Bash", &["Bash"], &["bash", "BashOutput", "MyBash"]),
+            ("Edit|Write", &["Edit", "Write"], &["NotebookEdit", "MultiEdit", "Edit|Write"]),
+            (" Edit , Write |", &["Edit", "Write"], &["", " "]),
+            ("my-tool", &["my-tool"], &["my-tool-2"]),
+            ("Notebook.*", &["NotebookEdit", "NotebookRead", "MyNotebook"], &["Edit"]),
+            ("^Bash$", &["Bash"], &["BashOutput"]),
+            ("Edit.?", &["Edit", "MultiEdit", "Edits"], &["Write"]),
+            ("mcp__.*__write", &["mcp__fs__write_file"], &["mcp__fs__read"]),
+        ] {
+            let matcher = Matcher::parse(pattern).unwrap();
+            for name in yes {
+                assert!(matcher.matches(name), "{pattern:?} {name:?}");
+            }
+            for name in no {
+                assert!(!matcher.matches(name), "{pattern:?} {name:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_cannot_be_used_says_why() {
+        for (pattern, want) in [
+            ("Bash(", "unclosed group"),
+            ("(?!Bash).*", "look-around"),
+            ("(\\w{1000}){1000}", "size"),
+            ("\u{1b}[", "unclosed character class"),
+        ] {
+            let error = Matcher::parse(pattern).unwrap_err();
+            assert!(error.problem.contains(want), "{error}");
+            assert!(!error.to_string().contains(['\n', '\u{1b}']), "{error}");
+        }
+        assert!(Matcher::parse(&"(".repeat(3000)).is_err());
+        assert!(Matcher::parse(&"x".repeat(5000)).unwrap_err().problem.contains("4096"));
+    }
+
+    #[test]
+    fn a_pattern_takes_no_time_on_a_name_made_for_it() {
+        let matcher = Matcher::parse("(a*)*b$").unwrap();
+        assert!(!matcher.matches(&"a".repeat(100_000)));
+    }
+
+    #[test]
+    fn a_tool_is_meant_by_each_of_its_names_and_other_events_by_their_source() {
+        let is_for = |pattern: &str, data| {
+            let event = Event { context: Arc::new(Context::new("s", "/w")), data };
+            Matcher::parse(pattern).unwrap().is_for(&event)
+        };
+        let call = |name: &str| EventData::BeforeToolCall(ToolCall::new(name, Value::Null));
+        for (pattern, data, want) in [
+            ("Bash", call("run_shell_command"), true),
+            ("run_shell_command", call("run_shell_command"), true),
+            ("Write", call("run_shell_command"), false),
+            ("Edit|Write", call("apply_patch"), true),
+            ("Task", call("subagent"), true),
+            ("Bash", call(""), false),
+            ("startup|clear", EventData::SessionStart { source: Some("rotate".into()) }, true),
+            ("resume", EventData::SessionStart { source: None }, false),
+            ("other", EventData::SessionEnd { reason: Some("exit".into()) }, true),
+            ("nothing", EventData::AgentStop(AgentStop::default()), true),
+            ("nothing", EventData::UserMessageSend { message: None }, true),
+            (
+                "idle_prompt",
+                EventData::Other {
+                    name: "notification".into(),
+                    data: json!({"notification_type": "idle_prompt"}).as_object().unwrap().clone(),
+                },
+                true,
+            ),
+        ] {
+            let shown = format!("{pattern} {data:?}");
+            assert_eq!(is_for(pattern, data), want, "{shown}");
+        }
+    }
+}

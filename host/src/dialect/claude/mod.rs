@@ -1,0 +1,34 @@
+//! Claude Code's hook dialect, from the host's side: what a command hook that was written for Claude Code reads on
+//! standard input, and what its exit code and its answer mean.
+//!
+//! [`encode`] writes the event, [`outcome_of`] reads the answer. Hooks of Claude Code know its names of tools and fields:
+//! [`tool_name`] says how a tool of another agent is called in them. [`name`] is `hook_event_name`: one event of hookbox
+//! may be one of several of Claude Code's, so a hook that is declared for a name runs where it is this one.
+
+mod answer;
+mod event;
+mod matcher;
+mod payload;
+mod tool;
+
+use std::borrow::Cow;
+
+pub use self::answer::{outcome, outcome_of};
+pub use self::event::{event_name, name};
+pub use self::matcher::{Matcher, MatcherError};
+pub use self::payload::encode;
+
+/// What a session of Claude Code knows beside what stands in an event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    /// The file that holds the conversation; an empty text in the payload where it is not known.
+    pub transcript_path: Option<String>,
+    /// `permission_mode`; where it is not known the agent's mode if Claude Code has one of that name, else `default`.
+    pub permission_mode: Option<String>,
+}
+
+/// What a hook of Claude Code expects the tool `name` to be called: Claude Code's name where it has such a tool, else the
+/// agent's own.
+pub fn tool_name(name: &str) -> Cow<'_, str> {
+    crate::facts::claude_name(name).map_or(Cow::Borrowed(name), Cow::Borrowed)
+}

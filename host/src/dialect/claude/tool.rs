@@ -1,0 +1,286 @@
+//! A tool call in Claude Code's words, and an answer about it back in the agent's own.
+//!
+//! Only what is sure is translated: the line of a shell tool, the one file of a file tool, the texts of a write or an
+//! edit. Everything else stays as the agent has it, and a call that uses Claude Code's names already is not touched but
+//! for its path, which Claude Code makes absolute.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use crate::event::ToolCall;
+use crate::facts;
+
+/// Fields of a text (plain, see [`facts::plain`]) and what Claude Code calls them, by its name of the tool.
+const TEXTS: [(&str, &[&str], &str); 3] = [
+    // kodelet: text; Copilot: file_text
+    ("Write", &["text", "filetext", "contents"], "content"),
+    // kodelet: old_text; Copilot: old_str; OpenCode: oldString
+    ("Edit", &["oldtext", "oldstr", "oldstring"], "old_string"),
+    ("Edit", &["newtext", "newstr", "newstring"], "new_string"),
+];
+
+/// A value that Claude Code would show under a name of its own, in the place of the agent's fields.
+struct Translated {
+    to: &'static str,
+    from: Vec<String>,
+    value: Value,
+}
+
+/// The tool's name and input as a hook of Claude Code expects them.
+pub(super) fn call(call: &ToolCall, cwd: &str) -> (String, Value) {
+    let name = super::tool_name(&call.name).into_owned();
+    let translated = translate(call, cwd);
+    let Value::Object(object) = call.input.value() else {
+        let line = translated.into_iter().next();
+        let input = line.map_or_else(|| call.input.value().clone(), |line| json!({ line.to: line.value }));
+        return (name, input);
+    };
+    let mut input = Map::new();
+    for (field, value) in object {
+        match translated.iter().find(|it| it.from.contains(field)) {
+            Some(it) => input.entry(it.to).or_insert_with(|| it.value.clone()),
+            None => input.entry(field.clone()).or_insert_with(|| value.clone()),
+        };
+    }
+    (name, Value::Object(input))
+}
+
+/// What a hook of Claude Code would make of the input, as the agent's tool takes it. What the hook left alone is what it
+/// was.
+pub(super) fn restore(call: &ToolCall, cwd: &str, updated: Value) -> Value {
+    let Value::Object(mut updated) = updated else { return updated };
+    for it in translate(call, cwd) {
+        let Some(new) = updated.shift_remove(it.to) else { continue };
+        if it.from.is_empty() {
+            // The whole input was a line.
+            if updated.is_empty() {
+                return if new == it.value {
+                    call.input.value().clone()
+                } else {
+                    rewritten(call.input.value(), new)
+                };
+            }
+            updated.insert(it.to.to_owned(), new);
+            continue;
+        }
+        for field in it.from {
+            let Some(original) = call.input.value().get(&field) else { continue };
+            let value = if new == it.value { original.clone() } else { rewritten(original, new.clone()) };
+            updated.insert(field, value);
+        }
+    }
+    Value::Object(updated)
+}
+
+fn translate(call: &ToolCall, cwd: &str) -> Vec<Translated> {
+    let claude = super::tool_name(&call.name);
+    let input = call.input.value();
+    let foreign = claude != call.name;
+    let Value::Object(object) = input else {
+        let line = if foreign && claude == "Bash" { facts::command_of(&call.name, input) } else { None };
+        return line
+            .map(|line| Translated { to: "command", from: Vec::new(), value: line.into() })
+            .into_iter()
+            .collect();
+    };
+    match &*claude {
+        "Bash" | "PowerShell" | "Monitor" if foreign => command(call, object).into_iter().collect(),
+        "Read" | "Write" | "Edit" | "MultiEdit" => {
+            let file =
+                one(object, "file_path", facts::is_file).filter(|field| foreign || field == "file_path");
+            let mut all: Vec<_> = file.and_then(|field| path(object, field, cwd)).into_iter().collect();
+            for (_, names, to) in TEXTS.iter().filter(|(tool, ..)| foreign && *tool == claude) {
+                let field = one(object, to, |field| names.contains(&facts::plain(field).as_str()));
+                if let Some((field, value)) =
+                    field.and_then(|field| Some((field.clone(), object.get(&field)?.clone())))
+                    && field != *to
+                {
+                    all.push(Translated { to, from: vec![field], value });
+                }
+            }
+            all
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The line of a shell tool, from whichever fields hold it.
+fn command(call: &ToolCall, object: &Map<String, Value>) -> Option<Translated> {
+    let line = facts::command_of(&call.name, call.input.value())?;
+    let holds = |(field, value): &(&String, &Value)| {
+        facts::is_command(&call.name, field) || (*field == "action" && value.get("command").is_some())
+    };
+    let from: Vec<String> = object.iter().filter(holds).map(|(field, _)| field.clone()).collect();
+    let is_plain = from.len() == 1 && object.get("command").is_some_and(Value::is_string);
+    (!is_plain && !from.is_empty()).then(|| Translated { to: "command", from, value: line.into() })
+}
+
+/// The one file, absolute.
+fn path(object: &Map<String, Value>, field: String, cwd: &str) -> Option<Translated> {
+    let given = object.get(&field)?.as_str()?;
+    let is_relative = Path::new(given).is_relative() && !given.starts_with('~') && !given.is_empty();
+    let shown = if is_relative && Path::new(cwd).is_absolute() {
+        Path::new(cwd).join(given.strip_prefix("./").unwrap_or(given)).to_string_lossy().into_owned()
+    } else {
+        given.to_owned()
+    };
+    (field != "file_path" || shown != given).then(|| Translated {
+        to: "file_path",
+        from: vec![field],
+        value: shown.into(),
+    })
+}
+
+/// The only field of this meaning that holds a string; the one that has Claude Code's name already goes before all.
+fn one(object: &Map<String, Value>, name: &str, means: impl Fn(&str) -> bool) -> Option<String> {
+    if object.contains_key(name) {
+        return Some(name.to_owned());
+    }
+    let mut fields = object.iter().filter(|(field, value)| means(field) && value.is_string());
+    let (field, _) = fields.next()?;
+    fields.next().is_none().then(|| field.clone())
+}
+
+/// A new value in the form of the one that stood there: an agent that takes a command as words gets words.
+fn rewritten(original: &Value, new: Value) -> Value {
+    match (original, &new) {
+        (Value::Array(words), Value::String(line)) => {
+            let shell = words.first().filter(|_| words.len() == 3).and_then(Value::as_str);
+            let flag = words
+                .get(1)
+                .and_then(Value::as_str)
+                .filter(|flag| flag.starts_with('-') && flag.ends_with('c'));
+            json!([shell.filter(|_| flag.is_some()).unwrap_or("sh"), flag.unwrap_or("-c"), line])
+        }
+        (Value::Object(action), _) => {
+            let mut action = action.clone();
+            if let Some(command) = action.get("command").map(|command| rewritten(command, new)) {
+                action.insert("command".to_owned(), command);
+            }
+            Value::Object(action)
+        }
+        _ => new,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(name: &str, input: Value) -> (String, Value) {
+        call(&ToolCall::new(name, input), "/w")
+    }
+
+    #[test]
+    fn a_call_is_shown_in_claude_codes_words() {
+        for (name, input, want_name, want) in [
+            ("bash", json!({"command": "ls", "timeout": 5}), "Bash", json!({"command": "ls", "timeout": 5})),
+            (
+                "exec_command",
+                json!({"x": 1, "cmd": "ls", "y": 2}),
+                "Bash",
+                json!({"x": 1, "command": "ls", "y": 2}),
+            ),
+            ("shell", json!({"command": ["bash", "-lc", "ls | wc"]}), "Bash", json!({"command": "ls | wc"})),
+            ("shell", json!({"command": ["rm", "-rf", "a b"]}), "Bash", json!({"command": "rm -rf 'a b'"})),
+            (
+                "local_shell",
+                json!({"action": {"type": "exec", "command": ["ls"]}}),
+                "Bash",
+                json!({"command": "ls"}),
+            ),
+            ("bash", json!({"command": "ls", "cmd": "rm"}), "Bash", json!({"command": "ls\nrm"})),
+            ("bash", json!("{\"command\": \"ls"), "Bash", json!({"command": "{\"command\": \"ls"})),
+            (
+                "file_write",
+                json!({"file_path": "/a", "text": "t"}),
+                "Write",
+                json!({"file_path": "/a", "content": "t"}),
+            ),
+            (
+                "edit",
+                json!({"filePath": "a", "oldString": "o", "newString": "n"}),
+                "Edit",
+                json!({"file_path": "/w/a", "old_string": "o", "new_string": "n"}),
+            ),
+            (
+                "Write",
+                json!({"file_path": "./a", "text": "t"}),
+                "Write",
+                json!({"file_path": "/w/a", "text": "t"}),
+            ),
+            ("Read", json!({"path": "a"}), "Read", json!({"path": "a"})),
+            ("Bash", json!({"cmd": "ls"}), "Bash", json!({"cmd": "ls"})),
+            ("Bash", json!("text"), "Bash", json!("text")),
+            ("read_many_files", json!({"paths": ["a", "b"]}), "Read", json!({"paths": ["a", "b"]})),
+            ("view", json!({"path": "a", "file": "b"}), "Read", json!({"path": "a", "file": "b"})),
+            ("view", json!({"path": 5}), "Read", json!({"path": 5})),
+            ("view", json!({"path": "~/a"}), "Read", json!({"file_path": "~/a"})),
+            ("mcp__t__echo", json!({"text": "yo"}), "mcp__t__echo", json!({"text": "yo"})),
+            ("", Value::Null, "", Value::Null),
+        ] {
+            assert_eq!(shown(name, input.clone()), (want_name.to_owned(), want), "{name} {input}");
+        }
+    }
+
+    #[test]
+    fn what_a_hook_left_alone_comes_back_as_it_was() {
+        for (name, input) in [
+            ("bash", json!({"command": "ls"})),
+            ("bash", json!("no json")),
+            ("bash", json!(["ls", "-l"])),
+            ("shell", json!({"command": ["bash", "-lc", "ls"], "cwd": "/"})),
+            ("local_shell", json!({"action": {"type": "exec", "command": ["ls"]}})),
+            ("bash", json!({"command": "ls", "cmd": "rm"})),
+            ("edit", json!({"filePath": "a", "oldString": "o", "newString": "n"})),
+            ("Write", json!({"file_path": "a"})),
+        ] {
+            let call = ToolCall::new(name, input.clone());
+            let (_, shown) = super::call(&call, "/w");
+            assert_eq!(restore(&call, "/w", shown), input, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_hook_changed_comes_back_in_the_agents_form() {
+        for (name, input, updated, want) in [
+            ("exec_command", json!({"cmd": "ls"}), json!({"command": "pwd"}), json!({"cmd": "pwd"})),
+            (
+                "shell",
+                json!({"command": ["bash", "-lc", "ls"]}),
+                json!({"command": "pwd"}),
+                json!({"command": ["bash", "-lc", "pwd"]}),
+            ),
+            (
+                "shell",
+                json!({"command": ["ls", "-l"]}),
+                json!({"command": "a && b"}),
+                json!({"command": ["sh", "-c", "a && b"]}),
+            ),
+            (
+                "local_shell",
+                json!({"action": {"type": "exec", "command": ["ls"]}}),
+                json!({"command": "pwd"}),
+                json!({"action": {"type": "exec", "command": ["sh", "-c", "pwd"]}}),
+            ),
+            (
+                "file_write",
+                json!({"file_path": "a", "text": "t"}),
+                json!({"file_path": "/w/a", "content": "new"}),
+                json!({"file_path": "a", "text": "new"}),
+            ),
+            ("bash", json!("no json"), json!({"command": "pwd"}), json!("pwd")),
+            (
+                "Bash",
+                json!({"command": "ls"}),
+                json!({"command": "pwd", "x": 1}),
+                json!({"command": "pwd", "x": 1}),
+            ),
+            ("bash", json!({"cmd": "ls"}), json!({}), json!({})),
+        ] {
+            let found = restore(&ToolCall::new(name, input.clone()), "/w", updated);
+            assert_eq!(found, want, "{name} {input}");
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The tools of the agents, each under all of its names: one table, read in both directions.
+
+use super::plain;
+use crate::event::ToolKind;
+
+/// One tool under the names that agents give it.
+struct Tool {
+    kind: ToolKind,
+    /// What Claude Code calls it; none where it has no such tool.
+    claude: Option<&'static str>,
+    /// Other names of Claude Code that hooks use for it.
+    also: &'static [&'static str],
+    /// Its names, lower case, without `_`, `-` and `.`.
+    names: &'static [&'static str],
+}
+
+impl Tool {
+    const fn new(kind: ToolKind, claude: &'static str, names: &'static [&'static str]) -> Self {
+        Self { kind, claude: Some(claude), also: &[], names }
+    }
+
+    /// A tool that Claude Code does not have.
+    const fn foreign(kind: ToolKind, names: &'static [&'static str]) -> Self {
+        Self { kind, claude: None, also: &[], names }
+    }
+
+    /// The same tool, which hooks know under other names, too.
+    const fn also(self, also: &'static [&'static str]) -> Self {
+        Self { also, ..self }
+    }
+}
+
+/// The tools of the agents by what they do: Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, kodelet, Cursor,
+/// OpenCode and editors of their kind; and Claude Code's name for each, which is what its hooks expect.
+const ALIASES: [Tool; 21] = [
+    Tool::new(
+        ToolKind::Shell,
+        "Bash",
+        &[
+            // Claude Code: Bash; kodelet, Copilot, OpenCode: bash
+            "bash",
+            // Codex: shell, local_shell, shell_command, exec_command, write_stdin, container.exec, unified_exec
+            "shell",
+            "localshell",
+            "shellcommand",
+            "execcommand",
+            "writestdin",
+            "containerexec",
+            "unifiedexec",
+            // Gemini and Qwen: run_shell_command
+            "runshellcommand",
+            // Copilot: write_bash
+            "writebash",
+            // Cursor and other editors: run_terminal_cmd, run_in_terminal, execute_command
+            "runterminalcmd",
+            "runterminalcommand",
+            "runinterminal",
+            "runcommand",
+            "executecommand",
+            "executebash",
+            "terminal",
+            "exec",
+            "sh",
+            "zsh",
+        ],
+    ),
+    // Copilot: powershell, write_powershell
+    Tool::new(ToolKind::Shell, "PowerShell", &["powershell", "writepowershell", "pwsh"]),
+    Tool::new(ToolKind::Shell, "Monitor", &["monitor"]),
+    Tool::new(
+        ToolKind::Read,
+        "Read",
+        &[
+            // Claude Code: Read; OpenCode: read; Copilot: view
+            "read",
+            "view",
+            // Gemini, Qwen, Cursor: read_file, read_many_files; kodelet: file_read
+            "readfile",
+            "readmanyfiles",
+            "readfiles",
+            "fileread",
+            "openfile",
+            "viewfile",
+            "viewimage",
+            "cat",
+        ],
+    ),
+    Tool::new(ToolKind::Read, "NotebookRead", &["notebookread"]),
+    Tool::new(
+        ToolKind::Write,
+        "Write",
+        &[
+            // Claude Code, OpenCode: Write; Copilot: create
+            "write",
+            "create",
+            // Gemini, Qwen: write_file; kodelet: file_write
+            "writefile",
+            "filewrite",
+            "writetofile",
+            "createfile",
+            "savefile",
+        ],
+    ),
+    // What removes or moves a file changes it too (Cursor: delete_file). Claude Code does that in the shell.
+    Tool::foreign(ToolKind::Write, &["delete", "deletefile", "removefile", "movefile", "renamefile"]),
+    Tool::new(
+        ToolKind::Edit,
+        "Edit",
+        &[
+            // Claude Code: Edit; OpenCode: edit
+            "edit",
+            // Gemini, Qwen: replace, edit
+            "replace",
+            // Copilot, and the model's own editor tool: str_replace, str_replace_editor, insert
+            "strreplace",
+            "strreplaceeditor",
+            "strreplacebasededittool",
+            "insert",
+            // kodelet: file_edit
+            "fileedit",
+            // Cursor and other editors
+            "editfile",
+            "editfiles",
+            "searchreplace",
+            "replaceinfile",
+            "applydiff",
+            "inserteditintofile",
+            "replacestringinfile",
+        ],
+    ),
+    // kodelet: file_multi_edit; OpenCode: multiedit
+    Tool::new(ToolKind::Edit, "MultiEdit", &["multiedit", "filemultiedit"]),
+    Tool::new(ToolKind::Edit, "NotebookEdit", &["notebookedit", "editnotebook"]),
+    // Codex: apply_patch, whose hooks may name it in Claude Code's words as well; OpenCode: patch
+    Tool::foreign(ToolKind::Edit, &["applypatch", "patch"]).also(&["Edit", "Write"]),
+    Tool::new(
+        ToolKind::Search,
+        "Glob",
+        // OpenCode: glob; kodelet: glob_tool
+        &["glob", "globtool", "filesearch", "searchfiles", "findfiles", "find"],
+    ),
+    Tool::new(
+        ToolKind::Search,
+        "Grep",
+        &[
+            // OpenCode: grep; kodelet: grep_tool
+            "grep",
+            "greptool",
+            // Gemini, Qwen: search_file_content, grep_search
+            "searchfilecontent",
+            "grepsearch",
+            // Codex and others
+            "grepfiles",
+            "codesearch",
+            "rg",
+        ],
+    ),
+    // Gemini, Qwen: list_directory; Codex: list_dir; OpenCode: list
+    Tool::new(ToolKind::Search, "LS", &["ls", "list", "listdirectory", "listdir", "listfiles"]),
+    // What searches by meaning (Cursor: codebase_search).
+    Tool::foreign(ToolKind::Search, &["codebasesearch", "semanticsearch"]),
+    // Gemini, kodelet: web_fetch
+    Tool::new(ToolKind::Fetch, "WebFetch", &["webfetch", "fetch", "fetchurl", "fetchwebpage"]),
+    // Gemini: google_web_search
+    Tool::new(ToolKind::Fetch, "WebSearch", &["websearch", "googlewebsearch"]),
+    // Claude Code: Agent, before 2.1 Task; OpenCode: task; kodelet: subagent; Codex: spawn_agent
+    Tool::new(
+        ToolKind::Agent,
+        "Agent",
+        &["task", "agent", "subagent", "spawnagent", "runsubagent", "newtask", "delegatetoagent"],
+    )
+    .also(&["Task"]),
+    // The tools with which Claude Code and Codex list and read what a server offers.
+    Tool::new(ToolKind::Mcp, "ListMcpResourcesTool", &["listmcpresourcestool", "listmcpresources"]),
+    Tool::new(ToolKind::Mcp, "ReadMcpResourceTool", &["readmcpresourcetool", "readmcpresource"]),
+    Tool::foreign(ToolKind::Mcp, &["listmcpresourcetemplates"]),
+];
+
+/// The entry of a tool by any agent's name for it.
+fn tool(name: &str) -> Option<&'static Tool> {
+    let name = plain(name);
+    ALIASES.iter().find(|tool| tool.names.contains(&name.as_str()))
+}
+
+/// What Claude Code calls the tool that another agent calls `name`; `None` where it has no such tool, where nobody knows
+/// this one, and where the name is Claude Code's already.
+pub fn claude_name(name: &str) -> Option<&'static str> {
+    let tool = tool(name)?;
+    tool.claude.filter(|claude| *claude != name && !tool.also.contains(&name))
+}
+
+/// Every name of Claude Code by which a hook may mean the tool `name`.
+pub(crate) fn claude_names(name: &str) -> impl Iterator<Item = &'static str> {
+    tool(name).into_iter().flat_map(|tool| tool.claude.into_iter().chain(tool.also.iter().copied()))
+}
+
+/// What a tool of this name does; [`ToolKind::Other`] for a name that the table does not hold.
+///
+/// `mcp__SERVER__TOOL` (Claude Code, Codex) and `mcp_SERVER_TOOL` (Gemini, Qwen) are tools of MCP servers.
+pub fn kind_of(name: &str) -> ToolKind {
+    let server_tool = name.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("mcp_"));
+    let name = plain(name);
+    if server_tool || name.contains("mcpresource") {
+        return ToolKind::Mcp;
+    }
+    let known = ALIASES.iter().find(|tool| tool.names.contains(&name.as_str()));
+    known.map_or(ToolKind::Other, |tool| tool.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tools_of_every_agent_are_known_by_their_names() {
+        use ToolKind::{Agent, Edit, Fetch, Mcp, Other, Read, Search, Shell, Write};
+        let table: &[(ToolKind, &[&str])] = &[
+            (
+                Shell,
+                &["Bash", "bash", "shell", "local_shell", "run_shell_command", "exec_command", "PowerShell"],
+            ),
+            (Read, &["Read", "read_file", "read_many_files", "file_read", "view", "read", "NotebookRead"]),
+            (Write, &["Write", "write_file", "file_write", "create", "write", "delete_file"]),
+            (Edit, &["Edit", "MultiEdit", "NotebookEdit", "replace", "str_replace", "apply_patch", "patch"]),
+            (Search, &["Glob", "Grep", "LS", "glob_tool", "grep_search", "list_directory", "list"]),
+            (Fetch, &["WebFetch", "WebSearch", "web_fetch", "google_web_search", "webfetch"]),
+            (Mcp, &["mcp__t__echo", "mcp_t_echo", "ReadMcpResourceTool"]),
+            (Agent, &["Task", "Agent", "subagent", "task"]),
+            (Other, &["", "TodoWrite", "BashOutput", "echo", "mcp", "mcporter", "bash ", "ｂａｓｈ"]),
+        ];
+        for (kind, names) in table {
+            for name in *names {
+                assert_eq!(kind_of(name), *kind, "{name:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_alias_is_in_the_form_in_which_it_is_looked_up() {
+        let mut seen = std::collections::HashSet::new();
+        for name in ALIASES.iter().flat_map(|tool| tool.names) {
+            assert_eq!(plain(name), *name);
+            assert!(seen.insert(name), "{name} stands there twice");
+        }
+    }
+
+    #[test]
+    fn a_tool_has_claude_codes_name_where_it_has_such_a_tool() {
+        for (name, want) in [
+            ("bash", Some("Bash")),
+            ("run_shell_command", Some("Bash")),
+            ("container.exec", Some("Bash")),
+            ("file_write", Some("Write")),
+            ("view", Some("Read")),
+            ("replace", Some("Edit")),
+            ("grep_tool", Some("Grep")),
+            ("task", Some("Agent")),
+            ("list_dir", Some("LS")),
+            ("Bash", None),
+            ("Task", None),
+            ("delete_file", None),
+            ("apply_patch", None),
+            ("mcp__t__echo", None),
+            ("TodoWrite", None),
+            ("", None),
+        ] {
+            assert_eq!(claude_name(name), want, "{name:?}");
+        }
+        assert_eq!(claude_names("apply_patch").collect::<Vec<_>>(), ["Edit", "Write"]);
+        assert_eq!(claude_names("subagent").collect::<Vec<_>>(), ["Agent", "Task"]);
+    }
+
+    #[test]
+    fn the_table_says_the_same_in_both_directions() {
+        for tool in &ALIASES {
+            let Some(claude) = tool.claude else { continue };
+            assert!(tool.names.contains(&plain(claude).as_str()), "{claude} is not found by its own name");
+            assert_eq!(kind_of(claude), tool.kind, "{claude}");
+        }
+    }
+}
