@@ -194,8 +194,8 @@ fn a_wrong_value_beside_the_tables_is_named_and_says_nothing() {
         ("budget.warn = 70", format!("budget.warn: {share} 70")),
         ("budget.warn = 0.0", format!("budget.warn: {share} 0.0")),
         ("budget.rotate = -0.5", format!("budget.rotate: {share} -0.5")),
-        ("budget.rotate = nan", format!("budget.rotate: {share} nan")),
-        ("budget.rotate = inf", format!("budget.rotate: {share} inf")),
+        ("budget.rotate = nan", format!("budget.rotate: {share} \"nan\"")),
+        ("budget.rotate = inf", format!("budget.rotate: {share} \"inf\"")),
         ("budget.rotate = \"80%\"", format!("budget.rotate: {share} \"80%\"")),
         (
             "budget.at_threshold = \"stop\"",
