@@ -51,6 +51,7 @@ impl Model for Scripted {
             output_tokens: messages.len() as u64,
             current_context_window: tokens,
             max_context_window: self.window,
+            ..Usage::default()
         };
         // A question without tools is the one for a summary: no part of the script.
         if tools.as_array().is_some_and(Vec::is_empty) {
@@ -153,6 +154,7 @@ mod openai {
                     output_tokens: count("completion_tokens"),
                     current_context_window: count("total_tokens"),
                     max_context_window: self.window,
+                    ..Usage::default()
                 },
                 message,
             })

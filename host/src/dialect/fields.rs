@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::event::Usage;
+use crate::event::{AbsentTokens, Usage};
 use crate::text;
 
 /// A field with a value that it cannot have.
@@ -119,11 +119,21 @@ impl Fields {
     /// kodelet's `UsageInfo`. What else it holds, such as costs, is of no interest.
     pub(crate) fn usage(&mut self, name: &str) -> Result<Option<Usage>, PayloadError> {
         let Some(mut usage) = self.nested(name)? else { return Ok(None) };
+        let input_tokens = usage.whole("input_tokens")?;
+        let output_tokens = usage.whole("output_tokens")?;
+        let current_context_window = usage.whole("current_context_window")?;
+        let max_context_window = usage.whole("max_context_window")?;
         Ok(Some(Usage {
-            input_tokens: usage.whole("input_tokens")?.unwrap_or_default(),
-            output_tokens: usage.whole("output_tokens")?.unwrap_or_default(),
-            current_context_window: usage.whole("current_context_window")?.unwrap_or_default(),
-            max_context_window: usage.whole("max_context_window")?.unwrap_or_default(),
+            input_tokens: input_tokens.unwrap_or_default(),
+            output_tokens: output_tokens.unwrap_or_default(),
+            current_context_window: current_context_window.unwrap_or_default(),
+            max_context_window: max_context_window.unwrap_or_default(),
+            absent: AbsentTokens {
+                input_tokens: input_tokens.is_none(),
+                output_tokens: output_tokens.is_none(),
+                current_context_window: current_context_window.is_none(),
+                max_context_window: max_context_window.is_none(),
+            },
         }))
     }
 

@@ -26,29 +26,40 @@ impl InvokedBy {
 }
 
 /// Tokens of a conversation (kodelet's `UsageInfo`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens sent to the model so far.
-    #[serde(default)]
     pub input_tokens: u64,
     /// Tokens that the model produced so far.
-    #[serde(default)]
     pub output_tokens: u64,
     /// Tokens in the context window now.
-    #[serde(default)]
     pub current_context_window: u64,
-    /// Tokens that the context window can hold.
-    #[serde(default)]
+    /// Tokens that the context window can hold; 0: not known.
     pub max_context_window: u64,
+    /// The numbers above that were not given. They are 0, and stay absent where the usage is written.
+    pub absent: AbsentTokens,
+}
+
+/// Which numbers of a [`Usage`] were not given. None.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AbsentTokens {
+    /// [`Usage::input_tokens`].
+    pub input_tokens: bool,
+    /// [`Usage::output_tokens`].
+    pub output_tokens: bool,
+    /// [`Usage::current_context_window`].
+    pub current_context_window: bool,
+    /// [`Usage::max_context_window`].
+    pub max_context_window: bool,
 }
 
 impl Usage {
     /// The share of the context window that is in use: 1 is full, and an agent may report more than that. `None`
-    /// where the window's size is not known (0).
+    /// where the window's size is not known (0), or what is in use was not given.
     pub fn share(self) -> Option<f64> {
         // Tokens are counted in millions; a float is exact far beyond.
         let share = self.current_context_window as f64 / self.max_context_window as f64;
-        (self.max_context_window > 0).then_some(share)
+        (self.max_context_window > 0 && !self.absent.current_context_window).then_some(share)
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use context::{Context, InvokedBy, TokenBudget, Usage};
+pub use context::{AbsentTokens, Context, InvokedBy, TokenBudget, Usage};
 pub(crate) use context::{now_ms, rfc3339};
 pub use document::Document;
 pub use name::{Allows, EventName, UnknownEvent};
@@ -257,8 +257,9 @@ impl Event {
         self.data.usage()
     }
 
-    /// The token budget: the context's, else what the event's usage says.
+    /// The token budget: the context's, else what the event's usage says, where it knows the window.
     pub fn budget(&self) -> Option<TokenBudget> {
-        self.context.budget.or_else(|| self.usage().map(TokenBudget::from))
+        let told = self.usage().filter(|usage| usage.share().is_some());
+        self.context.budget.or_else(|| told.map(TokenBudget::from))
     }
 }

@@ -1,6 +1,6 @@
 //! Events as kodelet writes them.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::event::{Document, ErrorSource, Event, EventData, ToolCall, Usage};
 
@@ -106,7 +106,18 @@ impl Payload {
     }
 
     fn usage(&mut self, usage: Option<Usage>) {
-        self.put("usage", usage.map(|usage| json!(usage)));
+        let Some(usage) = usage else { return };
+        let absent = usage.absent;
+        let mut out = Payload(Map::new());
+        for (name, tokens, is_absent) in [
+            ("input_tokens", usage.input_tokens, absent.input_tokens),
+            ("output_tokens", usage.output_tokens, absent.output_tokens),
+            ("current_context_window", usage.current_context_window, absent.current_context_window),
+            ("max_context_window", usage.max_context_window, absent.max_context_window),
+        ] {
+            out.put(name, (!is_absent).then_some(tokens));
+        }
+        self.put("usage", Some(Value::Object(out.0)));
     }
 
     fn call(&mut self, call: &ToolCall, output: Option<&Document>) {
@@ -124,6 +135,7 @@ mod tests {
     use super::*;
     use crate::dialect::kodelet::decode;
     use crate::event::{AfterTurn, AgentStop, Context, ErrorEvent, EventName, ToolResult};
+    use serde_json::json;
     use std::sync::Arc;
 
     /// The payloads that HOOKS.md shows (and ADR 029, for turn_end).
@@ -144,6 +156,25 @@ mod tests {
             let decoded = decode(&name, payload, &Context::new("-", "-")).unwrap();
             assert_eq!(decoded.unknown, Vec::<String>::new());
             assert_eq!(encode(&decoded.event).to_string(), seed);
+        }
+    }
+
+    #[test]
+    fn a_usage_that_was_given_in_part_is_written_as_it_was_read() {
+        for usage in [
+            json!({}),
+            json!({"output_tokens": 0}),
+            json!({"current_context_window": 5, "max_context_window": 10}),
+            json!({"input_tokens": u64::MAX}),
+        ] {
+            let payload = json!({"event": "after_turn", "usage": usage}).as_object().unwrap().clone();
+            let decoded = decode(&EventName::AfterTurn, payload, &Context::new("c", "/w")).unwrap();
+            assert_eq!(encode(&decoded.event)["usage"], usage);
+            assert_eq!(
+                decoded.event.budget().is_some(),
+                usage.get("max_context_window").is_some(),
+                "{usage}"
+            );
         }
     }
 
