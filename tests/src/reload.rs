@@ -88,7 +88,7 @@ async fn an_event_that_is_running_keeps_its_hooks_to_the_end() {
     });
     until("it has begun", || env.path("home/begun").exists()).await;
     fs::remove_file(env.path(format!("{ROOT}/hooks/{guard}"))).unwrap();
-    assert_eq!(manager.reload().await.removed, [guard.clone()]);
+    assert_eq!(manager.reload().await.removed, std::slice::from_ref(&guard));
     env.file("home/go", "");
     let report = running.await.unwrap();
     assert_eq!(report.hook(&guard).unwrap().cause, None, "{report:#?}");

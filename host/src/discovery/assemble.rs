@@ -42,7 +42,7 @@ enum Fate {
     Disabled,
     Shadowed,
     /// With what is broken now, where an older state stays in force.
-    Examined(Examined, Option<Kept>),
+    Examined(Examined, Option<Box<Kept>>),
 }
 
 /// Rows and hooks as they come, with their positions.
@@ -148,7 +148,7 @@ impl Subject<'_> {
 
     /// What was found, or the component that this file was before it broke.
     #[cfg(feature = "component")]
-    fn or_last(&self, examined: Examined, last: &LastGood) -> (Examined, Option<Kept>) {
+    fn or_last(&self, examined: Examined, last: &LastGood) -> (Examined, Option<Box<Kept>>) {
         let Candidate { name, path, .. } = self.candidate;
         let (Err(error), Some(good)) = (&examined.result, last.components.get(path)) else {
             return (examined, None);
@@ -163,11 +163,11 @@ impl Subject<'_> {
         }
         let kept = Kept::new(path, Some(name), &good.since, error.message.clone());
         let ready = Ready::Component(Box::new(good.it.clone()));
-        (Examined { digest: Some(digest.clone()), result: Ok(ready) }, Some(kept))
+        (Examined { digest: Some(digest.clone()), result: Ok(ready) }, Some(Box::new(kept)))
     }
 
     #[cfg(not(feature = "component"))]
-    fn or_last(&self, examined: Examined, _last: &LastGood) -> (Examined, Option<Kept>) {
+    fn or_last(&self, examined: Examined, _last: &LastGood) -> (Examined, Option<Box<Kept>>) {
         (examined, None)
     }
 
@@ -314,7 +314,7 @@ impl Assembly {
                 self.list(position.clone(), &descriptor, EntryStatus::Active);
                 self.remember_component(subject, &component);
                 if let Some(kept) = kept {
-                    self.keep(kept);
+                    self.keep(*kept);
                 }
                 let settings = subject.table.map(|it| it.settings.clone()).unwrap_or_default();
                 let access = self.access(subject, gate, &component);
