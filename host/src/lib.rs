@@ -98,6 +98,7 @@ pub mod network;
 pub mod outcome;
 mod place;
 pub mod private;
+pub mod redact;
 pub mod report;
 pub mod session;
 #[cfg(feature = "store")]

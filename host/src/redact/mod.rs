@@ -1,0 +1,157 @@
+//! Secrets, taken out of what is stored or sent away: the log, telemetry.
+//!
+//! A best effort by a table of patterns, and by the names of fields. What is found is replaced by `[REDACTED:kind]`.
+//!
+//! | kind | what |
+//! | --- | --- |
+//! | `private_key` | a private key in PEM, to its end or the end of the text |
+//! | `jwt` | a JSON Web Token |
+//! | `aws` | an AWS access key id (`AKIA…`, `ASIA…`) |
+//! | `github` | a token of GitHub (`ghp_…`, `gho_…`, `ghu_…`, `ghs_…`, `ghr_…`, `github_pat_…`) or GitLab (`glpat-…`) |
+//! | `slack` | a token of Slack (`xoxb-…` and the like, `xapp-…`) or a webhook's path |
+//! | `api_key` | a key that begins with `sk-` (OpenAI, Anthropic), `sk_live_`, `sk_test_`, `rk_live_` (Stripe), `AIza` (Google), `npm_` or `hf_` |
+//! | `url` | the password, or the lone user name, of a URL: `https://user:…@host` |
+//! | `bearer` | what follows `Bearer` or `Basic` in a header |
+//! | `field` | the value of a name that says secret: `password=…`, `api_key: …`, `X-Auth-Token` |
+//! | `entropy` | a long random value of a name that ends in `key`: `SIGNING_KEY=…` |
+//!
+//! A name says secret if it ends, whatever its case and separators, in `password`, `passwd`, `passphrase`, `token`,
+//! `secret`, `api_key`, `access_key`, `secret_key`, `private_key`, `authorization` or `credentials`, or if its last
+//! part is `pwd`, `pass`, `cookie` or `bearer`. In a text values shorter than four characters, variables
+//! (`$PASSWORD`), types (`password: String`) and plain words of code stay; in JSON every value of such a field goes.
+//!
+//! Time is linear in the length of the text, and no more than [`MAX_TEXT`] bytes of one are read.
+
+mod patterns;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::text as plain;
+
+/// How much of one text is read, in bytes; the rest is left out, with a note.
+pub const MAX_TEXT: usize = 1 << 20;
+/// How deep a JSON value is followed; what lies deeper is left out.
+const MAX_DEPTH: usize = 64;
+/// One replacement may lay bare the beginning of another secret; how often that is looked for.
+const MAX_ROUNDS: usize = 8;
+/// What stands in the place of what is not followed.
+const LEFT_OUT: &str = "…";
+
+/// The text without its secrets.
+pub fn text(text: &str) -> Cow<'_, str> {
+    let mut clean = if text.len() > MAX_TEXT { Cow::Owned(cut(text, MAX_TEXT)) } else { Cow::Borrowed(text) };
+    for _ in 0..MAX_ROUNDS {
+        let Some(cleaner) = patterns::apply(&clean) else { break };
+        clean = Cow::Owned(cleaner);
+    }
+    clean
+}
+
+/// The value without its secrets, in the same shape: in strings, in names of fields, and whatever stands in a field
+/// whose name says secret.
+pub fn value(value: &Value) -> Value {
+    inside(value, 0, false)
+}
+
+fn inside(value: &Value, depth: usize, secret: bool) -> Value {
+    match value {
+        Value::Null | Value::Bool(_) => value.clone(),
+        Value::String(text) if secret => {
+            if text.is_empty() {
+                value.clone()
+            } else {
+                covered(text)
+            }
+        }
+        Value::Number(number) => {
+            if secret {
+                covered(&number.to_string())
+            } else {
+                value.clone()
+            }
+        }
+        Value::String(said) => Value::String(text(said).into_owned()),
+        Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => LEFT_OUT.into(),
+        Value::Array(items) => items.iter().map(|item| inside(item, depth + 1, secret)).collect(),
+        Value::Object(fields) => {
+            let clean = |(name, field): (&String, &Value)| {
+                (text(name).into_owned(), inside(field, depth + 1, secret || patterns::says_secret(name)))
+            };
+            Value::Object(fields.iter().map(clean).collect::<Map<_, _>>())
+        }
+    }
+}
+
+fn covered(text: &str) -> Value {
+    if patterns::is_marker(text) { text.into() } else { patterns::marker("field").into() }
+}
+
+/// A part of the value that holds at most about `max` bytes of text: for what is redacted later, elsewhere. A secret
+/// is never cut in two: what follows the last separator before a cut is left out with it.
+pub fn excerpt(value: &Value, max: usize) -> Value {
+    let mut left = max;
+    part(value, 0, &mut left)
+}
+
+/// What a value costs beside its text.
+const COST: usize = 8;
+
+fn part(value: &Value, depth: usize, left: &mut usize) -> Value {
+    *left = left.saturating_sub(COST);
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        Value::String(text) => {
+            let short = if text.len() > *left { cut(text, *left) } else { text.clone() };
+            *left = left.saturating_sub(text.len());
+            Value::String(short)
+        }
+        Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH || *left == 0 => LEFT_OUT.into(),
+        Value::Array(items) => {
+            let mut parts = Vec::new();
+            for item in items {
+                if *left == 0 {
+                    parts.push(LEFT_OUT.into());
+                    break;
+                }
+                parts.push(part(item, depth + 1, left));
+            }
+            Value::Array(parts)
+        }
+        Value::Object(fields) => {
+            let mut parts = Map::new();
+            for (name, field) in fields {
+                if *left <= name.len() {
+                    *left = 0;
+                    parts.insert(LEFT_OUT.to_owned(), Value::Null);
+                    break;
+                }
+                *left -= name.len();
+                parts.insert(name.clone(), part(field, depth + 1, left));
+            }
+            Value::Object(parts)
+        }
+    }
+}
+
+/// The value as one short line: without secrets, escaped, `max` bytes and a note of what is missing. A string stands
+/// for its text.
+pub fn line(value: &Value, max: usize) -> String {
+    // What is redacted is mostly shorter than what it stands for; twice as much is enough to fill the line.
+    let clean = self::value(&excerpt(value, max.saturating_mul(2)));
+    match clean {
+        Value::String(text) => plain::escape(&text, max),
+        other => plain::escape(&other.to_string(), max),
+    }
+}
+
+/// The first bytes of a text, without the piece of a word at the end that may be half a secret.
+fn cut(text: &str, max: usize) -> String {
+    let kept = plain::prefix(text, max);
+    let in_a_word = |c: char| c.is_alphanumeric() || "_-./+=~%:@".contains(c);
+    let kept = kept.trim_end_matches(in_a_word);
+    format!("{kept}{LEFT_OUT}")
+}
