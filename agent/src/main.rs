@@ -1,7 +1,7 @@
 //! Runs the reference agent on one task in the current directory, with the hooks that are found there.
 
 use anyhow::{Context as _, Result, bail};
-use hookbox::manager::Manager;
+use hookbox::manager::{Builder, Manager};
 use hookbox::text::escape;
 use hookbox_agent::{Agent, OpenAi, Step, Tools};
 
@@ -9,7 +9,7 @@ use hookbox_agent::{Agent, OpenAi, Step, Tools};
 async fn main() -> Result<()> {
     let Some(task) = std::env::args().nth(1) else { bail!("expected a task, as one argument") };
     let model = OpenAi::from_env().context("expected the URL of a chat endpoint in OPENAI_BASE_URL")?;
-    let manager = Manager::builder().build().await;
+    let manager = reporting(Manager::builder()).build().await;
     for problem in manager.problems().iter() {
         eprintln!("warning: {problem}");
     }
@@ -23,4 +23,22 @@ async fn main() -> Result<()> {
     });
     println!("{}", agent.run(&task).await?);
     Ok(())
+}
+
+/// Events are reported where `OTEL_EXPORTER_OTLP_ENDPOINT` says; the end of the session sends what was recorded.
+#[cfg(feature = "otel")]
+fn reporting(builder: Builder) -> Builder {
+    match hookbox::telemetry::Telemetry::from_env("reference-agent") {
+        Ok(Some(telemetry)) => builder.telemetry(telemetry),
+        Ok(None) => builder,
+        Err(error) => {
+            eprintln!("warning: {error}");
+            builder
+        }
+    }
+}
+
+#[cfg(not(feature = "otel"))]
+fn reporting(builder: Builder) -> Builder {
+    builder
 }

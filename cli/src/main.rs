@@ -6,6 +6,7 @@ mod error;
 mod input;
 mod options;
 mod output;
+mod telemetry;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
     let result = match runtime {
         Ok(runtime) => {
             let result = runtime.block_on(async {
-                match cli.command {
+                let result = match cli.command {
                     Command::List(command) => command.run().await,
                     Command::Run(command) => command.run().await,
                     Command::Exec(command) => command.run().await,
@@ -61,7 +62,9 @@ fn main() -> ExitCode {
                     Command::Grants(command) => command.run().await,
                     Command::Demo(command) => command.run().await,
                     Command::Completions(command) => command.run(),
-                }
+                };
+                telemetry::flush().await;
+                result
             });
             // A compilation that took too long may still be at work; the answer does not wait for it.
             runtime.shutdown_background();

@@ -11,6 +11,7 @@ use hookbox::trust::TrustPolicy;
 use hookbox::wasm::Allocation;
 
 use crate::error::InputError;
+use crate::telemetry;
 
 /// Where hooks are looked for.
 #[derive(Args, Debug)]
@@ -83,10 +84,16 @@ impl Discover {
         self.locate.enter()
     }
 
+    /// The hooks, to be listed.
+    pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
+        Ok(self.configure(Manager::builder())?.build().await)
+    }
+
     /// The hooks, for one event.
-    pub(crate) async fn manager(&self, timeout: Option<Duration>) -> Result<Manager, InputError> {
+    pub(crate) async fn running(&self, timeout: Option<Duration>) -> Result<Manager, InputError> {
         let limits = Limits { timeout, ..Limits::default() };
-        Ok(self.configure(Manager::builder())?.limits(limits).build().await)
+        let builder = self.configure(Manager::builder())?.limits(limits);
+        Ok(telemetry::attach(builder).build().await)
     }
 
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {

@@ -26,3 +26,8 @@ pages! {
     Embedding: "../../docs/src/embedding.md",
     Security: "../../docs/src/security.md",
 }
+
+#[cfg(feature = "otel")]
+pages! {
+    Telemetry: "../../docs/src/telemetry.md",
+}

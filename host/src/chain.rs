@@ -14,13 +14,18 @@ use crate::event::{Event, EventName};
 use crate::facts;
 use crate::hook::{Descriptor, Hook, HookError, OnFailure, Origin, Subscription};
 use crate::outcome::{Action, Answers, Author, Fold, MAX_CONTEXT, Outcome, Spent, Verdict};
+use crate::redact;
 use crate::report::{Cause, HookReport, Kind, Report, Status};
+#[cfg(feature = "otel")]
+use crate::telemetry::Telemetry;
 use crate::text;
 
 /// How much of a hook's log a report keeps, in bytes (the budget has cut it before; escaping may lengthen it).
 const MAX_LOG: usize = 128 << 10;
 /// How long a message in a report may be, in bytes.
 const MAX_MESSAGE: usize = 2_000;
+/// How much of a changed value the log shows, in bytes.
+const MAX_CHANGE: usize = 1_024;
 
 tokio::task_local! {
     /// Set while a hook of this task runs.
@@ -41,6 +46,9 @@ pub struct ChainOptions {
     pub depth: u32,
     /// Run hooks also from inside a hook.
     pub allow_nested: bool,
+    /// Where sessions report each event. Nowhere.
+    #[cfg(feature = "otel")]
+    pub telemetry: Option<Telemetry>,
 }
 
 impl Default for ChainOptions {
@@ -51,6 +59,8 @@ impl Default for ChainOptions {
             home: None,
             depth: 0,
             allow_nested: false,
+            #[cfg(feature = "otel")]
+            telemetry: None,
         }
     }
 }
@@ -104,15 +114,18 @@ async fn run_in_order(
         let mut clocks = Clocks::new(options);
         for (hook, observe) in in_run_order(hooks, &event) {
             let descriptor = hook.descriptor();
+            let began = started.elapsed();
             if ends(&fold, descriptor, &report.event) && !observe {
-                report.hooks.push(empty_report(descriptor, Status::Skipped));
+                let skipped = empty_report(descriptor, Status::Skipped);
+                report.hooks.push(HookReport { started: began, ..skipped });
                 continue;
             }
             // What is built in starts nothing, so that it may judge at any depth.
             let refused = nested && descriptor.kind != Kind::Builtin;
             let ran = if refused { Ran::refused() } else { clocks.run(hook.as_ref(), &event).await };
             let input_before = event.tool_call().map(|call| call.input.clone());
-            let hook_report = settle(&mut fold, &mut event, descriptor, observe, ran);
+            let mut hook_report = settle(&mut fold, &mut event, descriptor, observe, ran);
+            hook_report.started = began;
             if event.tool_call().map(|call| &call.input) != input_before.as_ref() {
                 work_out_facts(&mut event, options);
             }
@@ -230,9 +243,11 @@ fn empty_report(descriptor: &Descriptor, status: Status) -> HookReport {
     HookReport {
         name: descriptor.name.clone(),
         kind: descriptor.kind,
+        tier: descriptor.tier.as_str(),
         trusted: descriptor.trusted,
         status,
         cause: None,
+        started: Duration::ZERO,
         duration: Duration::ZERO,
         fuel: None,
         memory_peak: None,
@@ -352,9 +367,21 @@ fn trace(event: &EventName, hook: &HookReport) {
     let (name, status, micros) = (&hook.name, hook.status.as_str(), hook.duration.as_micros());
     match hook.cause {
         Some(cause) => {
-            let message = hook.message.as_deref().unwrap_or_default();
-            tracing::warn!(%event, hook = %name, status, %cause, micros, message, "hook failed");
+            let message = || redact::text(hook.message.as_deref().unwrap_or_default());
+            tracing::warn!(%event, hook = %name, status, %cause, micros, message = %message(), "hook failed");
         }
         None => tracing::debug!(%event, hook = %name, status, micros, "hook ran"),
+    }
+    for change in &hook.changes {
+        let shown = |value| redact::line(value, MAX_CHANGE);
+        tracing::info!(
+            target: "hookbox::change",
+            %event,
+            hook = %name,
+            what = change.what,
+            from = %shown(&change.before),
+            to = %shown(&change.after),
+            "changed"
+        );
     }
 }

@@ -75,6 +75,7 @@
 //!   `.wasm` file is a problem that says so.
 //! * `http` (default): components may send requests to the origins that were granted to them.
 //! * `mcp` (default): hooks that are tools of MCP servers, over stdio and streamable HTTP.
+//! * `otel`: spans and metrics of events and hooks, sent to an OpenTelemetry collector.
 //! * `store` (default): components may keep state in an embedded database, where that was granted.
 //! * `watch`: [`Manager::watch`](manager::Manager::watch) follows changes of hooks and settings on disk.
 
@@ -103,9 +104,11 @@ pub mod report;
 pub mod session;
 #[cfg(feature = "store")]
 pub mod store;
+#[cfg(feature = "otel")]
+pub mod telemetry;
 pub mod text;
 mod thresholds;
-#[cfg(any(feature = "http", feature = "mcp"))]
+#[cfg(any(feature = "http", feature = "mcp", feature = "otel"))]
 mod tls;
 pub mod trust;
 #[cfg(feature = "component")]

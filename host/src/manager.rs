@@ -332,6 +332,13 @@ impl Builder {
         self
     }
 
+    /// Where sessions report each event as spans and metrics (default: nowhere).
+    #[cfg(feature = "otel")]
+    pub fn telemetry(mut self, telemetry: crate::telemetry::Telemetry) -> Self {
+        self.chain.telemetry = Some(telemetry);
+        self
+    }
+
     /// Where to keep compiled code and cached answers: a directory that belongs to the user alone, or is yet to be
     /// made. `None` keeps nothing (default: `$XDG_CACHE_HOME/hookbox`, else `~/.cache/hookbox`).
     pub fn cache(mut self, directory: Option<PathBuf>) -> Self {

@@ -1,7 +1,7 @@
 //! What happened in one event, hook by hook.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -152,12 +152,16 @@ pub struct HookReport {
     pub name: String,
     /// Its kind.
     pub kind: Kind,
+    /// Where it was found, such as `repo plugin`.
+    pub tier: &'static str,
     /// Whether the user trusts it.
     pub trusted: bool,
     /// How it fared.
     pub status: Status,
     /// Why it failed, or which right it lacked.
     pub cause: Option<Cause>,
+    /// When it began, counted from the beginning of the chain.
+    pub started: Duration,
     /// How long it took; zero if it did not run.
     pub duration: Duration,
     /// Fuel used, for components.
@@ -232,6 +236,8 @@ pub struct FailureReport {
 pub struct Report {
     /// The event.
     pub event: EventName,
+    /// When the chain began.
+    pub started: SystemTime,
     /// How long the chain took.
     pub duration: Duration,
     /// The hooks, in run order.
@@ -241,9 +247,15 @@ pub struct Report {
 }
 
 impl Report {
-    /// An empty report.
+    /// An empty report of an event that happens now.
     pub fn new(event: EventName) -> Self {
-        Self { event, duration: Duration::ZERO, hooks: Vec::new(), on_error: Vec::new() }
+        Self {
+            event,
+            started: SystemTime::now(),
+            duration: Duration::ZERO,
+            hooks: Vec::new(),
+            on_error: Vec::new(),
+        }
     }
 
     /// The part of the hook with this name.

@@ -76,7 +76,11 @@ async fn an_empty_manager_yields_verdicts_and_reports_of_nothing() {
         assert_eq!((verdict.input.value(), verdict.modified), (&json!({"command": "ls"}), false));
         assert_eq!(
             verdict.report,
-            hookbox::Report { duration: verdict.report.duration, ..hookbox::Report::new(BEFORE.clone()) }
+            hookbox::Report {
+                started: verdict.report.started,
+                duration: verdict.report.duration,
+                ..hookbox::Report::new(BEFORE.clone())
+            }
         );
         assert_eq!(session.user_message_send("hello").await.message, "hello");
         let result = ToolResult::new(call("ls"), json!("out"));

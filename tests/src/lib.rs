@@ -20,12 +20,14 @@ mod outside;
 mod parity;
 mod program;
 mod protocol;
+mod redaction;
 mod reload;
 mod samples;
 mod samples_of_sessions;
 mod samples_with_rights;
 mod self_protection;
 mod store;
+mod telemetry;
 mod trust;
 
 use std::fs;

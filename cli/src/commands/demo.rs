@@ -21,6 +21,7 @@ use hookbox_agent::{Agent, Model, OpenAi, Scripted, Step, Tools};
 use serde_json::{Value, json};
 
 use crate::error::InputError;
+use crate::telemetry;
 
 /// Writes a line of the account; a reader that went away (`| head`) ends nothing.
 macro_rules! say {
@@ -67,7 +68,7 @@ impl Demo {
 
         // Native hooks run in the directory of the process.
         std::env::set_current_dir(&work)?;
-        let manager = Manager::builder()
+        let manager = telemetry::attach(Manager::builder())
             .cwd(&work)
             .home(&home)
             .cache(Some(place.path().join("cache")))

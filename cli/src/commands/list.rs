@@ -22,7 +22,7 @@ pub(crate) struct List {
 impl List {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.discover.enter()?;
-        let manager = self.discover.manager(None).await?;
+        let manager = self.discover.manager().await?;
         let entries = manager.entries();
         for problem in manager.problems().iter() {
             warn(problem);

@@ -50,7 +50,7 @@ impl Run {
         for field in &decoded.unknown {
             warn(format_args!("{name} has no field {:?}: ignored", text::escape(field, 80)));
         }
-        let manager = self.discover.manager(self.timeout).await?;
+        let manager = self.discover.running(self.timeout).await?;
         for problem in manager.problems().iter() {
             warn(problem);
             if let Some(text) = &problem.hint {

@@ -220,7 +220,19 @@ impl Session {
             self.count_follow_ups(stop.follow_ups, &mut fired);
         }
         self.tell_of_failures(&snapshot.hooks, &mut fired).await;
+        #[cfg(feature = "otel")]
+        self.tell_telemetry(&fired).await;
         fired
+    }
+
+    /// Records the event; what was recorded is sent at the end of a session, in bounded time.
+    #[cfg(feature = "otel")]
+    async fn tell_telemetry(&self, fired: &Fired) {
+        let Some(telemetry) = &self.manager.chain_options().telemetry else { return };
+        telemetry.record(fired);
+        if fired.report.event == EventName::SessionEnd {
+            telemetry.flush(crate::telemetry::FLUSH).await;
+        }
     }
 
     /// Counts how often in a row hooks made the agent go on, and ends it at the cap.

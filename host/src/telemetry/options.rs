@@ -1,0 +1,243 @@
+//! What is sent where, as the environment says.
+
+use std::time::Duration;
+
+use http::Uri;
+
+use crate::{redact, text};
+
+/// How long one request may take (the OTLP exporter specification).
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// How often spans are sent (the specification of the batching span processor).
+const SPANS_EVERY: Duration = Duration::from_secs(5);
+/// How often metrics are sent (the specification of the periodic metric reader).
+const METRICS_EVERY: Duration = Duration::from_secs(60);
+
+/// What is sent where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Where spans go; `None` sends none.
+    pub traces: Option<Endpoint>,
+    /// Where metrics go; `None` sends none.
+    pub metrics: Option<Endpoint>,
+    /// The service's name, where `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` give none.
+    pub service: String,
+    /// The span that spans of events are children of: a W3C `traceparent`.
+    pub parent: Option<String>,
+    /// How often spans are sent. 5 s.
+    pub spans_every: Duration,
+    /// How often metrics are sent. 60 s.
+    pub metrics_every: Duration,
+}
+
+/// Where one signal goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The whole address, such as `http://localhost:4318/v1/traces`.
+    pub url: String,
+    /// How long one request may take. 10 s.
+    pub timeout: Duration,
+}
+
+/// Why there is no telemetry.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}; hint: {hint}")]
+pub struct TelemetryError {
+    /// What was expected, and what was found.
+    pub what: String,
+    /// What to do.
+    pub hint: String,
+}
+
+impl TelemetryError {
+    fn new(what: String, hint: &str) -> Self {
+        Self { what, hint: hint.to_owned() }
+    }
+
+    pub(super) fn thread(error: std::io::Error) -> Self {
+        Self::new(
+            format!("telemetry needs a thread of its own: {error}"),
+            "unset OTEL_EXPORTER_OTLP_ENDPOINT",
+        )
+    }
+}
+
+impl Options {
+    /// Both signals to the collector at this address, such as `http://localhost:4318`.
+    ///
+    /// # Errors
+    ///
+    /// Where it is no address of HTTP.
+    pub fn to(endpoint: &str, service: &str) -> Result<Self, TelemetryError> {
+        let get = |name: &str| (name == "OTEL_EXPORTER_OTLP_ENDPOINT").then(|| endpoint.to_owned());
+        let none = Self {
+            traces: None,
+            metrics: None,
+            service: service.to_owned(),
+            parent: None,
+            spans_every: SPANS_EVERY,
+            metrics_every: METRICS_EVERY,
+        };
+        Ok(Self::read(service, get)?.unwrap_or(none))
+    }
+
+    /// What the environment asks for; `None` where it names no endpoint, or switches telemetry off.
+    ///
+    /// Read here: `OTEL_SDK_DISABLED`, `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TIMEOUT`,
+    /// `OTEL_EXPORTER_OTLP_PROTOCOL` and the same for `TRACES` and `METRICS` alone, `OTEL_TRACES_EXPORTER` and
+    /// `OTEL_METRICS_EXPORTER` (`none`), `OTEL_BSP_SCHEDULE_DELAY`, `OTEL_METRIC_EXPORT_INTERVAL`, `TRACEPARENT`. Read
+    /// when the thread starts: `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_EXPORTER_OTLP_HEADERS` (and for one
+    /// signal), `OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE`. An empty variable counts as
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// An address that is none of HTTP, a protocol other than `http/protobuf`.
+    pub fn from_env(service: &str) -> Result<Option<Self>, TelemetryError> {
+        Self::read(service, |name| std::env::var(name).ok())
+    }
+
+    pub(super) fn read(
+        service: &str,
+        get: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Self>, TelemetryError> {
+        let get =
+            |name: &str| get(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        if get("OTEL_SDK_DISABLED").is_some_and(|disabled| disabled.eq_ignore_ascii_case("true")) {
+            return Ok(None);
+        }
+        let traces = endpoint("TRACES", "v1/traces", &get)?;
+        let metrics = endpoint("METRICS", "v1/metrics", &get)?;
+        if traces.is_none() && metrics.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            traces,
+            metrics,
+            service: service.to_owned(),
+            parent: get("TRACEPARENT"),
+            spans_every: millis(get("OTEL_BSP_SCHEDULE_DELAY"), SPANS_EVERY),
+            metrics_every: millis(get("OTEL_METRIC_EXPORT_INTERVAL"), METRICS_EVERY),
+        }))
+    }
+}
+
+/// Where a signal goes: its own variables go before the common ones.
+fn endpoint(
+    signal: &str,
+    path: &str,
+    get: &impl Fn(&str) -> Option<String>,
+) -> Result<Option<Endpoint>, TelemetryError> {
+    if get(&format!("OTEL_{signal}_EXPORTER")).is_some_and(|exporter| exporter == "none") {
+        return Ok(None);
+    }
+    let own = |what: &str| format!("OTEL_EXPORTER_OTLP_{signal}_{what}");
+    let common = |what: &str| format!("OTEL_EXPORTER_OTLP_{what}");
+    let (name, url) = match (get(&own("ENDPOINT")), get(&common("ENDPOINT"))) {
+        (Some(url), _) => (own("ENDPOINT"), url),
+        (None, Some(base)) => {
+            let url = format!("{}/{path}", base.trim_end_matches('/'));
+            (common("ENDPOINT"), url)
+        }
+        (None, None) => return Ok(None),
+    };
+    let uri = url.parse::<Uri>().ok();
+    let is_http =
+        uri.is_some_and(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some());
+    if !is_http {
+        let found = text::escape(&redact::text(&url), 200);
+        let what = format!("{name}: expected the address of a collector, found \"{found}\"");
+        return Err(TelemetryError::new(what, "give one such as http://localhost:4318"));
+    }
+    if let Some(protocol) = get(&own("PROTOCOL")).or_else(|| get(&common("PROTOCOL")))
+        && protocol != "http/protobuf"
+    {
+        let found = text::escape(&protocol, 40);
+        let what = format!("{}: expected http/protobuf, found \"{found}\"", common("PROTOCOL"));
+        return Err(TelemetryError::new(what, "collectors take http/protobuf, mostly on port 4318"));
+    }
+    let timeout = millis(get(&own("TIMEOUT")).or_else(|| get(&common("TIMEOUT"))), TIMEOUT);
+    Ok(Some(Endpoint { url, timeout }))
+}
+
+/// A number of milliseconds; what is none, or zero, is the default.
+fn millis(value: Option<String>, default: Duration) -> Duration {
+    let value = value.and_then(|value| value.parse().ok()).filter(|millis| *millis > 0);
+    value.map_or(default, Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Option<Options>, TelemetryError> {
+        let get = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Options::read("hookbox", get)
+    }
+
+    /// The addresses and timeouts (ms) of traces and metrics.
+    fn endpoints(variables: &[(&str, &str)]) -> [Option<(String, u128)>; 2] {
+        let options = read(variables).unwrap().unwrap();
+        [options.traces, options.metrics].map(|it| it.map(|it| (it.url, it.timeout.as_millis())))
+    }
+
+    const BASE: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318/");
+
+    #[test]
+    fn nothing_is_sent_unless_an_endpoint_is_named() {
+        for variables in [
+            &[][..],
+            &[("OTEL_EXPORTER_OTLP_ENDPOINT", "")],
+            &[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")],
+            &[BASE, ("OTEL_SDK_DISABLED", "true")],
+            &[BASE, ("OTEL_SDK_DISABLED", "TRUE")],
+            &[BASE, ("OTEL_TRACES_EXPORTER", "none"), ("OTEL_METRICS_EXPORTER", "none")],
+            &[("OTEL_SERVICE_NAME", "x"), ("TRACEPARENT", "x")],
+        ] {
+            assert_eq!(read(variables).unwrap(), None, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn a_signals_own_variables_go_before_the_common_ones() {
+        let traces = Some(("http://c:4318/v1/traces".to_owned(), 10_000));
+        let metrics = Some(("http://c:4318/v1/metrics".to_owned(), 10_000));
+        let own = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://t/x");
+        let (of_own, common) =
+            (("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "5"), ("OTEL_EXPORTER_OTLP_TIMEOUT", "7"));
+        assert_eq!(endpoints(&[BASE]), [traces.clone(), metrics.clone()]);
+        assert_eq!(endpoints(&[own]), [Some(("https://t/x".to_owned(), 10_000)), None]);
+        assert_eq!(
+            endpoints(&[BASE, own, of_own, common]),
+            [Some(("https://t/x".to_owned(), 5)), Some(("http://c:4318/v1/metrics".to_owned(), 7))]
+        );
+        assert_eq!(endpoints(&[BASE, ("OTEL_METRICS_EXPORTER", "none")]), [traces, None]);
+        assert_eq!(
+            endpoints(&[BASE, ("OTEL_TRACES_EXPORTER", "none"), ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")]),
+            [None, metrics]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_done_says_what_to_do_and_shows_no_password() {
+        for (variables, expected) in [
+            (
+                &[("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318")][..],
+                "OTEL_EXPORTER_OTLP_ENDPOINT: expected the address of a collector, found \"localhost:4318/v1/traces\"; hint: give one such as http://localhost:4318",
+            ),
+            (
+                &[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "ftp://me:hunter2@host")],
+                "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: expected the address of a collector, found \"ftp://me:[REDACTED:url]@host\"; hint: give one such as http://localhost:4318",
+            ),
+            (
+                &[BASE, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
+                "OTEL_EXPORTER_OTLP_PROTOCOL: expected http/protobuf, found \"grpc\"; hint: collectors take http/protobuf, mostly on port 4318",
+            ),
+        ] {
+            assert_eq!(read(variables).unwrap_err().to_string(), expected);
+        }
+    }
+}
