@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use crate::environment::{Output, TestEnvironment, repository, sample, twin};
 
 /// The samples that are components, with their event.
-const COMPONENTS: [(&str, &str); 10] = [
+const COMPONENTS: [(&str, &str); 11] = [
     ("audit-log", "after_tool_call"),
+    ("budget-rotate", "on_budget_exceeded"),
     ("compact-threshold", "after_turn"),
     ("follow-up", "agent_stop"),
     ("guardrail", "before_tool_call"),

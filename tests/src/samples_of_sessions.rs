@@ -1,6 +1,6 @@
 //! Sample hooks that belong together, through whole sessions.
 
-use hookbox::event::{AgentStop, Document, Usage};
+use hookbox::event::{AfterTurn, AgentStop, Document, Usage};
 use hookbox::manager::Manager;
 use hookbox::report::HookReport;
 use hookbox::session::Session;
@@ -172,4 +172,129 @@ async fn a_memory_that_is_damaged_counts_as_none_and_says_so() {
     drop(one.agent_stop(stop("Next step: b")).await);
     let start = session(&manager, "two", "main").session_start("startup").await;
     assert!(start.context.join("").contains("Next step: b"));
+}
+
+#[tokio::test]
+async fn a_session_that_spent_its_budget_hands_over_and_its_large_work_is_blocked_until_then() {
+    let env = place(&["budget-rotate"]);
+    env.directory("repo/.git").file("repo/big.txt", "x".repeat(100_000)).file("repo/small.txt", "x");
+    let manager = env.builder().build().await;
+    let one = session(&manager, "one", "feat/145-x");
+    let decision = |session: Session, call: ToolCall| async move {
+        session.before_tool_call(call).await.decision.blocked().map(|ruling| ruling.reason.clone())
+    };
+    let fetch = || ToolCall::new("WebFetch", json!({"url": "https://example.com"}));
+    let read = |name: &str| ToolCall::new("Read", json!({"file_path": env.path("repo").join(name)}));
+    let turn = AfterTurn {
+        usage: Some(usage(750)),
+        messages: conversation("Next step: run the tests"),
+        ..AfterTurn::default()
+    };
+    drop(one.after_turn(turn).await);
+    let warned = one.on_budget_exceeded(usage(710), 0.7).await;
+    assert_eq!(warned.callback, None);
+    assert!(warned.context[0].starts_with("71% of the token budget"), "{warned:#?}");
+    assert_eq!(decision(one.clone(), fetch()).await, None);
+
+    let exceeded = one.on_budget_exceeded(usage(820), 0.8).await;
+    let metadata = &of(&exceeded.report, "budget-rotate").metadata;
+    assert_eq!((&metadata["trigger_threshold"], &metadata["rotations"]), (&json!(0.8), &json!(1)));
+    let callback = exceeded.callback.clone().unwrap();
+    assert_eq!((callback.name.as_str(), callback.args.len()), ("rotate", 1));
+    let document = callback.args.values().next().unwrap().to_owned();
+    assert!(document.contains("Issue: #145") && document.contains("Next step: run the tests"), "{document}");
+    let reason = "Token budget exceeded at 82% of effective window; rotate session before continuing.";
+    for (call, blocked) in
+        [(fetch(), true), (read("big.txt"), true), (read("small.txt"), false), (shell("ls"), false)]
+    {
+        let found = decision(one.clone(), call.clone()).await;
+        assert_eq!(found.as_deref(), blocked.then_some(reason), "{call:?}");
+    }
+    let other = session(&manager, "other", "feat/145-x");
+    assert_eq!(decision(other, fetch()).await, None);
+
+    drop(one.session_end("rotate").await);
+    let two = session(&manager, "two", "feat/145-x");
+    assert_eq!(two.session_start("rotate").await.context, [document]);
+    assert_eq!(decision(two, fetch()).await, None);
+    // It is told once, and only where it was left.
+    assert!(session(&manager, "three", "feat/145-x").session_start("rotate").await.context.is_empty());
+}
+
+#[tokio::test]
+async fn a_compaction_that_makes_room_ends_the_block() {
+    let env = place(&["budget-rotate"]);
+    let manager = env.builder().build().await;
+    let one = session(&manager, "one", "main");
+    drop(one.on_budget_exceeded(usage(820), 0.8).await);
+    for (tokens, blocked) in [(750, true), (100, false)] {
+        drop(one.post_compact("auto", "summary", Some(usage(tokens))).await);
+        let verdict = one.before_tool_call(ToolCall::new("WebFetch", json!({}))).await;
+        assert_eq!(verdict.decision.blocked().is_some(), blocked, "{tokens}");
+    }
+}
+
+#[tokio::test]
+async fn every_pattern_of_a_loop_is_seen() {
+    let env = place(&["loop-detector"]);
+    let manager = env.builder().build().await;
+    let fail = |id: &'static str, text: &str| {
+        let output = json!({"error": text});
+        let manager = manager.clone();
+        async move {
+            let verdict = session(&manager, id, "main").after_tool_call(result("make", output, false)).await;
+            verdict.decision.blocked().map(|ruling| ruling.reason.clone())
+        }
+    };
+    // The same error each time; another one begins anew.
+    for (id, errors, blocked) in [
+        ("same", ["E1 in 0.1s", "E1 in 0.2s", "E1 in 0.3s"], true),
+        ("progress", ["3 failed", "2 failed", "1 failed"], false),
+    ] {
+        let mut last = None;
+        for text in errors {
+            last = fail(id, text).await;
+        }
+        let expected = "Loop detected: identical failing command executed 3 times in 6 minutes. Escalate or change strategy.";
+        assert_eq!(last.as_deref(), blocked.then_some(expected), "{id}");
+        let before = session(&manager, id, "main").before_tool_call(shell("make")).await;
+        assert_eq!(before.decision.blocked().is_some(), blocked, "{id}");
+    }
+
+    // Two calls take turns.
+    let turns = session(&manager, "turns", "main");
+    let mut blocked = Vec::new();
+    for line in ["a", "b", "a", "b", "a", "b"] {
+        let verdict = turns.after_tool_call(result(line, json!("same"), true)).await;
+        blocked.push(verdict.decision.blocked().is_some());
+    }
+    assert_eq!(blocked, [false, false, false, false, false, true]);
+    for (line, expected) in [("a", true), ("b", true), ("c", false)] {
+        assert_eq!(
+            turns.before_tool_call(shell(line)).await.decision.blocked().is_some(),
+            expected,
+            "{line}"
+        );
+    }
+    // What was blocked does not count, and another call ends it.
+    drop(turns.after_tool_call(ToolResult::blocked(shell("a"), "Loop detected: two calls")).await);
+    assert!(turns.before_tool_call(shell("a")).await.decision.blocked().is_some());
+    drop(turns.after_tool_call(result("c", json!("new"), true)).await);
+    assert!(turns.before_tool_call(shell("a")).await.decision.blocked().is_none());
+
+    // Compactions that do not help.
+    let full = session(&manager, "full", "main");
+    for round in 1..=3 {
+        let before = full.pre_compact("auto", Some(usage(900)), conversation("x")).await;
+        assert!(before.decision.blocked().is_none(), "{round}");
+        let after = full.post_compact("auto", "summary", Some(usage(890))).await;
+        assert_eq!(after.context.len(), usize::from(round == 3), "{round}: {after:#?}");
+    }
+    let before = full.pre_compact("auto", Some(usage(900)), conversation("x")).await;
+    assert!(before.decision.blocked().unwrap().reason.starts_with("Loop detected: 3 compactions in a row"));
+    assert!(
+        full.pre_compact("manual", Some(usage(900)), conversation("x")).await.decision.blocked().is_none()
+    );
+    drop(full.post_compact("manual", "summary", Some(usage(90))).await);
+    assert!(full.pre_compact("auto", Some(usage(900)), conversation("x")).await.decision.blocked().is_none());
 }
