@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use crate::environment::{Output, TestEnvironment, repository, sample, twin};
 
 /// The samples that are components, with their event.
-const COMPONENTS: [(&str, &str); 11] = [
+const COMPONENTS: [(&str, &str); 12] = [
     ("audit-log", "after_tool_call"),
     ("budget-rotate", "on_budget_exceeded"),
     ("compact-threshold", "after_turn"),
+    ("error-kb", "before_tool_call"),
     ("follow-up", "agent_stop"),
     ("guardrail", "before_tool_call"),
     ("intro-logger", "turn_end"),

@@ -201,7 +201,7 @@ async fn a_session_that_spent_its_budget_hands_over_and_its_large_work_is_blocke
     assert_eq!((&metadata["trigger_threshold"], &metadata["rotations"]), (&json!(0.8), &json!(1)));
     let callback = exceeded.callback.clone().unwrap();
     assert_eq!((callback.name.as_str(), callback.args.len()), ("rotate", 1));
-    let document = callback.args.values().next().unwrap().to_owned();
+    let document = callback.args[0].1.clone();
     assert!(document.contains("Issue: #145") && document.contains("Next step: run the tests"), "{document}");
     let reason = "Token budget exceeded at 82% of effective window; rotate session before continuing.";
     for (call, blocked) in
@@ -297,4 +297,91 @@ async fn every_pattern_of_a_loop_is_seen() {
     );
     drop(full.post_compact("manual", "summary", Some(usage(90))).await);
     assert!(full.pre_compact("auto", Some(usage(900)), conversation("x")).await.decision.blocked().is_none());
+}
+
+#[tokio::test]
+async fn a_command_that_failed_before_is_warned_of_once_with_what_helps() {
+    let env = place(&["error-kb"]);
+    let settings = r#"{ fixes = [{ match = "stale", fix = "rm -r dist" }], quiet = 600 }"#;
+    env.file("home/.hookbox/hookbox.toml", format!("[hooks.\"error-kb.wasm\"]\nsettings = {settings}\n"));
+    let manager = env.builder().build().await;
+    let one = session(&manager, "one", "main");
+    let ran = |line: &'static str, error: Option<&str>| {
+        let output = error.map_or(json!("ok"), |error| json!({"error": error}));
+        let one = one.clone();
+        async move {
+            of(&one.after_tool_call(result(line, output, error.is_none())).await.report, "error-kb")
+                .metadata
+                .clone()
+        }
+    };
+    let told = |line: &'static str| {
+        let one = one.clone();
+        async move { one.before_tool_call(shell(line)).await.notes.context.join("") }
+    };
+    assert_eq!(told("npm pack").await, "");
+    drop(ran("npm pack", Some("error: /a/dist-1.tgz is stale")).await);
+    assert_eq!(told("npm pack").await, "", "once is no pattern");
+    drop(ran("npm pack", Some("error: /b/dist-2.tgz is stale")).await);
+    let metadata = ran("npm pack --x", Some("error: /c/dist-3.tgz is stale")).await;
+    assert_eq!((&metadata["recurrence"], &metadata["error_class"]), (&json!(3), &json!("other")));
+    let text = told("npm pack").await;
+    assert!(
+        text.starts_with(
+            "`npm pack` has failed 3 of 3 times; the last error: error: PATH is stale. Known fix: rm -r dist"
+        ),
+        "{text}"
+    );
+    assert_eq!(told("npm pack").await, "", "nobody is told twice");
+    assert_eq!(told("npm test").await, "");
+
+    // What worked right after a failure of the same program is learned.
+    for _ in 0..2 {
+        drop(ran("cargo test", Some("error: the lock file needs to be updated")).await);
+        drop(ran("cargo update token=abcd1234", None).await);
+    }
+    let text = told("cargo test").await;
+    assert!(text.ends_with("After this error this has worked: `cargo update token=[REDACTED]`"), "{text}");
+    drop(ran("cargo test", None).await);
+    drop(ran("make", Some("one")).await);
+    let failed = ran("make", Some("\u{1b}[31mtwo\u{202e}\n")).await;
+    assert_eq!(failed["recurrence"], 1);
+
+    // Two processes count at once.
+    let managers = [env.builder().build().await, env.builder().build().await];
+    let count = |manager: Manager, id: String| async move {
+        for _ in 0..10 {
+            drop(
+                session(&manager, &id, "main")
+                    .after_tool_call(result("go", json!({"error": "E"}), false))
+                    .await,
+            );
+        }
+    };
+    let [a, b] = managers;
+    tokio::join!(count(a, "a".into()), count(b, "b".into()));
+    let verdict = one.before_tool_call(shell("go")).await;
+    assert_eq!(of(&verdict.report, "error-kb").metadata["failures"], 20);
+}
+
+#[tokio::test]
+async fn an_error_is_given_its_class_and_changed_only_where_that_was_set() {
+    use hookbox::event::{ErrorEvent, ErrorSource};
+    let env = place(&["error-kb"]);
+    for (settings, expected) in
+        [("{}", "request 17 timed out after 30s"), ("{ modify = true }", "request N timed out after Ns")]
+    {
+        env.file("home/.hookbox/hookbox.toml", format!("[hooks.\"error-kb.wasm\"]\nsettings = {settings}\n"));
+        let manager = env.builder().build().await;
+        let error = ErrorEvent {
+            source: ErrorSource::Turn(Some(1)),
+            message: "request 17 timed out after 30s".into(),
+            kind: None,
+            attempt: Some(2),
+        };
+        let verdict = session(&manager, "one", "main").on_error(error).await;
+        assert_eq!(verdict.message, expected);
+        let metadata = &of(&verdict.report, "error-kb").metadata;
+        assert_eq!((&metadata["error_class"], &metadata["attempt"]), (&json!("timeout"), &json!(2)));
+    }
 }

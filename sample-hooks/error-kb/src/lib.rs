@@ -1,0 +1,343 @@
+//! Remembers failures, and warns before they happen again.
+
+mod knowledge;
+mod signature;
+
+use hookbox_sdk::prelude::*;
+use hookbox_sdk::state;
+use hookbox_sdk::text::{Secrets, excerpt, hash};
+
+use crate::knowledge::{FIX, Failure, KEYS, Known, Shelf, counters, key};
+
+/// The hook.
+pub struct ErrorKb;
+
+/// The form of the values in the store.
+const VERSION: u32 = 1;
+
+/// So many conversations have a value of their own; of two that share one the later one has it.
+const CONVERSATIONS: u64 = 256;
+
+/// A fix that the user knows.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+struct Fix {
+    /// Words of the error, or of the command.
+    #[serde(rename = "match")]
+    words: String,
+    /// What helps.
+    fix: String,
+}
+
+/// What the user can set.
+#[derive(Debug, serde::Deserialize)]
+#[serde(default)]
+struct Settings {
+    /// So often a command must have failed before somebody is told.
+    min_failures: u64,
+    /// Of the same failure nobody is told again within so many seconds.
+    quiet: u32,
+    /// So many commands are remembered.
+    max_signatures: u64,
+    /// What helps.
+    fixes: Vec<Fix>,
+    /// Whether an error's text is replaced by its normalised form.
+    modify: bool,
+    /// Whether the user is told as well.
+    warn: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            min_failures: 2,
+            quiet: 600,
+            max_signatures: 512,
+            fixes: Vec::new(),
+            modify: false,
+            warn: false,
+        }
+    }
+}
+
+impl Settings {
+    /// How many commands share a key.
+    fn per_key(&self) -> usize {
+        usize::try_from(self.max_signatures.min(4096).div_ceil(KEYS)).unwrap_or(1)
+    }
+
+    /// What the user knows of it.
+    fn fix(&self, head: &str, error: &str) -> Option<String> {
+        let (head, error) = (head.to_lowercase(), error.to_lowercase());
+        let meant = |fix: &&Fix| {
+            let words = fix.words.to_lowercase();
+            !words.trim().is_empty() && (error.contains(&words) || head.contains(&words))
+        };
+        self.fixes.iter().find(meant).map(|fix| excerpt(&fix.fix, FIX))
+    }
+}
+
+/// What failed last in a conversation, and what may show how to mend it.
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+struct Pending {
+    conversation: u64,
+    /// The program, as a fix is another line of the same one.
+    program: String,
+    /// The head of the failed command.
+    head: String,
+    /// What it said.
+    error: String,
+    /// The line, as a hash.
+    line: u64,
+}
+
+impl Hook for ErrorKb {
+    fn manifest() -> Manifest {
+        Manifest::new("error-kb", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
+            .on(Event::BeforeToolCall)
+            .on(Event::AfterToolCall)
+            .observe()
+            .on(Event::OnError)
+            .answers([Give::Inject, Give::Modify])
+            .capability(Capability::Store)
+    }
+
+    fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
+        let settings: Settings = settings()?;
+        let Some(head) = signature::head(call) else { return Ok(Answer::pass()) };
+        let key = key(&head);
+        let mut shelf: Shelf = state::load(&key, VERSION)?;
+        let Some(known) = shelf.find(&head) else { return Ok(Answer::pass()) };
+        let [worked, failed] = counts(&head)?;
+        let failing = known.failing;
+        let Some(failure) = known.last() else { return Ok(Answer::pass()) };
+        let metadata = |answer: Answer| answer.metadata("failures", failed).metadata("successes", worked);
+        // What has worked since is no longer a known failure.
+        if !failing || failed < settings.min_failures {
+            return Ok(metadata(Answer::pass()));
+        }
+        if !failure.tell(cx.timestamp_ms, u64::from(settings.quiet) * 1000) {
+            return Ok(metadata(Answer::pass()).metadata("suppressed", true));
+        }
+        let text = alert(&settings, &head, failure, worked, failed);
+        state::save(&key, VERSION, &shelf)?;
+        let answer = Answer::pass().inject(text.clone());
+        Ok(metadata(if settings.warn { answer.warn(text) } else { answer }))
+    }
+
+    fn after_tool_call(cx: &Context, result: &ToolResult) -> Result<Answer, Error> {
+        let (Some(head), Some(has_failed)) = (signature::head(&result.call), has_failed(result)) else {
+            return Ok(Answer::pass());
+        };
+        let settings: Settings = settings()?;
+        let error = if has_failed { signature::normalise(&signature::said(result)) } else { String::new() };
+        let recurrence = note(cx, &settings, result, &head, has_failed.then_some(error.as_str()))?;
+        Ok(if has_failed {
+            Answer::pass()
+                .metadata("error_class", signature::class(&error))
+                .metadata("recurrence", recurrence)
+        } else {
+            Answer::pass()
+        })
+    }
+
+    fn on_error(cx: &Context, event: &ErrorEvent) -> Result<Answer, Error> {
+        let settings: Settings = settings()?;
+        let text = signature::normalise(&event.message);
+        let class = signature::class(&event.message);
+        let (head, counts_here) = match &event.source {
+            // The agent also tells of it by after_tool_call: one failure is one.
+            ErrorSource::Tool(call) => (signature::head(call), false),
+            ErrorSource::Turn(_) => (Some("turn".to_owned()), true),
+            ErrorSource::Hook(name) => (Some(format!("hook {}", excerpt(name, 64))), true),
+        };
+        let recurrence = match head {
+            Some(head) if counts_here => record(cx, &settings, &head, Some(&text))?,
+            Some(head) => {
+                let mut shelf: Shelf = state::load(&key(&head), VERSION)?;
+                let known = shelf.find(&head).into_iter().flat_map(|known| &known.failures);
+                known.filter(|failure| failure.text == text).map(|failure| failure.count).sum()
+            }
+            None => 0,
+        };
+        let answer = if settings.modify { Answer::modify(text) } else { Answer::pass() };
+        Ok(answer
+            .metadata("error_class", class)
+            .metadata("agent_class", event.kind.as_deref().map(|kind| excerpt(kind, 64)))
+            .metadata("attempt", event.attempt)
+            .metadata("recurrence", recurrence))
+    }
+}
+
+/// Whether the call failed; `None` where the agent does not say.
+fn has_failed(result: &ToolResult) -> Option<bool> {
+    match (result.success, result.exit_status) {
+        (None, None) => None,
+        (success, status) => Some(success == Some(false) || status.is_some_and(|status| status != 0)),
+    }
+}
+
+/// How often a command worked, and failed.
+fn counts(head: &str) -> Result<[u64; 2], Error> {
+    let [worked, failed] = counters(head);
+    // A counter that is damaged counts nothing.
+    let count = |key: &str| -> Result<u64, Error> {
+        let text = state::get(key)?.and_then(|bytes| String::from_utf8(bytes).ok());
+        Ok(text.and_then(|text| text.trim().parse().ok()).unwrap_or(0))
+    };
+    Ok([count(&worked)?, count(&failed)?])
+}
+
+/// Adds to a counter; one that is damaged begins anew.
+fn count(key: &str) -> Result<(), Error> {
+    if state::increment(key, 1).is_err() {
+        state::delete(key)?;
+        state::increment(key, 1)?;
+    }
+    Ok(())
+}
+
+/// Notes how a command went, and how often it has failed so.
+fn record(cx: &Context, settings: &Settings, head: &str, error: Option<&str>) -> Result<u64, Error> {
+    let [worked, failed] = counters(head);
+    let key = key(head);
+    let mut shelf: Shelf = state::load(&key, VERSION)?;
+    if error.is_none() && shelf.find(head).is_none() {
+        // Of a command that never failed there is nothing to know but that it works.
+        return Ok(0);
+    }
+    count(if error.is_some() { &failed } else { &worked })?;
+    let (known, forgotten) = shelf.called(head, cx.timestamp_ms, settings.per_key());
+    let recurrence = match error {
+        Some(error) => known.failed(error, cx.timestamp_ms),
+        None => {
+            known.failing = false;
+            0
+        }
+    };
+    state::save(&key, VERSION, &shelf)?;
+    for head in forgotten {
+        counters(&head).iter().try_for_each(|key| state::delete(key))?;
+    }
+    Ok(recurrence)
+}
+
+/// Notes how a call went, and what it says of the failure before it.
+fn note(
+    cx: &Context,
+    settings: &Settings,
+    result: &ToolResult,
+    head: &str,
+    error: Option<&str>,
+) -> Result<u64, Error> {
+    let recurrence = record(cx, settings, head, error)?;
+    let Some(line) = result.call.command.as_deref().map(str::trim) else { return Ok(recurrence) };
+    let Some((program, _)) = signature::program(line) else { return Ok(recurrence) };
+    let conversation = hash([cx.conversation_id.as_str(), &cx.cwd]);
+    let place = format!("pending/{}", conversation % CONVERSATIONS);
+    let pending: Pending = state::load(&place, VERSION)?;
+    if pending.conversation == conversation && pending.program == program {
+        learn(&pending, line, error.is_none())?;
+    }
+    if let Some(error) = error {
+        let (head, error) = (head.to_owned(), error.to_owned());
+        state::save(&place, VERSION, &Pending { conversation, program, head, error, line: hash([line]) })?;
+    } else if pending.conversation == conversation && pending.program == program {
+        state::delete(&place)?;
+    }
+    Ok(recurrence)
+}
+
+/// Learns from the call that followed a failure of the same program.
+fn learn(pending: &Pending, line: &str, worked: bool) -> Result<(), Error> {
+    let key = key(&pending.head);
+    let mut shelf: Shelf = state::load(&key, VERSION)?;
+    let failures = shelf.find(&pending.head).map(|known: &mut Known| known.failures.iter_mut());
+    let Some(failure) = failures.into_iter().flatten().find(|failure| failure.text == pending.error) else {
+        return Ok(());
+    };
+    if pending.line == hash([line]) {
+        failure.retries = failure.retries.saturating_add(1);
+        failure.helped = failure.helped.saturating_add(u64::from(worked));
+    } else if worked {
+        let clean = Secrets::default().redact(line);
+        failure.fix = Some(excerpt(clean.as_deref().unwrap_or(line), FIX));
+    } else {
+        return Ok(());
+    }
+    state::save(&key, VERSION, &shelf)
+}
+
+/// What is said before a call that is known to fail.
+fn alert(settings: &Settings, head: &str, failure: &Failure, worked: u64, failed: u64) -> String {
+    let name = head.split_once(' ').map_or(head, |(_, name)| name);
+    let mut text = format!(
+        "`{name}` has failed {failed} of {} times; the last error: {}.",
+        worked.saturating_add(failed),
+        failure.text.trim_end_matches('.')
+    );
+    if let Some(fix) = settings.fix(head, &failure.text) {
+        text.push_str(&format!(" Known fix: {fix}"));
+    } else if let Some(fix) = &failure.fix {
+        text.push_str(&format!(" After this error this has worked: `{fix}`"));
+    }
+    if failure.helped > 0 {
+        text.push_str(&format!(" Trying again helped {} of {} times.", failure.helped, failure.retries));
+    } else if failure.retries >= 2 {
+        text.push_str(&format!(" Trying again has not helped ({} times).", failure.retries));
+    }
+    text
+}
+
+hookbox_sdk::export_hook!(ErrorKb);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alert_says_how_often_why_and_what_helps() {
+        let failure = Failure { text: "error: no lock.".into(), ..Failure::default() };
+        let known =
+            Failure { fix: Some("cargo test --locked".into()), retries: 3, helped: 1, ..failure.clone() };
+        let tried = Failure { retries: 2, ..failure.clone() };
+        let fixes = vec![Fix { words: "No Lock".into(), fix: "remove\nthe lock".into() }];
+        let set = Settings { fixes, ..Settings::default() };
+        let begin = "`cargo test` has failed 3 of 4 times; the last error: error: no lock.";
+        for (settings, failure, rest) in [
+            (&Settings::default(), &failure, ""),
+            (&set, &known, " Known fix: remove the lock Trying again helped 1 of 3 times."),
+            (
+                &Settings::default(),
+                &known,
+                " After this error this has worked: `cargo test --locked` Trying again helped 1 of 3 times.",
+            ),
+            (&Settings::default(), &tried, " Trying again has not helped (2 times)."),
+        ] {
+            assert_eq!(alert(settings, "shell cargo test", failure, 1, 3), format!("{begin}{rest}"));
+        }
+    }
+
+    #[test]
+    fn fixes_are_found_by_words_of_the_error_or_the_command() {
+        let text = r#"[{"match": "dist", "fix": "rm -r dist"}, {"match": "cargo", "fix": "fetch"}, {"match": " ", "fix": "no"}]"#;
+        let settings: Settings =
+            hookbox_sdk::settings_from(vec![("fixes".to_owned(), text.to_owned())]).unwrap();
+        for (head, error, expected) in [
+            ("shell make", "stale DIST", Some("rm -r dist")),
+            ("shell cargo test", "x", Some("fetch")),
+            ("shell make", "x y", None),
+        ] {
+            assert_eq!(settings.fix(head, error).as_deref(), expected);
+        }
+        let wrong = vec![("fixes".to_owned(), r#"[{"match": "a"}]"#.to_owned())];
+        assert!(hookbox_sdk::settings_from::<Settings>(wrong).unwrap_err().to_string().contains("`fix`"));
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        for (max_signatures, expected) in [(0, 0), (1, 1), (512, 8), (513, 9), (u64::MAX, 64)] {
+            assert_eq!(Settings { max_signatures, ..Settings::default() }.per_key(), expected);
+        }
+    }
+}
