@@ -61,8 +61,17 @@ fn broken(error: TrustFileError) -> anyhow::Error {
 pub(crate) fn find(manager: &Manager, word: &str) -> Result<Approvable, InputError> {
     let hooks = manager.approvable();
     let path = absolute(word);
-    if let Some(hook) = hooks.iter().find(|hook| hook.path == path) {
+    if let Some(hook) = hooks.iter().find(|hook| hook.reference == path) {
         return Ok(hook.clone());
+    }
+    // A file that declares several hooks is none of them; a component that several entries name is one.
+    let mut at_path = hooks.iter().filter(|hook| hook.path == path);
+    if let Some(hook) = at_path.next() {
+        let others: Vec<&Approvable> = at_path.filter(|it| it.key != hook.key).collect();
+        if others.is_empty() {
+            return Ok(hook.clone());
+        }
+        return Err(ambiguous(word, [hook].into_iter().chain(others).map(|hook| hook.reference.as_path())));
     }
     let named: Vec<&Approvable> = hooks.iter().filter(|hook| hook.name == word).collect();
     match named.as_slice() {
@@ -75,7 +84,7 @@ pub(crate) fn find(manager: &Manager, word: &str) -> Result<Approvable, InputErr
             };
             Err(InputError::new(format!("{}: no hook has this name or path", escape(word, 1024)), hint))
         }
-        several => Err(ambiguous(word, several.iter().map(|hook| hook.path.as_path()))),
+        several => Err(ambiguous(word, several.iter().map(|hook| hook.reference.as_path()))),
     }
 }
 
@@ -84,7 +93,7 @@ pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> R
     let repo = manager.repository().and_then(|repo| repo.canonicalize().ok());
     let hooks = manager.approvable();
     let path = absolute(word);
-    let by_path = hooks.iter().find(|hook| hook.path == path).and_then(|hook| hook.key.as_ref());
+    let by_path = hooks.iter().find(|hook| hook.reference == path).and_then(|hook| hook.key.as_ref());
     if let Some(record) = by_path.and_then(|(place, path)| records.get(place, path)) {
         return Ok(record.clone());
     }
@@ -194,6 +203,9 @@ pub(crate) fn list(rights: &[Capability]) -> String {
 pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], grants: &[Capability]) {
     say(format_args!("{} ({}, {})", escape(&hook.name, 200), hook.kind.as_str(), hook.tier.as_str()));
     say(format_args!("  file    {}", escape(&hook.path.to_string_lossy(), 4096)));
+    if let Some(runs) = &hook.runs {
+        say(format_args!("  runs    {}", escape(runs, 4096)));
+    }
     say(format_args!("  digest  {digest}"));
     match &hook.manifest {
         Some(manifest) => {
@@ -206,7 +218,14 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
             say(format_args!("  answers {}", answers.join(" ")));
         }
         None if hook.tier.origin() == Origin::Repo => {
+            let events = hook.events.iter().map(EventName::as_str).collect::<Vec<_>>().join(" ");
+            if !events.is_empty() {
+                say(format_args!("  events  {events}"));
+            }
             say("  runs with all your rights, with every file in its directory");
+            for path in hook.names() {
+                say(format_args!("  with    {}", escape(&path.to_string_lossy(), 1024)));
+            }
         }
         None => say("  runs with all your rights"),
     }

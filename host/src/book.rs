@@ -19,6 +19,7 @@ pages! {
     NativeHooks: "../../docs/src/native-hooks.md",
     Events: "../../docs/src/events.md",
     FindingHooks: "../../docs/src/finding-hooks.md",
+    DeclaredHooks: "../../docs/src/declared-hooks.md",
     Settings: "../../docs/src/settings.md",
     Chains: "../../docs/src/chains.md",
     Trust: "../../docs/src/trust.md",

@@ -25,7 +25,7 @@ const MAX_LEVELS: usize = 16;
 pub fn object(text: &[u8]) -> Result<Vec<(String, Box<RawValue>)>, serde_json::Error> {
     let text = String::from_utf8_lossy(text);
     let Members(members) = serde_json::from_str(&text)?;
-    Ok(members.into_iter().map(|(name, raw)| (name, raw.to_owned())).collect())
+    Ok(members.into_iter().map(|(name, raw)| (self::text(name.get()), raw.to_owned())).collect())
 }
 
 /// Reads a value. What cannot be represented in it becomes a JSON string of its raw text, in its place, so that what
@@ -63,7 +63,7 @@ fn read(raw: &str, level: usize) -> Value {
     }
     if level < MAX_LEVELS {
         if let Ok(Members(members)) = serde_json::from_str(raw) {
-            let read = members.into_iter().map(|(name, raw)| (name, read(raw.get(), level + 1)));
+            let read = members.into_iter().map(|(name, raw)| (text(name.get()), read(raw.get(), level + 1)));
             return Value::Object(read.collect::<Map<_, _>>());
         }
         if let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(raw) {
@@ -141,7 +141,7 @@ impl<'de> Deserialize<'de> for Plain {
 }
 
 /// How deep the brackets of this JSON are nested.
-fn nested(raw: &str) -> usize {
+pub(crate) fn nested(raw: &str) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in raw.bytes() {
         match byte {
@@ -161,7 +161,7 @@ fn nested(raw: &str) -> usize {
 }
 
 /// What a JSON string says.
-fn text(raw: &str) -> String {
+pub(crate) fn text(raw: &str) -> String {
     serde_json::from_str(raw)
         .or_else(|_| serde_json::from_str(&paired(raw)))
         .unwrap_or_else(|_| raw.to_owned())
@@ -200,8 +200,8 @@ fn unit(text: &str) -> Option<u16> {
     u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
 
-/// The fields of an object, unread.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
+/// The fields of an object, unread, name and value as they stand in the text.
+pub(crate) struct Members<'a>(pub(crate) Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -217,7 +217,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
                 while let Some((name, raw)) = map.next_entry::<&RawValue, &RawValue>()? {
-                    members.push((text(name.get()), raw));
+                    members.push((name, raw));
                 }
                 Ok(Members(members))
             }

@@ -8,6 +8,7 @@ mod answers;
 mod bad_components;
 mod builtins;
 mod chain;
+mod declared;
 mod embedding;
 mod environment;
 mod environment_of_hooks;

@@ -1,5 +1,6 @@
 //! `hookbox grants`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -108,7 +109,11 @@ fn status(manager: &Manager, record: &Record) -> &'static str {
             _ => "changed",
         };
     }
-    let is_elsewhere = record.place.repository().is_some_and(|path| path.join(&record.path).is_file());
+    // An entry of a file is called by the file's path with `#` and its place after it.
+    let entry = record.path.to_str().and_then(|path| path.rsplit_once('#')).map(|(file, _)| Path::new(file));
+    let is_there =
+        |repo: &Path| [Some(&*record.path), entry].into_iter().flatten().any(|it| repo.join(it).is_file());
+    let is_elsewhere = record.place.repository().is_some_and(is_there);
     if is_elsewhere { "elsewhere" } else { "missing" }
 }
 

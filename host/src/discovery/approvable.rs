@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::entry::EntryStatus;
+use crate::event::EventName;
 use crate::hook::{Digest, Manifest, Tier};
 use crate::report::Kind;
 use crate::trust::tree::Subject;
@@ -15,6 +16,13 @@ pub struct Approvable {
     pub name: String,
     /// Its file, absolute.
     pub path: PathBuf,
+    /// What a command finds it by, and no other hook: its file, or of an entry of a hooks.json or mcp.json that file
+    /// with the entry's place after it, such as `hooks.json#PreToolUse[0]`.
+    pub reference: PathBuf,
+    /// What an entry of a hooks.json or mcp.json starts or calls: a command line, or a tool and its server. Not escaped.
+    pub runs: Option<String>,
+    /// The events that such an entry is for.
+    pub events: Vec<EventName>,
     /// Its kind.
     pub kind: Kind,
     /// Where it was found.
@@ -37,6 +45,12 @@ pub struct Approvable {
 }
 
 impl Approvable {
+    /// The files of the repository that its command line or its shebang names, and that its digest covers beside the
+    /// directory; relative to the repository.
+    pub fn names(&self) -> Vec<PathBuf> {
+        self.tree.as_ref().and_then(|tree| tree.names().ok()).unwrap_or_default()
+    }
+
     /// The digest that trust and grants hold for: of a repository's native hook worked out anew, of anything else
     /// what was read when it was found. `None` where it was not read.
     ///

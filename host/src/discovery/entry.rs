@@ -52,7 +52,8 @@ pub struct Entry {
     pub path: Option<PathBuf>,
     /// Its kind; by its name where it could not be read.
     pub kind: Kind,
-    /// The events that it subscribes to; empty unless it is active.
+    /// The events that it subscribes to; empty unless it is active, or an untrusted entry of a hooks.json or mcp.json:
+    /// such a file says the events of what does not run.
     pub events: Vec<EventName>,
     /// Its place among the hooks of an event: the lowest of its subscriptions.
     pub priority: i32,
@@ -79,7 +80,8 @@ pub struct Entry {
 impl Entry {
     /// The row of a hook that this becomes of.
     pub fn new(descriptor: &Descriptor, status: EntryStatus) -> Self {
-        let active = status == EntryStatus::Active;
+        let is_declared = matches!(descriptor.kind, Kind::Command | Kind::Tool);
+        let active = status == EntryStatus::Active || (is_declared && status == EntryStatus::Untrusted);
         let subscriptions = &descriptor.subscriptions;
         let mut events: Vec<EventName> = Vec::new();
         for subscription in subscriptions.iter().filter(|_| active) {

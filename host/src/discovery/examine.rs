@@ -63,6 +63,8 @@ pub(super) enum Ready {
     /// A component.
     #[cfg(feature = "component")]
     Component(Box<Component>),
+    /// A command or a tool, of which all is known.
+    Declared,
     /// It was not to be run.
     Unasked,
 }
@@ -137,6 +139,7 @@ impl Examiner {
             let look = async move {
                 let _slot = slots.acquire_owned().await;
                 match job.kind {
+                    Kind::Command | Kind::Tool => declared(job),
                     #[cfg(feature = "component")]
                     Kind::Component => component(job, &runtime).await,
                     #[cfg(not(feature = "component"))]
@@ -171,6 +174,14 @@ impl Examiner {
             Cause::Timeout,
             format!("was not looked into: what an untrusted repository brings may take {together} together"),
         ))
+    }
+}
+
+/// Its events stand in the file that declares it: there is nothing to ask.
+fn declared(job: Job) -> Examined {
+    match job.standing {
+        Standing::Refused => Examined::unasked(job.digest),
+        _ => Examined { digest: job.digest, result: Ok(Ready::Declared) },
     }
 }
 

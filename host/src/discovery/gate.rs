@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Options;
-use super::assemble::table_of;
+use super::candidate::{Candidate, HooksDir, State};
+use super::declared::Declared;
 use super::entry::Problem;
-use super::scan::{Candidate, HooksDir, Scan, State};
+use super::scan::Scan;
 use super::settings::Table;
+use super::subject::table_of;
 use crate::hook::{Digest, HookError, Origin, Tier};
 use crate::native::Verify;
 use crate::report::{Cause, Kind};
@@ -54,6 +56,8 @@ pub(super) struct Judged {
     pub(super) by_record: bool,
     /// Whether no other hook has its name.
     pub(super) is_unique: bool,
+    /// What a command finds it by.
+    reference: PathBuf,
 }
 
 impl Judged {
@@ -70,7 +74,7 @@ impl Judged {
             return None;
         }
         let (subject, trusted) = (subject.clone(), record.digest.clone());
-        let approve = trust::approve(&record.name, Some(&subject.file), self.is_unique);
+        let approve = trust::approve(&record.name, Some(&self.reference), self.is_unique);
         Some(Arc::new(move || match subject.digest() {
             Ok(digest) if digest == trusted => Ok(()),
             Ok(_) => Err(HookError::new(Cause::Untrusted, format!("{}; {approve}", trust::CHANGED))),
@@ -145,7 +149,8 @@ impl Gate {
         let standing = Standing::of(options.trust, dir.tier, *kind);
         let key = self.key(candidate);
         let record = key.as_ref().and_then(|(place, path)| self.records.get(place, path)).cloned();
-        let mut judged = Judged { standing, key, record, tree: None, by_record: false, is_unique: true };
+        let (by_record, is_unique, reference) = (false, true, candidate.reference());
+        let mut judged = Judged { standing, key, record, tree: None, by_record, is_unique, reference };
         let is_usable = matches!(candidate.state, State::Usable);
         if !is_usable || dir.tier.origin() != Origin::Repo {
             return judged;
@@ -178,7 +183,9 @@ impl Gate {
             Origin::Repo => (self.repo.clone()?, self.bases.repo.as_deref()),
             _ => (Place::Global, self.home.as_deref()),
         };
-        let path = &candidate.path;
+        // A component is its bytes, whoever names it; a command or a tool is what its entry says.
+        let reference = candidate.reference();
+        let path = if candidate.kind == Kind::Component { &candidate.path } else { &reference };
         let relative = base.and_then(|base| path.strip_prefix(base).ok()).unwrap_or(path);
         Some((place, relative.to_owned()))
     }
@@ -190,7 +197,10 @@ impl Gate {
             repo: self.bases.repo.clone()?,
             dir: plugin.unwrap_or(path).to_owned(),
             file: candidate.path.clone(),
+            base: candidate.dir.base.clone(),
             cwd: options.cwd.clone(),
+            declared: candidate.declared.as_ref().map(Declared::fields).unwrap_or_default(),
+            words: candidate.declared.as_ref().map(Declared::words).unwrap_or_default(),
             settings: table.map(Table::fields).unwrap_or_default(),
         })
     }
@@ -207,7 +217,7 @@ impl Gate {
         use crate::capability::Capability;
         let manifest = component.manifest();
         let mut access = crate::wasm::Access::nothing(manifest, &candidate.name);
-        access.name = trust::handle(&candidate.name, Some(&candidate.path), judged.is_unique);
+        access.name = trust::handle(&candidate.name, Some(&candidate.reference()), judged.is_unique);
         let granted = judged.record.as_ref().filter(|it| it.digest == *component.digest());
         let Some(granted) = granted.filter(|_| judged.standing.is_trusted()) else {
             return (access, Vec::new());
@@ -229,7 +239,7 @@ impl Gate {
             .collect();
         #[cfg(feature = "store")]
         if rights.has(&Capability::Store) {
-            let identity = granted.place.identity(candidate.dir.plugin.as_deref(), &candidate.name);
+            let identity = granted.place.identity(candidate.dir.plugin.as_deref(), &candidate.identity());
             access.bucket = self.store.as_ref().map(|store| store.bucket([identity]));
         }
         #[cfg(feature = "http")]
@@ -243,7 +253,7 @@ impl Gate {
     /// The directory that `$DATA` stands for: one for each hook, never the data directory itself.
     #[cfg(feature = "component")]
     fn data_of(&self, place: &Place, candidate: &Candidate) -> Option<PathBuf> {
-        let identity = place.identity(candidate.dir.plugin.as_deref(), &candidate.name);
+        let identity = place.identity(candidate.dir.plugin.as_deref(), &candidate.identity());
         Some(self.data.as_ref()?.join("hooks").join(identity))
     }
 }

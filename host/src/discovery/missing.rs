@@ -3,15 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use super::Options;
-use super::assemble::{Assembly, BLOCKS, Position, budget};
+use super::assemble::{Assembly, BLOCKS};
+use super::candidate::{Candidate, kind_by_name};
+use super::declared::Source;
 use super::entry::{EntryStatus, Problem};
-use super::scan::{Candidate, RootDir, kind_by_name};
+use super::scan::RootDir;
 use super::settings::Table;
+use super::subject::{Position, budget};
 use crate::builtin;
-use crate::hook::{Descriptor, HookError, OnFailure, Origin, Tier};
+use crate::hook::{Budget, Descriptor, HookError, OnFailure, Origin, Tier};
 use crate::outcome::Answers;
 use crate::place::Found;
-use crate::report::Cause;
+use crate::report::{Cause, Kind};
 use crate::text;
 use crate::trust::{self, Standing};
 
@@ -59,6 +62,9 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
         _ => String::new(),
     };
     assembly.problems.push(match root.place.find(&expected.path) {
+        _ if expected.kind != kind_by_name(&expected.position.file) => {
+            problem.hint(format!("declare it in {path}, or take its table out"))
+        }
         Ok(Found::File { executable: false, .. }) => {
             problem.hint(format!("make it executable: chmod +x {path}{approve}"))
         }
@@ -67,14 +73,14 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
     if !is_guard {
         return;
     }
-    let kind = kind_by_name(&expected.position.file);
+    let kind = expected.kind;
     let tier = expected.position.tier;
     let descriptor = Descriptor {
         tier,
         path: Some(expected.path),
         plugin: expected.plugin,
         on_failure: OnFailure::Block,
-        budget: budget(kind, tier, Some(table), &options.limits),
+        budget: budget(Budget::for_kind(kind), tier, Some(table), &options.limits),
         answers: Answers::NONE,
         trusted: Standing::of(options.trust, tier, kind).is_trusted(),
         ..Descriptor::new(name, kind)
@@ -98,6 +104,7 @@ struct Expected {
     position: Position,
     plugin: Option<String>,
     path: PathBuf,
+    kind: Kind,
 }
 
 impl Expected {
@@ -116,8 +123,16 @@ impl Expected {
             Some(_) => Path::new("plugins").join(&plugin_dir).join("hooks"),
             None => PathBuf::from("hooks"),
         };
-        let path = root.path.join(beneath).join(file);
-        let position = Position { tier, root: root.root, plugin_dir, file: file.to_owned() };
-        Self { position, plugin, path }
+        let source = Source::of_name(file);
+        let (kind, path) = match source {
+            Source::File => (kind_by_name(file), root.path.join(beneath).join(file)),
+            Source::HooksJson if plugin.is_some() => {
+                (Kind::Command, root.path.join(beneath).join(source.file()))
+            }
+            Source::HooksJson => (Kind::Command, root.path.join(source.file())),
+            Source::McpJson => (Kind::Tool, root.path.join(source.file())),
+        };
+        let position = Position { tier, root: root.root, plugin_dir, source, at: 0, file: file.to_owned() };
+        Self { position, plugin, path, kind }
     }
 }

@@ -6,10 +6,14 @@
 mod approvable;
 mod assemble;
 mod builtins;
+mod candidate;
+mod decide;
+mod declared;
 mod entry;
 mod examine;
 mod gate;
 mod last_good;
+mod launch;
 mod missing;
 mod overall;
 mod query_cache;
@@ -18,6 +22,7 @@ mod repo;
 mod scan;
 mod settings;
 mod shadow;
+mod subject;
 mod units;
 
 #[cfg(test)]
@@ -125,8 +130,8 @@ pub struct Discovery {
     pub protected: Arc<Protected>,
     /// What is broken now, and what of the last look stays in force in its place.
     pub(crate) kept: Vec<Kept>,
-    /// What an entry does not show of a hook (its settings and grants), by its file.
-    pub(crate) details: BTreeMap<PathBuf, String>,
+    /// What an entry does not show of a hook (its settings, grants and declaration), by its name and file.
+    pub(crate) details: BTreeMap<(String, PathBuf), String>,
     /// What the next look needs of this one; `None` where nothing could be looked through.
     pub(crate) last_good: Option<LastGood>,
 }
@@ -202,7 +207,7 @@ pub(crate) async fn discover_again(
         #[cfg(feature = "component")]
         runtime,
     );
-    let mut discovery = assemble::assemble(scan, &gate, judged, &options, &examiner).await;
+    let mut discovery = assemble::assemble(scan, &gate, judged, &options, repo.as_deref(), &examiner).await;
     if overall.switched_off.is_some() {
         discovery.hooks.clear();
     }

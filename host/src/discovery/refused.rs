@@ -7,18 +7,23 @@ use crate::hook::{Budget, DEFAULT_PRIORITY, Descriptor, Hook, HookError, Subscri
 use crate::outcome::Outcome;
 
 /// A hook that does not run and says so in every event: one that the user has not trusted, or a guard that is
-/// missing or broken. Its events are not known, so it subscribes to all.
+/// missing or broken. Where its events are not known it subscribes to all.
 pub(super) struct Refused {
     descriptor: Descriptor,
     error: HookError,
 }
 
 impl Refused {
-    /// A hook that fails with `error` in every event, at this priority.
+    /// A hook that fails with `error` in the events that it is known to subscribe to, else in every one, at this
+    /// priority.
     pub(super) fn new(mut descriptor: Descriptor, priority: Option<i32>, error: HookError) -> Self {
         let priority = priority.unwrap_or(DEFAULT_PRIORITY);
-        descriptor.subscriptions =
-            EventName::ALL.map(|event| Subscription { priority, ..Subscription::to(event) }).into();
+        if descriptor.subscriptions.is_empty() {
+            descriptor.subscriptions = EventName::ALL.map(Subscription::to).into();
+        }
+        for subscription in &mut descriptor.subscriptions {
+            subscription.priority = priority;
+        }
         Self { descriptor, error }
     }
 }

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Options;
+use super::candidate::{Candidate, HooksDir, State};
+use super::declared::{self, Contents, Servers, Source};
 use super::entry::Problem;
 use super::last_good::{Dated, Kept, LastGood};
 use super::settings::{self, Broken, File, Tables, Top};
 use crate::hook::{Origin, Tier};
 use crate::place::{self, Found, Place};
-use crate::report::Kind;
 use crate::text;
 
 /// How many candidates of one directory are taken, and how many plugins of one root. Hundreds of hooks in a
@@ -26,49 +27,6 @@ pub(super) const MAX_OF_REPOSITORY: usize = 512;
 /// to the same one.
 const MAX_LOOKS: usize = 65_536;
 
-/// A hooks directory.
-pub(super) struct HooksDir {
-    pub(super) place: Place,
-    pub(super) tier: Tier,
-    /// Which root it belongs to; the embedder's own directories are counted after the roots.
-    pub(super) root: usize,
-    /// The plugin's directory name; empty outside of plugins.
-    pub(super) plugin_dir: String,
-    /// The plugin, as `org/repo`.
-    pub(super) plugin: Option<String>,
-    pub(super) path: PathBuf,
-}
-
-impl HooksDir {
-    /// The full name of a hook in this directory.
-    fn full_name(&self, file: &str) -> String {
-        match &self.plugin {
-            Some(plugin) => format!("{plugin}/{file}"),
-            None => file.to_owned(),
-        }
-    }
-}
-
-/// A file that may be a hook.
-pub(super) struct Candidate {
-    pub(super) dir: Arc<HooksDir>,
-    pub(super) file: String,
-    pub(super) name: String,
-    pub(super) path: PathBuf,
-    pub(super) kind: Kind,
-    pub(super) state: State,
-}
-
-/// What a look at a candidate says.
-pub(super) enum State {
-    /// A file to ask or load.
-    Usable,
-    /// Its name ends in `.disable`.
-    Disabled,
-    /// It cannot be reached.
-    Unreachable(io::Error),
-}
-
 /// A root of a place, with its settings.
 pub(super) struct RootDir {
     pub(super) place: Place,
@@ -78,9 +36,16 @@ pub(super) struct RootDir {
     /// What its settings say of all hooks together.
     pub(super) top: Top,
     pub(super) tables: Tables,
+    /// The MCP servers of its mcp.json.
+    pub(super) servers: Servers,
 }
 
 impl RootDir {
+    /// The file that declares its servers.
+    pub(super) fn mcp_file(&self) -> PathBuf {
+        self.path.join(Source::McpJson.file())
+    }
+
     /// The settings file.
     pub(super) fn settings_file(&self) -> PathBuf {
         self.path.join(settings::FILE)
@@ -179,15 +144,12 @@ impl Scan {
             let path = base.join(name);
             if self.is_directory(place, &path) {
                 let File { top, tables } = self.settings(place, &path.join(settings::FILE));
-                self.roots.push(RootDir {
-                    place: place.clone(),
-                    origin,
-                    root,
-                    path: path.clone(),
-                    top,
-                    tables,
-                });
-                there.push((root, path));
+                let mcp_json = declared::read(place, &path.join(Source::McpJson.file()), Source::McpJson);
+                let mut mcp_json = mcp_json.unwrap_or_default();
+                let servers = std::mem::take(&mut mcp_json.servers);
+                let (place, path) = (place.clone(), path.clone());
+                self.roots.push(RootDir { place, origin, root, path: path.clone(), top, tables, servers });
+                there.push((root, path, mcp_json));
             }
         }
         let hooks_dir = |root, path| HooksDir {
@@ -197,15 +159,21 @@ impl Scan {
             plugin_dir: String::new(),
             plugin: None,
             path,
+            base: base.to_owned(),
         };
-        for (root, path) in &there {
-            self.hooks(hooks_dir(*root, path.join("hooks")));
+        let roots_there: Vec<(usize, PathBuf)> =
+            there.iter().map(|(root, path, _)| (*root, path.clone())).collect();
+        for (root, path, mcp_json) in there {
+            let dir = Arc::new(hooks_dir(root, path.join("hooks")));
+            self.hooks(&dir);
+            self.hooks_json(&dir);
+            self.declared(&dir, Source::McpJson, mcp_json);
         }
         for (at, path) in own.iter().enumerate() {
-            self.hooks(hooks_dir(roots.len() + at, path.clone()));
+            self.hooks(&Arc::new(hooks_dir(roots.len() + at, path.clone())));
         }
-        for (root, path) in &there {
-            self.plugins(place, plugin_tier, *root, &path.join("plugins"));
+        for (root, path) in roots_there {
+            self.plugins(place, plugin_tier, root, &path.join("plugins"));
         }
     }
 
@@ -259,16 +227,22 @@ impl Scan {
             };
             let plugin = Some(plugin_dir.replacen('@', "/", 1));
             let path = dir.join("hooks");
-            self.hooks(HooksDir { place: place.clone(), tier, root, plugin_dir, plugin, path });
+            let place = place.clone();
+            let dir = Arc::new(HooksDir { place, tier, root, plugin_dir, plugin, path, base: dir });
+            self.hooks(&dir);
+            self.hooks_json(&dir);
         }
     }
 
     /// The candidates of one hooks directory.
-    fn hooks(&mut self, dir: HooksDir) {
-        let dir = Arc::new(dir);
+    fn hooks(&mut self, dir: &Arc<HooksDir>) {
         let mut taken = 0;
         for name in self.names(&dir.place, &dir.path) {
             let path = dir.path.join(&name);
+            // It declares hooks, whether or not it has an execute bit.
+            if dir.plugin.is_some() && name == Source::HooksJson.file() {
+                continue;
+            }
             let is_disabled = name.as_encoded_bytes().ends_with(b".disable");
             let is_component = name.as_encoded_bytes().ends_with(b".wasm");
             let state = match dir.place.find(&path) {
@@ -286,28 +260,55 @@ impl Scan {
                 break;
             }
             taken += 1;
-            if dir.tier.origin() == Origin::Repo {
-                if self.brought.taken == MAX_OF_REPOSITORY {
-                    self.brought.left_out += 1;
-                    continue;
-                }
-                self.brought.taken += 1;
+            if !self.has_room(dir) {
+                continue;
             }
             let Some(file) = name.to_str().map(str::to_owned) else {
                 self.problems.push(Problem::new(path, NOT_UTF8));
                 continue;
             };
-            let shown = file.strip_suffix(".disable").unwrap_or(&file);
-            let kind = kind_by_name(shown);
-            self.candidates.push(Candidate {
-                name: dir.full_name(&file),
-                dir: Arc::clone(&dir),
-                file,
-                path,
-                kind,
-                state,
-            });
+            self.candidates.push(Candidate::of_file(dir, file, path, state));
         }
+    }
+
+    /// What the hooks.json of a root or a plugin declares.
+    fn hooks_json(&mut self, dir: &Arc<HooksDir>) {
+        let source = Source::HooksJson;
+        // What would be left out is not read either.
+        if dir.tier.origin() == Origin::Repo && self.brought.taken == MAX_OF_REPOSITORY {
+            return;
+        }
+        if let Some(contents) = declared::read(&dir.place, &dir.declares().join(source.file()), source) {
+            self.declared(dir, source, contents);
+        }
+    }
+
+    /// Takes what a file declares.
+    fn declared(&mut self, dir: &Arc<HooksDir>, source: Source, contents: Contents) {
+        let path = dir.declares().join(source.file());
+        for fault in contents.faults {
+            self.problems.push(Problem { hint: fault.hint, ..Problem::new(&path, fault.message) });
+        }
+        for mut hook in contents.hooks {
+            if !self.has_room(dir) {
+                continue;
+            }
+            let origin = dir.tier.origin();
+            if let Some(root) = self.roots.iter().find(|it| it.origin == origin && it.root == dir.root) {
+                hook.find_server(&root.servers, &root.mcp_file());
+            }
+            self.candidates.push(Candidate::of_entry(dir, &path, hook));
+        }
+    }
+
+    /// Whether one more hook of this directory is taken: of a repository not all are.
+    fn has_room(&mut self, dir: &HooksDir) -> bool {
+        if dir.tier.origin() != Origin::Repo {
+            return true;
+        }
+        let has_room = self.brought.taken < MAX_OF_REPOSITORY;
+        *(if has_room { &mut self.brought.taken } else { &mut self.brought.left_out }) += 1;
+        has_room
     }
 
     /// The names in a directory; none where there is no directory.
@@ -350,8 +351,3 @@ impl Scan {
 }
 
 const NOT_UTF8: &str = "is ignored: its name is not UTF-8, so that it cannot be named";
-
-/// The kind of the hook in a file of this name.
-pub(super) fn kind_by_name(file: &str) -> Kind {
-    if file.ends_with(".wasm") { Kind::Component } else { Kind::Native }
-}

@@ -8,7 +8,7 @@ use crate::report::Kind;
 /// flags is [`Budget::for_kind`] with [`Limits::apply`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Wall-clock time, over start and call. Component and code: 3 s; native: 30 s.
+    /// Wall-clock time, over start and call. Executables of a hooks directory: 30 s; everything else: 3 s.
     pub wall: Duration,
     /// Fuel, about one per wasm instruction. Components only. 1 000 000 000.
     pub fuel: u64,

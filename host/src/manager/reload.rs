@@ -89,7 +89,7 @@ fn key(entry: &Entry) -> Key<'_> {
 }
 
 fn details<'a>(of: &'a Snapshot, entry: &Entry) -> Option<&'a String> {
-    of.details.get(entry.path.as_ref()?)
+    of.details.get(&(entry.name.clone(), entry.path.clone()?))
 }
 
 fn only_in(these: &[Problem], others: &[Problem]) -> Vec<Problem> {

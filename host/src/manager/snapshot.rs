@@ -22,8 +22,8 @@ pub(crate) struct Snapshot {
     pub(super) trust_file: Option<TrustFile>,
     /// What of the last look stays in force.
     pub(super) kept: Vec<Kept>,
-    /// What a row does not show of a hook, by its file.
-    pub(super) details: BTreeMap<PathBuf, String>,
+    /// What a row does not show of a hook, by its name and file.
+    pub(super) details: BTreeMap<(String, PathBuf), String>,
 }
 
 impl Snapshot {

@@ -4,9 +4,11 @@
 //! (seed: kodelet's HOOKS.md). A hook runs with the user's rights, in the directory and with the environment of
 //! the process that embeds hookbox; the `cwd` of an event is data.
 
+pub mod command;
 pub(crate) mod process;
 pub(crate) mod start;
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -72,10 +74,7 @@ impl NativeHook {
     /// that of this process, and nothing more but [`DEPTH_VARIABLE`].
     #[must_use]
     pub fn with_settings(mut self, settings: &Settings) -> Self {
-        let value = |text: &String| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()));
-        let object: Map<String, Value> =
-            settings.iter().map(|(key, text)| (key.clone(), value(text))).collect();
-        self.settings = (!object.is_empty()).then(|| Value::Object(object).to_string());
+        self.settings = as_json(settings);
         self
     }
 
@@ -98,36 +97,52 @@ impl Hook for NativeHook {
     /// Runs `<program> run` with the event as kodelet's JSON on standard input, within `budget.wall`,
     /// `budget.output` and `budget.log`. What it prints counts only if it then ends with status 0.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
-        let mut wall = budget.wall;
-        if let Some(verify) = &self.verify {
-            let begin = Instant::now();
-            verified(verify, wall).await?;
-            wall = wall.saturating_sub(begin.elapsed());
-        }
+        let wall = verified_within(self.verify.as_ref(), budget.wall).await?;
+        let settings = self.settings.as_deref().map(OsStr::new);
+        let variables: Vec<_> = settings.map(|settings| (SETTINGS_VARIABLE, settings)).into_iter().collect();
         let process = Process {
             program: &self.program,
             args: &["run"],
             environment: self.environment.as_deref(),
-            variable: self.settings.as_deref().map(|settings| (SETTINGS_VARIABLE, settings)),
+            variables: &variables,
             directory: None,
             stdin: Some(kodelet::encode(event).to_string().into_bytes()),
             wall,
             output: budget.output,
             log: budget.log,
         };
-        let mut printed = process.run().await?;
-        let log = std::mem::take(&mut printed.log);
-        match kodelet::outcome(&event.name(), &printed.stdout) {
-            Ok(mut outcome) => {
-                outcome.spent.log = log;
-                Ok(outcome)
-            }
-            Err(mut error) => {
-                error.spent.log = log;
-                Err(error)
-            }
+        let printed = process.run().await?;
+        with_log(kodelet::outcome(&event.name(), &printed.stdout), printed.log)
+    }
+}
+
+/// What a hook's table of hookbox.toml has under `settings`, as one JSON object; `None` where it has nothing.
+fn as_json(settings: &Settings) -> Option<String> {
+    let value = |text: &String| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()));
+    let object: Map<String, Value> = settings.iter().map(|(key, text)| (key.clone(), value(text))).collect();
+    (!object.is_empty()).then(|| Value::Object(object).to_string())
+}
+
+/// An answer, or the failure to give one, with what the hook wrote to standard error.
+fn with_log(answer: Result<Outcome, HookError>, log: String) -> Result<Outcome, HookError> {
+    match answer {
+        Ok(mut outcome) => {
+            outcome.spent.log = log;
+            Ok(outcome)
+        }
+        Err(mut error) => {
+            error.spent.log = log;
+            Err(error)
         }
     }
+}
+
+/// Looks at a hook if there is something to look at; the time that is left of `wall`.
+async fn verified_within(verify: Option<&Verify>, wall: Duration) -> Result<Duration, HookError> {
+    let Some(verify) = verify else { return Ok(wall) };
+    let begin = Instant::now();
+    verified(verify, wall).await?;
+    Ok(wall.saturating_sub(begin.elapsed()))
 }
 
 /// Looks at a hook within `wall`, where that does not hold up other tasks.
@@ -155,7 +170,7 @@ pub async fn query(
         program,
         args: &["hook"],
         environment,
-        variable: None,
+        variables: &[],
         directory: None,
         stdin: None,
         wall,

@@ -1,5 +1,6 @@
 //! One process with bounds: of time, of output, and of what it may leave behind.
 
+use std::ffi::OsStr;
 use std::future::{pending, ready};
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
@@ -44,8 +45,8 @@ pub(crate) struct Process<'a> {
     pub(crate) args: &'a [&'a str],
     /// The variables of this process that it gets; all of them when absent.
     pub(crate) environment: Option<&'a [String]>,
-    /// A variable of its environment beside those.
-    pub(crate) variable: Option<(&'a str, &'a str)>,
+    /// Variables of its environment beside those.
+    pub(crate) variables: &'a [(&'a str, &'a OsStr)],
     /// Where it runs; the directory of this process when absent.
     pub(crate) directory: Option<&'a Path>,
     /// What it reads; nothing (`/dev/null`) when absent.
@@ -67,15 +68,54 @@ pub(crate) struct Printed {
     pub(crate) log: String,
 }
 
-impl Process<'_> {
-    /// Runs the process to its end, or to the end of its time. Whatever happens, also when this future is
-    /// dropped, its process group does not outlive a failure; after a success only processes stay that have let
-    /// go of its standard output and error.
+/// What a process left that ended by itself.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Its status.
+    pub(crate) status: i32,
+    /// What it printed.
+    pub(crate) printed: Printed,
+    /// The failure that a status other than 0 is: the status, and the last lines of standard error, escaped.
+    failure: String,
+}
+
+impl Ended {
+    /// What it printed, if its status is 0.
     ///
     /// # Errors
     ///
-    /// `not_found`, `spawn`, `timeout`, `output_limit`, `signal`, `exit` (a status other than 0).
+    /// `exit` with any other status.
+    pub(crate) fn succeeded(self) -> Result<Printed, HookError> {
+        match self.status {
+            0 => Ok(self.printed),
+            _ => Err(self.failed(Cause::Exit)),
+        }
+    }
+
+    /// The failure with this cause.
+    pub(crate) fn failed(self, cause: Cause) -> HookError {
+        HookError::new(cause, self.failure).spent(Spent { log: self.printed.log, ..Spent::default() })
+    }
+}
+
+impl Process<'_> {
+    /// Runs the process to its end, which has to be status 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Process::end`], and `exit` (a status other than 0).
     pub(crate) async fn run(self) -> Result<Printed, HookError> {
+        self.end().await?.succeeded()
+    }
+
+    /// Runs the process to its end, or to the end of its time. Whatever happens, also when this future is
+    /// dropped, its process group does not outlive a failure; after it has ended by itself only processes stay that
+    /// have let go of its standard output and error.
+    ///
+    /// # Errors
+    ///
+    /// `not_found`, `spawn`, `timeout`, `output_limit`, `signal`.
+    pub(crate) async fn end(self) -> Result<Ended, HookError> {
         let deadline = Instant::now() + self.wall;
         let child = match timeout_at(deadline, start(&mut self.command(), self.program, self.directory)).await
         {
@@ -99,25 +139,28 @@ impl Process<'_> {
                 return Err(running.too_much(self.output).await);
             }
         }
-        running.group.release();
+        let status = running.status;
+        // After a failure nothing of the group is left alive.
+        if status.is_some_and(|status| status.success()) {
+            running.group.release();
+        }
         let mut spent = running.log.spent();
         if lingers {
             spent.log.push_str("hookbox: what it left behind held its output open, and was cut off\n");
         }
-        let error = match running.status.map(|status| (status.code(), status.signal())) {
-            Some((Some(0), _)) => {
-                return Ok(Printed { stdout: std::mem::take(&mut running.printed), log: spent.log });
-            }
-            Some((Some(code), _)) => {
-                HookError::new(Cause::Exit, running.log.explain(format!("ended with status {code}")))
-            }
+        match status.map(|status| (status.code(), status.signal())) {
+            Some((Some(status), _)) => Ok(Ended {
+                status,
+                failure: running.log.explain(format!("ended with status {status}")),
+                printed: Printed { stdout: std::mem::take(&mut running.printed), log: spent.log },
+            }),
             Some((None, signal)) => {
                 let signal = signal_name(signal.unwrap_or_default());
-                HookError::new(Cause::Signal, running.log.explain(format!("was ended by {signal}")))
+                let what = running.log.explain(format!("was ended by {signal}"));
+                Err(HookError::new(Cause::Signal, what).spent(spent))
             }
-            None => HookError::new(Cause::Internal, "its exit status could not be read"),
-        };
-        Err(error.spent(spent))
+            None => Err(HookError::new(Cause::Internal, "its exit status could not be read").spent(spent)),
+        }
     }
 
     fn command(&self) -> Command {
@@ -134,7 +177,7 @@ impl Process<'_> {
         command
             .args(self.args)
             .env(DEPTH_VARIABLE, depth().saturating_add(1).to_string())
-            .envs(self.variable)
+            .envs(self.variables.iter().copied())
             .stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

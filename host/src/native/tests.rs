@@ -312,7 +312,7 @@ async fn a_command_runs_in_the_directory_that_it_is_given() {
             program: Path::new("hook"),
             args: &[],
             environment: None,
-            variable: None,
+            variables: &[],
             directory: Some(directory),
             stdin: None,
             wall: LONG,

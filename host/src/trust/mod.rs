@@ -5,6 +5,7 @@ mod file;
 mod protect;
 mod record;
 pub(crate) mod tree;
+mod words;
 
 use std::path::Path;
 

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use super::words;
 use crate::hook::Digest;
 use crate::place::{self, Found, Place as Files};
 
@@ -90,7 +91,13 @@ pub(crate) struct Subject {
     pub(crate) dir: PathBuf,
     /// The hook's file.
     pub(crate) file: PathBuf,
-    /// Where the hook runs: relative words of its command line are looked for here, too.
+    /// Where the hook runs that a file declares: the directory that holds the root, or the plugin's.
+    pub(crate) base: PathBuf,
+    /// What a hooks.json or mcp.json says of it, key by key; nothing of a file that is the hook.
+    pub(crate) declared: BTreeMap<String, String>,
+    /// Its command line, and what else in its declaration may name files.
+    pub(crate) words: Vec<String>,
+    /// Where the agent works: relative words of its command line are looked for here, too.
     pub(crate) cwd: PathBuf,
     /// The repository's settings for it, key by key.
     pub(crate) settings: BTreeMap<String, String>,
@@ -105,6 +112,12 @@ impl Subject {
     pub(crate) fn digest(&self) -> Result<Digest, TreeError> {
         let files = Files::repository(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
         self.digest_in(&files, &mut Allowance::of_one(), &Seen::default())
+    }
+
+    /// The files of the repository that its command line and its shebang name.
+    pub(crate) fn names(&self) -> Result<Vec<PathBuf>, TreeError> {
+        let files = Files::repository(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
+        Ok(self.named(&files, &mut Allowance::of_one())?.into_keys().collect())
     }
 
     /// The same within an allowance, where `seen` keeps the directories.
@@ -132,6 +145,10 @@ impl Subject {
             fields.add("named", named.as_os_str().as_bytes());
             fields.add("digest", digest.hex().as_bytes());
         }
+        for (key, value) in &self.declared {
+            fields.add("declared", key.as_bytes());
+            fields.add("value", value.as_bytes());
+        }
         for (key, value) in &self.settings {
             fields.add("setting", key.as_bytes());
             fields.add("value", value.as_bytes());
@@ -139,36 +156,42 @@ impl Subject {
         Ok(fields.digest())
     }
 
-    /// The files of the repository that the shebang names, and the shebangs of those that are scripts themselves.
+    /// The files of the repository that the command line and the shebang name, and the shebangs of those that are
+    /// scripts themselves.
     fn named(
         &self,
         files: &Files,
         allowance: &mut Allowance,
     ) -> Result<BTreeMap<PathBuf, Digest>, TreeError> {
         let mut named = BTreeMap::new();
-        let mut scripts = vec![self.file.clone()];
-        for _ in 0..MAX_INTERPRETERS {
+        let mut words: Vec<Vec<u8>> = Vec::new();
+        for word in words::of(&self.words, &self.repo, &self.base) {
+            // A line of very many words is looked up at nobody's cost but its own.
+            allowance.file()?;
+            words.push(word.into_bytes());
+        }
+        let of_file = if self.declared.is_empty() { self.shebang(files, &self.file) } else { Vec::new() };
+        words.extend(of_file);
+        for _ in 0..=MAX_INTERPRETERS {
             let mut next = Vec::new();
-            for script in &scripts {
-                for path in self.words(files, script).iter().flat_map(|word| self.places_of(word)) {
-                    let Ok(Found::File { len, .. }) = files.find(&path) else { continue };
-                    if named.contains_key(&path) {
-                        continue;
-                    }
-                    allowance.file()?;
-                    allowance.read(len)?;
-                    let digest = files.digest(&path, MAX_BYTES).map_err(|error| unreadable(&path, &error))?;
-                    named.insert(path.clone(), digest);
-                    next.push(path);
+            for path in words.iter().flat_map(|word| self.places_of(word)) {
+                let Ok(Found::File { len, .. }) = files.find(&path) else { continue };
+                if named.contains_key(&path) {
+                    continue;
                 }
+                allowance.file()?;
+                allowance.read(len)?;
+                let digest = files.digest(&path, MAX_BYTES).map_err(|error| unreadable(&path, &error))?;
+                next.extend(self.shebang(files, &path));
+                named.insert(path, digest);
             }
-            scripts = next;
+            words = next;
         }
         Ok(named.into_iter().map(|(path, digest)| (beneath(&self.repo, &path).to_owned(), digest)).collect())
     }
 
     /// The words of a shebang line, and what follows a `=` in one.
-    fn words(&self, files: &Files, script: &Path) -> Vec<Vec<u8>> {
+    fn shebang(&self, files: &Files, script: &Path) -> Vec<Vec<u8>> {
         let mut line = Vec::new();
         let read = files.open(script).and_then(|file| file.take(MAX_SHEBANG).read_to_end(&mut line));
         let first = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -186,7 +209,7 @@ impl Subject {
     fn places_of(&self, word: &[u8]) -> BTreeSet<PathBuf> {
         let word = Path::new(std::ffi::OsStr::from_bytes(word));
         let parent = self.file.parent().unwrap_or(&self.dir);
-        [&*self.repo, &*self.cwd, parent]
+        [&*self.repo, &*self.base, &*self.cwd, parent]
             .into_iter()
             .map(|base| base.join(word))
             .filter(|path| path.starts_with(&self.repo))
@@ -306,7 +329,9 @@ mod tests {
         symlink("..", repo.join(".hookbox/hooks/lib/up")).unwrap();
         let dir = repo.join(".hookbox/hooks");
         let settings = [("priority".to_owned(), "1".to_owned())].into();
-        (temp, Subject { file: dir.join("x"), dir, cwd: repo.clone(), repo, settings })
+        let (declared, words) = (BTreeMap::new(), Vec::new());
+        let (file, base, cwd) = (dir.join("x"), repo.clone(), repo.clone());
+        (temp, Subject { repo, dir, file, base, declared, words, cwd, settings })
     }
 
     #[test]
@@ -376,6 +401,18 @@ mod tests {
                 true,
             ),
             ("a setting less", |_, at| at.settings.clear(), true),
+            (
+                "what declares it",
+                |_, at| {
+                    at.declared.insert("text".to_owned(), "{}".to_owned());
+                },
+                true,
+            ),
+            (
+                "a command line that names a file",
+                |_, at| at.words = vec!["python3 'other' -v".to_owned()],
+                true,
+            ),
         ];
         for (what, change, changes) in changes {
             let (_temp, mut subject) = repository();

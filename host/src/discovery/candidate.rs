@@ -1,0 +1,118 @@
+//! What may be a hook, before anything is known of it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::declared::{Declared, Handler};
+use crate::hook::Tier;
+use crate::place::{Found, Place};
+use crate::report::Kind;
+
+/// A hooks directory.
+pub(super) struct HooksDir {
+    pub(super) place: Place,
+    pub(super) tier: Tier,
+    /// Which root it belongs to; the embedder's own directories are counted after the roots.
+    pub(super) root: usize,
+    /// The plugin's directory name; empty outside of plugins.
+    pub(super) plugin_dir: String,
+    /// The plugin, as `org/repo`.
+    pub(super) plugin: Option<String>,
+    pub(super) path: PathBuf,
+    /// Where what is declared beside it runs: the directory that holds the root, or the plugin's.
+    pub(super) base: PathBuf,
+}
+
+impl HooksDir {
+    /// Where the files stand that declare hooks beside those of this directory: the root, or a plugin's hooks directory.
+    pub(super) fn declares(&self) -> &Path {
+        match &self.plugin {
+            Some(_) => &self.path,
+            None => self.path.parent().unwrap_or(&self.path),
+        }
+    }
+
+    /// The full name of a hook in this directory.
+    pub(super) fn full_name(&self, file: &str) -> String {
+        match &self.plugin {
+            Some(plugin) => format!("{plugin}/{file}"),
+            None => file.to_owned(),
+        }
+    }
+}
+
+/// A file, or an entry of one, that may be a hook.
+pub(super) struct Candidate {
+    pub(super) dir: Arc<HooksDir>,
+    pub(super) file: String,
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+    pub(super) state: State,
+    /// What declares it, where that is an entry of a file.
+    pub(super) declared: Option<Declared>,
+}
+
+impl Candidate {
+    /// A file of a hooks directory.
+    pub(super) fn of_file(dir: &Arc<HooksDir>, file: String, path: PathBuf, state: State) -> Self {
+        let kind = kind_by_name(file.strip_suffix(".disable").unwrap_or(&file));
+        Self { name: dir.full_name(&file), dir: Arc::clone(dir), file, path, kind, state, declared: None }
+    }
+
+    /// An entry of the file at `path`.
+    pub(super) fn of_entry(dir: &Arc<HooksDir>, path: &Path, declared: Declared) -> Self {
+        let (path, state) = match &declared.handler {
+            Ok(Handler::Component(component)) => {
+                let component = dir.base.join(component);
+                let state = match dir.place.find(&component) {
+                    Ok(Found::File { .. }) => State::Usable,
+                    Ok(_) => State::Broken("is no file: expected a component".to_owned()),
+                    Err(error) => State::Unreachable(error),
+                };
+                (component, state)
+            }
+            Ok(_) => (path.to_owned(), State::Usable),
+            Err(message) => (path.to_owned(), State::Broken(message.clone())),
+        };
+        let (file, kind) = (declared.file_name(), declared.kind);
+        let name = dir.full_name(&file);
+        Self { name, dir: Arc::clone(dir), file, path, kind, state, declared: Some(declared) }
+    }
+
+    /// What a command finds it by, and no other hook: its file, or the file that declares it with its position there.
+    pub(super) fn reference(&self) -> PathBuf {
+        match &self.declared {
+            Some(declared) => self.dir.declares().join(declared.position_name()),
+            None => self.path.clone(),
+        }
+    }
+
+    /// What names its state: a component is the same one in all entries that name it.
+    #[cfg(feature = "component")]
+    pub(super) fn identity(&self) -> String {
+        match &self.declared {
+            // No file's name begins like this.
+            Some(_) => format!("/{}", self.path.strip_prefix(&self.dir.base).unwrap_or(&self.path).display()),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// What a look at a candidate says.
+pub(super) enum State {
+    /// A file to ask or load.
+    Usable,
+    /// Its name ends in `.disable`.
+    Disabled,
+    /// It cannot be reached.
+    Unreachable(io::Error),
+    /// It is declared, and what the declaration says cannot be used.
+    Broken(String),
+}
+
+/// The kind of the hook in a file of this name.
+pub(super) fn kind_by_name(file: &str) -> Kind {
+    if file.ends_with(".wasm") { Kind::Component } else { Kind::Native }
+}

@@ -1,0 +1,265 @@
+//! One entry of an event: what runs, and how.
+
+use std::time::Duration;
+
+use super::document::{Form, Member, Node};
+use super::reader::{Reader, at, once, twice, unknown, wrong};
+use super::{Declared, Handler, Source};
+use crate::discovery::units;
+use crate::hook::OnFailure;
+use crate::native::command::CommandLine;
+use crate::report::Kind;
+use crate::text;
+
+/// The keys of an entry.
+const KEYS: [&str; 9] =
+    ["command", "component", "tool", "name", "priority", "matcher", "timeout", "on_failure", "observe"];
+
+/// The longest time that an entry can give itself.
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The longest name of an entry, in bytes.
+const MAX_NAME: usize = 100;
+
+/// How many words a command has, and how many tools a matcher names.
+const MAX_WORDS: usize = 256;
+
+impl Reader {
+    /// Reads an entry of a hooks.json or mcp.json into `hook`, which stands for it. What cannot run is an entry all
+    /// the same: it may be a guard.
+    pub(super) fn entry(&mut self, source: Source, node: Node<'_>, mut hook: Declared) -> Declared {
+        hook.text = node.raw().to_owned();
+        let Form::Object(members) = node.form() else {
+            hook.handler = Err(wrong(&hook.label, "an object such as {\"command\": \"…\"}", node));
+            return hook;
+        };
+        let (members, again) = once(members);
+        let mut actions = Vec::new();
+        let mut unknowns = Vec::new();
+        for member in &members {
+            match member.name.as_str() {
+                "command" => actions.push((member, Kind::Command, command(member.value))),
+                "component" => actions.push((member, Kind::Component, component(member.value))),
+                "tool" => actions.push((member, Kind::Tool, tool(member.value))),
+                "matcher" => hook.tools = self.tools(member.value),
+                _ if self.common(member, &mut hook) => {}
+                _ => unknowns.push(member),
+            }
+        }
+        // An entry that is there twice says two things; of a guard the stricter one holds.
+        for member in &again {
+            match member.name.as_str() {
+                "command" | "component" | "tool" => actions.push((member, Kind::Command, Err(twice(member)))),
+                "on_failure" if matches!(member.value.form(), Form::Text(it) if it == "pass") => {
+                    self.fault(twice(member));
+                }
+                "on_failure" => {
+                    hook.on_failure = Some(OnFailure::Block);
+                    self.fault(twice(member));
+                }
+                _ => self.fault(twice(member)),
+            }
+        }
+        if let Some((_, kind, _)) = actions.first() {
+            hook.kind = *kind;
+        }
+        let misspelt = unknowns.iter().position(|it| is_action(it));
+        let misspelt = misspelt.or_else(|| unknowns.iter().position(|it| !is_policy(it)));
+        hook.handler = match (actions.as_mut_slice(), misspelt) {
+            ([(_, kind, _)], _) if source == Source::McpJson && *kind != Kind::Tool => {
+                let what =
+                    "mcp.json sends events to tools only: a command or component belongs into hooks.json";
+                Err(at(node.spot(), what))
+            }
+            ([(_, _, handler)], _) => std::mem::replace(handler, Err(String::new())),
+            // The key that is missing is the one that is misspelt.
+            ([], Some(which)) => Err(unknown(unknowns.remove(which), &KEYS)),
+            ([], None) => {
+                Err(at(node.spot(), "expected one of command, component and tool, found none of them"))
+            }
+            ([_, (second, _, Err(_))], _) if again.iter().any(|it| std::ptr::eq(it, *second)) => {
+                Err(twice(second))
+            }
+            ([(first, ..), (second, ..), ..], _) => {
+                let what = format!(
+                    "expected one of command, component and tool, found {} and {}",
+                    first.name, second.name
+                );
+                Err(at(second.at.spot(), &what))
+            }
+        };
+        for member in unknowns {
+            self.unknown(member, &KEYS, &mut hook);
+        }
+        hook
+    }
+
+    /// Reads a key that says how an entry runs, whatever it runs; `false` for any other key.
+    pub(super) fn common(&mut self, member: &Member<'_>, hook: &mut Declared) -> bool {
+        let Member { name: key, value, .. } = member;
+        match key.as_str() {
+            "name" => match value.form() {
+                Form::Text(name) if can_be_a_name(&name) => hook.name = Some(name),
+                _ => self.fault(wrong(key, "a name without / and of at most 100 bytes", *value)),
+            },
+            "priority" => match value.form() {
+                Form::Number(number) if is_i32(number) => hook.priority = value.raw().parse().ok(),
+                _ => self.fault(wrong(key, "a whole number of 32 bits", *value)),
+            },
+            "timeout" => match timeout(*value) {
+                Some(time) => hook.timeout = Some(time),
+                None => {
+                    self.fault(wrong(
+                        key,
+                        "seconds above zero such as 2 or 0.5, or a time such as \"500ms\"",
+                        *value,
+                    ));
+                }
+            },
+            "observe" => match value.form() {
+                Form::Boolean(observe) => hook.observe = observe,
+                _ => self.fault(wrong(key, "true or false", *value)),
+            },
+            "on_failure" => hook.on_failure = Some(self.on_failure(key, *value)),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Who writes `on_failure` at all wants something else than the default, so a value that cannot be read is taken
+    /// as the stricter one.
+    fn on_failure(&mut self, key: &str, value: Node<'_>) -> OnFailure {
+        match value.form() {
+            Form::Text(text) if text == "pass" => OnFailure::Pass,
+            Form::Text(text) if text == "block" => OnFailure::Block,
+            _ => {
+                self.fault(format!("{}; taken as \"block\"", wrong(key, "\"pass\" or \"block\"", value)));
+                OnFailure::Block
+            }
+        }
+    }
+
+    /// A key that is left out; a misspelt `on_failure` counts, so that no guard is lost to a typing error.
+    pub(super) fn unknown(&mut self, member: &Member<'_>, known: &[&str], hook: &mut Declared) {
+        let message = unknown(member, known);
+        let passes = matches!(member.value.form(), Form::Text(it) if it == "pass");
+        if is_policy(member) && !passes {
+            hook.on_failure = Some(OnFailure::Block);
+            self.fault(format!("{message}; taken as \"on_failure\": \"block\""));
+        } else {
+            self.fault(format!("{message}; it is left out"));
+        }
+    }
+
+    /// The tools of a matcher, as a subscription takes them; empty is all.
+    fn tools(&mut self, value: Node<'_>) -> Vec<String> {
+        let expected = "tool names such as \"bash|edit\" or [\"bash\", \"kind:shell\"]";
+        let names: Option<Vec<String>> = match value.form() {
+            Form::Text(names) => Some(names.split('|').map(|name| name.trim().to_owned()).collect()),
+            Form::Array(items) => items
+                .into_iter()
+                .map(|item| match item.form() {
+                    Form::Text(name) => Some(name.trim().to_owned()),
+                    _ => None,
+                })
+                .collect(),
+            _ => None,
+        };
+        match names {
+            Some(names) if names.iter().all(|name| matches!(name.as_str(), "" | "*")) => Vec::new(),
+            Some(names) if names.len() <= MAX_WORDS && names.iter().all(|name| is_a_tool(name)) => names,
+            _ => {
+                self.fault(format!("{}; it gets all of them", wrong("matcher", expected, value)));
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// Whether a key that nobody knows was to say what runs.
+fn is_action(member: &Member<'_>) -> bool {
+    matches!(text::nearest(&member.name, KEYS), Some("command" | "component" | "tool"))
+}
+
+/// Whether a key that nobody knows was to say what follows a failure.
+fn is_policy(member: &Member<'_>) -> bool {
+    text::distance(&member.name.to_ascii_lowercase(), "on_failure") <= 2
+}
+
+/// Whether a pattern names a tool or a kind of tool, and not something that only a regular expression could mean.
+fn is_a_tool(name: &str) -> bool {
+    let name = name.strip_prefix("kind:").unwrap_or(name);
+    !name.is_empty() && !name.contains(['*', '^', '$', '(', ')', '[', ']', '\\', '?', '+'])
+}
+
+fn is_i32(number: f64) -> bool {
+    number.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number)
+}
+
+fn can_be_a_name(name: &str) -> bool {
+    !name.trim().is_empty()
+        && name.len() <= MAX_NAME
+        && !name.contains('/')
+        && text::escape(name, MAX_NAME + 1) == name
+        && !matches!(name, "." | "..")
+        && !name.starts_with("builtin:")
+}
+
+fn timeout(value: Node<'_>) -> Option<Duration> {
+    let time = match value.form() {
+        Form::Number(seconds) => Duration::try_from_secs_f64(seconds).ok()?,
+        Form::Text(text) => units::parse_duration(&text).ok()?,
+        _ => return None,
+    };
+    Some(time).filter(|time| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(time))
+}
+
+/// A shell line, or a program with its arguments.
+pub(super) fn command(value: Node<'_>) -> Result<Handler, String> {
+    let fault =
+        || Err(wrong("command", "a shell line, or a list of words such as [\"python\", \"x.py\"]", value));
+    let clean = |word: &String| !word.contains('\0');
+    match value.form() {
+        Form::Text(line) if !line.trim().is_empty() && clean(&line) => {
+            Ok(Handler::Command(CommandLine::Shell(line)))
+        }
+        Form::Array(items) if items.len() <= MAX_WORDS => {
+            let words: Option<Vec<String>> = items
+                .into_iter()
+                .map(|item| match item.form() {
+                    Form::Text(word) => Some(word).filter(clean),
+                    _ => None,
+                })
+                .collect();
+            let Some((program, args)) = words.as_deref().and_then(<[String]>::split_first) else {
+                return fault();
+            };
+            if program.trim().is_empty() {
+                return fault();
+            }
+            Ok(Handler::Command(CommandLine::Program { program: program.clone(), args: args.to_vec() }))
+        }
+        _ => fault(),
+    }
+}
+
+fn component(value: Node<'_>) -> Result<Handler, String> {
+    match value.form() {
+        Form::Text(path) if !path.trim().is_empty() && !path.contains('\0') => {
+            Ok(Handler::Component(path.into()))
+        }
+        _ => Err(wrong("component", "the path of a .wasm file", value)),
+    }
+}
+
+fn tool(value: Node<'_>) -> Result<Handler, String> {
+    let fault = || Err(wrong("tool", "\"SERVER.TOOL\", of a server of this root's mcp.json", value));
+    let Form::Text(text) = value.form() else { return fault() };
+    match text.split_once('.') {
+        Some((server, tool)) if !server.is_empty() && !tool.is_empty() => {
+            let spot = value.spot();
+            Ok(Handler::Tool { server: server.to_owned(), tool: tool.to_owned(), place: spot.to_string() })
+        }
+        _ => fault(),
+    }
+}

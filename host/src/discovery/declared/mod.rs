@@ -1,0 +1,207 @@
+//! Hooks that a file declares: `hooks.json` (Base Coat's pattern B, and the shape of Claude Code's settings) and the
+//! tools of `mcp.json` (pattern A). Reading only: what is declared is a candidate like any file.
+//!
+//! Each thing that is wrong is one fault with its line and column, and the rest holds. What cannot run is an entry all
+//! the same, because it may be a guard.
+
+mod document;
+mod entry;
+mod file;
+mod nested;
+mod reader;
+mod servers;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub(super) use self::file::{Contents, read};
+pub(super) use self::servers::{Server, Servers, Transport, expand};
+
+use crate::dialect::claude::Matcher;
+use crate::event::EventName;
+use crate::hook::{DEFAULT_PRIORITY, OnFailure, Subscription};
+use crate::native::command::CommandLine;
+use crate::report::Kind;
+use crate::text;
+
+/// Where the hooks of a root come from, in the order of ties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Source {
+    /// A file in a hooks directory.
+    File,
+    /// `hooks.json`.
+    HooksJson,
+    /// `mcp.json`.
+    McpJson,
+}
+
+impl Source {
+    /// The file's name; a hooks directory has none.
+    pub(super) fn file(self) -> &'static str {
+        match self {
+            Self::File => "",
+            Self::HooksJson => "hooks.json",
+            Self::McpJson => "mcp.json",
+        }
+    }
+
+    /// The file that declares a hook that is named by its position, such as `hooks.json#PreToolUse[0]`.
+    pub(super) fn of_name(name: &str) -> Self {
+        match name.split_once('#') {
+            Some(("hooks.json", _)) => Self::HooksJson,
+            Some(("mcp.json", _)) => Self::McpJson,
+            _ => Self::File,
+        }
+    }
+}
+
+/// What an entry runs.
+#[derive(Clone, Debug)]
+pub(super) enum Handler {
+    /// A command that is spoken to as a native hook is.
+    Command(CommandLine),
+    /// A command that is spoken to as Claude Code does.
+    Claude(ClaudeCommand),
+    /// A component, as its path stands in the file.
+    Component(PathBuf),
+    /// A tool of an MCP server.
+    Tool {
+        server: String,
+        tool: String,
+        /// Where it is named.
+        place: String,
+    },
+}
+
+/// A command of Claude Code's shape.
+#[derive(Clone, Debug)]
+pub(super) struct ClaudeCommand {
+    pub(super) line: CommandLine,
+    /// Claude Code's name of the event, where several of them are one event here.
+    pub(super) name: Option<String>,
+    /// For which tools, sources or reasons; all where there is none.
+    pub(super) matcher: Option<Matcher>,
+}
+
+/// An entry.
+#[derive(Clone, Debug)]
+pub(super) struct Declared {
+    pub(super) source: Source,
+    /// Its place among the entries of its file.
+    pub(super) at: usize,
+    /// `PreToolUse[0]`.
+    pub(super) label: String,
+    /// The name that it gives itself.
+    pub(super) name: Option<String>,
+    /// The event; `None` where nobody knows which one is meant.
+    pub(super) event: Option<EventName>,
+    pub(super) tools: Vec<String>,
+    pub(super) priority: Option<i32>,
+    pub(super) observe: bool,
+    pub(super) on_failure: Option<OnFailure>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) kind: Kind,
+    /// What runs; or why nothing does, in words that read after the file's path.
+    pub(super) handler: Result<Handler, String>,
+    /// Whether that was said already, of all entries of its event or its file.
+    pub(super) told: bool,
+    /// All that the file says of it.
+    pub(super) text: String,
+    /// The server of its tool.
+    pub(super) server: Option<Server>,
+}
+
+impl Declared {
+    fn new(source: Source, at: usize, label: String, event: Option<EventName>) -> Self {
+        Self {
+            source,
+            at,
+            label,
+            name: None,
+            event,
+            tools: Vec::new(),
+            priority: None,
+            observe: false,
+            on_failure: None,
+            timeout: None,
+            kind: if source == Source::McpJson { Kind::Tool } else { Kind::Command },
+            handler: Err(String::new()),
+            told: false,
+            text: String::new(),
+            server: None,
+        }
+    }
+
+    /// The name in its file: its own, or its position.
+    pub(super) fn file_name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.position_name())
+    }
+
+    /// What no other entry of the same directory is called: `hooks.json#PreToolUse[0]`.
+    pub(super) fn position_name(&self) -> String {
+        format!("{}#{}", self.source.file(), self.label)
+    }
+
+    /// Finds the server of its tool among those of its root.
+    pub(super) fn find_server(&mut self, servers: &Servers, mcp_json: &Path) {
+        let Ok(Handler::Tool { server, place, .. }) = &self.handler else { return };
+        match servers.get(server) {
+            Some(Ok(found)) => self.server = Some(found.clone()),
+            Some(Err(_)) => {
+                self.handler = Err(format!("its server {:?} cannot be used", text::escape(server, 80)));
+                self.told = true;
+            }
+            None => {
+                let file = text::escape(&mcp_json.to_string_lossy(), 1024);
+                let nearest = text::nearest(server, servers.keys().map(String::as_str));
+                let nearest = nearest.map(|it| format!(": the nearest is {:?}", text::escape(it, 80)));
+                let (shown, nearest) = (text::escape(server, 80), nearest.unwrap_or_default());
+                self.handler = Err(format!("{place}: {file} has no server {shown:?}{nearest}"));
+            }
+        }
+    }
+
+    /// What it starts or calls, for people; not escaped.
+    pub(super) fn runs(&self) -> Option<String> {
+        match (self.handler.as_ref().ok()?, &self.server) {
+            (Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. }), _) => {
+                Some(line.to_string())
+            }
+            (Handler::Tool { server, tool, .. }, Some(found)) => {
+                Some(format!("{tool} of the server {server}: {}", found.runs()))
+            }
+            _ => None,
+        }
+    }
+
+    /// All that is said of it, key by key, for a digest.
+    pub(super) fn fields(&self) -> BTreeMap<String, String> {
+        let server = self.server.as_ref().map(|it| ("server", it.text.clone()));
+        let own = [("entry", self.position_name()), ("text", self.text.clone())];
+        own.into_iter().chain(server).map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    /// The texts in which files of the repository may be named.
+    pub(super) fn words(&self) -> Vec<String> {
+        match (&self.handler, &self.server) {
+            (Ok(Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. })), _) => line.words(),
+            (Ok(Handler::Tool { .. }), Some(server)) => server.words(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What it subscribes to.
+    pub(super) fn subscriptions(&self) -> Vec<Subscription> {
+        let subscription = |event| Subscription {
+            event,
+            tools: self.tools.clone(),
+            priority: self.priority.unwrap_or(DEFAULT_PRIORITY),
+            observe: self.observe,
+        };
+        self.event.clone().map(subscription).into_iter().collect()
+    }
+}

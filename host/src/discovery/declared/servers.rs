@@ -1,0 +1,256 @@
+//! The servers of an mcp.json.
+
+use std::collections::BTreeMap;
+
+use super::document::{Form, Node};
+use super::reader::{Reader, at, once, twice, unknown, wrong};
+use crate::text;
+
+/// The keys of a server.
+const KEYS: [&str; 6] = ["type", "command", "args", "env", "url", "headers"];
+
+/// How many servers of one file are used.
+const MAX_SERVERS: usize = 64;
+
+/// How many arguments, variables or headers a server has.
+const MAX_ITEMS: usize = 256;
+
+/// A server, as it is declared: `${NAME}` in it is not expanded.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::discovery) struct Server {
+    pub(in crate::discovery) transport: Transport,
+    /// Its text in the file.
+    pub(in crate::discovery) text: String,
+}
+
+impl Server {
+    /// What is started or reached, for people; not escaped.
+    pub(super) fn runs(&self) -> String {
+        match &self.transport {
+            Transport::Stdio { command, args, .. } => {
+                let words = std::iter::once(command).chain(args);
+                words.map(|word| text::shell_word(word)).collect::<Vec<_>>().join(" ")
+            }
+            Transport::Http { url, .. } => url.clone(),
+        }
+    }
+
+    /// The texts in which files may be named.
+    pub(super) fn words(&self) -> Vec<String> {
+        match &self.transport {
+            Transport::Stdio { command, args, env } => {
+                std::iter::once(command).chain(args).chain(env.values()).cloned().collect()
+            }
+            Transport::Http { .. } => Vec::new(),
+        }
+    }
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::discovery) enum Transport {
+    /// A process that is spoken to over standard input and output.
+    Stdio { command: String, args: Vec<String>, env: BTreeMap<String, String> },
+    /// Streamable HTTP.
+    Http { url: String, headers: BTreeMap<String, String> },
+}
+
+/// The servers of a file by name; of one that cannot be used, why.
+pub(in crate::discovery) type Servers = BTreeMap<String, Result<Server, String>>;
+
+impl Reader {
+    pub(super) fn servers(&mut self, node: Node<'_>) -> Servers {
+        let mut servers = Servers::new();
+        let Some(members) = self.object("mcpServers", "an object with a server for each name", node) else {
+            return servers;
+        };
+        for member in members {
+            if servers.len() == MAX_SERVERS {
+                let what =
+                    format!("holds more than {MAX_SERVERS} servers: only the first {MAX_SERVERS} are used");
+                self.fault(at(member.at.spot(), &what));
+                break;
+            }
+            let server = server(member.value);
+            if let Err(message) = &server {
+                self.fault(message.clone());
+            }
+            servers.insert(member.name, server);
+        }
+        servers
+    }
+}
+
+fn server(node: Node<'_>) -> Result<Server, String> {
+    let Form::Object(members) = node.form() else {
+        return Err(wrong("mcpServers", "an object with a command or a url", node));
+    };
+    let (members, again) = once(members);
+    if let Some(member) = again.first() {
+        return Err(twice(member));
+    }
+    let (mut kind, mut command, mut url) = (None, None, None);
+    let (mut args, mut env, mut headers) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    for member in &members {
+        let value = member.value;
+        match member.name.as_str() {
+            "type" => match value.form() {
+                Form::Text(text) if matches!(text.as_str(), "stdio" | "http" | "streamable-http") => {
+                    kind = Some((text, value));
+                }
+                _ => return Err(wrong("type", "\"stdio\" or \"http\"", value)),
+            },
+            "command" => command = Some(word("command", "a program", value)?),
+            "url" => url = Some(word("url", "an address that begins with http:// or https://", value)?),
+            "args" => args = list(value)?,
+            "env" => env = map("env", value)?,
+            "headers" => headers = map("headers", value)?,
+            _ => return Err(unknown(member, &KEYS)),
+        }
+    }
+    let transport = match (command, url) {
+        (Some(command), None) => Transport::Stdio { command, args, env },
+        (None, Some(url)) => Transport::Http { url, headers },
+        (None, None) => return Err(at(node.spot(), "expected a command or a url, found neither")),
+        (Some(_), Some(_)) => return Err(at(node.spot(), "expected a command or a url, found both")),
+    };
+    if let Some((kind, value)) = kind {
+        let is_stdio = matches!(transport, Transport::Stdio { .. });
+        if is_stdio != (kind == "stdio") {
+            let what = if is_stdio { "\"stdio\" with a command" } else { "\"http\" with a url" };
+            return Err(wrong("type", what, value));
+        }
+    }
+    Ok(Server { transport, text: node.raw().to_owned() })
+}
+
+fn word(key: &str, expected: &str, value: Node<'_>) -> Result<String, String> {
+    match value.form() {
+        Form::Text(text) if !text.trim().is_empty() && !text.contains('\0') => Ok(text),
+        _ => Err(wrong(key, expected, value)),
+    }
+}
+
+fn list(value: Node<'_>) -> Result<Vec<String>, String> {
+    let fault = || wrong("args", "a list of texts", value);
+    let Form::Array(items) = value.form() else { return Err(fault()) };
+    if items.len() > MAX_ITEMS {
+        return Err(fault());
+    }
+    let text = |item: Node<'_>| match item.form() {
+        Form::Text(text) if !text.contains('\0') => Ok(text),
+        _ => Err(wrong("args", "a text", item)),
+    };
+    items.into_iter().map(text).collect()
+}
+
+fn map(key: &str, value: Node<'_>) -> Result<BTreeMap<String, String>, String> {
+    let Form::Object(members) = value.form() else { return Err(wrong(key, "an object of texts", value)) };
+    let (members, again) = once(members);
+    if let Some(member) = again.first() {
+        return Err(twice(member));
+    }
+    if members.len() > MAX_ITEMS {
+        return Err(wrong(key, "an object of at most 256 texts", value));
+    }
+    let text = |member: super::document::Member<'_>| match member.value.form() {
+        Form::Text(text) if !text.contains('\0') && is_a_name(&member.name) => Ok((member.name, text)),
+        Form::Text(_) => Err(at(
+            member.at.spot(),
+            &format!("{key}: {:?} cannot be a name", text::escape(&member.name, 80)),
+        )),
+        _ => Err(wrong(&member.name, "a text", member.value)),
+    };
+    members.into_iter().map(text).collect()
+}
+
+/// Whether a variable or a header can have this name.
+fn is_a_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0', '\n', '\r', ':', ' '])
+}
+
+/// A text with `${NAME}` and `${NAME:-DEFAULT}` replaced by what `variable` says.
+///
+/// # Errors
+///
+/// The name of a variable that is not set and has no default.
+pub(in crate::discovery) fn expand(
+    text: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((inside, tail)) = after.split_once('}') else { break };
+        out.push_str(before);
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inside, None),
+        };
+        match variable(name).filter(|value| default.is_none() || !value.is_empty()) {
+            Some(value) => out.push_str(&value),
+            None => out.push_str(default.ok_or_else(|| name.to_owned())?),
+        }
+        rest = tail;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_is_replaced_by_its_value_or_its_default_and_is_never_read_twice() {
+        let variable = |name: &str| match name {
+            "A" => Some("${B}".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        for (text, want) in [
+            ("plain $A {A}", Ok("plain $A {A}")),
+            ("x${A}y", Ok("x${B}y")),
+            ("${NO:-d}${EMPTY:-e}${EMPTY}", Ok("de")),
+            ("${NO}", Err("NO")),
+            ("${", Ok("${")),
+            ("${A", Ok("${A")),
+        ] {
+            assert_eq!(expand(text, &variable), want.map(str::to_owned).map_err(str::to_owned), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_a_command_or_an_address() {
+        for (text, want) in [
+            (r#"{"command": "x", "args": ["1"], "env": {"A": "b"}}"#, None),
+            (r#"{"type": "stdio", "command": "x"}"#, None),
+            (r#"{"type": "http", "url": "http://x", "headers": {"A": "b"}}"#, None),
+            (r"5", Some("line 1, column 1: mcpServers: expected an object with a command or a url, found 5")),
+            (r"{}", Some("line 1, column 1: expected a command or a url, found neither")),
+            (
+                r#"{"command": "x", "url": "y"}"#,
+                Some("line 1, column 1: expected a command or a url, found both"),
+            ),
+            (
+                r#"{"comand": "x"}"#,
+                Some("line 1, column 2: unknown key \"comand\": the nearest is \"command\""),
+            ),
+            (
+                r#"{"command": "x", "type": "http"}"#,
+                Some("line 1, column 26: type: expected \"stdio\" with a command, found \"http\""),
+            ),
+            (
+                r#"{"command": "x", "args": "y"}"#,
+                Some("line 1, column 26: args: expected a list of texts, found \"y\""),
+            ),
+            (r#"{"command": "x", "env": {"A": 5}}"#, Some("line 1, column 31: A: expected a text, found 5")),
+            (
+                r#"{"command": "x", "command": "y"}"#,
+                Some("line 1, column 18: \"command\" is there twice: the first one counts"),
+            ),
+        ] {
+            assert_eq!(server(Node::of(text).unwrap()).err().as_deref(), want, "{text}");
+        }
+    }
+}

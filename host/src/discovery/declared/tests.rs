@@ -1,0 +1,290 @@
+//! Tables of files, and what is said of them.
+
+use super::file::parse;
+use super::*;
+use crate::event::EventName;
+
+/// Each hook as `NAME KIND EVENT what`, and each fault.
+fn read(source: Source, text: &str) -> (Vec<String>, Vec<String>) {
+    let contents = parse(text, source);
+    let hooks = contents.hooks.iter().map(|hook| {
+        let event = hook.event.as_ref().map_or("-", EventName::as_str);
+        let what = match &hook.handler {
+            Ok(Handler::Command(CommandLine::Shell(line))) => format!("sh {line}"),
+            Ok(Handler::Command(line)) => format!("argv {line}"),
+            Ok(Handler::Claude(command)) => format!("claude {}", command.line),
+            Ok(Handler::Component(path)) => format!("component {}", path.display()),
+            Ok(Handler::Tool { server, tool, .. }) => format!("tool {server} {tool}"),
+            Err(message) if hook.told => format!("TOLD {message}"),
+            Err(message) => format!("BROKEN {message}"),
+        };
+        let policy = if hook.on_failure == Some(OnFailure::Block) { " block" } else { "" };
+        format!("{} {event} {what}{policy}", hook.file_name())
+    });
+    (hooks.collect(), contents.faults.into_iter().map(|fault| fault.message).collect())
+}
+
+fn hooks_json(text: &str) -> (Vec<String>, Vec<String>) {
+    read(Source::HooksJson, text)
+}
+
+#[test]
+fn an_entry_says_all_there_is_to_say_of_a_hook() {
+    let contents = parse(
+        r#"{"version": 1, "hooks": {"PreToolUse": [
+            {"command": "python hooks/pre_tool.py", "priority": 20},
+            {"command": ["./x", "a b"], "name": "guard", "priority": -5, "matcher": "bash|kind:shell", "timeout": 0.5,
+             "on_failure": "block", "observe": true},
+            {"component": "guards/x.wasm", "matcher": ["bash", "edit"], "timeout": "2s"}],
+          "session_start": [{"tool": "memory.load.all", "matcher": "*"}]}}"#,
+        Source::HooksJson,
+    );
+    assert_eq!(contents.faults, []);
+    let [shell, argv, component, tool] = <[Declared; 4]>::try_from(contents.hooks).unwrap();
+    assert_eq!(shell.file_name(), "hooks.json#PreToolUse[0]");
+    assert_eq!((shell.priority, shell.on_failure, shell.timeout), (Some(20), None, None));
+    assert_eq!(argv.file_name(), "guard");
+    assert_eq!(argv.position_name(), "hooks.json#PreToolUse[1]");
+    assert_eq!((argv.priority, argv.on_failure, argv.observe), (Some(-5), Some(OnFailure::Block), true));
+    assert_eq!(
+        (argv.tools, argv.timeout),
+        (vec!["bash".into(), "kind:shell".into()], Some(Duration::from_millis(500)))
+    );
+    assert_eq!((component.kind, component.tools.len(), component.at), (Kind::Component, 2, 2));
+    assert_eq!(component.timeout, Some(Duration::from_secs(2)));
+    assert_eq!((tool.kind, tool.event, tool.tools.len()), (Kind::Tool, Some(EventName::SessionStart), 0));
+    assert!(
+        matches!(tool.handler, Ok(Handler::Tool { server, tool, .. }) if server == "memory" && tool == "load.all")
+    );
+}
+
+#[test]
+fn each_mistake_is_said_once_with_its_place_and_the_rest_holds() {
+    const GOOD: &str = r#"{"command": "x"}"#;
+    const RUNS: &str = "hooks.json#PreToolUse[1] before_tool_call sh x";
+    for (entry, hook, fault) in [
+        (
+            r#"{"comand": "y"}"#,
+            r#"BROKEN line 2, column 2: unknown key "comand": the nearest is "command""#,
+            None,
+        ),
+        (
+            r#"{"command": 5}"#,
+            r#"BROKEN line 2, column 13: command: expected a shell line, or a list of words such as ["python", "x.py"], found 5"#,
+            None,
+        ),
+        (
+            r#"{"command": []}"#,
+            r#"BROKEN line 2, column 13: command: expected a shell line, or a list of words such as ["python", "x.py"], found an array"#,
+            None,
+        ),
+        (
+            r#"{"command": "y", "tool": "a.b"}"#,
+            "BROKEN line 2, column 18: expected one of command, component and tool, found command and tool",
+            None,
+        ),
+        (
+            r#"{"command": "y", "command": "z"}"#,
+            r#"BROKEN line 2, column 18: "command" is there twice: the first one counts"#,
+            None,
+        ),
+        (
+            r"{}",
+            "BROKEN line 2, column 1: expected one of command, component and tool, found none of them",
+            None,
+        ),
+        (
+            r"5",
+            r#"BROKEN line 2, column 1: PreToolUse[0]: expected an object such as {"command": "…"}, found 5"#,
+            None,
+        ),
+        (
+            r#"{"tool": "memory"}"#,
+            r#"BROKEN line 2, column 10: tool: expected "SERVER.TOOL", of a server of this root's mcp.json, found "memory""#,
+            None,
+        ),
+        (
+            r#"{"command": 5, "on_failure": "block"}"#,
+            r#"BROKEN line 2, column 13: command: expected a shell line, or a list of words such as ["python", "x.py"], found 5 block"#,
+            None,
+        ),
+        (
+            r#"{"command": "y", "prioritty": 5}"#,
+            "sh y",
+            Some(r#"line 2, column 18: unknown key "prioritty": the nearest is "priority"; it is left out"#),
+        ),
+        (
+            r#"{"command": "y", "priority": "5"}"#,
+            "sh y",
+            Some(r#"line 2, column 30: priority: expected a whole number of 32 bits, found "5""#),
+        ),
+        (
+            r#"{"command": "y", "priority": 1e99}"#,
+            "sh y",
+            Some("line 2, column 30: priority: expected a whole number of 32 bits, found 1e99"),
+        ),
+        (
+            r#"{"command": "y", "timeout": 0}"#,
+            "sh y",
+            Some(
+                r#"line 2, column 29: timeout: expected seconds above zero such as 2 or 0.5, or a time such as "500ms", found 0"#,
+            ),
+        ),
+        (
+            r#"{"command": "y", "observe": "yes"}"#,
+            "sh y",
+            Some(r#"line 2, column 29: observe: expected true or false, found "yes""#),
+        ),
+        (
+            r#"{"command": "y", "matcher": "Ba.*"}"#,
+            "sh y",
+            Some(
+                r#"line 2, column 29: matcher: expected tool names such as "bash|edit" or ["bash", "kind:shell"], found "Ba.*"; it gets all of them"#,
+            ),
+        ),
+        (
+            r#"{"command": "y", "name": "a/b"}"#,
+            "sh y",
+            Some(
+                r#"line 2, column 26: name: expected a name without / and of at most 100 bytes, found "a/b""#,
+            ),
+        ),
+        (
+            r#"{"command": "y", "on_failure": "stop"}"#,
+            "sh y block",
+            Some(
+                r#"line 2, column 32: on_failure: expected "pass" or "block", found "stop"; taken as "block""#,
+            ),
+        ),
+        (
+            r#"{"command": "y", "onFailure": "block"}"#,
+            "sh y block",
+            Some(
+                r#"line 2, column 18: unknown key "onFailure": the nearest is "on_failure"; taken as "on_failure": "block""#,
+            ),
+        ),
+        (
+            r#"{"command": "y", "on_failure": "pass", "on_failure": "block"}"#,
+            "sh y block",
+            Some(r#"line 2, column 40: "on_failure" is there twice: the first one counts"#),
+        ),
+    ] {
+        let text = format!("{{\"version\": 1, \"hooks\": {{\"PreToolUse\": [\n{entry},\n{GOOD}]}}}}");
+        let want = (
+            vec![format!("hooks.json#PreToolUse[0] before_tool_call {hook}"), RUNS.to_owned()],
+            fault.map(str::to_owned).into_iter().collect::<Vec<_>>(),
+        );
+        assert_eq!(hooks_json(&text), want, "{entry}");
+    }
+}
+
+#[test]
+fn a_file_that_is_wrong_as_a_whole_is_one_problem_and_its_guards_stay() {
+    const GUARD: &str = r#"[{"command": "x", "on_failure": "block"}]"#;
+    let told = |why: &str| format!("hooks.json#PreToolUse[0] before_tool_call TOLD {why} block");
+    for (text, hooks, fault) in [
+        ("", vec![], "line 1, column 1: is no JSON: EOF while parsing a value: none of its hooks run"),
+        ("[]", vec![], r#"line 1, column 1: hooks.json: expected an object such as {"version": 1, "hooks": {…}}, found an array"#),
+        ("{}", vec![], r#"line 1, column 1: expected "hooks", found none"#),
+        (r#"{"hook": {}}"#, vec![], r#"line 1, column 2: unknown key "hook": the nearest is "hooks"; it is left out"#),
+        (r#"{"version": 1, "hooks": []}"#, vec![], "line 1, column 25: hooks: expected an object with a list for each event, found an array"),
+        (r#"{"version": 1, "hooks": {"PreToolUse": {}}}"#, vec![], "line 1, column 40: PreToolUse: expected a list of hooks, found an object"),
+        (
+            &format!(r#"{{"version": 2, "hooks": {{"PreToolUse": {GUARD}}}}}"#),
+            vec![told("stands in a file that cannot be used")],
+            "line 1, column 13: version: expected 1, found 2: none of its hooks run",
+        ),
+        (
+            &format!(r#"{{"PreToolUse": {GUARD}}}"#),
+            vec![told("stands in a file that cannot be used")],
+            "line 1, column 1: has events outside of \"hooks\": none of its hooks run",
+        ),
+        (
+            &format!(r#"{{"version": 1, "hooks": {{"PreTolUse": {GUARD}}}}}"#),
+            vec![r#"hooks.json#PreTolUse[0] - TOLD line 1, column 26: unknown event "PreTolUse": the nearest is PreToolUse block"#.to_owned()],
+            r#"line 1, column 26: unknown event "PreTolUse": the nearest is PreToolUse; its hooks do not run"#,
+        ),
+    ] {
+        assert_eq!(hooks_json(text), (hooks, vec![fault.to_owned()]), "{text}");
+    }
+    let hint = parse(r#"{"PreToolUse": []}"#, Source::HooksJson).faults[0].hint.clone();
+    assert_eq!(hint.unwrap(), r#"write {"version": 1, "hooks": {…}}"#);
+}
+
+#[test]
+fn the_shape_of_claude_code_is_read_beside_the_other() {
+    let (hooks, faults) = hooks_json(
+        r#"{"hooks": {
+          "PreToolUse": [
+            {"matcher": "Bash", "hooks": [{"type": "command", "command": "a", "timeout": 20}, {"command": "b"}]},
+            {"command": "c"}],
+          "UserPromptSubmit": [{"hooks": [{"type": "command", "command": "d", "on_failure": "block"}]}],
+          "Stop": [{"command": "e"}],
+          "OnBudgetExceeded": [{"hooks": [{"type": "command", "command": "f"}]}],
+          "PostToolUse": [{"hooks": [{"type": "prompt", "prompt": "g"}, {"type": "command", "comand": "h"}]}]}}"#,
+    );
+    assert_eq!(
+        hooks,
+        [
+            "hooks.json#PreToolUse[0] before_tool_call claude a",
+            "hooks.json#PreToolUse[1] before_tool_call claude b",
+            "hooks.json#PreToolUse[2] before_tool_call sh c",
+            "hooks.json#UserPromptSubmit[0] user_message_send claude d block",
+            "hooks.json#Stop[0] - BROKEN line 6, column 20: unknown event \"Stop\": the nearest is agent_stop; only Claude \
+             Code's shape has this one",
+            "hooks.json#OnBudgetExceeded[0] on_budget_exceeded BROKEN line 7, column 43: Claude Code has no event \
+             OnBudgetExceeded, so its shape cannot be used here",
+            "hooks.json#PostToolUse[0] after_tool_call BROKEN line 8, column 46: type: expected \"command\", the only type \
+             that is run, found \"prompt\"",
+            "hooks.json#PostToolUse[1] after_tool_call BROKEN line 8, column 93: unknown key \"comand\": the nearest is \
+             \"command\"",
+        ]
+    );
+    assert_eq!(
+        faults,
+        ["line 8, column 56: unknown key \"prompt\": the nearest is \"command\"; it is left out"]
+    );
+}
+
+#[test]
+fn an_mcp_json_has_servers_and_sends_events_to_their_tools() {
+    let text = r#"{"mcpServers": {"memory": {"command": "m"}, "errors": {"url": "http://x"}},
+        "hooks": {"SessionStart": [{"tool": "memory.load", "priority": 10}, {"command": "x"}]}}"#;
+    let contents = parse(text, Source::McpJson);
+    assert_eq!(contents.servers.keys().collect::<Vec<_>>(), ["errors", "memory"]);
+    let (hooks, faults) = read(Source::McpJson, text);
+    assert_eq!(
+        hooks,
+        [
+            "mcp.json#SessionStart[0] session_start tool memory load",
+            "mcp.json#SessionStart[1] session_start BROKEN line 2, column 77: mcp.json sends events to tools only: a command \
+             or component belongs into hooks.json",
+        ]
+    );
+    assert_eq!(faults, Vec::<String>::new());
+}
+
+#[test]
+fn of_very_many_entries_the_first_are_taken() {
+    let entries = vec![r#"{"command": "x"}"#; 300].join(",");
+    let (hooks, faults) = hooks_json(&format!(r#"{{"version": 1, "hooks": {{"PreToolUse": [{entries}]}}}}"#));
+    assert_eq!(hooks.len(), 256);
+    assert_eq!(faults, ["holds more than 256 hooks: only the first 256 are used, and 44 are left out"]);
+    let bad = vec![r#"{"command": "x", "a": 1}"#; 100].join(",");
+    let (_, faults) = hooks_json(&format!(r#"{{"version": 1, "hooks": {{"PreToolUse": [{bad}]}}}}"#));
+    assert_eq!((faults.len(), faults[32].as_str()), (33, "and 68 more problems in this file"));
+}
+
+#[test]
+fn two_entries_of_one_name_are_told_apart() {
+    let (hooks, faults) = hooks_json(
+        r#"{"version": 1, "hooks": {"PreToolUse": [{"command": "x", "name": "a"}, {"command": "y", "name": "a"}]}}"#,
+    );
+    assert_eq!(hooks, ["a before_tool_call sh x", "hooks.json#PreToolUse[1] before_tool_call sh y"]);
+    assert_eq!(
+        faults,
+        [
+            "PreToolUse[1] has the name \"a\" of another hook of this file: it is named hooks.json#PreToolUse[1]"
+        ]
+    );
+}

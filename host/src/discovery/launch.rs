@@ -1,0 +1,174 @@
+//! Commands and tools that a file declares, as hooks.
+
+#[cfg(feature = "mcp")]
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Options;
+use super::declared::{ClaudeCommand, Declared, Handler};
+#[cfg(feature = "mcp")]
+use super::declared::{Server, Transport, expand};
+use super::subject::Subject;
+#[cfg(feature = "mcp")]
+use crate::hook::Origin;
+use crate::hook::{Descriptor, Hook, HookError};
+#[cfg(feature = "mcp")]
+use crate::mcp::{self, ServerConfig, Servers, ToolHook};
+use crate::native::command::{ClaudeDialect, CommandHook, CommandLine};
+use crate::report::Cause;
+#[cfg(feature = "mcp")]
+use crate::text;
+
+/// Where Claude Code's commands find the project, and the plugin that they belong to.
+const PROJECT_VARIABLE: &str = "CLAUDE_PROJECT_DIR";
+const PLUGIN_VARIABLE: &str = "CLAUDE_PLUGIN_ROOT";
+
+/// Builds what runs of what is declared. Servers are not started, and the hooks of one root share them.
+pub(super) struct Launcher {
+    /// The repository, or the working directory.
+    project: PathBuf,
+    #[cfg(feature = "mcp")]
+    servers: HashMap<(Origin, usize, String), Arc<mcp::Server>>,
+}
+
+impl Launcher {
+    pub(super) fn new(options: &Options, repo: Option<&Path>) -> Self {
+        Self {
+            project: repo.unwrap_or(&options.cwd).to_owned(),
+            #[cfg(feature = "mcp")]
+            servers: HashMap::new(),
+        }
+    }
+
+    /// The hook that this declaration is.
+    ///
+    /// # Errors
+    ///
+    /// `not_found` where its command is not there; `incompatible` where its server cannot be made of what is declared.
+    pub(super) fn hook(
+        &mut self,
+        subject: &Subject<'_>,
+        declared: &Declared,
+        descriptor: Descriptor,
+    ) -> Result<Arc<dyn Hook>, HookError> {
+        match &declared.handler {
+            Ok(Handler::Command(line)) => {
+                let base = subject.candidate.dir.base.clone();
+                Ok(Arc::new(command(subject, descriptor, line, base)?))
+            }
+            Ok(Handler::Claude(ClaudeCommand { line, name, matcher })) => {
+                let dialect = ClaudeDialect { name: name.clone(), matcher: matcher.clone() };
+                let hook = command(subject, descriptor, line, self.project.clone())?
+                    .in_claude(dialect)
+                    .with_variable(PROJECT_VARIABLE, &self.project);
+                let dir = &subject.candidate.dir;
+                Ok(Arc::new(match &dir.plugin {
+                    Some(_) => hook.with_variable(PLUGIN_VARIABLE, &dir.base),
+                    None => hook,
+                }))
+            }
+            Ok(Handler::Tool { server, tool, .. }) => self.tool(subject, declared, descriptor, server, tool),
+            Ok(Handler::Component(_)) => Err(HookError::new(Cause::Internal, "is a component")),
+            Err(message) => Err(HookError::new(Cause::Incompatible, message)),
+        }
+    }
+
+    #[cfg(not(feature = "mcp"))]
+    #[expect(clippy::unused_self, reason = "the servers are there with the feature only")]
+    fn tool(
+        &mut self,
+        _: &Subject<'_>,
+        _: &Declared,
+        _: Descriptor,
+        _: &str,
+        _: &str,
+    ) -> Result<Arc<dyn Hook>, HookError> {
+        let what = "is a tool of an MCP server, and this build has no MCP (feature `mcp`)";
+        Err(HookError::new(Cause::Incompatible, what))
+    }
+
+    #[cfg(feature = "mcp")]
+    fn tool(
+        &mut self,
+        subject: &Subject<'_>,
+        declared: &Declared,
+        descriptor: Descriptor,
+        name: &str,
+        tool: &str,
+    ) -> Result<Arc<dyn Hook>, HookError> {
+        let dir = &subject.candidate.dir;
+        let key = (dir.tier.origin(), dir.root, name.to_owned());
+        let server = match (self.servers.get(&key), &declared.server) {
+            (Some(server), _) => Arc::clone(server),
+            (None, Some(server)) => {
+                // A plugin's tools are those of the root that the plugin stands in.
+                let root = match &dir.plugin {
+                    Some(_) => dir.base.ancestors().nth(3),
+                    None => Some(dir.base.as_path()),
+                };
+                let config = config(name, server, root.unwrap_or(&dir.base))?;
+                let servers = Servers::new(vec![config]);
+                let server = servers.get(name);
+                let server = server.ok_or_else(|| HookError::new(Cause::Internal, "its server is lost"))?;
+                self.servers.insert(key, Arc::clone(&server));
+                server
+            }
+            (None, None) => return Err(HookError::new(Cause::Internal, "its server was not looked for")),
+        };
+        let hook = ToolHook::new(descriptor, server, tool.to_owned());
+        Ok(Arc::new(match subject.judged.verify() {
+            Some(verify) => hook.with_verify(verify),
+            None => hook,
+        }))
+    }
+}
+
+fn command(
+    subject: &Subject<'_>,
+    descriptor: Descriptor,
+    line: &CommandLine,
+    directory: PathBuf,
+) -> Result<CommandHook, HookError> {
+    line.look(&directory)?;
+    let mut hook = CommandHook::new(descriptor, line.clone(), directory);
+    if let Some(table) = subject.table {
+        hook = hook.with_settings(&table.settings).with_environment(table.environment.clone());
+    }
+    Ok(match subject.judged.verify() {
+        Some(verify) => hook.with_verify(verify),
+        None => hook,
+    })
+}
+
+/// The server with the values of the variables that its declaration names.
+#[cfg(feature = "mcp")]
+fn config(name: &str, server: &Server, directory: &Path) -> Result<ServerConfig, HookError> {
+    use std::collections::BTreeMap;
+    let full = |text: &String| {
+        expand(text, &|name| std::env::var(name).ok()).map_err(|variable| {
+            let (name, variable) = (text::escape(name, 80), text::escape(&variable, 80));
+            let what = format!("its server {name:?} needs the variable {variable}, which is not set");
+            HookError::new(Cause::Incompatible, what)
+        })
+    };
+    let all = |texts: &BTreeMap<String, String>| {
+        texts.iter().map(|(key, value)| Ok((key.clone(), full(value)?))).collect::<Result<_, HookError>>()
+    };
+    let transport = match &server.transport {
+        Transport::Stdio { command, args, env } => {
+            let command = full(command)?;
+            let program = CommandLine::Program { program: command.clone(), args: Vec::new() };
+            program.look(directory).map_err(|error| {
+                HookError::new(
+                    error.cause,
+                    format!("its server {:?}: {}", text::escape(name, 80), error.message),
+                )
+            })?;
+            let args = args.iter().map(full).collect::<Result<_, _>>()?;
+            mcp::Transport::Stdio { command, args, env: all(env)?, directory: directory.to_owned() }
+        }
+        Transport::Http { url, headers } => mcp::Transport::Http { url: full(url)?, headers: all(headers)? },
+    };
+    Ok(ServerConfig { name: name.to_owned(), transport })
+}

@@ -1,0 +1,245 @@
+//! A candidate with all that is said of it.
+
+use super::approvable::Approvable;
+use super::candidate::{Candidate, HooksDir};
+use super::declared::{Declared, Source};
+use super::entry::{EntryStatus, Problem};
+#[cfg(feature = "component")]
+use super::examine::Ready;
+use super::examine::{Examined, Job};
+use super::gate::Judged;
+use super::last_good::{Kept, LastGood};
+use super::scan::RootDir;
+use super::settings::{self, Table};
+use super::units;
+use crate::hook::{Budget, Descriptor, HookError, Limits, OnFailure, Origin, Tier};
+use crate::outcome::Answers;
+use crate::report::{Cause, Kind};
+use crate::trust::{self, TreeError};
+
+/// The place of a hook in the order of registration.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Position {
+    pub(super) tier: Tier,
+    pub(super) root: usize,
+    pub(super) plugin_dir: String,
+    /// What declares it; files come first.
+    pub(super) source: Source,
+    /// Where it stands there.
+    pub(super) at: usize,
+    pub(super) file: String,
+}
+
+/// A candidate with what is said of it.
+pub(super) struct Subject<'a> {
+    pub(super) candidate: &'a Candidate,
+    pub(super) table: Option<&'a Table>,
+    pub(super) judged: &'a Judged,
+}
+
+/// What the settings say of a candidate.
+pub(super) fn table_of<'a>(roots: &'a [RootDir], candidate: &Candidate) -> Option<&'a Table> {
+    let HooksDir { tier, root, .. } = &*candidate.dir;
+    let root = roots.iter().find(|it| it.origin == tier.origin() && it.root == *root)?;
+    root.tables.get(&candidate.name)
+}
+
+impl Subject<'_> {
+    pub(super) fn job(&self) -> Job {
+        Job {
+            place: self.candidate.dir.place.clone(),
+            path: self.candidate.path.clone(),
+            kind: self.candidate.kind,
+            environment: self.table.and_then(|it| it.environment.clone()),
+            standing: self.judged.standing,
+            tree: self.judged.tree.is_some(),
+            digest: self.judged.tree.as_ref().and_then(|(_, digest)| digest.clone().ok()),
+            verify: self.judged.verify(),
+        }
+    }
+
+    /// What was found, or the component that this file was before it broke.
+    #[cfg(feature = "component")]
+    pub(super) fn or_last(&self, examined: Examined, last: &LastGood) -> (Examined, Option<Box<Kept>>) {
+        let Candidate { name, path, .. } = self.candidate;
+        let (Err(error), Some(good)) = (&examined.result, last.components.get(path)) else {
+            return (examined, None);
+        };
+        let digest = good.it.digest();
+        let is_theirs = !self.judged.by_record
+            || self.judged.record.as_ref().is_some_and(|record| record.digest == *digest);
+        // Gone, or led out of its repository: that is no broken file. And what is not trusted now is not kept as it was.
+        let is_broken = !matches!(error.cause, Cause::NotFound | Cause::Denied);
+        if !is_broken || !self.judged.standing.is_trusted() || !is_theirs {
+            return (examined, None);
+        }
+        let kept = Kept::new(path, Some(name), &good.since, error.message.clone());
+        let ready = Ready::Component(Box::new(good.it.clone()));
+        (Examined { digest: Some(digest.clone()), result: Ok(ready) }, Some(Box::new(kept)))
+    }
+
+    #[cfg(not(feature = "component"))]
+    pub(super) fn or_last(&self, examined: Examined, _last: &LastGood) -> (Examined, Option<Box<Kept>>) {
+        (examined, None)
+    }
+
+    /// What a row does not show of it: settings, grants and what declares it.
+    pub(super) fn details(&self) -> String {
+        let grants = self.judged.record.as_ref().map(|record| &record.grants);
+        format!("{:?} {grants:?} {:?}", self.table.map(Table::fields), self.declared())
+    }
+
+    /// The command that approves it.
+    pub(super) fn approve(&self) -> String {
+        trust::approve(&self.candidate.name, Some(&self.candidate.reference()), self.judged.is_unique)
+    }
+
+    /// Why it does not run, being untrusted.
+    pub(super) fn untrusted(&self) -> HookError {
+        let why = if self.judged.has_changed() { trust::CHANGED } else { trust::UNTRUSTED };
+        let message = match &self.judged.tree {
+            Some((_, Err(error))) if *error != TreeError::Spent => {
+                format!("{why}; it cannot be trusted: {error}")
+            }
+            _ => format!("{why}; {}", self.approve()),
+        };
+        HookError::new(Cause::Untrusted, message)
+    }
+
+    /// The hook as the commands see it that trust and grant.
+    pub(super) fn approvable(&self) -> Approvable {
+        let Candidate { name, path, kind, dir, .. } = self.candidate;
+        Approvable {
+            name: name.clone(),
+            path: path.clone(),
+            kind: *kind,
+            tier: dir.tier,
+            status: EntryStatus::Invalid,
+            trusted: self.judged.standing.is_trusted(),
+            manifest: None,
+            key: self.judged.key.clone(),
+            record: self.judged.record.clone(),
+            bytes: None,
+            tree: self.judged.tree.as_ref().map(|(subject, _)| subject.clone()),
+            reference: self.candidate.reference(),
+            runs: self.declared().and_then(Declared::runs),
+            events: self.declared().and_then(|it| it.event.clone()).into_iter().collect(),
+        }
+    }
+
+    /// The hook before anything is known of its file.
+    pub(super) fn descriptor(&self, flags: &Limits) -> Descriptor {
+        let Candidate { dir, name, path, kind, .. } = self.candidate;
+        Descriptor {
+            tier: dir.tier,
+            path: Some(path.clone()),
+            plugin: dir.plugin.clone(),
+            subscriptions: self.declared().map(Declared::subscriptions).unwrap_or_default(),
+            on_failure: self.on_failure().unwrap_or_default(),
+            budget: budget(self.default_budget(), dir.tier, self.table, flags),
+            answers: Answers::NONE,
+            trusted: self.judged.standing.is_trusted(),
+            ..Descriptor::new(name.clone(), *kind)
+        }
+    }
+
+    /// Whether the bytes that were loaded are others than those that the gate let pass.
+    #[cfg(feature = "component")]
+    pub(super) fn was_replaced(&self, component: &crate::wasm::Component) -> bool {
+        let trusted = self.judged.record.as_ref().filter(|_| self.judged.by_record);
+        trusted.is_some_and(|record| record.digest != *component.digest())
+    }
+
+    pub(super) fn position(&self) -> Position {
+        let Candidate { dir, file, .. } = self.candidate;
+        let (source, at) = self.declared().map_or((Source::File, 0), |it| (it.source, it.at));
+        let (plugin_dir, file) = (dir.plugin_dir.clone(), file.clone());
+        Position { tier: dir.tier, root: dir.root, plugin_dir, source, at, file }
+    }
+
+    /// What declares it.
+    pub(super) fn declared(&self) -> Option<&Declared> {
+        self.candidate.declared.as_ref()
+    }
+
+    /// What its owner says of its failures: the settings go before the declaration.
+    pub(super) fn on_failure(&self) -> Option<OnFailure> {
+        self.table.and_then(|it| it.on_failure).or_else(|| self.declared()?.on_failure)
+    }
+
+    /// Its priority, where its owner says one.
+    pub(super) fn priority(&self) -> Option<i32> {
+        self.table.and_then(|it| it.priority).or_else(|| self.declared()?.priority)
+    }
+
+    /// What a call may use up where the settings say nothing.
+    pub(super) fn default_budget(&self) -> Budget {
+        let Candidate { kind, dir, .. } = self.candidate;
+        let default = Budget::for_kind(*kind);
+        let Some(timeout) = self.declared().and_then(|it| it.timeout) else { return default };
+        let wall = match (dir.tier.origin(), kind) {
+            (Origin::Repo, Kind::Component) => timeout.min(default.wall),
+            // The user trusts it with this time, and with no more than any executable has.
+            (Origin::Repo, _) => timeout.min(Budget::for_kind(Kind::Native).wall),
+            _ => timeout,
+        };
+        Budget { wall, ..default }
+    }
+
+    /// What a repository says of its hook that a repository cannot say, and what has no effect.
+    pub(super) fn notes(&self) -> Vec<Problem> {
+        let mut notes = self.raised_limits();
+        notes.extend(self.environment_of_component());
+        let Candidate { name, path, .. } = self.candidate;
+        notes.into_iter().map(|message| Problem::new(path, message).of(name)).collect()
+    }
+
+    fn raised_limits(&self) -> Vec<String> {
+        let mut messages = Vec::new();
+        if self.candidate.dir.tier.origin() != Origin::Repo {
+            return messages;
+        }
+        let default = self.default_budget();
+        if let Some(declared) =
+            self.declared().filter(|it| it.timeout.is_some_and(|time| time > default.wall))
+        {
+            let (limit, file) = (units::show_duration(default.wall), declared.source.file());
+            messages.push(format!(
+                "{file} raises timeout beyond {limit}, which a repository cannot: {limit} holds"
+            ));
+        }
+        let Some(table) = self.table else { return messages };
+        let raised = table.limits.apply(default);
+        for (key, is_raised) in [
+            ("timeout", raised.wall > default.wall),
+            ("fuel", raised.fuel > default.fuel),
+            ("memory", raised.memory > default.memory),
+            ("output", raised.output > default.output),
+            ("log", raised.log > default.log),
+            ("copies", raised.hostcall_copies > default.hostcall_copies),
+            ("handles", raised.handles > default.handles),
+            ("tables", raised.tables > default.tables),
+        ] {
+            if is_raised {
+                let file = settings::FILE;
+                messages.push(format!("{file} raises {key}, which a repository cannot: the default holds"));
+            }
+        }
+        messages
+    }
+
+    fn environment_of_component(&self) -> Option<String> {
+        self.table.filter(|it| it.environment.is_some() && self.candidate.kind == Kind::Component)?;
+        Some(format!(
+            "{} sets env, which has no effect on a component: it gets the variables that are granted to it",
+            settings::FILE
+        ))
+    }
+}
+
+/// What one call of a hook may use up: its settings go before the defaults, where a repository can only lower
+/// them, and the flags of the user before both.
+pub(super) fn budget(default: Budget, tier: Tier, table: Option<&Table>, flags: &Limits) -> Budget {
+    let limits = table.map(|it| it.limits).unwrap_or_default();
+    flags.apply(if tier.origin() == Origin::Repo { limits.lower(default) } else { limits.apply(default) })
+}

@@ -1,0 +1,261 @@
+//! Commands that a hooks.json declares: a process for each event, without a question for its event before.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+
+use super::process::{Ended, Printed, Process};
+use super::{SETTINGS_VARIABLE, Verify, as_json, verified_within, with_log};
+use crate::dialect::claude::{self, Matcher};
+use crate::dialect::{base_coat, kodelet};
+use crate::event::Event;
+use crate::hook::{Budget, Descriptor, Hook, HookError, Settings};
+use crate::outcome::Outcome;
+use crate::report::Cause;
+use crate::text;
+
+/// The shell that runs a line.
+const SHELL: &str = "/bin/sh";
+
+/// What a shell says with its status when it does not find a program, or may not start it (POSIX, 2.8.2).
+const SHELL_NOT_FOUND: i32 = 127;
+const SHELL_CANNOT_START: i32 = 126;
+
+/// What is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandLine {
+    /// A line for `/bin/sh -c`.
+    Shell(String),
+    /// A program and its arguments, without a shell. A word with a slash is taken from the directory of the command,
+    /// any other is looked for on `PATH`.
+    Program {
+        /// The program.
+        program: String,
+        /// Its arguments.
+        args: Vec<String>,
+    },
+}
+
+/// Words that a shell knows without a file: they begin a line that cannot be looked up.
+const SHELL_WORDS: [&str; 41] = [
+    ".", ":", "alias", "bg", "break", "case", "cd", "command", "continue", "do", "echo", "eval", "exec",
+    "exit", "export", "false", "fg", "for", "function", "getopts", "hash", "if", "jobs", "kill", "printf",
+    "pwd", "read", "readonly", "return", "set", "shift", "source", "test", "time", "times", "trap", "true",
+    "type", "umask", "until", "while",
+];
+
+impl CommandLine {
+    /// The texts in which files may be named: the line, or each word.
+    pub(crate) fn words(&self) -> Vec<String> {
+        match self {
+            Self::Shell(line) => vec![line.clone()],
+            Self::Program { program, args } => std::iter::once(program).chain(args).cloned().collect(),
+        }
+    }
+
+    /// Looks for the program, as it would be looked for when it is started in this directory. Of a shell line only a
+    /// first word is looked for that stands for itself.
+    ///
+    /// # Errors
+    ///
+    /// `not_found` where it is not there.
+    pub fn look(&self, directory: &Path) -> Result<(), HookError> {
+        match self {
+            Self::Program { program, .. } => resolve(program, directory).map(drop),
+            Self::Shell(line) => {
+                let first = line.split_ascii_whitespace().next().unwrap_or_default();
+                let stands_for_itself = |c: char| c.is_ascii_alphanumeric() || "-_./+".contains(c);
+                if first.is_empty() || !first.chars().all(stands_for_itself) || SHELL_WORDS.contains(&first) {
+                    return Ok(());
+                }
+                resolve(first, directory).map(drop)
+            }
+        }
+    }
+}
+
+impl fmt::Display for CommandLine {
+    /// As it would be typed, not escaped for a terminal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shell(line) => f.write_str(line),
+            Self::Program { program, args } => {
+                f.write_str(&text::shell_word(program))?;
+                args.iter().try_for_each(|arg| write!(f, " {}", text::shell_word(arg)))
+            }
+        }
+    }
+}
+
+/// The file of a program: a word with a slash from the directory, any other from `PATH`.
+fn resolve(program: &str, directory: &Path) -> Result<PathBuf, HookError> {
+    let shown = text::escape(program, 256);
+    if program.contains('/') {
+        let path = directory.join(program);
+        return match path.try_exists() {
+            Ok(true) => Ok(path),
+            _ => {
+                let path = text::escape(&path.to_string_lossy(), 1024);
+                Err(HookError::new(Cause::NotFound, format!("its command is not there: {path}")))
+            }
+        };
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let is_program =
+        |path: &PathBuf| path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
+    // An empty entry of PATH would be the working directory, where anybody may have put anything.
+    let found = env::split_paths(&path)
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(program))
+        .find(is_program);
+    found.ok_or_else(|| {
+        let message = format!("its command is not there: {shown:?} is no program on PATH");
+        HookError::new(Cause::NotFound, message)
+    })
+}
+
+/// A command of a hooks.json.
+pub struct CommandHook {
+    descriptor: Descriptor,
+    line: CommandLine,
+    directory: PathBuf,
+    variables: Vec<(String, OsString)>,
+    environment: Option<Vec<String>>,
+    claude: Option<ClaudeDialect>,
+    verify: Option<Verify>,
+}
+
+/// A command that was written for Claude Code.
+#[derive(Clone, Debug, Default)]
+pub struct ClaudeDialect {
+    /// Claude Code's name of the event that it is for, where several of them are one event here; all of them when
+    /// absent.
+    pub name: Option<String>,
+    /// For which tools, sources or reasons it is; all of them when absent.
+    pub matcher: Option<Matcher>,
+}
+
+impl ClaudeDialect {
+    fn is_for(&self, event: &Event) -> bool {
+        let is_named = self.name.as_deref().is_none_or(|wanted| claude::name(event) == Some(wanted));
+        is_named && self.matcher.as_ref().is_none_or(|matcher| matcher.is_for(event))
+    }
+}
+
+impl fmt::Debug for CommandHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandHook").field("line", &self.line).finish_non_exhaustive()
+    }
+}
+
+impl CommandHook {
+    /// The hook that runs this command in this directory.
+    pub fn new(descriptor: Descriptor, line: CommandLine, directory: PathBuf) -> Self {
+        Self {
+            descriptor,
+            line,
+            directory,
+            variables: Vec::new(),
+            environment: None,
+            claude: None,
+            verify: None,
+        }
+    }
+
+    /// The same hook, looked at before each run, as [`super::NativeHook::with_verify`].
+    #[must_use]
+    pub fn with_verify(mut self, verify: Verify) -> Self {
+        self.verify = Some(verify);
+        self
+    }
+
+    /// The same hook, spoken to as Claude Code speaks to its command hooks: its payload, its exit codes, its answers. An
+    /// event that is not for it is a pass, and starts nothing.
+    #[must_use]
+    pub fn in_claude(mut self, dialect: ClaudeDialect) -> Self {
+        self.claude = Some(dialect);
+        self
+    }
+
+    /// The same hook with these settings, which it finds in [`SETTINGS_VARIABLE`].
+    #[must_use]
+    pub fn with_settings(self, settings: &Settings) -> Self {
+        match as_json(settings) {
+            Some(settings) => self.with_variable(SETTINGS_VARIABLE, settings),
+            None => self,
+        }
+    }
+
+    /// The same hook with this variable beside those of its environment.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// The same hook with only these variables of this process, as [`super::NativeHook::with_environment`].
+    #[must_use]
+    pub fn with_environment(mut self, names: Option<Vec<String>>) -> Self {
+        self.environment = names;
+        self
+    }
+
+    /// Runs the command with this on standard input to its end.
+    async fn end(&self, stdin: String, budget: &Budget) -> Result<Ended, HookError> {
+        let wall = verified_within(self.verify.as_ref(), budget.wall).await?;
+        let variables: Vec<(&str, &OsStr)> =
+            self.variables.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
+        let (program, args) = match &self.line {
+            CommandLine::Shell(line) => (PathBuf::from(SHELL), vec!["-c", line.as_str()]),
+            CommandLine::Program { program, args } => {
+                (resolve(program, &self.directory)?, args.iter().map(String::as_str).collect())
+            }
+        };
+        let process = Process {
+            program: &program,
+            args: &args,
+            environment: self.environment.as_deref(),
+            variables: &variables,
+            directory: Some(&self.directory),
+            stdin: Some(stdin.into_bytes()),
+            wall,
+            output: budget.output,
+            log: budget.log,
+        };
+        let ended = process.end().await?;
+        match (&self.line, ended.status) {
+            (CommandLine::Shell(_), SHELL_NOT_FOUND) => Err(ended.failed(Cause::NotFound)),
+            (CommandLine::Shell(_), SHELL_CANNOT_START) => Err(ended.failed(Cause::Spawn)),
+            _ => Ok(ended),
+        }
+    }
+}
+
+#[async_trait]
+impl Hook for CommandHook {
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    /// Runs the command with the event on standard input: as Base Coat's envelope, or as kodelet's payload where Base
+    /// Coat has no such event. It may answer in either, and what it prints counts only if it then ends with status 0;
+    /// see [`CommandHook::in_claude`] for the other dialect.
+    async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
+        if let Some(dialect) = &self.claude {
+            let payload =
+                claude::encode(event, &claude::Session::default()).filter(|_| dialect.is_for(event));
+            let Some(payload) = payload else { return Ok(Outcome::pass()) };
+            let ended = self.end(payload.to_string(), budget).await?;
+            let Printed { stdout, log } = ended.printed;
+            let answer = claude::outcome_of(event, ended.status, &stdout, &log);
+            return with_log(answer, log);
+        }
+        let payload = base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event));
+        let printed = self.end(payload.to_string(), budget).await?.succeeded()?;
+        with_log(kodelet::outcome(&event.name(), &printed.stdout), printed.log)
+    }
+}
