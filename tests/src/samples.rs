@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::environment::{Output, TestEnvironment, repository, sample, twin};
 
 /// The samples that are components, with their event.
-const COMPONENTS: [(&str, &str); 12] = [
+const COMPONENTS: [(&str, &str); 13] = [
     ("audit-log", "after_tool_call"),
     ("budget-rotate", "on_budget_exceeded"),
     ("compact-threshold", "after_turn"),
@@ -21,6 +21,7 @@ const COMPONENTS: [(&str, &str); 12] = [
     ("redactor", "after_tool_call"),
     ("session-memory", "session_start"),
     ("slack-notify", "agent_stop"),
+    ("telemetry", "session_start"),
     ("turn-logger", "after_turn"),
 ];
 

@@ -3,11 +3,11 @@
 use hookbox::event::{AfterTurn, AgentStop, Document, Usage};
 use hookbox::manager::Manager;
 use hookbox::report::HookReport;
-use hookbox::session::Session;
+use hookbox::session::{Decision, Session};
 use hookbox::{Report, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, sample};
+use crate::environment::{TestEnvironment, sample, twin};
 
 /// A place where the user has these components, and granted what they ask for.
 fn place(names: &[&str]) -> TestEnvironment {
@@ -103,18 +103,21 @@ async fn what_one_session_learned_the_next_one_of_its_branch_is_told() {
 #[tokio::test]
 async fn the_scope_says_which_sessions_share_a_memory() {
     let env = place(&["session-memory"]);
-    for (scope, shared) in [
+    for (number, (scope, shared)) in [
         ("scope = \"repo\"", [true, true, false]),
         ("scope = \"branch\"", [false, false, false]),
         ("scope = \"issue\", issue = \"145\"", [true, true, false]),
         ("scope = \"issue\"", [true, false, false]),
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
         env.file(
             "home/.hookbox/hookbox.toml",
             format!("[hooks.\"session-memory.wasm\"]\nsettings = {{ {scope} }}\n"),
         );
         let manager = env.builder().build().await;
-        let next = format!("Next step: {}", scope.replace(['"', '='], ""));
+        let next = format!("Next step: number {number}");
         drop(session(&manager, "one", "feat/145-x").agent_stop(stop(&next)).await);
         let places = [("o/r", "fix/145-y"), ("o/r", "main"), ("o/s", "feat/145-x")];
         for ((repository, branch), told) in places.into_iter().zip(shared) {
@@ -384,4 +387,223 @@ async fn an_error_is_given_its_class_and_changed_only_where_that_was_set() {
         let metadata = &of(&verdict.report, "error-kb").metadata;
         assert_eq!((&metadata["error_class"], &metadata["attempt"]), (&json!("timeout"), &json!(2)));
     }
+}
+
+#[tokio::test]
+async fn telemetry_counts_every_event_and_writes_one_line_at_the_end() {
+    use hookbox::event::{ErrorEvent, ErrorSource};
+    let env = place(&["telemetry"]);
+    let manager = env.builder().build().await;
+    let one = session(&manager, "one", "main");
+    drop(one.session_start("rotate").await);
+    drop(one.user_message_send("go").await);
+    let calls = (0..8).map(|number| {
+        let one = one.clone();
+        async move {
+            let line = format!("make {number}");
+            drop(one.before_tool_call(shell(&line)).await);
+            let result = ToolResult { duration_ms: Some(70), ..result(&line, json!("x"), number > 1) };
+            of(&one.after_tool_call(result).await.report, "telemetry");
+        }
+    });
+    futures(calls.collect()).await;
+    let error = ErrorEvent {
+        source: ErrorSource::Turn(None),
+        message: "it timed out".into(),
+        kind: None,
+        attempt: Some(2),
+    };
+    drop(one.on_error(error).await);
+    drop(one.on_budget_exceeded(usage(820), 0.8).await);
+    drop(one.pre_compact("auto", Some(usage(820)), conversation("x")).await);
+    drop(one.post_compact("auto", "s", Some(usage(82))).await);
+    drop(one.turn_end("done", 1).await);
+    drop(one.agent_stop(stop("done")).await);
+    let end = one.session_end("exit").await;
+    let line = of(&end.report, "telemetry").metadata["telemetry"].clone();
+    for (name, expected) in [
+        ("conversation", json!("one")),
+        ("repository", json!("o/r")),
+        ("reason", json!("exit")),
+        ("rotations_so_far", json!(1)),
+        ("starts", json!(1)),
+        ("messages", json!(1)),
+        ("calls", json!(8)),
+        ("calls.shell", json!(8)),
+        ("results.worked", json!(6)),
+        ("results.failed", json!(2)),
+        ("success_rate", json!(0.75)),
+        ("duration_ms.le_100", json!(8)),
+        ("duration_ms.mean", json!(70.0)),
+        ("errors.class.timeout", json!(1)),
+        ("retries", json!(1)),
+        ("budget.at_80", json!(1)),
+        ("compactions", json!(1)),
+        ("compression_ratio", json!(0.1)),
+        ("turns", json!(1)),
+        ("stops", json!(1)),
+    ] {
+        assert_eq!(line[name], expected, "{name}: {line:#}");
+    }
+    assert!(line["bootstrap_ms"].is_u64() && line["length_ms"].is_u64(), "{line:#}");
+    let (keys, _) = bucket(&env, "telemetry").list_keys(None).await.unwrap();
+    assert_eq!(keys, ["rotations"], "the counters of the session are gone");
+    let file = crate::samples_with_rights::find(&env.path("home/.local/share"), "telemetry.jsonl");
+    assert_eq!(serde_json::from_str::<Value>(&std::fs::read_to_string(&file[0]).unwrap()).unwrap(), line);
+    // A session that was ended has nothing left to say.
+    let end = one.session_end("exit").await;
+    assert_eq!(of(&end.report, "telemetry").metadata["telemetry"].get("calls"), None);
+}
+
+/// Runs these at the same time.
+async fn futures<F: Future<Output = ()> + Send + 'static>(all: Vec<F>) {
+    let running: Vec<_> = all.into_iter().map(tokio::spawn).collect();
+    for one in running {
+        one.await.unwrap();
+    }
+}
+
+/// The flow of the Base Coat specification, section 8, with all of them at once.
+#[tokio::test]
+async fn a_session_goes_round_with_all_of_them_together() {
+    const ALL: [&str; 5] = ["budget-rotate", "error-kb", "loop-detector", "session-memory", "telemetry"];
+    let env = place(&ALL);
+    env.file("home/.hookbox/hookbox.toml", "[hooks.\"budget-rotate.wasm\"]\nsettings = { inject = false }\n");
+    let manager = env.builder().build().await;
+    let healthy = |report: &Report| {
+        for hook in &report.hooks {
+            assert_eq!(hook.cause, None, "{hook:#?}");
+        }
+    };
+    let one = session(&manager, "one", "feat/145-x");
+    healthy(&one.session_start("startup").await.report);
+    healthy(&one.user_message_send("fix the build").await.report);
+    for attempt in 1..=2 {
+        let before = one.before_tool_call(shell("make")).await;
+        healthy(&before.report);
+        assert_eq!(before.decision, Decision::Proceed, "{attempt}");
+        healthy(&one.after_tool_call(result("make", json!({"error": "error: no rule"}), false)).await.report);
+    }
+    let warned = one.before_tool_call(shell("make")).await;
+    assert!(warned.context.join("").contains("`make` has failed 2 of 2 times"), "{warned:#?}");
+    let third = one.after_tool_call(result("make", json!({"error": "error: no rule"}), false)).await;
+    assert_eq!(third.decision.blocked().unwrap().by, "loop-detector.wasm");
+
+    let messages = || conversation("Next step: write a rule\nBlocker: no rule for all\nDecision: use make");
+    let turn = AfterTurn { usage: Some(usage(820)), messages: messages(), ..AfterTurn::default() };
+    healthy(&one.after_turn(turn).await.report);
+    let exceeded = one.on_budget_exceeded(usage(820), 0.8).await;
+    healthy(&exceeded.report);
+    assert_eq!(exceeded.callback.as_ref().unwrap().name, "rotate");
+    let fetch = ToolCall::new("WebFetch", json!({"url": "https://example.com"}));
+    assert_eq!(
+        one.before_tool_call(fetch.clone()).await.decision.blocked().unwrap().by,
+        "budget-rotate.wasm"
+    );
+    healthy(&one.pre_compact("rotate", Some(usage(820)), messages()).await.report);
+    let after = one.post_compact("rotate", "Issue #145 on feat/145-x: write a rule.", Some(usage(100))).await;
+    healthy(&after.report);
+    assert_eq!(after.context, ["Still true, and lost on the way:\nBlocker: no rule for all"]);
+    healthy(&one.session_end("rotate").await.report);
+
+    let two = session(&manager, "two", "feat/145-x");
+    let start = two.session_start("rotate").await;
+    healthy(&start.report);
+    let [told] = start.context.as_slice() else { panic!("it is told once: {start:#?}") };
+    for part in ["Issue: #145", "Branch: feat/145-x", "Next step: write a rule", "Blocker: no rule for all"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(of(&start.report, "session-memory").metadata["retained_anchors"], 4);
+    assert_eq!(two.before_tool_call(fetch).await.decision, Decision::Proceed);
+}
+
+/// What a conversation of a megabyte costs; the pages say it.
+#[tokio::test]
+async fn a_conversation_of_a_megabyte_stays_within_the_default_budget() {
+    let env = place(&["session-memory", "budget-rotate"]);
+    let manager = env.builder().build().await;
+    let line = |number: usize| match number % 4 {
+        0 => format!("Fact: number {number} is \u{1b}[31mred\u{1b}[0m and \u{202e}turned\u{0}"),
+        1 => format!("we look at src/module_{number}.rs and at tests/case_{number}.rs, token=abcd{number}"),
+        2 => format!("- [ ] todo {number} 漢字 \u{1F600}"),
+        _ => format!("Blocker: {number} \\\"}}]"),
+    };
+    let lines: Vec<String> = (0..10_000).map(line).collect();
+    let plain = lines.join("\n");
+    let odd = json!([{"role": "assistant", "content": "x".repeat(1 << 20)}, {"role": "user", "content": "Fact: a"}]);
+    let nothing = Value::from(vec![json!([]); 300_000]);
+    let large: Vec<Value> =
+        (0..40).map(|_| json!({"role": "assistant", "content": "Fact: y ".repeat(13_000)})).collect();
+    for (name, messages) in [
+        ("ten thousand lines", json!([{"role": "assistant", "content": plain.repeat(2)}])),
+        ("one line", odd),
+        ("nothings", nothing),
+        ("four megabytes", Value::from(large)),
+    ] {
+        let session = session(&manager, name, "main");
+        let before = session.pre_compact("auto", Some(usage(900)), messages.into()).await;
+        for sample in ["session-memory", "budget-rotate"] {
+            let hook = of(&before.report, sample);
+            let (fuel, memory) = (hook.fuel.unwrap(), hook.memory_peak.unwrap());
+            eprintln!("{sample}: {name}: fuel {fuel}, memory {memory}");
+            assert!(
+                fuel < 700_000_000 && memory < 32 << 20,
+                "{sample}: {name}: fuel {fuel}, memory {memory}"
+            );
+        }
+        let start = session.session_start("rotate").await;
+        let told = start.context.join("\n");
+        let plain = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+        assert!(told.len() < 16_000 && told.chars().all(plain), "{told:?}");
+        assert!(!told.contains("abcd1"), "{told}");
+    }
+}
+
+/// The native forms of the same sources, in a process for each event.
+#[test]
+fn the_native_forms_remember_as_well() {
+    let env = TestEnvironment::new();
+    let run = |name: &str, event: Value| -> Value {
+        let output = env.run(env.command(twin(name)).arg("run"), event.to_string());
+        assert_eq!(output.code, Some(0), "{name}: {output:#?}");
+        serde_json::from_str(&output.stdout).unwrap_or_default()
+    };
+    let with = |fields: Value| {
+        let mut event = json!({"conv_id": "c", "cwd": "/w", "repository": "o/r", "branch": "feat/145-x"});
+        event.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        event
+    };
+    let messages = json!([{"role": "assistant", "content": "Next step: run the tests"}]);
+    run("session-memory", with(json!({"event": "agent_stop", "messages": messages})));
+    let start = run("session-memory", with(json!({"event": "session_start", "source": "startup"})));
+    assert!(start["additionalContext"][0].as_str().unwrap().contains("Next step: run the tests"), "{start}");
+
+    let window = json!({"current_context_window": 82, "max_context_window": 100});
+    run("budget-rotate", with(json!({"event": "pre_compact", "messages": messages})));
+    let exceeded =
+        run("budget-rotate", with(json!({"event": "on_budget_exceeded", "usage": window, "threshold": 0.8})));
+    assert_eq!(exceeded["callback"], "rotate");
+    assert!(exceeded["callback_args"]["handoff"].as_str().unwrap().contains("run the tests"), "{exceeded}");
+    let fetch =
+        with(json!({"event": "before_tool_call", "tool_name": "WebFetch", "tool_input": {"url": "x"}}));
+    assert_eq!(run("budget-rotate", fetch)["blocked"], true);
+
+    let call = |event: &str, output: Value| {
+        with(
+            json!({"event": event, "tool_name": "bash", "tool_input": {"command": "make"}, "tool_output": output}),
+        )
+    };
+    let failed = || json!({"success": false, "error": "error: 5"});
+    run("error-kb", call("after_tool_call", failed()));
+    run("error-kb", call("after_tool_call", failed()));
+    let warned = run("error-kb", call("before_tool_call", Value::Null));
+    assert!(warned["additionalContext"][0].as_str().unwrap().contains("has failed 2 of 2 times"), "{warned}");
+
+    run("telemetry", call("before_tool_call", Value::Null));
+    run("telemetry", call("after_tool_call", failed()));
+    let end = run("telemetry", with(json!({"event": "session_end", "reason": "exit"})));
+    assert_eq!(
+        (&end, env.read("home/.local/share/hookbox/native/telemetry/telemetry.jsonl").is_some()),
+        (&Value::Null, true)
+    );
 }

@@ -37,7 +37,7 @@ fn settings(env: &TestEnvironment, name: &str, table: &str) {
 }
 
 /// Files of this name below a directory.
-fn find(dir: &Path, name: &str) -> Vec<PathBuf> {
+pub(crate) fn find(dir: &Path, name: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path());
     let mut found = Vec::new();
     for path in entries {

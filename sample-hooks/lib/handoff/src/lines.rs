@@ -19,15 +19,14 @@ pub(crate) fn read(handoff: &mut Handoff, text: &str) {
             fenced = !fenced;
         } else if !fenced && !line.is_empty() {
             let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
-            if !labelled(handoff, line) {
-                files(&mut handoff.files, line);
-            }
+            labelled(handoff, line);
+            files(&mut handoff.files, line);
         }
     }
 }
 
-/// Whether the line says something by its label or its box.
-fn labelled(handoff: &mut Handoff, line: &str) -> bool {
+/// Takes in what the line says by its label or its box.
+fn labelled(handoff: &mut Handoff, line: &str) {
     let bare = line.trim_start_matches(['#', '>', '-', '*', '+', '_', ' ', '\t']);
     for (mark, open) in [("[ ] ", true), ("[x] ", false), ("[X] ", false)] {
         if let Some(rest) = bare.strip_prefix(mark) {
@@ -36,14 +35,14 @@ fn labelled(handoff: &mut Handoff, line: &str) -> bool {
             } else {
                 done(handoff, rest);
             }
-            return true;
+            return;
         }
     }
-    let Some((label, rest)) = bare.split_once(':') else { return false };
+    let Some((label, rest)) = bare.split_once(':') else { return };
     let label = label.trim_matches(['*', '_', ' ']);
     let rest = rest.trim_start_matches(['*', '_', ' ', '\t']);
     if label.len() > 20 || rest.is_empty() {
-        return false;
+        return;
     }
     match label.to_ascii_lowercase().as_str() {
         "next step" | "next steps" | "next" => handoff.next_step = clean(rest),
@@ -57,7 +56,6 @@ fn labelled(handoff: &mut Handoff, line: &str) -> bool {
             close(&mut handoff.errors, rest);
         }
         "done" => done(handoff, rest),
-        "file" => files(&mut handoff.files, rest),
         "issue" => {
             let number = rest.trim_start_matches('#').split(|c: char| !c.is_ascii_digit()).next();
             let number = number.filter(|number| (1..=9).contains(&number.len()));
@@ -65,9 +63,8 @@ fn labelled(handoff: &mut Handoff, line: &str) -> bool {
                 number.clone_into(&mut handoff.issue);
             }
         }
-        _ => return false,
+        _ => {}
     }
-    true
 }
 
 /// A text as it is kept: without secrets, on one line, short.
