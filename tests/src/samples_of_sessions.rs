@@ -311,12 +311,9 @@ async fn a_command_that_failed_before_is_warned_of_once_with_what_helps() {
     let one = session(&manager, "one", "main");
     let ran = |line: &'static str, error: Option<&str>| {
         let output = error.map_or(json!("ok"), |error| json!({"error": error}));
+        let result = result(line, output, error.is_none());
         let one = one.clone();
-        async move {
-            of(&one.after_tool_call(result(line, output, error.is_none())).await.report, "error-kb")
-                .metadata
-                .clone()
-        }
+        async move { of(&one.after_tool_call(result).await.report, "error-kb").metadata.clone() }
     };
     let told = |line: &'static str| {
         let one = one.clone();
