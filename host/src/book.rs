@@ -17,6 +17,7 @@ pages! {
     Introduction: "../../docs/src/introduction.md",
     QuickStart: "../../docs/src/quick-start.md",
     NativeHooks: "../../docs/src/native-hooks.md",
+    Mcp: "../../docs/src/mcp.md",
     Events: "../../docs/src/events.md",
     FindingHooks: "../../docs/src/finding-hooks.md",
     DeclaredHooks: "../../docs/src/declared-hooks.md",

@@ -16,6 +16,7 @@ mod hostile;
 mod hostile_repository;
 mod limits;
 mod mixed;
+mod mcp;
 mod network;
 mod outside;
 mod parity;

@@ -22,7 +22,7 @@ use sse_stream::Sse;
 use tokio_rustls::rustls::RootCertStore;
 
 use crate::hook::HookError;
-use crate::mcp::meter::Meter;
+use crate::mcp::meter::{Flood, Meter};
 use crate::report::Cause;
 use crate::{text, tls};
 
@@ -159,7 +159,7 @@ impl StreamableHttpClient for Client {
         );
         Ok(match sent.await? {
             StreamableHttpPostResponse::Sse(events, session) => {
-                let events: Events = Box::pin(Counted { events, meter: Arc::clone(&self.meter) });
+                let events: Events = Box::pin(Counted { events, limit, meter: Arc::clone(&self.meter) });
                 StreamableHttpPostResponse::Sse(events, session)
             }
             other => other,
@@ -191,6 +191,8 @@ impl StreamableHttpClient for Client {
 /// The events of an answer. It ends when no call waits any more, and when there was too much.
 struct Counted {
     events: Events,
+    /// How large one event may be, in bytes.
+    limit: usize,
     meter: Arc<Meter>,
 }
 
@@ -201,7 +203,14 @@ impl Stream for Counted {
         let next = std::task::ready!(self.events.as_mut().poll_next(cx));
         let said = match &next {
             Some(Ok(event)) => event.data.as_ref().map_or(0, String::len) + 1,
-            _ => 0,
+            Some(Err(error)) => {
+                // The type of the error is not public; its text is tested.
+                if error.to_string().contains("exceeded the maximum size") {
+                    self.meter.exceeded(Flood { limit: self.limit, said: self.limit.saturating_add(1) });
+                }
+                0
+            }
+            None => 0,
         };
         Poll::Ready(next.filter(|_| self.meter.is_waited_for() && self.meter.heard(said)))
     }

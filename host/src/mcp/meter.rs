@@ -66,9 +66,13 @@ impl Meter {
         if state.said <= state.limit {
             return true;
         }
-        let flood = Flood { limit: state.limit, said: state.said };
-        self.flooded.send_if_modified(|known| known.is_none() && known.replace(flood).is_none());
+        self.exceeded(Flood { limit: state.limit, said: state.said });
         false
+    }
+
+    /// Notes that the server said too much; what is noted first stays.
+    pub(super) fn exceeded(&self, flood: Flood) {
+        self.flooded.send_if_modified(|known| known.is_none() && known.replace(flood).is_none());
     }
 
     /// Whether one more request of the server is answered.
