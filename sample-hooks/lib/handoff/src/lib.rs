@@ -73,9 +73,7 @@ impl Handoff {
 
     /// Takes in what was said, oldest first. What it says again moves to the end, and what it calls done goes.
     pub fn hear<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) {
-        for text in texts {
-            lines::read(self, text);
-        }
+        lines::read(self, texts);
     }
 
     /// Keeps of every list the latest, and as much as there is room for: the anchors go last.

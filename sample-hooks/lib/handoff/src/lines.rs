@@ -1,32 +1,73 @@
 //! What a line of a conversation says.
 
-use hookbox_sdk::text::{Secrets, excerpt};
+use hookbox_sdk::text::{Secrets, excerpt, hash};
 
 use crate::{Handoff, KEPT, TEXT};
 
 /// How much of one line is looked at, in bytes: what a person writes, not what a tool printed.
-const LINE: usize = 1000;
+const LINE: usize = 500;
 
 /// The longest word that is taken for a file.
 const FILE: usize = 160;
 
-/// Takes in a text of several lines. What stands in a fence of code is somebody else's words.
-pub(crate) fn read(handoff: &mut Handoff, text: &str) {
-    let mut fenced = false;
-    for line in text.lines() {
-        let line = line.trim();
-        if line.starts_with("```") || line.starts_with("~~~") {
-            fenced = !fenced;
-        } else if !fenced && !line.is_empty() {
-            let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
-            labelled(handoff, line);
-            files(&mut handoff.files, line);
+/// How many lines are read at most, the latest: a conversation of a megabyte has some twenty thousand.
+const LINES: usize = 20_000;
+
+/// A handoff while lines are read.
+pub(crate) struct Reading {
+    issue: String,
+    next_step: String,
+    plan: String,
+    blockers: List,
+    todos: List,
+    facts: List,
+    errors: List,
+    files: List,
+}
+
+/// Texts, each with a number that stands for it: long texts are compared for every line.
+type List = Vec<(u64, String)>;
+
+/// Takes in these texts, oldest first.
+pub(crate) fn read<'a>(handoff: &mut Handoff, texts: impl IntoIterator<Item = &'a str>) {
+    let texts: Vec<&str> = texts.into_iter().collect();
+    let list = |list: &mut Vec<String>| -> List {
+        std::mem::take(list).into_iter().map(|text| (hash([text.as_str()]), text)).collect()
+    };
+    let mut reading = Reading {
+        issue: std::mem::take(&mut handoff.issue),
+        next_step: std::mem::take(&mut handoff.next_step),
+        plan: std::mem::take(&mut handoff.plan),
+        blockers: list(&mut handoff.blockers),
+        todos: list(&mut handoff.todos),
+        facts: list(&mut handoff.facts),
+        errors: list(&mut handoff.errors),
+        files: list(&mut handoff.files),
+    };
+    let count: usize = texts.iter().map(|text| text.lines().count()).sum();
+    let mut skipped = count.saturating_sub(LINES);
+    for text in texts {
+        let mut fenced = false;
+        for line in text.lines() {
+            let line = line.trim();
+            // What stands in a fence of code is somebody else's words.
+            if line.starts_with("```") || line.starts_with("~~~") {
+                fenced = !fenced;
+            }
+            if skipped > 0 {
+                skipped -= 1;
+            } else if !fenced && !line.is_empty() {
+                let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
+                labelled(&mut reading, line);
+                files(&mut reading.files, line);
+            }
         }
     }
+    clean(handoff, reading);
 }
 
 /// Takes in what the line says by its label or its box.
-fn labelled(handoff: &mut Handoff, line: &str) {
+fn labelled(handoff: &mut Reading, line: &str) {
     let bare = line.trim_start_matches(['#', '>', '-', '*', '+', '_', ' ', '\t']);
     for (mark, open) in [("[ ] ", true), ("[x] ", false), ("[X] ", false)] {
         if let Some(rest) = bare.strip_prefix(mark) {
@@ -45,8 +86,8 @@ fn labelled(handoff: &mut Handoff, line: &str) {
         return;
     }
     match label.to_ascii_lowercase().as_str() {
-        "next step" | "next steps" | "next" => handoff.next_step = clean(rest),
-        "plan" => handoff.plan = clean(rest),
+        "next step" | "next steps" | "next" => handoff.next_step = plain(rest),
+        "plan" => handoff.plan = plain(rest),
         "blocker" | "blocked" | "blocked by" => add(&mut handoff.blockers, rest),
         "error" | "unresolved error" => add(&mut handoff.errors, rest),
         "todo" => add(&mut handoff.todos, rest),
@@ -67,60 +108,87 @@ fn labelled(handoff: &mut Handoff, line: &str) {
     }
 }
 
-/// A text as it is kept: without secrets, on one line, short.
-fn clean(text: &str) -> String {
-    let redacted = Secrets::default().redact(text);
-    excerpt(redacted.as_deref().unwrap_or(text), TEXT)
+/// Makes the texts as they are kept: without secrets, on one line, short. It comes after all lines were read, for it costs more
+/// than all the rest, and most of what was read has been forgotten by then.
+fn clean(handoff: &mut Handoff, reading: Reading) {
+    let secrets = Secrets::default();
+    let clean = |text: &str| excerpt(secrets.redact(text).as_deref().unwrap_or(text), TEXT);
+    let list = |list: List| {
+        let mut cleaned: Vec<String> = Vec::with_capacity(list.len());
+        for (_, text) in list {
+            let text = clean(&text);
+            cleaned.retain(|known| *known != text);
+            cleaned.push(text);
+        }
+        cleaned
+    };
+    handoff.issue = reading.issue;
+    handoff.next_step = clean(&reading.next_step);
+    handoff.plan = clean(&reading.plan);
+    handoff.blockers = list(reading.blockers);
+    handoff.todos = list(reading.todos);
+    handoff.facts = list(reading.facts);
+    handoff.errors = list(reading.errors);
+    let files = reading.files.into_iter().map(|(_, file)| file);
+    handoff.files = files.filter(|file| secrets.redact(file).is_none()).collect();
+}
+
+/// A text on one line, as it is compared.
+fn plain(text: &str) -> String {
+    excerpt(text, LINE)
 }
 
 /// Adds a text, or moves it to the end; the oldest goes where there are too many.
-fn add(list: &mut Vec<String>, text: &str) {
-    let text = clean(text);
-    if text.is_empty() {
-        return;
+fn add(list: &mut List, text: &str) {
+    let text = plain(text);
+    if !text.is_empty() {
+        push(list, text);
     }
-    list.retain(|known| *known != text);
-    if list.len() >= KEPT {
-        list.remove(0);
-    }
-    list.push(text);
 }
 
-fn done(handoff: &mut Handoff, text: &str) {
+fn push(list: &mut List, text: String) {
+    let sum = hash([text.as_str()]);
+    if let Some(place) = list.iter().rposition(|(known, _)| *known == sum) {
+        list.remove(place);
+    } else if list.len() >= KEPT {
+        list.remove(0);
+    }
+    list.push((sum, text));
+}
+
+fn done(handoff: &mut Reading, text: &str) {
     close(&mut handoff.todos, text);
-    let text = clean(text);
+    let text = plain(text);
     if same(&handoff.next_step, &text) {
         handoff.next_step.clear();
     }
 }
 
 /// Takes away what the words mean.
-fn close(list: &mut Vec<String>, words: &str) {
-    let words = clean(words);
-    list.retain(|known| !same(known, &words));
+fn close(list: &mut List, words: &str) {
+    let words = plain(words);
+    list.retain(|(_, known)| !same(known, &words));
 }
 
 /// Whether one text begins with the other, without regard to the case of ASCII letters.
 fn same(known: &str, words: &str) -> bool {
     let words = words.trim_end_matches(['.', '!', '…', ' ']);
     let known = known.trim_end_matches(['.', '!', '…', ' ']);
-    let length = known.len().min(words.len());
-    let begins = |text: &str| text.as_bytes().get(..length).map(<[u8]>::to_ascii_lowercase);
-    length > 0 && begins(known) == begins(words)
+    let mut pairs = known.bytes().zip(words.bytes());
+    !known.is_empty() && !words.is_empty() && pairs.all(|(known, word)| known.eq_ignore_ascii_case(&word))
 }
 
 /// Adds the words that look like files.
-fn files(list: &mut Vec<String>, line: &str) {
+fn files(list: &mut List, line: &str) {
+    if !line.contains('/') || line.contains("://") {
+        return;
+    }
     let between = |c: char| c.is_whitespace() || "`'\"()[]{}<>,;|*=".contains(c);
-    for word in line.split(between).filter(|word| !word.is_empty()) {
+    for word in line.split(between).filter(|word| word.contains('/')) {
         // `src/lib.rs:12:5` and the full stop of a sentence.
         let word = word.split(':').next().unwrap_or_default().trim_end_matches(['.', '!', '?']);
-        if is_file(word) && !line.contains("://") && Secrets::default().redact(word).is_none() {
-            list.retain(|known| known != word);
-            if list.len() >= KEPT {
-                list.remove(0);
-            }
-            list.push(word.to_owned());
+        if is_file(word) {
+            push(list, word.to_owned());
         }
     }
 }
@@ -145,7 +213,7 @@ mod tests {
 
     fn heard(text: &str) -> Handoff {
         let mut handoff = Handoff::default();
-        read(&mut handoff, text);
+        read(&mut handoff, [text]);
         handoff
     }
 
