@@ -157,6 +157,35 @@ async fn broken_settings_keep_the_old_ones_and_say_so_until_they_are_repaired() 
 }
 
 #[tokio::test]
+async fn a_broken_hooks_json_keeps_the_hooks_that_it_declared_and_one_that_is_gone_does_not() {
+    let env = TestEnvironment::new();
+    let file = format!("{ROOT}/hooks.json");
+    let declares = |line: &str| {
+        let entry = json!({"command": line, "name": "guard", "on_failure": "block"});
+        json!({"version": 1, "hooks": {"PreToolUse": [entry]}}).to_string()
+    };
+    env.file(&file, declares("exit 1"));
+    let manager = env.builder().build().await;
+    let blocks = async |manager: &Manager| {
+        let call = ToolCall::new("bash", json!({"command": "ls"}));
+        manager.session("c").before_tool_call(call).await.decision.blocked().is_some()
+    };
+    assert!(blocks(&manager).await);
+    for broken in [&b"{\"version\": 1, \"hooks\""[..], b"", b"\xff\xfe"] {
+        env.file(&file, broken);
+        let reload = manager.reload().await;
+        assert_eq!(reload.kept.len(), 1, "{reload:#?}");
+        assert!(reload.problems.iter().any(|it| it.message.ends_with("stay in force")), "{reload:#?}");
+        assert!(blocks(&manager).await);
+    }
+    env.file(&file, declares("true"));
+    assert_eq!(manager.reload().await.changed[0].name, "guard", "another command is another hook");
+    assert!(!blocks(&manager).await);
+    fs::remove_file(env.path(&file)).unwrap();
+    assert_eq!(manager.reload().await.removed, ["guard"]);
+}
+
+#[tokio::test]
 async fn a_broken_component_keeps_the_old_one_but_never_against_its_owners_will() {
     let env = TestEnvironment::new();
     let guard = brings_block(&env, "");

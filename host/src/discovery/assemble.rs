@@ -57,9 +57,13 @@ pub(super) async fn assemble(
         .collect();
     let fates = decide(&subjects, examiner, &last).await;
     let mut assembly = Assembly { problems, last, next, kept, ..Assembly::default() };
-    let mut launcher = Launcher::new(options, repo);
+    let mut launcher = Launcher::new(options, repo, &assembly.last);
     for (subject, fate) in subjects.iter().zip(fates) {
         assembly.add(subject, fate, gate, &options.limits, &mut launcher);
+    }
+    #[cfg(feature = "mcp")]
+    {
+        assembly.next.servers = launcher.into_servers();
     }
     missing::guards(&roots, &candidates, options, &mut assembly);
     let mut discovery = assembly.finish();

@@ -5,10 +5,14 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "mcp")]
+use std::sync::Arc;
 
 use super::settings::File;
 use crate::event::EventName;
 use crate::hook::Digest;
+#[cfg(feature = "mcp")]
+use crate::hook::Origin;
 use crate::trust;
 #[cfg(feature = "component")]
 use crate::wasm::Component;
@@ -38,6 +42,11 @@ impl Kept {
 pub(crate) struct LastGood {
     /// By settings file.
     pub(super) settings: HashMap<PathBuf, Dated<File>>,
+    /// The text of each file that declares hooks.
+    pub(super) declarations: HashMap<PathBuf, Dated<String>>,
+    /// Servers that may be running, by their root and name.
+    #[cfg(feature = "mcp")]
+    pub(super) servers: HashMap<(Origin, usize, String), Arc<crate::mcp::Server>>,
     /// By file.
     #[cfg(feature = "component")]
     pub(super) components: HashMap<PathBuf, Dated<Component>>,

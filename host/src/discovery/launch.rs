@@ -9,6 +9,7 @@ use super::Options;
 use super::declared::{ClaudeCommand, Declared, Handler};
 #[cfg(feature = "mcp")]
 use super::declared::{Server, Transport, expand};
+use super::last_good::LastGood;
 use super::subject::Subject;
 #[cfg(feature = "mcp")]
 use crate::hook::Origin;
@@ -30,15 +31,31 @@ pub(super) struct Launcher {
     project: PathBuf,
     #[cfg(feature = "mcp")]
     servers: HashMap<(Origin, usize, String), Arc<mcp::Server>>,
+    /// What of the last look may be running.
+    #[cfg(feature = "mcp")]
+    last: Arc<LastGood>,
 }
 
 impl Launcher {
-    pub(super) fn new(options: &Options, repo: Option<&Path>) -> Self {
+    pub(super) fn new(
+        options: &Options,
+        repo: Option<&Path>,
+        #[cfg_attr(not(feature = "mcp"), allow(unused_variables, reason = "only servers live on"))]
+        last: &Arc<LastGood>,
+    ) -> Self {
         Self {
             project: repo.unwrap_or(&options.cwd).to_owned(),
             #[cfg(feature = "mcp")]
             servers: HashMap::new(),
+            #[cfg(feature = "mcp")]
+            last: Arc::clone(last),
         }
+    }
+
+    /// The servers that the hooks use, for the next look.
+    #[cfg(feature = "mcp")]
+    pub(super) fn into_servers(self) -> HashMap<(Origin, usize, String), Arc<mcp::Server>> {
+        self.servers
     }
 
     /// The hook that this declaration is.
@@ -108,8 +125,9 @@ impl Launcher {
                     None => Some(dir.base.as_path()),
                 };
                 let config = config(name, server, root.unwrap_or(&dir.base))?;
-                let servers = Servers::new(vec![config]);
-                let server = servers.get(name);
+                // One that is as it was goes on running.
+                let server = self.last.servers.get(&key).filter(|last| *last.config() == config).cloned();
+                let server = server.or_else(|| Servers::new(vec![config]).get(name));
                 let server = server.ok_or_else(|| HookError::new(Cause::Internal, "its server is lost"))?;
                 self.servers.insert(key, Arc::clone(&server));
                 server

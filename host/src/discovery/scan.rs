@@ -144,8 +144,8 @@ impl Scan {
             let path = base.join(name);
             if self.is_directory(place, &path) {
                 let File { top, tables } = self.settings(place, &path.join(settings::FILE));
-                let mcp_json = declared::read(place, &path.join(Source::McpJson.file()), Source::McpJson);
-                let mut mcp_json = mcp_json.unwrap_or_default();
+                let mcp_json = path.join(Source::McpJson.file());
+                let mut mcp_json = self.declarations(place, &mcp_json, Source::McpJson).unwrap_or_default();
                 let servers = std::mem::take(&mut mcp_json.servers);
                 let (place, path) = (place.clone(), path.clone());
                 self.roots.push(RootDir { place, origin, root, path: path.clone(), top, tables, servers });
@@ -193,6 +193,30 @@ impl Scan {
         };
         self.next.settings.insert(path.to_owned(), file.clone());
         file.it
+    }
+
+    /// What a file declares; where it is broken now, what it declared before.
+    fn declarations(&mut self, place: &Place, path: &Path, source: Source) -> Option<Contents> {
+        let last = Arc::clone(&self.last);
+        let last = last.declarations.get(path);
+        let read = declared::read(place, path)?;
+        let (text, contents) = match read.and_then(|text| Ok((declared::parse(&text, source)?, text))) {
+            Ok((contents, text)) => (Dated::new(text, last), contents),
+            Err(why) => {
+                let before = last.and_then(|last| Some((last, declared::parse(&last.it, source).ok()?)));
+                let Some((last, contents)) = before else {
+                    let message = format!("{why}: none of its hooks run");
+                    self.problems.push(Problem::new(path, message));
+                    return None;
+                };
+                let message = format!("{why}: the hooks of {} stay in force", last.since);
+                self.problems.push(Problem::new(path, message));
+                self.kept.push(Kept::new(path, None, &last.since, why));
+                (last.clone(), contents)
+            }
+        };
+        self.next.declarations.insert(path.to_owned(), text);
+        Some(contents)
     }
 
     /// The plugins of one root.
@@ -278,7 +302,11 @@ impl Scan {
         if dir.tier.origin() == Origin::Repo && self.brought.taken == MAX_OF_REPOSITORY {
             return;
         }
-        if let Some(contents) = declared::read(&dir.place, &dir.declares().join(source.file()), source) {
+        // What is wrong with the directory was said when its files were looked for.
+        if dir.plugin.is_some() && !matches!(dir.place.find(&dir.path), Ok(Found::Directory)) {
+            return;
+        }
+        if let Some(contents) = self.declarations(&dir.place, &dir.declares().join(source.file()), source) {
             self.declared(dir, source, contents);
         }
     }

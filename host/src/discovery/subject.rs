@@ -12,7 +12,7 @@ use super::last_good::{Kept, LastGood};
 use super::scan::RootDir;
 use super::settings::{self, Table};
 use super::units;
-use crate::hook::{Budget, Descriptor, HookError, Limits, OnFailure, Origin, Tier};
+use crate::hook::{Budget, Descriptor, Digest, HookError, Limits, OnFailure, Origin, Tier};
 use crate::outcome::Answers;
 use crate::report::{Cause, Kind};
 use crate::trust::{self, TreeError};
@@ -53,7 +53,7 @@ impl Subject<'_> {
             environment: self.table.and_then(|it| it.environment.clone()),
             standing: self.judged.standing,
             tree: self.judged.tree.is_some(),
-            digest: self.judged.tree.as_ref().and_then(|(_, digest)| digest.clone().ok()),
+            digest: self.digest(),
             verify: self.judged.verify(),
         }
     }
@@ -87,6 +87,15 @@ impl Subject<'_> {
     pub(super) fn details(&self) -> String {
         let grants = self.judged.record.as_ref().map(|record| &record.grants);
         format!("{:?} {grants:?} {:?}", self.table.map(Table::fields), self.declared())
+    }
+
+    /// The digest of what is not one file: of all that belongs to a repository's hook, of the user's own entry.
+    fn digest(&self) -> Option<Digest> {
+        match (&self.judged.tree, self.declared()) {
+            (Some((_, digest)), _) => digest.clone().ok(),
+            (None, Some(declared)) => Some(Digest::of(declared.text.as_bytes())),
+            (None, None) => None,
+        }
     }
 
     /// The command that approves it.
@@ -189,7 +198,7 @@ impl Subject<'_> {
     /// What a repository says of its hook that a repository cannot say, and what has no effect.
     pub(super) fn notes(&self) -> Vec<Problem> {
         let mut notes = self.raised_limits();
-        notes.extend(self.environment_of_component());
+        notes.extend(self.without_effect());
         let Candidate { name, path, .. } = self.candidate;
         notes.into_iter().map(|message| Problem::new(path, message).of(name)).collect()
     }
@@ -228,12 +237,19 @@ impl Subject<'_> {
         messages
     }
 
-    fn environment_of_component(&self) -> Option<String> {
-        self.table.filter(|it| it.environment.is_some() && self.candidate.kind == Kind::Component)?;
-        Some(format!(
-            "{} sets env, which has no effect on a component: it gets the variables that are granted to it",
-            settings::FILE
-        ))
+    fn without_effect(&self) -> Option<String> {
+        let table = self.table?;
+        let what = match self.candidate.kind {
+            Kind::Component if table.environment.is_some() => {
+                "env, which has no effect on a component: it gets the variables that are granted to it"
+            }
+            Kind::Tool if table.environment.is_some() => {
+                "env, which has no effect on a tool: its server gets the env of mcp.json"
+            }
+            Kind::Tool if !table.settings.is_empty() => "settings, which have no effect on a tool",
+            _ => return None,
+        };
+        Some(format!("{} sets {what}", settings::FILE))
     }
 }
 

@@ -1,11 +1,11 @@
 //! A whole file: its version, its servers, its events.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
 use super::document::{Form, Node};
-use super::reader::{Fault, Reader, at, unknown, wrong};
+use super::reader::{Fault, Reader, at, once, twice, unknown, wrong};
 use super::servers::Servers;
 use super::{Declared, Source, nested};
 use crate::event::EventName;
@@ -32,32 +32,31 @@ pub(in crate::discovery) struct Contents {
     pub(in crate::discovery) faults: Vec<Fault>,
 }
 
-/// Reads a file. `None` where there is none.
-pub(in crate::discovery) fn read(place: &Place, path: &Path, source: Source) -> Option<Contents> {
-    let fault = |message: String| {
-        Some(Contents { faults: vec![Fault { message, hint: None }], ..Contents::default() })
-    };
+/// The text of a file; `None` where there is none.
+///
+/// # Errors
+///
+/// Why it cannot be read, in words that read after the file's path.
+pub(in crate::discovery) fn read(place: &Place, path: &Path) -> Option<Result<String, String>> {
     match place.read(path, MAX_FILE) {
-        Ok(bytes) => match str::from_utf8(&bytes) {
-            Ok(text) => Some(parse(text, source)),
-            Err(_) => fault("is not UTF-8 text: none of its hooks run".to_owned()),
-        },
+        Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => None,
-        Err(error) => fault(format!("{}: none of its hooks run", place::explain(&error))),
+        Err(error) => Some(Err(place::explain(&error))),
     }
 }
 
 /// What a text says.
-pub(super) fn parse(text: &str, source: Source) -> Contents {
-    let mut file =
-        File { source, reader: Reader::default(), hooks: Vec::new(), servers: Servers::new(), left_out: 0 };
+///
+/// # Errors
+///
+/// Why it is no JSON, so that nothing can be said of its hooks.
+pub(in crate::discovery) fn parse(text: &str, source: Source) -> Result<Contents, String> {
+    let mut file = File::new(source);
     match Node::of(text) {
         Ok(node) => file.whole(node),
-        Err((spot, what)) => {
-            file.reader.fault(at(spot, &format!("is no JSON: {what}: none of its hooks run")))
-        }
+        Err((spot, what)) => return Err(at(spot, &format!("is no JSON: {what}"))),
     }
-    file.finish()
+    Ok(file.finish())
 }
 
 struct File {
@@ -66,19 +65,36 @@ struct File {
     hooks: Vec<Declared>,
     servers: Servers,
     left_out: usize,
+    /// How many entries each event has so far.
+    counts: HashMap<String, usize>,
 }
 
 impl File {
+    fn new(source: Source) -> Self {
+        Self {
+            source,
+            reader: Reader::default(),
+            hooks: Vec::new(),
+            servers: Servers::new(),
+            left_out: 0,
+            counts: HashMap::new(),
+        }
+    }
+
     fn whole(&mut self, node: Node<'_>) {
         let example = match self.source {
             Source::McpJson => "{\"mcpServers\": {…}, \"hooks\": {…}}",
             _ => "{\"version\": 1, \"hooks\": {…}}",
         };
-        let Some(members) =
-            self.reader.object(self.source.file(), &format!("an object such as {example}"), node)
-        else {
+        let Form::Object(members) = node.form() else {
+            let expected = format!("an object such as {example}");
+            self.reader.fault(wrong(self.source.file(), &expected, node));
             return;
         };
+        let (members, again) = once(members);
+        for member in &again {
+            self.reader.fault(twice(member));
+        }
         let known: &[&str] = match self.source {
             Source::McpJson => &["mcpServers", "hooks", "version"],
             _ => &["version", "hooks"],
@@ -105,15 +121,12 @@ impl File {
             }
             return;
         }
+        for member in again.iter().filter(|it| it.name == "hooks") {
+            self.events(member.value, false);
+        }
         for member in &members {
             match member.name.as_str() {
-                "hooks" => {
-                    let events =
-                        self.reader.object("hooks", "an object with a list for each event", member.value);
-                    for event in events.unwrap_or_default() {
-                        self.event(&event.name, event.at, event.value, runs);
-                    }
-                }
+                "hooks" => self.events(member.value, runs),
                 "mcpServers" if self.source == Source::McpJson => {
                     self.servers = self.reader.servers(member.value)
                 }
@@ -128,21 +141,41 @@ impl File {
         }
     }
 
+    /// The events of `hooks`.
+    fn events(&mut self, value: Node<'_>, runs: bool) {
+        let Form::Object(events) = value.form() else {
+            self.reader.fault(wrong("hooks", "an object with a list for each event", value));
+            return;
+        };
+        let (events, again) = once(events);
+        for event in &events {
+            self.event(&event.name, event.at, event.value, runs);
+        }
+        // A guard in it is a guard all the same.
+        for event in &again {
+            self.reader.fault(twice(event));
+            self.event(&event.name, event.at, event.value, false);
+        }
+    }
+
     /// The entries of one event.
     fn event(&mut self, key: &str, at_key: Node<'_>, value: Node<'_>, runs: bool) {
-        let Form::Array(items) = value.form() else {
-            self.reader.fault(wrong(key, "a list of hooks", value));
-            return;
+        let mut why = None;
+        let items = match value.form() {
+            Form::Array(items) => items,
+            _ => {
+                why = Some(wrong(key, "a list of hooks", value));
+                vec![value]
+            }
         };
         let flat = key.parse::<EventName>().ok();
         let in_claude = nested::event(key);
-        let mut why = None;
-        if flat.is_none() && in_claude.is_none() {
+        let is_known = flat.is_some() || in_claude.is_some();
+        if !is_known && why.is_none() {
             let nearest = EventName::nearest(key);
             let shown = text::escape(key, 80);
             why = Some(at(at_key.spot(), &format!("unknown event \"{shown}\": the nearest is {nearest}")));
         }
-        let is_known = why.is_none();
         if let Some(why) = &why {
             self.reader.fault(format!("{why}; its hooks do not run"));
         }
@@ -150,14 +183,13 @@ impl File {
             why = why.or_else(|| Some("stands in a file that cannot be used".to_owned()));
         }
         let label = if is_known { key.to_owned() } else { text::plain_name(text::prefix(key, MAX_LABEL)) };
-        let mut n = 0;
         for item in items {
             if self.source == Source::HooksJson && nested::is_group(item) {
                 let group = self.reader.group(item);
                 let event = in_claude.as_ref().map(|(event, _)| event.clone());
                 let name = in_claude.as_ref().and_then(|(_, name)| name.clone());
                 for command in &group.commands {
-                    let Some(hook) = self.hook(&label, &mut n, event.clone().or_else(|| flat.clone())) else {
+                    let Some(hook) = self.hook(&label, event.clone().or_else(|| flat.clone())) else {
                         continue;
                     };
                     let mut hook = self.reader.nested(&group, name.clone(), *command, hook);
@@ -169,13 +201,11 @@ impl File {
                     self.keep(hook, why.as_deref());
                 }
             } else {
-                let Some(hook) = self.hook(&label, &mut n, flat.clone()) else { continue };
+                let Some(hook) = self.hook(&label, flat.clone()) else { continue };
                 let mut hook = self.reader.entry(self.source, item, hook);
                 if flat.is_none() && is_known {
-                    let what = format!(
-                        "unknown event \"{key}\": the nearest is {}; only Claude Code's shape has this one",
-                        EventName::nearest(key)
-                    );
+                    let what =
+                        format!("only Claude Code's shape has the event {key}: a group with \"hooks\" in it");
                     hook.handler = hook.handler.and_then(|_| Err(at(item.spot(), &what)));
                 }
                 self.keep(hook, why.as_deref());
@@ -184,11 +214,12 @@ impl File {
     }
 
     /// The next entry, if the file may have one more.
-    fn hook(&mut self, label: &str, n: &mut usize, event: Option<EventName>) -> Option<Declared> {
+    fn hook(&mut self, label: &str, event: Option<EventName>) -> Option<Declared> {
         if self.hooks.len() == MAX_ENTRIES {
             self.left_out += 1;
             return None;
         }
+        let n = self.counts.entry(label.to_owned()).or_default();
         let label = format!("{label}[{n}]");
         *n += 1;
         Some(Declared::new(self.source, self.hooks.len(), label, event))

@@ -6,6 +6,8 @@
 
 mod document;
 mod entry;
+#[cfg(feature = "mcp")]
+mod expand;
 mod file;
 mod nested;
 mod reader;
@@ -18,8 +20,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(super) use self::file::{Contents, read};
-pub(super) use self::servers::{Server, Servers, Transport, expand};
+#[cfg(feature = "mcp")]
+pub(super) use self::expand::expand;
+pub(super) use self::file::{Contents, parse, read};
+#[cfg(feature = "mcp")]
+pub(super) use self::servers::Transport;
+pub(super) use self::servers::{Server, Servers};
 
 use crate::dialect::claude::Matcher;
 use crate::event::EventName;

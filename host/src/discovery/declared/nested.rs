@@ -1,7 +1,7 @@
 //! Claude Code's shape: groups of commands, each with a matcher.
 
 use super::document::{Form, Member, Node};
-use super::reader::{Reader, at, once, twice, wrong};
+use super::reader::{Reader, at, once, twice, unknown, wrong};
 use super::{ClaudeCommand, Declared, Handler};
 use crate::dialect::claude::{self, Matcher};
 use crate::event::EventName;
@@ -50,18 +50,26 @@ impl Reader {
     /// Reads a group.
     pub(super) fn group<'a>(&mut self, node: Node<'a>) -> Group<'a> {
         let mut group = Group { matcher: None, text: node.raw(), commands: Vec::new() };
-        for member in self.object("hooks", "an object with a list of hooks", node).unwrap_or_default() {
+        let Form::Object(members) = node.form() else { return group };
+        let (members, again) = once(members);
+        for member in &again {
+            self.fault(twice(member));
+        }
+        for member in &members {
             match member.name.as_str() {
                 "matcher" => group.matcher = self.matcher(member.value),
                 "hooks" => match member.value.form() {
                     Form::Array(commands) => group.commands = commands,
-                    _ => self.fault(wrong(
-                        "hooks",
-                        "a list of objects such as {\"type\": \"command\", …}",
-                        member.value,
-                    )),
+                    // What it may be is an entry all the same: it may be a guard.
+                    _ => group.commands = vec![member.value],
                 },
-                _ => self.fault(format!("{}; it is left out", super::reader::unknown(&member, &GROUP_KEYS))),
+                _ => self.fault(format!("{}; it is left out", unknown(member, &GROUP_KEYS))),
+            }
+        }
+        // Of hooks that are there twice all run: none is lost.
+        for member in again.iter().filter(|it| it.name == "hooks") {
+            if let Form::Array(commands) = member.value.form() {
+                group.commands.extend(commands);
             }
         }
         group
@@ -119,7 +127,7 @@ impl Reader {
                 other => other,
             },
             (None, _) if unknowns.is_empty() => Err(at(node.spot(), "expected a command, found none")),
-            (None, _) => Err(super::reader::unknown(unknowns.remove(0), &COMMAND_KEYS)),
+            (None, _) => Err(unknown(unknowns.remove(0), &COMMAND_KEYS)),
         };
         for member in again.iter().filter(|it| it.name != "command") {
             self.fault(twice(member));

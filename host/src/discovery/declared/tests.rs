@@ -1,12 +1,14 @@
 //! Tables of files, and what is said of them.
 
-use super::file::parse;
 use super::*;
 use crate::event::EventName;
 
 /// Each hook as `NAME KIND EVENT what`, and each fault.
 fn read(source: Source, text: &str) -> (Vec<String>, Vec<String>) {
-    let contents = parse(text, source);
+    let contents = match parse(text, source) {
+        Ok(contents) => contents,
+        Err(why) => return (Vec::new(), vec![why]),
+    };
     let hooks = contents.hooks.iter().map(|hook| {
         let event = hook.event.as_ref().map_or("-", EventName::as_str);
         let what = match &hook.handler {
@@ -38,7 +40,8 @@ fn an_entry_says_all_there_is_to_say_of_a_hook() {
             {"component": "guards/x.wasm", "matcher": ["bash", "edit"], "timeout": "2s"}],
           "session_start": [{"tool": "memory.load.all", "matcher": "*"}]}}"#,
         Source::HooksJson,
-    );
+    )
+    .unwrap();
     assert_eq!(contents.faults, []);
     let [shell, argv, component, tool] = <[Declared; 4]>::try_from(contents.hooks).unwrap();
     assert_eq!(shell.file_name(), "hooks.json#PreToolUse[0]");
@@ -188,7 +191,11 @@ fn a_file_that_is_wrong_as_a_whole_is_one_problem_and_its_guards_stay() {
         ("{}", vec![], r#"line 1, column 1: expected "hooks", found none"#),
         (r#"{"hook": {}}"#, vec![], r#"line 1, column 2: unknown key "hook": the nearest is "hooks"; it is left out"#),
         (r#"{"version": 1, "hooks": []}"#, vec![], "line 1, column 25: hooks: expected an object with a list for each event, found an array"),
-        (r#"{"version": 1, "hooks": {"PreToolUse": {}}}"#, vec![], "line 1, column 40: PreToolUse: expected a list of hooks, found an object"),
+        (
+            r#"{"version": 1, "hooks": {"PreToolUse": {"command": "x", "on_failure": "block"}}}"#,
+            vec![told("line 1, column 40: PreToolUse: expected a list of hooks, found an object")],
+            "line 1, column 40: PreToolUse: expected a list of hooks, found an object; its hooks do not run",
+        ),
         (
             &format!(r#"{{"version": 2, "hooks": {{"PreToolUse": {GUARD}}}}}"#),
             vec![told("stands in a file that cannot be used")],
@@ -207,7 +214,12 @@ fn a_file_that_is_wrong_as_a_whole_is_one_problem_and_its_guards_stay() {
     ] {
         assert_eq!(hooks_json(text), (hooks, vec![fault.to_owned()]), "{text}");
     }
-    let hint = parse(r#"{"PreToolUse": []}"#, Source::HooksJson).faults[0].hint.clone();
+    let twice = format!(r#"{{"hooks": {{"PreToolUse": [{{"command": "y"}}], "PreToolUse": {GUARD}}}}}"#);
+    let (hooks, faults) = hooks_json(&twice);
+    let second = "hooks.json#PreToolUse[1] before_tool_call TOLD stands in a file that cannot be used block";
+    assert_eq!(hooks, ["hooks.json#PreToolUse[0] before_tool_call sh y", second]);
+    assert_eq!(faults, ["line 1, column 47: \"PreToolUse\" is there twice: the first one counts"]);
+    let hint = parse(r#"{"PreToolUse": []}"#, Source::HooksJson).unwrap().faults[0].hint.clone();
     assert_eq!(hint.unwrap(), r#"write {"version": 1, "hooks": {…}}"#);
 }
 
@@ -230,11 +242,10 @@ fn the_shape_of_claude_code_is_read_beside_the_other() {
             "hooks.json#PreToolUse[1] before_tool_call claude b",
             "hooks.json#PreToolUse[2] before_tool_call sh c",
             "hooks.json#UserPromptSubmit[0] user_message_send claude d block",
-            "hooks.json#Stop[0] - BROKEN line 6, column 20: unknown event \"Stop\": the nearest is agent_stop; only Claude \
-             Code's shape has this one",
+            "hooks.json#Stop[0] - BROKEN line 6, column 20: only Claude Code's shape has the event Stop: a group with \"hooks\" in it",
             "hooks.json#OnBudgetExceeded[0] on_budget_exceeded BROKEN line 7, column 43: Claude Code has no event \
              OnBudgetExceeded, so its shape cannot be used here",
-            "hooks.json#PostToolUse[0] after_tool_call BROKEN line 8, column 46: type: expected \"command\", the only type \
+            "hooks.json#PostToolUse[0] after_tool_call BROKEN line 8, column 47: type: expected \"command\", the only type \
              that is run, found \"prompt\"",
             "hooks.json#PostToolUse[1] after_tool_call BROKEN line 8, column 93: unknown key \"comand\": the nearest is \
              \"command\"",
@@ -250,7 +261,7 @@ fn the_shape_of_claude_code_is_read_beside_the_other() {
 fn an_mcp_json_has_servers_and_sends_events_to_their_tools() {
     let text = r#"{"mcpServers": {"memory": {"command": "m"}, "errors": {"url": "http://x"}},
         "hooks": {"SessionStart": [{"tool": "memory.load", "priority": 10}, {"command": "x"}]}}"#;
-    let contents = parse(text, Source::McpJson);
+    let contents = parse(text, Source::McpJson).unwrap();
     assert_eq!(contents.servers.keys().collect::<Vec<_>>(), ["errors", "memory"]);
     let (hooks, faults) = read(Source::McpJson, text);
     assert_eq!(
