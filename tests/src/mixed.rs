@@ -1,12 +1,15 @@
 //! Hooks of several kinds in one event: what they decide together, and what the report says of it.
 
-use hookbox::builtin::COMPACT_TRIGGER;
+use hookbox::builtin::{COMPACT_TRIGGER, SELF_PROTECTION};
 use hookbox::event::{AfterTurn, EventData};
 use hookbox::manager::Builder;
 use hookbox::outcome::{Callback, MAX_CONTEXT};
-use hookbox::{Action, Cause, EventName, HookError, Outcome, Status, Usage};
+use hookbox::session::Decision;
+use hookbox::{Action, Cause, EventName, HookError, Kind, Outcome, Status, ToolCall, Usage};
+use serde_json::json;
 
-use crate::environment::TestEnvironment;
+use crate::answers::Backend::Component;
+use crate::environment::{TestEnvironment, sample};
 
 const START: EventData = EventData::SessionStart { source: None };
 
@@ -106,4 +109,82 @@ async fn what_on_error_hooks_say_counts_into_the_limit_of_the_event_that_failed(
     // An event that takes no text has no limit to share: nothing of it reaches the model.
     let end = EventData::TurnEnd { response: None, turn_number: None };
     assert_eq!(manager.session("c").fire(end).await.verdict.context, [""; 0]);
+}
+
+/// Ten hooks of every kind, each from another place, in one event.
+#[tokio::test]
+async fn one_event_goes_through_ten_hooks_of_every_kind_and_the_report_reads_in_run_order() {
+    let env = TestEnvironment::new();
+    let repo = "repo/.hookbox";
+    env.native(&format!("{repo}/hooks/unknown"), "before_tool_call", "touch \"$HOME/ran\"");
+    let ask = Component.hook(&env, repo, "asks", &EventName::BeforeToolCall, &json!({"ask": "really?"}), "");
+    env.native("home/.hookbox/hooks/a-native", "before_tool_call", "echo noted >&2");
+    env.native("home/.hookbox/hooks/b-broken", "before_tool_call", "exit 3");
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    let modify = r#"echo '{"action":"modify","modifiedInput":{"command":"ls -l"}}'"#;
+    let declared = json!({"version": 1, "hooks": {"PreToolUse": [
+        {"command": modify, "priority": 60, "name": "lists"},
+        {"command": "cat >/dev/null", "priority": 99, "observe": true, "name": "watches"},
+    ]}});
+    env.file("home/.hookbox/hooks.json", declared.to_string());
+    env.script("home/tools.sh", include_str!("../servers/tools.sh")).directory("home/records");
+    let records = env.path("home/records");
+    let mcp = json!({
+        "mcpServers": {"tools": {"command": "./tools.sh", "env": {"RECORDS": records}}},
+        "hooks": {"PreToolUse": [{"tool": "tools.inject", "priority": 70}]},
+    });
+    env.file("home/.hookbox/mcp.json", mcp.to_string());
+    let builder = env.builder().builtins(true).self_protection(true);
+    let builder = says(builder, "counts", EventName::BeforeToolCall, Outcome::pass());
+    let manager = builder.build().await;
+    assert_eq!(manager.problems().len(), 0, "{:?}", manager.problems());
+
+    let call = ToolCall::new("bash", json!({"command": "ls"}));
+    let verdict = manager.session("c").before_tool_call(call.clone()).await;
+    let ran: Vec<_> = verdict.report.hooks.iter().map(|it| (it.name.as_str(), it.kind, it.status)).collect();
+    let expected = [
+        (ask.as_str(), Kind::Component, Status::Asked),
+        ("unknown", Kind::Native, Status::Untrusted),
+        ("a-native", Kind::Native, Status::Passed),
+        ("b-broken", Kind::Native, Status::Failed),
+        ("lists", Kind::Command, Status::Changed),
+        ("mcp.json#PreToolUse[0]", Kind::Tool, Status::Changed),
+        ("guardrail.wasm", Kind::Component, Status::Passed),
+        ("watches", Kind::Command, Status::Observed),
+        ("counts", Kind::Code, Status::Passed),
+        (SELF_PROTECTION, Kind::Builtin, Status::Passed),
+    ];
+    assert_eq!(ran, expected);
+    assert_eq!(env.read("home/ran"), None, "what nobody trusts does not run");
+    assert!(matches!(&verdict.decision, Decision::Ask(ruling) if ruling.by == ask));
+    assert!(verdict.modified && verdict.input.value() == &json!({"command": "ls -l"}));
+    assert_eq!(verdict.context.len(), 1);
+    let change = &verdict.report.hook("lists").unwrap().changes[0];
+    assert_eq!((&change.before["command"], &change.after["command"]), (&json!("ls"), &json!("ls -l")));
+    assert_eq!(verdict.report.hook("b-broken").unwrap().cause, Some(Cause::Exit));
+    assert_eq!(verdict.report.hook("a-native").unwrap().log.trim(), "noted");
+    assert!(verdict.report.hook("guardrail.wasm").unwrap().fuel > Some(0));
+
+    // A block ends the chain for all kinds, and observers run on.
+    let sudo = ToolCall::new("bash", json!({"command": "sudo ls"}));
+    env.file(
+        "home/.hookbox/hookbox.toml",
+        "[hooks.lists]\nenabled = false\n[hooks.\"guardrail.wasm\"]\npriority = 1\n",
+    );
+    manager.reload().await;
+    let verdict = manager.session("c").before_tool_call(sudo).await;
+    assert!(matches!(&verdict.decision, Decision::Block(ruling) if ruling.by == "guardrail.wasm"));
+    let after: Vec<_> = verdict.report.hooks.iter().skip(2).map(|it| (it.name.as_str(), it.status)).collect();
+    assert_eq!(
+        after,
+        [
+            ("guardrail.wasm", Status::Blocked),
+            ("a-native", Status::Skipped),
+            ("b-broken", Status::Skipped),
+            ("mcp.json#PreToolUse[0]", Status::Skipped),
+            ("watches", Status::Observed),
+            ("counts", Status::Skipped),
+            (SELF_PROTECTION, Status::Skipped),
+        ]
+    );
 }
