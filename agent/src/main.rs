@@ -1,44 +1,43 @@
-//! Runs the reference agent on one task in the current directory, with the hooks that are found there.
+//! The program `hookbox-agent`: the reference agent at work in the current directory, with the hooks that are found
+//! there. What the agent said goes to standard output, everything else to standard error.
 
-use anyhow::{Context as _, Result, bail};
-use hookbox::manager::{Builder, Manager};
-use hookbox::text::escape;
-use hookbox_agent::{Agent, OpenAi, Step, Tools};
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The reference agent of hookbox: a coding agent with hooks.
+#[derive(Debug, Parser)]
+#[command(name = "hookbox-agent", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(commands::run::Run),
+    Chat(commands::chat::Chat),
+    Commit(commands::change::Commit),
+    Pr(commands::change::Pr),
+    List(commands::list::List),
+}
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<()> {
-    let Some(task) = std::env::args().nth(1) else { bail!("expected a task, as one argument") };
-    let model = OpenAi::from_env().context("expected the URL of a chat endpoint in OPENAI_BASE_URL")?;
-    let manager = reporting(Manager::builder()).build().await;
-    for problem in manager.problems().iter() {
-        eprintln!("warning: {problem}");
-    }
-    let work = std::env::current_dir()?;
-    let session = manager.session(format!("agent-{}", std::process::id())).agent("reference-agent");
-    let mut agent = Agent::new(model, Tools::new(&work)?, session, |step| match step {
-        Step::Wants(name, input) => eprintln!("tool: {name} {}", escape(input.text(), 200)),
-        Step::Warning(text) => eprintln!("warning: {}", escape(text, 500)),
-        Step::Because(text) => eprintln!("hooks: {}", escape(&text, 500)),
-        Step::Said(_) | Step::Ran(..) | Step::Event(_) => {}
-    });
-    println!("{}", agent.run(&task).await?);
-    Ok(())
-}
-
-/// Events are reported where `OTEL_EXPORTER_OTLP_ENDPOINT` says; the end of the session sends what was recorded.
-#[cfg(feature = "otel")]
-fn reporting(builder: Builder) -> Builder {
-    match hookbox::telemetry::Telemetry::from_env("reference-agent") {
-        Ok(Some(telemetry)) => builder.telemetry(telemetry),
-        Ok(None) => builder,
+async fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Run(command) => command.run().await,
+        Command::Chat(command) => command.run().await,
+        Command::Commit(command) => command.run().await,
+        Command::Pr(command) => command.run().await,
+        Command::List(command) => command.run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("warning: {error}");
-            builder
+            commands::tell(format_args!("error: {error:#}"));
+            ExitCode::FAILURE
         }
     }
-}
-
-#[cfg(not(feature = "otel"))]
-fn reporting(builder: Builder) -> Builder {
-    builder
 }

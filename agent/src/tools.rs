@@ -1,18 +1,14 @@
-//! The tools: a shell, and files in the work directory.
-
-#![allow(
-    clippy::indexing_slicing,
-    reason = "serde_json: a key that is missing reads as null and is made by writing"
-)]
+//! The tools: a shell, files in the work directory, and sub-agents.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// How long a command may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -23,6 +19,30 @@ const MAX_OUTPUT: usize = 64 << 10;
 pub struct Tools {
     path: PathBuf,
     dir: Dir,
+    offered: bool,
+}
+
+/// What came of a tool call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// What it gave back, or what went wrong.
+    pub text: String,
+    /// Whether it worked.
+    pub success: bool,
+    /// The exit status of a command.
+    pub exit_status: Option<i32>,
+}
+
+impl Ran {
+    /// It worked, and gave this back.
+    pub fn ok(text: impl Into<String>) -> Self {
+        Self { text: text.into(), success: true, exit_status: None }
+    }
+
+    /// It did not work, for this reason.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self { text: text.into(), success: false, exit_status: None }
+    }
 }
 
 impl Tools {
@@ -30,11 +50,25 @@ impl Tools {
     pub fn new(path: &Path) -> Result<Self> {
         let dir = Dir::open_ambient_dir(path, ambient_authority())
             .with_context(|| format!("cannot work in {}", path.display()))?;
-        Ok(Self { path: path.to_owned(), dir })
+        Ok(Self { path: path.to_owned(), dir, offered: true })
+    }
+
+    /// The same directory without any tool: for questions.
+    #[must_use]
+    pub fn none(self) -> Self {
+        Self { offered: false, ..self }
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Their descriptions, for the model.
-    pub fn schema() -> Value {
+    pub fn schema(&self) -> Value {
+        if !self.offered {
+            return json!([]);
+        }
         let tool = |name: &str, description: &str, fields: &[&str]| {
             let properties: serde_json::Map<String, Value> =
                 fields.iter().map(|field| ((*field).to_owned(), json!({"type": "string"}))).collect();
@@ -47,20 +81,28 @@ impl Tools {
             tool("bash", "Runs a command line.", &["command"]),
             tool("read_file", "Reads a file.", &["path"]),
             tool("write_file", "Writes a file.", &["path", "content"]),
+            tool("agent", "Lets another agent work on a part of the task; its answer comes back.", &["task"]),
         ])
     }
 
-    /// Runs one.
-    pub async fn run(&self, name: &str, input: &Value) -> Result<String> {
-        let field = |name: &str| input[name].as_str().with_context(|| format!("expected the field {name:?}"));
+    /// Runs one, but for `agent`.
+    pub(crate) async fn run(&self, name: &str, input: &Value) -> Ran {
+        let ran = match name {
+            _ if !self.offered => Ok(Ran::failed("there are no tools here")),
+            "bash" => self.bash(input).await,
+            name => self.file(name, input).map(Ran::ok),
+        };
+        ran.unwrap_or_else(|error| Ran::failed(format!("{error:#}")))
+    }
+
+    fn file(&self, name: &str, input: &Value) -> Result<String> {
         match name {
-            "bash" => self.bash(field("command")?).await,
             "read_file" => {
-                let text = self.dir.read(field("path")?)?;
+                let text = self.dir.read(field(input, "path")?)?;
                 Ok(String::from_utf8_lossy(text.get(..MAX_OUTPUT).unwrap_or(&text)).into_owned())
             }
             "write_file" => {
-                let (path, content) = (field("path")?, field("content")?);
+                let (path, content) = (field(input, "path")?, field(input, "content")?);
                 self.dir.write(path, content)?;
                 Ok(format!("wrote {} bytes to {path}", content.len()))
             }
@@ -68,20 +110,72 @@ impl Tools {
         }
     }
 
-    async fn bash(&self, command: &str) -> Result<String> {
-        let child = tokio::process::Command::new("bash")
-            .args(["-c", command])
+    async fn bash(&self, input: &Value) -> Result<Ran> {
+        let mut child = tokio::process::Command::new("bash")
+            .args(["-c", field(input, "command")?])
             .current_dir(&self.path)
             .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .kill_on_drop(true)
-            .output();
-        let output = tokio::time::timeout(TIMEOUT, child).await.context("the command took too long")??;
-        let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
-        text.push_str(&String::from_utf8_lossy(&output.stderr));
+            .spawn()?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let done = async { tokio::try_join!(start_of(stdout), start_of(stderr), child.wait()) };
+        let done = tokio::time::timeout(TIMEOUT, done).await.context("the command took too long")?;
+        let (mut output, errors, status): (Vec<u8>, Vec<u8>, ExitStatus) = done?;
+        output.extend(errors);
+        let mut text = String::from_utf8_lossy(&output).into_owned();
         text.truncate(hookbox::text::prefix(&text, MAX_OUTPUT).len());
-        if !output.status.success() {
-            bail!("{}: {}", output.status, text.trim());
+        if !status.success() {
+            text = format!("{status}: {}", text.trim());
         }
-        Ok(text)
+        Ok(Ran { text, success: status.success(), exit_status: status.code() })
+    }
+}
+
+fn field<'a>(input: &'a Value, name: &str) -> Result<&'a str> {
+    input[name].as_str().with_context(|| format!("expected the field {name:?}"))
+}
+
+/// The start of what a command prints. The rest is read as well, so that it need not wait for a reader.
+async fn start_of(pipe: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    if let Some(mut pipe) = pipe {
+        (&mut pipe).take(MAX_OUTPUT as u64).read_to_end(&mut start).await?;
+        tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await?;
+    }
+    Ok(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_tool_says_whether_it_worked_and_how_a_command_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), "content").unwrap();
+        let tools = Tools::new(dir.path()).unwrap();
+        let command = |line: &str| json!({"command": line});
+        for (name, input, success, status, text) in [
+            ("bash", command("echo hello"), true, Some(0), "hello"),
+            ("bash", command("echo no >&2; exit 3"), false, Some(3), "no"),
+            ("bash", command("kill -9 $$"), false, None, "signal"),
+            ("bash", command("yes | head -c 300000"), true, Some(0), "y\ny"),
+            ("bash", json!({}), false, None, "\"command\""),
+            ("read_file", json!({"path": "file"}), true, None, "content"),
+            ("read_file", json!({"path": "../file"}), false, None, ""),
+            ("write_file", json!({"path": "new", "content": "x"}), true, None, "1 bytes"),
+            ("fly", json!({}), false, None, "no tool"),
+        ] {
+            let ran = tools.run(name, &input).await;
+            assert_eq!((ran.success, ran.exit_status), (success, status), "{name} {input}: {ran:?}");
+            assert!(
+                ran.text.contains(text) && ran.text.len() <= MAX_OUTPUT,
+                "{name} {input}: {}",
+                ran.text.len()
+            );
+        }
+        assert!(!tools.none().run("bash", &command("echo hello")).await.success);
     }
 }

@@ -200,7 +200,7 @@ async fn work(env: &TestEnvironment, manager: &Manager, script: Vec<Value>) -> (
     };
     let tools = Tools::new(&env.path("repo")).unwrap();
     let model = Scripted::new(script, 100_000);
-    Agent::new(model, tools, manager.session("c"), watch).run("do it").await.unwrap();
+    Agent::new(model, tools, manager.clone(), watch).run("do it").await.unwrap();
     (because.take(), ran.take())
 }
 
@@ -257,10 +257,10 @@ async fn the_reference_agents_model_sees_the_redacted_output() {
 }
 
 /// What a model sends and what it was sent: the head and the body of each request.
-type Requests = std::thread::JoinHandle<Vec<(String, Value)>>;
+pub(crate) type Requests = std::thread::JoinHandle<Vec<(String, Value)>>;
 
 /// An endpoint that gives these answers, then again and again the last, until it is told to [`quit`].
-fn endpoint(answers: Vec<Value>) -> (SocketAddr, Requests) {
+pub(crate) fn endpoint(answers: Vec<Value>) -> (SocketAddr, Requests) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let served = std::thread::spawn(move || {
@@ -298,7 +298,7 @@ fn endpoint(answers: Vec<Value>) -> (SocketAddr, Requests) {
 }
 
 /// Ends an endpoint; what it was sent.
-fn quit(address: SocketAddr, requests: Requests) -> Vec<(String, Value)> {
+pub(crate) fn quit(address: SocketAddr, requests: Requests) -> Vec<(String, Value)> {
     TcpStream::connect(address).unwrap().write_all(b"QUIT\r\n\r\n").unwrap();
     requests.join().unwrap()
 }

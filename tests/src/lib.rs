@@ -4,6 +4,7 @@
 
 #![cfg(test)]
 
+mod agent;
 mod answers;
 mod bad_components;
 mod builtins;

@@ -79,13 +79,12 @@ impl Demo {
             .await;
         let account = Rc::new(RefCell::new(Account::default()));
         account.borrow().begin(&manager, &work);
-        let session = manager.session("demo").cwd(work.to_string_lossy()).agent("reference-agent");
         let watcher = Rc::clone(&account);
         let watch = move |step: Step<'_>| watcher.borrow_mut().step(&step);
         let tools = Tools::new(&work)?;
         match OpenAi::from_env() {
-            Some(model) => run(Agent::new(model, tools, session, watch), &self.task).await?,
-            None => run(Agent::new(script(), tools, session, watch), &self.task).await?,
+            Some(model) => run(Agent::new(model, tools, manager, watch), &self.task).await?,
+            None => run(Agent::new(script(), tools, manager, watch), &self.task).await?,
         }
         account.borrow().end();
         Ok(ExitCode::SUCCESS)

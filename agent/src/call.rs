@@ -1,0 +1,93 @@
+//! One tool call: asks the hooks, runs the tool, and lets the hooks see what it gave back.
+
+use std::time::Instant;
+
+use hookbox::event::ErrorSource;
+use hookbox::{Document, ToolCall, ToolResult};
+use serde_json::{Value, json};
+
+use crate::model::Model;
+use crate::tools::Ran;
+use crate::{Agent, Step};
+
+impl<M: Model> Agent<M> {
+    /// One tool call; what the model gets for it.
+    pub(crate) async fn call(&mut self, mut call: ToolCall) -> String {
+        (self.watch)(Step::Wants(&call.name, &call.input));
+        let verdict = self.thread.session.before_tool_call(call.clone()).await;
+        self.note(&verdict);
+        if verdict.modified {
+            self.because(format!("the input is now {}", verdict.input.text()));
+        }
+        call.input = verdict.input.clone();
+        if let Some(why) = self.stopped(&verdict.decision) {
+            return self.refuse(call, &why).await;
+        }
+
+        let started = Instant::now();
+        let ran = self.run_tool(&call).await;
+        (self.watch)(Step::Ran(&call.name, &ran.text));
+        let mut result = ToolResult::new(call.clone(), structured(&call.name, &ran));
+        result.duration_ms = u64::try_from(started.elapsed().as_millis()).ok();
+        result.exit_status = ran.exit_status;
+        let after = self.thread.session.after_tool_call(result).await;
+        self.note(&after);
+        if after.modified {
+            self.because("the model sees another output than the tool's");
+        }
+        let mut output = text_of(&after.output);
+        if !ran.success {
+            output = format!("error: {}", self.failed(ErrorSource::Tool(call), output, 1).await);
+        }
+        if let Some(why) = self.stopped(&after.decision) {
+            output = format!("{output}\nstop and change course: {why}");
+        }
+        output
+    }
+
+    /// A blocked call is over as well, and the hooks after it hear of it.
+    pub(crate) async fn refuse(&mut self, call: ToolCall, why: &str) -> String {
+        let after = self.thread.session.after_tool_call(ToolResult::blocked(call, why)).await;
+        self.note(&after);
+        format!("error: {why}")
+    }
+
+    async fn run_tool(&mut self, call: &ToolCall) -> Ran {
+        match call.name.as_str() {
+            "agent" => self.subagent(call.input.value()).await,
+            name => self.tools.run(name, call.input.value()).await,
+        }
+    }
+}
+
+/// A tool's output as hooks see it: kodelet's `StructuredToolResult`.
+fn structured(tool: &str, ran: &Ran) -> Value {
+    let text = if ran.success { "output" } else { "error" };
+    let now = jiff::Timestamp::now().to_string();
+    json!({"toolName": tool, "success": ran.success, text: ran.text, "timestamp": now})
+}
+
+/// The text in an output, which a hook may have replaced by any value.
+fn text_of(output: &Document) -> String {
+    let fields = [output.pointer("/output"), output.pointer("/error"), Some(output.value())];
+    let text = fields.into_iter().flatten().find_map(Value::as_str);
+    text.unwrap_or(output.text()).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_that_a_hook_replaced_by_another_value_still_reaches_the_model() {
+        for (output, want) in [
+            (json!({"success": true, "output": "fine"}), "fine"),
+            (json!({"success": false, "error": "broken"}), "broken"),
+            (json!("plain"), "plain"),
+            (json!({"summary": "short"}), r#"{"summary":"short"}"#),
+            (json!(null), "null"),
+        ] {
+            assert_eq!(text_of(&output.into()), want);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The commands, one file each, and what they share.
+
+pub(crate) mod change;
+pub(crate) mod chat;
+pub(crate) mod list;
+pub(crate) mod run;
+
+use std::fmt;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use hookbox::discovery::DEFAULT_ROOTS;
+use hookbox::manager::Manager;
+use hookbox::text::{escape, escape_lines};
+use hookbox_agent::{
+    Agent, Checkout, Conversation, Conversations, OpenAi, Recipes, Step, Tools, default_directory,
+};
+
+/// Which conversation it is about.
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+pub(crate) struct Which {
+    /// Go on with the conversation that was saved last.
+    #[arg(long)]
+    follow: bool,
+    /// Go on with this conversation.
+    #[arg(long, value_name = "ID")]
+    resume: Option<String>,
+}
+
+impl Which {
+    fn find(&self, conversations: &Conversations) -> Result<Option<Conversation>> {
+        Ok(match &self.resume {
+            Some(id) => Some(conversations.load(id)?),
+            None if self.follow => Some(conversations.latest()?),
+            None => None,
+        })
+    }
+}
+
+/// Whether hooks run.
+#[derive(Args, Debug)]
+pub(crate) struct Hooks {
+    /// Run no hook at all, built-in ones included.
+    #[arg(long)]
+    no_hooks: bool,
+}
+
+impl Hooks {
+    /// The hooks for this command of the agent.
+    async fn manager(&self, command: &str) -> Manager {
+        let manager = Manager::builder().command(command).no_hooks(self.no_hooks).build().await;
+        for problem in manager.problems() {
+            tell(format_args!("warning: {problem}"));
+        }
+        manager
+    }
+}
+
+/// An agent that saves its conversations, in the current directory.
+async fn agent(command: &str, which: &Which, hooks: &Hooks) -> Result<Agent<OpenAi>> {
+    let work = std::env::current_dir()?;
+    let manager = hooks.manager(command).await;
+    let home = std::env::home_dir();
+    let repository = manager.repository().map(PathBuf::from);
+    let conversations = conversations(repository.as_deref())?;
+    let recipes = Recipes::find(&work, repository.as_deref(), home.as_deref(), &DEFAULT_ROOTS);
+    for problem in recipes.problems() {
+        tell(format_args!("warning: {problem}"));
+    }
+    let conversation = which.find(&conversations)?;
+    let agent = Agent::new(model()?, Tools::new(&work)?, manager, watch)
+        .checkout(Checkout::of(&work))
+        .recipes(recipes)
+        .save_in(conversations);
+    Ok(match conversation {
+        Some(conversation) => agent.resume(conversation),
+        None => agent,
+    })
+}
+
+fn model() -> Result<OpenAi> {
+    OpenAi::from_env().context("expected the URL of a chat endpoint in OPENAI_BASE_URL, found none")
+}
+
+fn conversations(repository: Option<&std::path::Path>) -> Result<Conversations> {
+    let directory = default_directory(std::env::home_dir().as_deref());
+    let directory =
+        directory.context("expected HOME or XDG_DATA_HOME to say where conversations are kept")?;
+    Ok(Conversations::open(&directory, repository)?)
+}
+
+/// What happens, on standard error.
+fn watch(step: Step<'_>) {
+    match step {
+        Step::Wants(name, input) => {
+            tell(format_args!("tool: {} {}", escape(name, 100), escape(input.text(), 200)));
+        }
+        Step::Warning(text) => tell(format_args!("warning: {}", escape(text, 500))),
+        Step::Because(text) => tell(format_args!("hooks: {}", escape(&text, 500))),
+        Step::Said(_) | Step::Ran(..) | Step::Event(_) => {}
+    }
+}
+
+/// Writes a line to standard error. Where that is closed there is nobody to tell.
+pub(crate) fn tell(line: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Writes what was asked for to standard output; what a terminal would obey is written out.
+fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout();
+    let done = if out.is_terminal() {
+        writeln!(out, "{}", escape_lines(text, text.len()))
+    } else {
+        writeln!(out, "{text}")
+    };
+    match done {
+        // A reader that went away has read what it wanted.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        done => Ok(done?),
+    }
+}

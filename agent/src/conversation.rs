@@ -1,0 +1,169 @@
+//! The conversation, and the thread of work that it belongs to.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hookbox::session::Session;
+use hookbox::{Document, Message, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// What the model is told before everything else.
+const PROMPT: &str = "You are a coding agent. Use the tools; stop when the task is done.";
+
+/// What was said, as the endpoint wants it, and what it cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conversation {
+    /// Its id: letters, digits, `-`, `_` and `.`, for a file is named by it.
+    pub id: String,
+    /// The messages, the system prompt first.
+    pub messages: Vec<Value>,
+    /// Tokens: sent and produced in all its time, and what stands in the window now.
+    pub usage: Usage,
+}
+
+impl Conversation {
+    /// A new one, that nobody has said anything in.
+    pub fn new() -> Self {
+        let messages = vec![json!({"role": "system", "content": PROMPT})];
+        Self { id: new_id(), messages, usage: Usage::default() }
+    }
+
+    /// Adds a message.
+    pub(crate) fn push(&mut self, role: &str, text: &str) {
+        self.messages.push(json!({"role": role, "content": text}));
+    }
+
+    /// Keeps the system prompt and goes on with these messages.
+    pub(crate) fn replace(&mut self, messages: &[Message]) {
+        let before = self.bytes();
+        self.messages.truncate(1);
+        self.messages.extend(messages.iter().map(|message| json!(message)));
+        // The model will count anew with its next answer; until then the share that is left is the best guess.
+        let tokens = u128::from(self.usage.current_context_window) * self.bytes() / before.max(1);
+        self.usage.current_context_window = u64::try_from(tokens).unwrap_or(u64::MAX);
+    }
+
+    /// The fresh conversation that goes on with the work of this one, of which it knows what stands in `handoff`.
+    pub(crate) fn hand_over(&self, handoff: &str) -> Self {
+        let mut fresh = Self { id: new_id(), ..self.clone() };
+        fresh.replace(&[Message::user(handoff)]);
+        (fresh.usage.input_tokens, fresh.usage.output_tokens) = (0, 0);
+        fresh
+    }
+
+    /// Counts what an answer cost.
+    pub(crate) fn spend(&mut self, answer: Usage) {
+        let so_far = self.usage;
+        self.usage = Usage {
+            input_tokens: so_far.input_tokens.saturating_add(answer.input_tokens),
+            output_tokens: so_far.output_tokens.saturating_add(answer.output_tokens),
+            ..answer
+        };
+    }
+
+    /// The conversation as hooks see it: roles and texts.
+    pub(crate) fn document(&self) -> Document {
+        let messages = self.messages.iter().filter(|message| message["content"].is_string());
+        Document::new(messages.map(|m| json!({"role": m["role"], "content": m["content"]})).collect())
+    }
+
+    /// What the user said first.
+    pub fn title(&self) -> Option<&str> {
+        let first = self.messages.iter().find(|message| message["role"] == "user")?;
+        first["content"].as_str()?.lines().find(|line| !line.trim().is_empty())
+    }
+
+    fn bytes(&self) -> u128 {
+        self.messages.iter().map(|message| message.to_string().len() as u128).sum()
+    }
+}
+
+impl Default for Conversation {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// An id that no other conversation of this user has: the second, the process, and a count.
+fn new_id() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
+    format!("{now}-{}-{count}", std::process::id())
+}
+
+/// A conversation at work: its session, and what hooks want the model to know next.
+pub(crate) struct Thread {
+    /// Where its events go.
+    pub(crate) session: Session,
+    /// The session to return to when the recipe of a callback is over.
+    pub(crate) before_recipe: Option<Session>,
+    pub(crate) conversation: Conversation,
+    /// Text of hooks that the model has not yet been given.
+    pub(crate) told: Vec<String>,
+    /// Whether it was saved before and goes on now.
+    pub(crate) resumed: bool,
+    /// How many agents stand above this one.
+    pub(crate) depth: u32,
+}
+
+impl Thread {
+    pub(crate) fn new(session: Session, conversation: Conversation) -> Self {
+        Self { session, before_recipe: None, conversation, told: Vec::new(), resumed: false, depth: 0 }
+    }
+
+    /// Gives the model what hooks want it to know.
+    pub(crate) fn tell(&mut self) {
+        for text in std::mem::take(&mut self.told) {
+            self.conversation.push("system", &text);
+        }
+    }
+
+    /// Marks the events that follow with a recipe, until [`Thread::leave_recipe`].
+    pub(crate) fn enter_recipe(&mut self, name: &str) {
+        let outside = self.before_recipe.take().unwrap_or_else(|| self.session.clone());
+        self.session = outside.clone().recipe(name);
+        self.before_recipe = Some(outside);
+    }
+
+    pub(crate) fn leave_recipe(&mut self) {
+        if let Some(outside) = self.before_recipe.take() {
+            self.session = outside;
+        }
+    }
+
+    /// The session without the recipe of a callback.
+    pub(crate) fn outside(&self) -> &Session {
+        self.before_recipe.as_ref().unwrap_or(&self.session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_conversation_has_an_id_of_its_own() {
+        assert_ne!(Conversation::new().id, Conversation::new().id);
+    }
+
+    #[test]
+    fn tokens_add_up_and_a_shorter_conversation_fills_less_of_the_window() {
+        let mut conversation = Conversation::new();
+        conversation.push("user", &"x".repeat(10_000));
+        let answer = |input, current| Usage {
+            input_tokens: input,
+            output_tokens: 1,
+            current_context_window: current,
+            max_context_window: 1_000,
+        };
+        conversation.spend(answer(10, 400));
+        conversation.spend(answer(u64::MAX, 800));
+        assert_eq!((conversation.usage.input_tokens, conversation.usage.output_tokens), (u64::MAX, 2));
+        assert_eq!(conversation.usage.current_context_window, 800);
+        conversation.replace(&[Message::user("short")]);
+        assert!(conversation.usage.current_context_window < 100, "{:?}", conversation.usage);
+        assert_eq!(conversation.messages.len(), 2);
+    }
+}

@@ -1,0 +1,167 @@
+//! The built-in recipes: compaction, and rotation into a fresh conversation.
+
+use anyhow::Result;
+use hookbox::{Callback, Message, Usage};
+use serde_json::json;
+
+use crate::conversation::Thread;
+use crate::model::Model;
+use crate::recipe::{Builtin, Steps};
+use crate::{Agent, Step};
+
+/// What the model is asked for.
+const QUESTION: &str = "Summarise the work so far for whoever goes on with it: the task, what was done, the files that \
+                        matter, what is in the way, and the next step.";
+
+impl<M: Model> Agent<M> {
+    /// Runs the recipe that a hook asked for; whether the model is to be asked again because of it. One that is not
+    /// there, and one that fails, is said, and the agent goes on as before.
+    pub(crate) async fn call_back(&mut self, callback: Callback) -> bool {
+        let name = callback.name.as_str();
+        let Some(recipe) = self.recipes.get(name) else {
+            self.because(format!("there is no recipe {name}: the agent goes on without it"));
+            return false;
+        };
+        match recipe.steps.clone() {
+            Steps::Builtin(builtin) => {
+                if let Err(error) = self.built_in(builtin, &callback, "auto").await {
+                    (self.watch)(Step::Warning(&format!("the recipe {name} failed: {error:#}")));
+                }
+                false
+            }
+            Steps::Message(text) => {
+                let message = self.filled(&text, &callback);
+                self.because(format!("it runs the recipe {name}"));
+                self.thread.enter_recipe(name);
+                self.thread.conversation.push("user", &message);
+                true
+            }
+        }
+    }
+
+    /// A session that runs a recipe: a built-in one, and then the message where there is one; else its text and the
+    /// message together. What the agent said last.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such recipe, and where the model fails.
+    pub async fn run_recipe(&mut self, recipe: &Callback, message: &str) -> Result<String> {
+        let steps = self.recipes.expect(&recipe.name)?.steps.clone();
+        if let Steps::Message(text) = &steps {
+            let text = self.filled(text, recipe);
+            self.thread.session = self.thread.session.clone().recipe(&recipe.name);
+            return self.run(format!("{text}\n\n{message}").trim()).await;
+        }
+        self.begin().await;
+        let said = self.by_hand(&steps, recipe, message).await;
+        self.end().await;
+        said
+    }
+
+    async fn by_hand(&mut self, steps: &Steps, recipe: &Callback, message: &str) -> Result<String> {
+        let mut said = None;
+        if let Steps::Builtin(builtin) = steps {
+            said = self.built_in(*builtin, recipe, "manual").await?;
+        }
+        if !message.is_empty() {
+            return self.turn(message).await;
+        }
+        Ok(said.unwrap_or_else(|| "The conversation stays as it is.".to_owned()))
+    }
+
+    /// The recipe's text with its arguments.
+    fn filled(&mut self, text: &str, recipe: &Callback) -> String {
+        let (filled, unused) = crate::recipe::fill(text, &recipe.args);
+        for name in unused {
+            let note = format!("the recipe {} has no place for the argument {name}", recipe.name);
+            (self.watch)(Step::Warning(&note));
+        }
+        filled
+    }
+
+    /// Runs a built-in recipe; its summary, or `None` where a hook kept the conversation as it is.
+    async fn built_in(
+        &mut self,
+        builtin: Builtin,
+        recipe: &Callback,
+        trigger: &str,
+    ) -> Result<Option<String>> {
+        self.thread.enter_recipe(&recipe.name);
+        let done = match builtin {
+            Builtin::Compact => self.compact(trigger).await,
+            Builtin::Rotate => self.rotate(recipe, trigger).await,
+        };
+        self.thread.leave_recipe();
+        done
+    }
+
+    /// `pre_compact`, a summary in the place of the conversation, `post_compact`.
+    async fn compact(&mut self, trigger: &str) -> Result<Option<String>> {
+        let Some(summary) = self.summary(trigger).await? else { return Ok(None) };
+        self.replace(&[Message::user(&summary)]);
+        self.save();
+        self.compacted(trigger, &summary, self.thread.conversation.usage).await;
+        self.save();
+        Ok(Some(summary))
+    }
+
+    /// `pre_compact`, `post_compact` and `session_end` of this conversation, `session_start` of a fresh one, which
+    /// begins with the handoff. The old one stays saved, whole.
+    async fn rotate(&mut self, recipe: &Callback, trigger: &str) -> Result<Option<String>> {
+        let Some(summary) = self.summary(trigger).await? else { return Ok(None) };
+        let handoff = handoff(&summary, &recipe.args);
+        self.save();
+        let fresh = self.thread.conversation.hand_over(&handoff);
+        self.compacted(trigger, &handoff, fresh.usage).await;
+        let ended = self.thread.session.session_end("rotate").await;
+        self.note(&ended);
+
+        let session = self.fresh_session(&fresh.id);
+        let because = format!("conversation {} goes on as {}", self.thread.conversation.id, fresh.id);
+        // What `post_compact` hooks want the model to know is for the fresh conversation.
+        let told = std::mem::take(&mut self.thread.told);
+        let depth = self.thread.depth;
+        self.thread = Thread { told, depth, ..Thread::new(session, fresh) };
+        self.because(because);
+        let started = self.thread.session.session_start("rotate").await;
+        self.note(&started);
+        self.save();
+        Ok(Some(handoff))
+    }
+
+    /// Asks the hooks, then the model, for a summary; what hooks say of it reaches the model with the question.
+    /// `None` where a hook wants the conversation kept.
+    async fn summary(&mut self, trigger: &str) -> Result<Option<String>> {
+        self.thread.tell();
+        let conversation = &self.thread.conversation;
+        let before =
+            self.thread.session.pre_compact(trigger, Some(conversation.usage), conversation.document());
+        let before = before.await;
+        self.note(&before);
+        let told = std::mem::take(&mut self.thread.told);
+        if self.stopped(&before.decision).is_some() {
+            return Ok(None);
+        }
+        let mut question = self.thread.conversation.messages.clone();
+        question.extend(told.iter().map(|text| json!({"role": "system", "content": text})));
+        question.push(json!({"role": "user", "content": QUESTION}));
+        let window = self.thread.conversation.usage.current_context_window;
+        let reply = self.ask(None, &question, &json!([])).await?;
+        self.thread.conversation.usage.current_context_window = window;
+        Ok(Some(reply.text))
+    }
+
+    async fn compacted(&mut self, trigger: &str, summary: &str, usage: Usage) {
+        let after = self.thread.session.post_compact(trigger, summary, Some(usage)).await;
+        self.note(&after);
+    }
+}
+
+/// What a fresh conversation begins with: the model's summary, and what the hook that asked for it wants kept.
+fn handoff(summary: &str, kept: &[(String, String)]) -> String {
+    let mut text = format!("The work goes on from an earlier conversation.\n\n{summary}");
+    for (name, value) in kept {
+        text.push_str(&format!("\n\n{name}: {value}"));
+    }
+    text
+}

@@ -1,0 +1,273 @@
+//! The loop: a session begins, turns follow, the session ends.
+//!
+//! ```text
+//! session_start
+//!   user_message_send                      a block ends the turn
+//!     (ask the model)                      on_error for each attempt that failed
+//!     on_budget_exceeded                   where the answer crossed a threshold; a block refuses its tool calls
+//!     before_tool_call … after_tool_call   for each tool call; on_error where it failed
+//!     after_turn                           mutate, or a recipe: pre_compact … post_compact
+//!     … until there are no more tool calls
+//!   turn_end
+//!   agent_stop                             follow-ups, mutate, or a recipe: then the loop goes on
+//! session_end
+//! ```
+
+use anyhow::{Result, anyhow};
+use hookbox::event::{AfterTurn, AgentStop, ErrorEvent, ErrorSource};
+use hookbox::session::{AtThreshold, Decision, Notes, Turn};
+use hookbox::{Message, ToolCall};
+use serde_json::{Value, json};
+
+use crate::model::{Model, Reply};
+use crate::{Agent, Step};
+
+/// How many times the model is asked in one turn, whatever it and the hooks want.
+pub const MAX_TURNS: u64 = 40;
+
+/// How many times one question is put to a model that fails.
+pub const MAX_ATTEMPTS: u32 = 3;
+
+impl<M: Model> Agent<M> {
+    /// A session of one turn: works on the task until the model and the hooks are done with it; what it said last.
+    ///
+    /// # Errors
+    ///
+    /// Where the model fails. The session has ended properly all the same.
+    pub async fn run(&mut self, task: &str) -> Result<String> {
+        self.begin().await;
+        let said = self.turn(task).await;
+        self.end().await;
+        said
+    }
+
+    /// Begins the session.
+    pub async fn begin(&mut self) {
+        let source = if self.thread.resumed { "resume" } else { "startup" };
+        let started = self.thread.session.session_start(source).await;
+        self.note(&started);
+        self.thread.tell();
+    }
+
+    /// Ends the session.
+    pub async fn end(&mut self) {
+        let ended = self.thread.session.session_end("exit").await;
+        self.note(&ended);
+        self.save();
+    }
+
+    /// One turn: a message of the user, and all that follows from it; what the agent said last.
+    ///
+    /// # Errors
+    ///
+    /// Where the model fails.
+    pub async fn turn(&mut self, message: &str) -> Result<String> {
+        let sent = self.thread.session.user_message_send(message).await;
+        self.note(&sent);
+        if let Some(why) = self.stopped(&sent.decision) {
+            self.turn_end(&why, 1).await;
+            return Ok(why);
+        }
+        self.thread.conversation.push("user", &sent.message);
+        let said = self.work().await;
+        self.thread.leave_recipe();
+        self.save();
+        said
+    }
+
+    /// Asks the model and runs the tools that it wants, again and again.
+    async fn work(&mut self) -> Result<String> {
+        let mut said = String::new();
+        for turn in 1..=MAX_TURNS {
+            let reply = match self.answer(turn).await {
+                Ok(reply) => reply,
+                Err(error) => {
+                    self.turn_end(&error.to_string(), turn).await;
+                    return Err(error);
+                }
+            };
+            said.clone_from(&reply.text);
+            let wanted = self.obey_answer(turn, &reply).await;
+            let goes_on = self.apply(wanted).await;
+            self.save();
+            let is_done = reply.calls.is_empty() && !goes_on;
+            if is_done && !self.stop(turn, &said).await {
+                return Ok(said);
+            }
+        }
+        (self.watch)(Step::Warning(&format!("the model was asked {MAX_TURNS} times: the turn ends here")));
+        self.turn_end(&said, MAX_TURNS).await;
+        Ok(said)
+    }
+
+    /// The model's next answer, in the conversation.
+    async fn answer(&mut self, turn: u64) -> Result<Reply> {
+        self.thread.tell();
+        let messages = self.thread.conversation.messages.clone();
+        let tools = self.tools.schema();
+        let reply = self.ask(Some(turn), &messages, &tools).await?;
+        if !reply.text.is_empty() {
+            (self.watch)(Step::Said(&reply.text));
+        }
+        self.thread.conversation.messages.push(reply.message.clone());
+        Ok(reply)
+    }
+
+    /// What follows from one answer: the budget, the tool calls, the end of the model's turn. What hooks want to
+    /// become of the conversation comes back, to be done when nothing of the answer is open any more.
+    async fn obey_answer(&mut self, turn: u64, reply: &Reply) -> Option<Turn> {
+        let exceeded = self.thread.session.observe_usage(self.thread.conversation.usage).await;
+        let (mut refused, mut wanted) = (None, None);
+        if let Some(exceeded) = exceeded {
+            self.note(&exceeded);
+            refused = self.stopped(&exceeded.decision);
+            wanted = exceeded.callback.map(Turn::Callback);
+        }
+
+        for (id, name, arguments) in &reply.calls {
+            let call = ToolCall::from_text(name, arguments).with_id(id);
+            let output = match &refused {
+                Some(why) => self.refuse(call, why).await,
+                None => self.call(call).await,
+            };
+            let answer = json!({"role": "tool", "tool_call_id": id, "content": output});
+            self.thread.conversation.messages.push(answer);
+        }
+
+        let thresholds = self.manager.thresholds();
+        let after = AfterTurn {
+            turn_number: Some(turn),
+            tools_used: Some(!reply.calls.is_empty()),
+            usage: Some(self.thread.conversation.usage),
+            auto_compact_enabled: Some(thresholds.at == AtThreshold::Compact),
+            auto_compact_threshold: Some(thresholds.rotate),
+            messages: self.thread.conversation.document(),
+        };
+        let verdict = self.thread.session.after_turn(after).await;
+        self.note(&verdict);
+        match (wanted, verdict.turn) {
+            // As between hooks of one event: the first one wins, and the other is named.
+            (Some(first), Some(second)) if first != second => {
+                self.because(format!("{} goes first; {} is not done", describe(&first), describe(&second)));
+                Some(first)
+            }
+            (first, second) => first.or(second),
+        }
+    }
+
+    /// The model has nothing more to do; whether the hooks have.
+    async fn stop(&mut self, turn: u64, said: &str) -> bool {
+        self.turn_end(said, turn).await;
+        let thresholds = self.manager.thresholds();
+        let stop = AgentStop {
+            messages: self.thread.conversation.document(),
+            usage: Some(self.thread.conversation.usage),
+            invoked_recipe: self.thread.session.context().recipe_name.clone(),
+            auto_compact_enabled: Some(thresholds.at == AtThreshold::Compact),
+            auto_compact_threshold: Some(thresholds.rotate),
+            ..AgentStop::default()
+        };
+        let verdict = self.thread.session.agent_stop(stop).await;
+        self.note(&verdict);
+        self.thread.leave_recipe();
+        let goes_on = self.apply(verdict.turn).await;
+        for message in &verdict.follow_ups {
+            self.because(format!("it goes on: {message}"));
+            self.thread.conversation.push("user", message);
+        }
+        self.save();
+        goes_on || !verdict.follow_ups.is_empty()
+    }
+
+    /// A turn of the user is over, however it ended.
+    async fn turn_end(&mut self, response: &str, turn: u64) {
+        let ended = self.thread.session.turn_end(response, turn).await;
+        self.note(&ended);
+    }
+
+    /// Does what hooks want to become of the conversation; whether the model is to be asked again because of it.
+    async fn apply(&mut self, wanted: Option<Turn>) -> bool {
+        match wanted {
+            None => false,
+            Some(Turn::Mutate(messages)) => {
+                self.replace(&messages);
+                self.save();
+                false
+            }
+            Some(Turn::Callback(callback)) => self.call_back(callback).await,
+        }
+    }
+
+    /// Keeps the system prompt and goes on with these messages.
+    pub(crate) fn replace(&mut self, messages: &[Message]) {
+        let before = self.thread.conversation.messages.len();
+        self.thread.conversation.replace(messages);
+        let after = self.thread.conversation.messages.len();
+        self.because(format!("the conversation of {before} messages is now {after}"));
+    }
+
+    /// Puts a question to the model, more than once where it fails, and counts what it cost.
+    pub(crate) async fn ask(
+        &mut self,
+        turn: Option<u64>,
+        messages: &[Value],
+        tools: &Value,
+    ) -> Result<Reply> {
+        let mut attempt = 1;
+        loop {
+            let error = match self.model.next(messages, tools).await {
+                Ok(reply) => {
+                    self.thread.conversation.spend(reply.usage);
+                    return Ok(reply);
+                }
+                Err(error) => error,
+            };
+            let pause = self.model.pause(&error, attempt).filter(|_| attempt < MAX_ATTEMPTS);
+            let text = self.failed(ErrorSource::Turn(turn), format!("{error:#}"), attempt).await;
+            // What the hooks made of the error is what goes on.
+            let Some(pause) = pause else { return Err(anyhow!(text)) };
+            tokio::time::sleep(pause).await;
+            attempt += 1;
+        }
+    }
+
+    /// Tells the hooks of a failure; the text to go on with.
+    pub(crate) async fn failed(&mut self, source: ErrorSource, message: String, attempt: u32) -> String {
+        let error = ErrorEvent { source, message, kind: None, attempt: Some(attempt) };
+        let verdict = self.thread.session.on_error(error).await;
+        self.note(&verdict);
+        verdict.message
+    }
+
+    /// The reason for which the agent must not go on. There is nobody to ask here, so a question is a block.
+    pub(crate) fn stopped(&mut self, decision: &Decision) -> Option<String> {
+        let (ruling, what) = match decision {
+            Decision::Proceed => return None,
+            Decision::Ask(ruling) => (ruling, "wants to ask you, and nobody is here"),
+            Decision::Block(ruling) => (ruling, "blocked it"),
+        };
+        self.because(format!("it does not happen: {} {what}: {}", ruling.by, ruling.reason));
+        Some(ruling.for_model())
+    }
+
+    /// What comes with every verdict: text for the model, notes for the user, the report. The text waits until the
+    /// model is asked: nothing may stand between a tool call and its result.
+    pub(crate) fn note(&mut self, notes: &Notes) {
+        (self.watch)(Step::Event(&notes.report));
+        for warning in &notes.warnings {
+            (self.watch)(Step::Warning(&warning.text));
+        }
+        for text in &notes.context {
+            self.because(format!("the model is told: {text}"));
+        }
+        self.thread.told.extend(notes.context.iter().cloned());
+    }
+}
+
+/// What hooks want, in a word.
+fn describe(turn: &Turn) -> String {
+    match turn {
+        Turn::Mutate(_) => "the new conversation".to_owned(),
+        Turn::Callback(callback) => format!("the recipe {}", callback.name),
+    }
+}

@@ -1,0 +1,42 @@
+//! Sub-agents: the tool `agent` works on a part of the task in a conversation of its own.
+
+use std::future::Future;
+use std::mem;
+use std::pin::Pin;
+
+use serde_json::Value;
+
+use crate::conversation::{Conversation, Thread};
+use crate::model::Model;
+use crate::tools::Ran;
+use crate::{Agent, Step};
+
+/// How many sub-agents may stand inside each other: each one is a whole conversation that costs tokens.
+pub const MAX_DEPTH: u32 = 2;
+
+impl<M: Model> Agent<M> {
+    /// Lets a sub-agent work on `input["task"]`; its answer is the tool's result. The same hooks see its events, marked
+    /// as a sub-agent's. Boxed, because a sub-agent may start one of its own.
+    pub(crate) fn subagent<'a>(&'a mut self, input: &'a Value) -> Pin<Box<dyn Future<Output = Ran> + 'a>> {
+        Box::pin(async move {
+            let Some(task) = input["task"].as_str() else {
+                return Ran::failed("expected the field \"task\"");
+            };
+            if self.thread.depth >= MAX_DEPTH {
+                return Ran::failed(format!("no more than {MAX_DEPTH} sub-agents stand inside each other"));
+            }
+            let conversation = Conversation::new();
+            let session = self.thread.outside().subagent(&conversation.id);
+            let depth = self.thread.depth + 1;
+            let sub = Thread { depth, ..Thread::new(session, conversation) };
+            (self.watch)(Step::Because(format!("sub-agent {} begins", sub.conversation.id)));
+            let parent = mem::replace(&mut self.thread, sub);
+            let said = self.run(task).await;
+            self.thread = parent;
+            match said {
+                Ok(said) => Ran::ok(said),
+                Err(error) => Ran::failed(format!("{error:#}")),
+            }
+        })
+    }
+}

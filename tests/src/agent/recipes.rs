@@ -1,0 +1,87 @@
+//! Recipes, on the command line and by a callback; conversations that are gone on with.
+
+use hookbox::event::EventData;
+use hookbox::{Callback, Event, Outcome};
+use hookbox_agent::{Checkout, Conversations, Recipes, Scripted};
+use serde_json::json;
+
+use super::{agent, callback, contents, hooks};
+use crate::environment::TestEnvironment;
+
+fn recipes(env: &TestEnvironment) -> Recipes {
+    env.file(
+        "repo/recipes/review.md",
+        "---\nname: review\ndescription: Looks closely.\n---\nReview {target}.\n",
+    );
+    Recipes::find(&env.path("repo"), None, None, &[])
+}
+
+#[tokio::test]
+async fn a_recipe_of_a_callback_marks_the_events_inside_it_and_no_others() {
+    let env = TestEnvironment::new();
+    let (builder, seen) = hooks(&env, |event| match &event.data {
+        EventData::AgentStop(stop) if stop.invoked_recipe.is_none() => {
+            callback("review", &[("target", "the tests"), ("colour", "blue")])
+        }
+        _ => Outcome::pass(),
+    });
+    let (agent, told) = agent(&env, &builder.build().await, Scripted::new(vec![], 100_000));
+    let mut agent = agent.recipes(recipes(&env));
+    agent.run("do it").await.unwrap();
+    let want = "session_start startup, user_message_send, after_turn 1, turn_end 1, agent_stop, \
+                after_turn 2 [review], turn_end 2 [review], agent_stop [review], session_end exit";
+    assert_eq!(seen.words().join(", "), want);
+    assert!(contents(&agent.conversation().messages).contains(&"Review the tests."));
+    assert!(told.borrow().iter().any(|what| what.contains("no place for the argument colour")), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_recipe_of_the_command_line_marks_the_whole_session() {
+    let env = TestEnvironment::new();
+    let (builder, seen) = hooks(&env, |_| Outcome::pass());
+    let (agent, _) = agent(&env, &builder.build().await, Scripted::new(vec![], 100_000));
+    let mut agent = agent.recipes(recipes(&env));
+    let recipe = Callback { name: "review".into(), args: vec![("target".into(), "main.rs".into())] };
+    agent.run_recipe(&recipe, "Be brief.").await.unwrap();
+    let words = seen.words();
+    assert!(words.iter().all(|it| it.ends_with("[review]")), "{words:?}");
+    let invoked = |event: &Event| match &event.data {
+        EventData::AgentStop(stop) => stop.invoked_recipe.clone(),
+        _ => None,
+    };
+    assert_eq!(seen.events().iter().find_map(invoked).as_deref(), Some("review"));
+    assert!(contents(&agent.conversation().messages).contains(&"Review main.rs.\n\nBe brief."));
+
+    let unknown = Callback { name: "fly".into(), args: vec![] };
+    let error = agent.run_recipe(&unknown, "").await.unwrap_err().to_string();
+    assert_eq!(error, "expected the name of a recipe (compact, review, rotate), found \"fly\"");
+}
+
+#[tokio::test]
+async fn a_saved_conversation_is_gone_on_with_and_compacted_by_hand() {
+    let env = TestEnvironment::new();
+    let saved = Conversations::open(&env.path("home/agent"), None).unwrap();
+    let (builder, seen) = hooks(&env, |_| Outcome::pass());
+    let manager = builder.build().await;
+    let (first, _) = agent(&env, &manager, Scripted::new(vec![json!({"text": "Half."})], 100_000));
+    first.save_in(saved.clone()).run("do it").await.unwrap();
+
+    let checkout = Checkout { repository: Some("org/repo".into()), branch: Some("main".into()) };
+    let conversation = saved.latest().unwrap();
+    let id = conversation.id.clone();
+    let model = Scripted::new(vec![], 100_000).summaries(vec![json!({"text": "Half is done."})]);
+    let (second, _) = agent(&env, &manager, model);
+    let mut second = second.checkout(checkout).save_in(saved.clone()).resume(conversation);
+    let before = seen.events().len();
+    let compact = Callback { name: "compact".into(), args: vec![] };
+    assert_eq!(second.run_recipe(&compact, "").await.unwrap(), "Half is done.");
+    let want =
+        "session_start resume, pre_compact manual [compact], post_compact manual [compact], session_end exit";
+    assert_eq!(seen.words()[before..].join(", "), want);
+    for event in &seen.events()[before..] {
+        assert_eq!(event.context.conversation_id, id);
+        assert_eq!(event.context.repository.as_deref(), Some("org/repo"));
+        assert_eq!(event.context.branch.as_deref(), Some("main"));
+    }
+    assert_eq!(contents(&saved.load(&id).unwrap().messages)[1..], ["Half is done."]);
+}

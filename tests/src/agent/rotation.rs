@@ -1,0 +1,145 @@
+//! Compaction and rotation.
+
+use hookbox::event::EventData;
+use hookbox::{Event, Outcome};
+use hookbox_agent::{Conversations, Scripted};
+use serde_json::json;
+
+use super::{agent, bash, callback, contents, hooks};
+use crate::environment::TestEnvironment;
+
+fn saved(env: &TestEnvironment) -> Conversations {
+    Conversations::open(&env.path("home/agent"), Some(&env.path("repo"))).unwrap()
+}
+
+/// Rotates when the budget is used up, and blocks what would go on.
+fn rotates(event: &Event) -> Outcome {
+    match &event.data {
+        EventData::OnBudgetExceeded { threshold: Some(0.8), .. } => {
+            callback("rotate", &[("issue", "145"), ("next_step", "run the tests")])
+        }
+        EventData::PreCompact { .. } => Outcome::inject("Name the branch."),
+        EventData::PostCompact { .. } => Outcome::inject("Branch: feat/145-hooks"),
+        EventData::SessionStart { source } if source.as_deref() == Some("rotate") => {
+            Outcome::inject("Welcome back.")
+        }
+        _ => Outcome::pass(),
+    }
+}
+
+#[tokio::test]
+async fn a_rotation_hands_the_work_over_to_a_fresh_conversation() {
+    let env = TestEnvironment::new();
+    let (builder, seen) = hooks(&env, rotates);
+    let mut full = bash("echo worked");
+    full["usage"] = json!({"current_context_window": 85_000});
+    let model = Scripted::new(vec![full, json!({"text": "I go on."})], 100_000)
+        .summaries(vec![json!({"text": "Half is done."})]);
+    let (agent, told) = agent(&env, &builder.build().await, model);
+    let mut agent = agent.save_in(saved(&env));
+    let old = agent.conversation().id.clone();
+    assert_eq!(agent.run("do it").await.unwrap(), "I go on.");
+
+    let want = "session_start startup, user_message_send, on_budget_exceeded 0.8, before_tool_call, after_tool_call true, \
+                after_turn 1, pre_compact auto [rotate], post_compact auto [rotate], session_end rotate [rotate], \
+                session_start rotate, after_turn 2, turn_end 2, agent_stop, session_end exit";
+    assert_eq!(seen.words().join(", "), want);
+    let fresh = agent.conversation().id.clone();
+    assert_ne!(old, fresh);
+    for event in seen.events() {
+        let is_fresh = seen_after_rotation(&event);
+        if let Some(is_fresh) = is_fresh {
+            assert_eq!(event.context.conversation_id == fresh, is_fresh, "{event:?}");
+        }
+    }
+
+    let messages = contents(&agent.conversation().messages);
+    let [prompt, handoff, branch, welcome, said] = messages.as_slice() else { panic!("{messages:?}") };
+    assert!(prompt.contains("coding agent"));
+    for kept in ["Half is done.", "issue: 145", "next_step: run the tests"] {
+        assert!(handoff.contains(kept), "{kept}: {handoff}");
+    }
+    assert_eq!([*branch, *welcome, *said], ["Branch: feat/145-hooks", "Welcome back.", "I go on."]);
+
+    // Both are saved, the old one whole.
+    let old = saved(&env).load(&old).unwrap();
+    assert!(contents(&old.messages).iter().any(|text| text.contains("worked")), "{old:?}");
+    assert_eq!(&saved(&env).load(&fresh).unwrap(), agent.conversation());
+    assert!(agent.conversation().usage.current_context_window < 85_000);
+    assert!(told.borrow().iter().any(|what| what.contains(&fresh)), "{told:?}");
+}
+
+/// Whether an event is one of the fresh conversation, where that is certain from the event alone.
+fn seen_after_rotation(event: &Event) -> Option<bool> {
+    match &event.data {
+        EventData::SessionStart { source } => Some(source.as_deref() == Some("rotate")),
+        EventData::SessionEnd { reason } => Some(reason.as_deref() == Some("exit")),
+        EventData::PreCompact { .. } | EventData::PostCompact { .. } => Some(false),
+        EventData::AgentStop(_) => Some(true),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn a_block_before_a_compaction_keeps_the_conversation() {
+    for recipe in ["compact", "rotate"] {
+        let env = TestEnvironment::new();
+        let (builder, seen) = hooks(&env, move |event| match event.data {
+            EventData::AfterTurn(ref turn) if turn.turn_number == Some(1) => callback(recipe, &[]),
+            EventData::PreCompact { .. } => Outcome::block("not now"),
+            _ => Outcome::pass(),
+        });
+        let (mut agent, told) =
+            agent(&env, &builder.build().await, Scripted::new(vec![bash("echo worked")], 100_000));
+        let id = agent.conversation().id.clone();
+        agent.run("do it").await.unwrap();
+        let words = seen.words();
+        assert!(words.iter().any(|it| it.starts_with("pre_compact")), "{words:?}");
+        assert!(
+            !words.iter().any(|it| it.starts_with("post_compact") || it.contains("session_end rotate")),
+            "{words:?}"
+        );
+        assert_eq!(agent.conversation().id, id);
+        assert!(contents(&agent.conversation().messages).contains(&"do it"));
+        assert!(told.borrow().iter().any(|what| what.contains("not now")), "{told:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_compaction_whose_model_fails_keeps_the_conversation_and_is_said() {
+    let env = TestEnvironment::new();
+    let (builder, seen) = hooks(&env, |event| match event.data {
+        EventData::AfterTurn(ref turn) if turn.turn_number == Some(1) => callback("compact", &[]),
+        _ => Outcome::pass(),
+    });
+    let model = Scripted::new(vec![bash("true")], 100_000).summaries(vec![json!({"error": "overloaded"}); 3]);
+    let (mut agent, told) = agent(&env, &builder.build().await, model);
+    assert_eq!(agent.run("do it").await.unwrap(), "Done.");
+    assert!(contents(&agent.conversation().messages).contains(&"do it"));
+    assert_eq!(seen.words().iter().filter(|it| it.starts_with("on_error turn")).count(), 3);
+    assert!(told.borrow().iter().any(|what| what == "the recipe compact failed: overloaded"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_compaction_puts_the_summary_in_the_place_of_the_conversation() {
+    let env = TestEnvironment::new();
+    let (builder, seen) = hooks(&env, |event| match event.data {
+        EventData::AfterTurn(ref turn) if turn.turn_number == Some(1) => callback("compact", &[]),
+        EventData::PostCompact { .. } => Outcome::inject("Branch: main"),
+        _ => Outcome::pass(),
+    });
+    let model = Scripted::new(vec![bash("true")], 100_000).summaries(vec![json!({"text": "Half is done."})]);
+    let (agent, _) = agent(&env, &builder.build().await, model);
+    let mut agent = agent.save_in(saved(&env));
+    agent.run("do it").await.unwrap();
+    assert_eq!(contents(&agent.conversation().messages)[1..], ["Half is done.", "Branch: main", "Done."]);
+    assert_eq!(&saved(&env).latest().unwrap(), agent.conversation());
+    let usages = seen.events().into_iter().filter_map(|event| match event.data {
+        EventData::PreCompact { usage, .. } | EventData::PostCompact { usage, .. } => usage,
+        _ => None,
+    });
+    let [before, after] = usages.map(|usage| usage.current_context_window).collect::<Vec<_>>()[..] else {
+        panic!()
+    };
+    assert!(after < before, "{after} of {before}");
+}
