@@ -68,6 +68,11 @@ impl Conversation {
         Document::new(messages.map(|m| json!({"role": m["role"], "content": m["content"]})).collect())
     }
 
+    /// Whether anybody has said anything.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.messages.iter().any(|message| message["role"] != "system")
+    }
+
     /// What the user said first.
     pub fn title(&self) -> Option<&str> {
         let first = self.messages.iter().find(|message| message["role"] == "user")?;
@@ -97,8 +102,8 @@ fn new_id() -> String {
 pub(crate) struct Thread {
     /// Where its events go.
     pub(crate) session: Session,
-    /// The session to return to when the recipe of a callback is over.
-    pub(crate) before_recipe: Option<Session>,
+    /// The sessions around the recipes that callbacks run, the outermost first.
+    pub(crate) outer: Vec<Session>,
     pub(crate) conversation: Conversation,
     /// Text of hooks that the model has not yet been given.
     pub(crate) told: Vec<String>,
@@ -110,7 +115,7 @@ pub(crate) struct Thread {
 
 impl Thread {
     pub(crate) fn new(session: Session, conversation: Conversation) -> Self {
-        Self { session, before_recipe: None, conversation, told: Vec::new(), resumed: false, depth: 0 }
+        Self { session, outer: Vec::new(), conversation, told: Vec::new(), resumed: false, depth: 0 }
     }
 
     /// Gives the model what hooks want it to know.
@@ -122,20 +127,26 @@ impl Thread {
 
     /// Marks the events that follow with a recipe, until [`Thread::leave_recipe`].
     pub(crate) fn enter_recipe(&mut self, name: &str) {
-        let outside = self.before_recipe.take().unwrap_or_else(|| self.session.clone());
-        self.session = outside.clone().recipe(name);
-        self.before_recipe = Some(outside);
+        let inside = self.outside().clone().recipe(name);
+        self.outer.push(std::mem::replace(&mut self.session, inside));
     }
 
+    /// Goes back to what was before the recipe.
     pub(crate) fn leave_recipe(&mut self) {
-        if let Some(outside) = self.before_recipe.take() {
-            self.session = outside;
+        if let Some(session) = self.outer.pop() {
+            self.session = session;
         }
+    }
+
+    /// Goes back to what was before any recipe of a callback.
+    pub(crate) fn leave_recipes(&mut self) {
+        self.session = self.outside().clone();
+        self.outer.clear();
     }
 
     /// The session without the recipe of a callback.
     pub(crate) fn outside(&self) -> &Session {
-        self.before_recipe.as_ref().unwrap_or(&self.session)
+        self.outer.first().unwrap_or(&self.session)
     }
 }
 

@@ -131,11 +131,12 @@ impl<M: Model> Agent<M> {
         session
     }
 
-    /// Saves the conversation. One that cannot be saved is no reason to stop working; a sub-agent's belongs to the
-    /// call that started it.
+    /// Saves the conversation, once somebody has said something. One that cannot be saved is no reason to stop
+    /// working; a sub-agent's belongs to the call that started it.
     fn save(&mut self) {
         self.thread.tell();
-        let Some(conversations) = self.saved.as_ref().filter(|_| self.thread.depth == 0) else { return };
+        let is_own = self.thread.depth == 0 && self.thread.conversation.is_begun();
+        let Some(conversations) = self.saved.as_ref().filter(|_| is_own) else { return };
         if let Err(error) = conversations.save(&self.thread.conversation) {
             (self.watch)(Step::Warning(&format!("the conversation is not saved: {error}")));
         }

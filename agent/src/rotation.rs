@@ -161,7 +161,9 @@ impl<M: Model> Agent<M> {
 fn handoff(summary: &str, kept: &[(String, String)]) -> String {
     let mut text = format!("The work goes on from an earlier conversation.\n\n{summary}");
     for (name, value) in kept {
-        text.push_str(&format!("\n\n{name}: {value}"));
+        // A document stands for itself; anything else is a note with a name.
+        let name = if name == "handoff" { String::new() } else { format!("{name}: ") };
+        text.push_str(&format!("\n\n{name}{value}"));
     }
     text
 }

@@ -70,7 +70,7 @@ impl<M: Model> Agent<M> {
         }
         self.thread.conversation.push("user", &sent.message);
         let said = self.work().await;
-        self.thread.leave_recipe();
+        self.thread.leave_recipes();
         self.save();
         said
     }
@@ -169,7 +169,7 @@ impl<M: Model> Agent<M> {
         };
         let verdict = self.thread.session.agent_stop(stop).await;
         self.note(&verdict);
-        self.thread.leave_recipe();
+        self.thread.leave_recipes();
         let goes_on = self.apply(verdict.turn).await;
         for message in &verdict.follow_ups {
             self.because(format!("it goes on: {message}"));

@@ -26,7 +26,7 @@ impl<M: Model> Agent<M> {
                 return Ran::failed(format!("no more than {MAX_DEPTH} sub-agents stand inside each other"));
             }
             let conversation = Conversation::new();
-            let session = self.thread.outside().subagent(&conversation.id);
+            let session = self.thread.session.subagent(&conversation.id);
             let depth = self.thread.depth + 1;
             let sub = Thread { depth, ..Thread::new(session, conversation) };
             (self.watch)(Step::Because(format!("sub-agent {} begins", sub.conversation.id)));

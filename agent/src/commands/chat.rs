@@ -30,7 +30,11 @@ impl Chat {
                 continue;
             }
             match agent.turn(&line).await {
-                Ok(said) => print(&said)?,
+                Ok(said) => {
+                    if let Err(error) = print(&said) {
+                        break Err(error);
+                    }
+                }
                 Err(error) => tell(format_args!("error: {error:#}")),
             }
         };

@@ -85,3 +85,26 @@ async fn a_saved_conversation_is_gone_on_with_and_compacted_by_hand() {
     }
     assert_eq!(contents(&saved.load(&id).unwrap().messages)[1..], ["Half is done."]);
 }
+
+#[tokio::test]
+async fn a_compaction_inside_a_recipe_goes_back_to_the_recipe() {
+    let env = TestEnvironment::new();
+    let (builder, seen) = hooks(&env, |event| match &event.data {
+        EventData::AfterTurn(turn) => match turn.turn_number {
+            Some(1) => callback("review", &[("target", "x")]),
+            Some(2) => callback("compact", &[]),
+            _ => Outcome::pass(),
+        },
+        _ => Outcome::pass(),
+    });
+    let (agent, _) =
+        agent(&env, &builder.build().await, Scripted::new(vec![super::bash("true"); 2], 100_000));
+    let mut agent = agent.recipes(recipes(&env));
+    agent.run("do it").await.unwrap();
+    let words = seen.words();
+    let from = words.iter().position(|it| it == "after_turn 1").unwrap();
+    let want = "after_turn 1, before_tool_call [review], after_tool_call true [review], after_turn 2 [review], \
+                pre_compact auto [compact], post_compact auto [compact], after_turn 3 [review], turn_end 3 [review], \
+                agent_stop [review], session_end exit";
+    assert_eq!(words[from..].join(", "), want);
+}
