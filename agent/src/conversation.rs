@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use hookbox::event::AbsentTokens;
 use hookbox::session::Session;
 use hookbox::{Document, Message, Usage};
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,20 @@ pub struct Conversation {
     /// The messages, the system prompt first.
     pub messages: Vec<Value>,
     /// Tokens: sent and produced in all its time, and what stands in the window now.
+    #[serde(with = "SavedUsage")]
     pub usage: Usage,
+}
+
+/// The tokens in a file. All of them are known.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Usage", deny_unknown_fields)]
+struct SavedUsage {
+    input_tokens: u64,
+    output_tokens: u64,
+    current_context_window: u64,
+    max_context_window: u64,
+    #[serde(skip)]
+    absent: AbsentTokens,
 }
 
 impl Conversation {
@@ -168,6 +182,7 @@ mod tests {
             output_tokens: 1,
             current_context_window: current,
             max_context_window: 1_000,
+            ..Usage::default()
         };
         conversation.spend(answer(10, 400));
         conversation.spend(answer(u64::MAX, 800));

@@ -26,6 +26,7 @@ pages! {
     Trust: "../../docs/src/trust.md",
     Program: "../../docs/src/program.md",
     Embedding: "../../docs/src/embedding.md",
+    ReferenceAgent: "../../docs/src/reference-agent.md",
     Security: "../../docs/src/security.md",
 }
 

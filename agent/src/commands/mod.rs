@@ -7,12 +7,11 @@ pub(crate) mod run;
 
 use std::fmt;
 use std::io::{IsTerminal as _, Write as _};
-use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
 use hookbox::discovery::DEFAULT_ROOTS;
-use hookbox::manager::Manager;
+use hookbox::manager::{Builder, Manager};
 use hookbox::text::{escape, escape_lines};
 use hookbox_agent::{
     Agent, Checkout, Conversation, Conversations, OpenAi, Recipes, Step, Tools, default_directory,
@@ -51,12 +50,31 @@ pub(crate) struct Hooks {
 impl Hooks {
     /// The hooks for this command of the agent.
     async fn manager(&self, command: &str) -> Manager {
-        let manager = Manager::builder().command(command).no_hooks(self.no_hooks).build().await;
-        for problem in manager.problems() {
+        let builder = Manager::builder().command(command).no_hooks(self.no_hooks);
+        let manager = reporting(builder).build().await;
+        for problem in manager.problems().iter() {
             tell(format_args!("warning: {problem}"));
         }
         manager
     }
+}
+
+/// Events are reported where `OTEL_EXPORTER_OTLP_ENDPOINT` says; the end of the session sends what was recorded.
+#[cfg(feature = "otel")]
+fn reporting(builder: Builder) -> Builder {
+    match hookbox::telemetry::Telemetry::from_env("reference-agent") {
+        Ok(Some(telemetry)) => builder.telemetry(telemetry),
+        Ok(None) => builder,
+        Err(error) => {
+            tell(format_args!("warning: {error}"));
+            builder
+        }
+    }
+}
+
+#[cfg(not(feature = "otel"))]
+fn reporting(builder: Builder) -> Builder {
+    builder
 }
 
 /// An agent that saves its conversations, in the current directory.
@@ -64,7 +82,7 @@ async fn agent(command: &str, which: &Which, hooks: &Hooks) -> Result<Agent<Open
     let work = std::env::current_dir()?;
     let manager = hooks.manager(command).await;
     let home = std::env::home_dir();
-    let repository = manager.repository().map(PathBuf::from);
+    let repository = manager.repository();
     let conversations = conversations(repository.as_deref())?;
     let recipes = Recipes::find(&work, repository.as_deref(), home.as_deref(), &DEFAULT_ROOTS);
     for problem in recipes.problems() {

@@ -91,6 +91,7 @@ impl Model for OpenAi {
                 output_tokens: count("completion_tokens"),
                 current_context_window: count("total_tokens"),
                 max_context_window: self.window,
+                ..Usage::default()
             },
             message,
         })

@@ -60,6 +60,7 @@ impl Model for Scripted {
             output_tokens: count("output_tokens", text.len() as u64 / 4),
             current_context_window: count("current_context_window", tokens),
             max_context_window: count("max_context_window", self.window),
+            ..Usage::default()
         };
         Ok(Reply { message: message(&text, &calls), text, calls, usage })
     }

@@ -1,6 +1,7 @@
 //! The reference agent: which events it sends, when, and what it does with the verdicts.
 
 mod events;
+mod flow;
 mod program;
 mod recipes;
 mod rotation;

@@ -1,0 +1,147 @@
+//! The readable account of what an agent and its hooks do.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::io::Write as _;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use hookbox::manager::Manager;
+use hookbox::report::HookReport;
+use hookbox::text::escape;
+use hookbox::{Kind, Report, Status};
+use hookbox_agent::Step;
+
+/// Writes a line of the account; a reader that went away (`| head`) ends nothing.
+macro_rules! say {
+    ($($line:tt)*) => {{
+        let _ = writeln!(anstream::stdout(), $($line)*);
+    }};
+}
+
+const EVENT: Style = AnsiColor::Cyan.on_default().bold();
+const AGENT: Style = AnsiColor::Green.on_default().bold();
+pub(super) const GOOD: Style = AnsiColor::Green.on_default();
+pub(super) const BAD: Style = AnsiColor::Red.on_default();
+pub(super) const QUIET: Style = Style::new().dimmed();
+
+/// The readable account: what each event and each hook did, how long it took, and what the agent did
+/// differently because of it.
+#[derive(Default)]
+pub(super) struct Account {
+    components: Vec<Duration>,
+    processes: Vec<Duration>,
+    /// What was said already: a hook that is not trusted is reported in every event, here once.
+    said: HashSet<String>,
+}
+
+impl Account {
+    pub(super) fn shared() -> Rc<RefCell<Self>> {
+        Rc::default()
+    }
+
+    /// What an agent tells of itself goes into the account.
+    pub(super) fn watch(account: &Rc<RefCell<Self>>) -> impl FnMut(Step<'_>) + 'static {
+        let account = Rc::clone(account);
+        move |step| account.borrow_mut().step(&step)
+    }
+
+    pub(super) fn begin(&self, manager: &Manager, work: &Path) {
+        say!("An agent works in {}, with these hooks:\n", work.display());
+        for entry in manager.entries().iter() {
+            let status = entry.status.as_str();
+            say!("  {:<22} {:<10} {:<7} {status}", entry.name, entry.kind.as_str(), entry.tier.as_str());
+        }
+        for hook in manager.hooks().iter().map(|hook| hook.descriptor()).filter(|it| it.kind == Kind::Code) {
+            say!("  {:<22} {:<10} {:<7} active", hook.name, "code", "code");
+        }
+        say!("");
+    }
+
+    pub(super) fn step(&mut self, step: &Step<'_>) {
+        match step {
+            Step::Said(text) => say!("\n{AGENT}model{AGENT:#} {}", escape(text, 300)),
+            Step::Wants(name, input) => {
+                say!("{AGENT}wants{AGENT:#} {name} {}", escape(input.text(), 200));
+            }
+            Step::Ran(name, output) => {
+                say!("{AGENT}ran{AGENT:#}   {name}: {}", escape(output.trim(), 100));
+            }
+            Step::Event(report) => self.event(report),
+            Step::Warning(text) => {
+                if self.said.insert((*text).to_owned()) {
+                    say!("    {QUIET}warning: {}{QUIET:#}", escape(text, 300));
+                }
+            }
+            Step::Because(what) => say!("    {GOOD}→ {}{GOOD:#}", escape(what, 300)),
+        }
+    }
+
+    fn event(&mut self, report: &Report) {
+        say!("  {EVENT}{}{EVENT:#} {QUIET}{}{QUIET:#}", report.event, time(report.duration));
+        for hook in &report.hooks {
+            self.hook(hook);
+        }
+        for failure in &report.on_error {
+            self.event(&failure.report);
+        }
+    }
+
+    fn hook(&mut self, hook: &HookReport) {
+        if hook.status == Status::Untrusted && !self.said.insert(hook.name.clone()) {
+            return;
+        }
+        match (hook.status, hook.kind) {
+            (Status::Untrusted | Status::Skipped, _) => {}
+            (_, Kind::Component) => self.components.push(hook.duration),
+            (_, Kind::Native) => self.processes.push(hook.duration),
+            _ => {}
+        }
+        let style = match hook.status {
+            Status::Blocked | Status::Failed | Status::Untrusted => BAD,
+            Status::Changed | Status::Asked => GOOD,
+            _ => QUIET,
+        };
+        let cost = match (hook.fuel, hook.memory_peak) {
+            (Some(fuel), Some(memory)) => format!("  fuel {fuel}, {} KiB", memory / 1024),
+            _ => String::new(),
+        };
+        let kind = hook.kind.as_str();
+        let status = hook.status.as_str();
+        let took = time(hook.duration);
+        say!("    {:<22} {kind:<10} {style}{status:<9}{style:#} {took:>9}{QUIET}{cost}{QUIET:#}", hook.name);
+        for line in hook.log.lines().take(3) {
+            say!("      {QUIET}log: {line}{QUIET:#}");
+        }
+    }
+
+    pub(super) fn end(&self) {
+        say!("\n{} calls into components, median {};", self.components.len(), median(&self.components));
+        say!(
+            "{} processes started for native hooks, median {}.",
+            self.processes.len(),
+            median(&self.processes)
+        );
+        say!("A debug build spends longer on its own side of a call: `cargo bench` has the comparison.");
+    }
+}
+
+fn median(times: &[Duration]) -> String {
+    let mut times = times.to_vec();
+    times.sort();
+    times.get(times.len() / 2).map_or_else(|| "-".to_owned(), |duration| time(*duration))
+}
+
+fn time(duration: Duration) -> String {
+    match duration.as_micros() {
+        micros @ 0..10_000 => format!("{micros} µs"),
+        micros => format!("{} ms", micros / 1000),
+    }
+}
+
+/// Writes a line of the account.
+pub(super) fn line(text: &str) {
+    say!("{text}");
+}

@@ -1,0 +1,45 @@
+//! The temporary place that a demo works in.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use tempfile::TempDir;
+
+/// A home with the user's hooks, a project, and what hookbox keeps.
+pub(super) struct Place {
+    pub(super) home: PathBuf,
+    pub(super) work: PathBuf,
+    pub(super) cache: PathBuf,
+    pub(super) data: PathBuf,
+    /// Removes it all in the end.
+    _dir: TempDir,
+}
+
+impl Place {
+    /// A place where the user has these components. The process works in its project from here on.
+    pub(super) fn new(from: &Path, components: &[&str]) -> Result<Self> {
+        let dir = tempfile::Builder::new().prefix("hookbox-demo-").tempdir()?;
+        let at = |name: &str| dir.path().join(name);
+        let place =
+            Self { home: at("home"), work: at("project"), cache: at("cache"), data: at("data"), _dir: dir };
+        let hooks = place.home.join(".hookbox/hooks");
+        fs::create_dir_all(&hooks)?;
+        fs::create_dir_all(&place.work)?;
+        for name in components {
+            let file = format!("{name}.wasm");
+            fs::copy(from.join(&file), hooks.join(&file)).with_context(|| format!("cannot copy {file}"))?;
+        }
+        // Native hooks run in the directory of the process.
+        std::env::set_current_dir(&place.work)?;
+        Ok(place)
+    }
+}
+
+/// Writes an executable file.
+pub(super) fn executable(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
