@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hookbox::chain::Fired;
-use hookbox::dialect::kodelet;
+use hookbox::dialect::Dialect;
 use hookbox::discovery::SwitchedOff;
 use hookbox::report::{HookReport, Report};
 use hookbox::text;
@@ -17,8 +17,8 @@ use crate::{input, options, output};
 
 /// Run one event through the hooks and print the verdict.
 ///
-/// The event's data comes as one JSON object on standard input; what is missing of `conv_id`, `cwd` and
-/// `invoked_by` is filled in. The verdict is one JSON object, and the exit code is 0 also when a hook blocked.
+/// The event's data comes as one JSON object on standard input, in kodelet's fields, or as Base Coat's event envelope where
+/// it has a `hook`; what is missing of `conv_id`, `cwd` and `invoked_by` is filled in. The verdict is one JSON object, and the exit code is 0 also when a hook blocked.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// The event, such as before_tool_call or PreToolUse.
@@ -26,11 +26,30 @@ pub(crate) struct Run {
     /// How long each hook may take, such as 500ms or 2s.
     #[arg(long, value_name = "D", value_parser = options::duration)]
     timeout: Option<Duration>,
+    /// In which dialect the verdict is printed.
+    #[arg(long, value_enum, default_value = "kodelet")]
+    dialect: Printed,
     /// Print also what each hook did.
     #[arg(long)]
     report: bool,
     #[command(flatten)]
     discover: options::Discover,
+}
+
+/// The dialects that the verdict can be printed in.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Printed {
+    Kodelet,
+    BaseCoat,
+}
+
+impl From<Printed> for Dialect {
+    fn from(printed: Printed) -> Self {
+        match printed {
+            Printed::Kodelet => Self::Kodelet,
+            Printed::BaseCoat => Self::BaseCoat,
+        }
+    }
 }
 
 impl Run {
@@ -41,7 +60,7 @@ impl Run {
         // A directory that somebody removed is no reason to run no guard.
         let cwd = std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
         let defaults = Context::new(conversation_id(), cwd);
-        let decoded = kodelet::decode(&name, payload, &defaults).map_err(|error| {
+        let decoded = Dialect::of(&name, &payload).decode(&name, payload, &defaults).map_err(|error| {
             InputError::new(
                 format!("standard input: {error}"),
                 format!("see the data of {name} in docs/src/events.md"),
@@ -63,7 +82,7 @@ impl Run {
         }
         let session = manager.session(decoded.event.context.conversation_id.clone());
         let fired = session.fire_event(decoded.event).await;
-        let verdict = kodelet::verdict(&fired.verdict, &fired.event);
+        let verdict = Dialect::from(self.dialect).verdict(&fired.verdict, &fired.event);
         // The verdict first: it is what counts.
         let done = if self.report {
             output::json(&with_report(verdict, &fired.report))

@@ -137,6 +137,35 @@ impl Fields {
         }))
     }
 
+    /// A time: milliseconds since 1970, or RFC 3339.
+    pub(crate) fn timestamp(&mut self) -> Result<Option<u64>, PayloadError> {
+        let expected = "milliseconds since 1970 or a time such as \"2025-04-27T18:42:31Z\"";
+        self.read("timestamp", expected, |value| {
+            let ms = match &value {
+                Value::String(text) => {
+                    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+                }
+                other => other.as_i64(),
+            };
+            ms.and_then(|ms| u64::try_from(ms).ok()).ok_or(value)
+        })
+    }
+
+    /// The token budget, in either spelling.
+    pub(crate) fn budget(&mut self) -> Result<Option<crate::event::TokenBudget>, PayloadError> {
+        let Some(mut budget) = self.nested("budget")? else { return Ok(None) };
+        let mut whole = |name: &str, other: &str| match budget.whole(name)? {
+            None => budget.whole(other),
+            some => Ok(some),
+        };
+        let (used, limit) =
+            (whole("used_tokens", "usedTokens")?, whole("effective_limit", "effectiveLimit")?);
+        // Half a budget says nothing.
+        Ok(used
+            .zip(limit)
+            .map(|(used_tokens, effective_limit)| crate::event::TokenBudget { used_tokens, effective_limit }))
+    }
+
     /// What is left over, with whatever it holds.
     pub(crate) fn rest(self) -> Map<String, Value> {
         self.map

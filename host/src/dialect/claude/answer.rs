@@ -210,7 +210,7 @@ fn answer(mut reply: Reply, blocks: bool) -> Result<Outcome, HookError> {
     let stop_reason = reply.text("stopReason")?;
     let decision = reply.read(|fields| {
         fields.read("decision", "\"block\" or \"approve\"", |value| match value.as_str() {
-            Some("approve" | "") => Ok(false),
+            Some("approve") => Ok(false),
             _ if is_no(&value) => Ok(true),
             _ => Err(value),
         })

@@ -4,20 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::dialect::Decoded;
 use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::{
     AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, EventName, InvokedBy,
-    TokenBudget, ToolCall, ToolResult,
+    ToolCall, ToolResult,
 };
-
-/// An event that was read.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Decoded {
-    /// The event. The facts of a tool call are not worked out yet.
-    pub event: Event,
-    /// The names of the fields that mean nothing, in the order they were given.
-    pub unknown: Vec<String>,
-}
 
 /// Reads the data of the event `name`: kodelet's fields, and what else the library knows of an event.
 ///
@@ -67,30 +59,9 @@ fn context(fields: &mut Fields, defaults: &Context) -> Result<Context, PayloadEr
         repository: fields.text("repository")?.or(base.repository),
         branch: fields.text("branch")?.or(base.branch),
         mode: fields.text("mode")?.or(base.mode),
-        timestamp_ms: timestamp(fields)?.unwrap_or(base.timestamp_ms),
-        budget: budget(fields)?.or(base.budget),
+        timestamp_ms: fields.timestamp()?.unwrap_or(base.timestamp_ms),
+        budget: fields.budget()?.or(base.budget),
     })
-}
-
-fn timestamp(fields: &mut Fields) -> Result<Option<u64>, PayloadError> {
-    fields.read("timestamp", "milliseconds since 1970 or a time such as \"2025-04-27T18:42:31Z\"", |value| {
-        let ms = match &value {
-            Value::String(text) => text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond),
-            other => other.as_i64(),
-        };
-        ms.and_then(|ms| u64::try_from(ms).ok()).ok_or(value)
-    })
-}
-
-fn budget(fields: &mut Fields) -> Result<Option<TokenBudget>, PayloadError> {
-    let Some(mut budget) = fields.nested("budget")? else { return Ok(None) };
-    let mut whole = |name: &str, other: &str| match budget.whole(name)? {
-        None => budget.whole(other),
-        some => Ok(some),
-    };
-    let (used, limit) = (whole("used_tokens", "usedTokens")?, whole("effective_limit", "effectiveLimit")?);
-    // Half a budget says nothing.
-    Ok(used.zip(limit).map(|(used_tokens, effective_limit)| TokenBudget { used_tokens, effective_limit }))
 }
 
 fn data(
@@ -218,6 +189,7 @@ fn messages(fields: &mut Fields) -> Result<Document, PayloadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::TokenBudget;
     use serde_json::json;
 
     fn read(event: &str, payload: Value) -> Result<Decoded, PayloadError> {

@@ -7,9 +7,10 @@ mod payload;
 mod result;
 mod verdict;
 
+pub use crate::dialect::Decoded;
 pub use crate::dialect::fields::PayloadError;
 pub use crate::dialect::kodelet::answer::answer;
-pub use crate::dialect::kodelet::data::{Decoded, decode};
+pub use crate::dialect::kodelet::data::decode;
 pub use crate::dialect::kodelet::payload::encode;
 pub use crate::dialect::kodelet::result::outcome;
 pub use crate::dialect::kodelet::verdict::verdict;

@@ -1,0 +1,222 @@
+//! Envelopes as `hookbox run` reads them.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::dialect::Decoded;
+use crate::dialect::fields::{Fields, PayloadError};
+use crate::event::{
+    AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, EventName, ToolCall,
+    ToolResult,
+};
+
+/// Reads the event envelope of the event `name`: the fields that [`encode`](super::encode) writes. `null` counts as not
+/// given; what is missing of the context is taken from `defaults`.
+///
+/// The specification has no place for usage, messages and turns: events that are about them come without.
+///
+/// # Errors
+///
+/// A [`PayloadError`] for the first field with a wrong type, or when `hook` names another event.
+pub fn decode(
+    name: &EventName,
+    envelope: Map<String, Value>,
+    defaults: &Context,
+) -> Result<Decoded, PayloadError> {
+    let mut fields = Fields::new(envelope);
+    if let Some(hook) = fields.text("hook")?
+        && hook.parse::<EventName>().as_ref() != Ok(name)
+    {
+        let expected = format!("\"{}\"", name.base_coat().unwrap_or(name.as_str()));
+        return Err(fields.error("hook", &expected, &Value::String(hook)));
+    }
+    let context = context(&mut fields, defaults)?;
+    let mut unknown = Vec::new();
+    let data = match name {
+        EventName::SessionStart => EventData::SessionStart { source: fields.text("source")? },
+        EventName::SessionEnd => EventData::SessionEnd { reason: fields.text("reason")? },
+        EventName::UserMessageSend => EventData::UserMessageSend { message: fields.text("message")? },
+        EventName::BeforeToolCall => EventData::BeforeToolCall(tool(&mut fields, &mut unknown)?.call),
+        EventName::AfterToolCall => EventData::AfterToolCall(tool(&mut fields, &mut unknown)?),
+        EventName::OnError => EventData::OnError(error(&mut fields, &mut unknown)?),
+        EventName::AfterTurn => EventData::AfterTurn(AfterTurn::default()),
+        EventName::TurnEnd => EventData::TurnEnd { response: None, turn_number: None },
+        EventName::AgentStop => EventData::AgentStop(AgentStop::default()),
+        EventName::PreCompact => EventData::PreCompact {
+            trigger: fields.text("trigger")?,
+            usage: None,
+            messages: Document::absent(),
+        },
+        EventName::PostCompact => EventData::PostCompact {
+            trigger: fields.text("trigger")?,
+            summary: fields.text("summary")?,
+            usage: None,
+        },
+        EventName::OnBudgetExceeded => {
+            EventData::OnBudgetExceeded { usage: None, threshold: fields.number("threshold")? }
+        }
+        EventName::Other(name) => {
+            let data = EventData::Other { name: name.clone(), data: fields.rest() };
+            return Ok(Decoded { event: Event { context: Arc::new(context), data }, unknown });
+        }
+    };
+    unknown.extend(fields.names());
+    Ok(Decoded { event: Event { context: Arc::new(context), data }, unknown })
+}
+
+fn context(fields: &mut Fields, defaults: &Context) -> Result<Context, PayloadError> {
+    let base = defaults.clone();
+    Ok(Context {
+        conversation_id: fields.text("sessionId")?.unwrap_or(base.conversation_id),
+        agent: fields.text("agent")?.or(base.agent),
+        repository: fields.text("repository")?.or(base.repository),
+        branch: fields.text("branch")?.or(base.branch),
+        mode: fields.text("mode")?.or(base.mode),
+        timestamp_ms: fields.timestamp()?.unwrap_or(base.timestamp_ms),
+        budget: fields.budget()?.or(base.budget),
+        ..base
+    })
+}
+
+/// `tool`, with what is known of it after the call.
+fn tool(fields: &mut Fields, unknown: &mut Vec<String>) -> Result<ToolResult, PayloadError> {
+    let Some(mut tool) = fields.nested("tool")? else {
+        return Ok(ToolResult::new(ToolCall::new("", Value::Null), Value::Null));
+    };
+    let name = tool.text("name")?.unwrap_or_default();
+    let call = ToolCall::new(name, tool.any("input").unwrap_or_default());
+    let mut result = ToolResult::new(call, tool.any("output").unwrap_or_default());
+    result.success = tool.flag("success")?.or(result.success);
+    result.duration_ms = tool.whole("durationMs")?;
+    result.exit_status = tool.whole("exitStatus")?;
+    result.cost_tokens = tool.whole("costTokens")?;
+    unknown.extend(tool.names());
+    Ok(result)
+}
+
+fn error(fields: &mut Fields, unknown: &mut Vec<String>) -> Result<ErrorEvent, PayloadError> {
+    let call = tool(fields, unknown)?.call;
+    let source = match fields.text("source")?.as_deref() {
+        Some("tool") => ErrorSource::Tool(call),
+        Some("turn") => ErrorSource::Turn(None),
+        Some("hook") => ErrorSource::Hook(String::new()),
+        Some(other) => {
+            let found = Value::String(other.to_owned());
+            return Err(fields.error("source", "\"tool\", \"turn\" or \"hook\"", &found));
+        }
+        None if call.name.is_empty() && call.input.is_absent() => ErrorSource::Turn(None),
+        None => ErrorSource::Tool(call),
+    };
+    let mut event = ErrorEvent { source, message: String::new(), kind: None, attempt: None };
+    if let Some(mut error) = fields.nested("error")? {
+        event.message = error.text("message")?.unwrap_or_default();
+        event.kind = error.text("kind")?;
+        event.attempt = error.whole("attempt")?;
+        unknown.extend(error.names());
+    }
+    Ok(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::base_coat::encode;
+    use serde_json::json;
+
+    fn read(envelope: Value) -> Result<Decoded, PayloadError> {
+        let name = envelope["hook"].as_str().unwrap_or("PreToolUse").parse().unwrap();
+        decode(&name, envelope.as_object().unwrap().clone(), &Context::new("auto", "/here"))
+    }
+
+    /// The event envelope of the specification, section 4, as it stands there.
+    const SPECIFIED: &str = r#"{
+  "hook": "PostToolUse",
+  "timestamp": "2025-04-27T18:42:31Z",
+  "sessionId": "sess_01J...",
+  "agent": "backend-dev",
+  "repository": "IBuySpy-Shared/basecoat",
+  "branch": "feat/145-hooks-framework",
+  "budget": {
+    "usedTokens": 78124,
+    "effectiveLimit": 160000
+  },
+  "tool": {
+    "name": "powershell",
+    "success": false,
+    "durationMs": 6422
+  }
+}"#;
+
+    #[test]
+    fn the_envelope_of_the_specification_is_read_and_written_as_it_stands() {
+        let envelope: Value = serde_json::from_str(SPECIFIED).unwrap();
+        let decoded = read(envelope).unwrap();
+        assert_eq!(decoded.unknown, Vec::<String>::new());
+        let context = &decoded.event.context;
+        assert_eq!((context.conversation_id.as_str(), context.cwd.as_str()), ("sess_01J...", "/here"));
+        let EventData::AfterToolCall(result) = &decoded.event.data else { panic!("{decoded:?}") };
+        assert_eq!(
+            (result.call.name.as_str(), result.success, result.duration_ms),
+            ("powershell", Some(false), Some(6422))
+        );
+        let written = encode(&decoded.event).unwrap();
+        assert_eq!(serde_json::to_string_pretty(&written).unwrap(), SPECIFIED);
+    }
+
+    #[test]
+    fn every_envelope_is_written_as_it_was_read() {
+        let base = |rest: &str| {
+            format!(r#"{{"hook":{rest},"#).replacen(
+                ',',
+                r#","timestamp":"2025-04-27T18:42:31Z","sessionId":"s","mode":"plan","budget":{"usedTokens":1,"effectiveLimit":2},"#,
+                1,
+            )
+        };
+        for (name, rest) in [
+            ("SessionStart", r#""source":"resume"}"#),
+            ("SessionEnd", r#""reason":"rotate"}"#),
+            ("PreToolUse", r#""tool":{"name":"bash","input":{"command":"ls"}}}"#),
+            ("PreToolUse", r#""tool":{}}"#),
+            (
+                "PostToolUse",
+                r#""tool":{"name":"bash","input":{},"output":{"a":1},"success":true,"durationMs":5,"exitStatus":-1,"costTokens":7}}"#,
+            ),
+            (
+                "OnError",
+                r#""source":"tool","tool":{"name":"bash","input":"x"},"error":{"message":"m","kind":"k","attempt":2}}"#,
+            ),
+            ("OnError", r#""source":"turn","error":{"message":"m"}}"#),
+            ("OnError", r#""source":"hook","error":{"message":"m"}}"#),
+            ("PreCompact", r#""trigger":"auto"}"#),
+            ("PostCompact", r#""trigger":"auto","summary":"s"}"#),
+            ("OnBudgetExceeded", r#""threshold":0.8}"#),
+        ] {
+            let text = format!("{}{rest}", base(&format!("\"{name}\"")));
+            let decoded = read(serde_json::from_str(&text).unwrap()).unwrap();
+            assert_eq!(decoded.unknown, Vec::<String>::new());
+            assert_eq!(encode(&decoded.event).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_wrong_type_names_the_field_and_an_unknown_one_is_named() {
+        for (envelope, field) in [
+            (json!({"hook": "PreToolUse", "tool": 5}), "tool"),
+            (json!({"hook": "PreToolUse", "tool": {"name": 5}}), "tool.name"),
+            (json!({"hook": "PostToolUse", "tool": {"durationMs": -1}}), "tool.durationMs"),
+            (json!({"hook": "PreToolUse", "timestamp": "now"}), "timestamp"),
+            (json!({"hook": "PreToolUse", "sessionId": 5}), "sessionId"),
+            (json!({"hook": "OnError", "error": "text"}), "error"),
+            (json!({"hook": "OnError", "source": "x"}), "source"),
+            (json!({"hook": "OnBudgetExceeded", "threshold": "0.8"}), "threshold"),
+        ] {
+            assert_eq!(read(envelope.clone()).unwrap_err().field, field, "{envelope}");
+        }
+        let wrong = json!({"hook": "SessionEnd"}).as_object().unwrap().clone();
+        let error = decode(&EventName::BeforeToolCall, wrong, &Context::new("", "")).unwrap_err();
+        assert_eq!(error.to_string(), "\"hook\" must be \"PreToolUse\", found \"SessionEnd\"");
+        let found = read(json!({"hook": "PreToolUse", "tool": {"x": 1}, "tool_name": "b"})).unwrap();
+        assert_eq!(found.unknown, ["tool.x", "tool_name"]);
+    }
+}

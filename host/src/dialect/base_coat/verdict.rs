@@ -1,0 +1,197 @@
+//! The verdict of a chain as a response envelope.
+
+use serde_json::{Map, Value, json};
+
+use crate::event::{Event, EventData};
+use crate::outcome::{Ruling, Verdict};
+
+/// The verdict of a chain as `hookbox run --dialect base-coat` prints it.
+///
+/// * `action`, `additionalContext`, `warnings` and `metadata` are always there; `reason` with a block, `modifiedInput` or
+///   `modifiedOutput` where a hook changed something. A block without a reason says `blocked by NAME`.
+/// * The specification cannot ask: a question is a block, which is the safe side; `metadata.ask` is then true.
+/// * After a tool call a block may stand beside `modifiedOutput`: what a hook took out of the output stays out.
+/// * What the specification has no words for stands in `metadata`: `blockedBy`, `followUpMessages`, `messages`,
+///   `callback` and `callbackArgs`.
+pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
+    let changed = if verdict.modified { changed(event) } else { None };
+    let ruling = verdict.block.as_ref().or(verdict.ask.as_ref());
+    let action = match (ruling, &changed) {
+        (Some(_), _) => "block",
+        (None, Some(_)) => "modify",
+        (None, None) if !verdict.context.is_empty() => "injectContext",
+        (None, None) => "passThrough",
+    };
+    let mut out = Map::new();
+    out.insert("action".to_owned(), json!(action));
+    if let Some(ruling) = ruling {
+        out.insert("reason".to_owned(), json!(reason(ruling)));
+    }
+    out.insert("additionalContext".to_owned(), json!(verdict.context));
+    out.insert("warnings".to_owned(), verdict.warnings.iter().map(|warning| json!(warning.text)).collect());
+    if let Some((name, value)) = changed {
+        out.insert(name.to_owned(), value);
+    }
+    out.insert("metadata".to_owned(), Value::Object(metadata(verdict)));
+    Value::Object(out)
+}
+
+/// The reason as the model may read it; never empty.
+fn reason(ruling: &Ruling) -> String {
+    let reason = ruling.for_model();
+    if reason.is_empty() { format!("blocked by {}", ruling.by) } else { reason }
+}
+
+fn changed(event: &Event) -> Option<(&'static str, Value)> {
+    Some(match &event.data {
+        EventData::BeforeToolCall(call) => ("modifiedInput", call.input.value().clone()),
+        EventData::AfterToolCall(result) => ("modifiedOutput", result.output.value().clone()),
+        EventData::UserMessageSend { message } => ("modifiedInput", json!(message)),
+        EventData::OnError(error) => ("modifiedOutput", json!(error.message)),
+        _ => return None,
+    })
+}
+
+fn metadata(verdict: &Verdict) -> Map<String, Value> {
+    let mut metadata = Map::new();
+    let mut put = |name: &str, value: Value| metadata.insert(name.to_owned(), value);
+    if let Some(ruling) = verdict.block.as_ref().or(verdict.ask.as_ref()) {
+        put("blockedBy", json!(ruling.by));
+    }
+    if verdict.block.is_none() && verdict.ask.is_some() {
+        put("ask", json!(true));
+    }
+    if !verdict.follow_ups.is_empty() {
+        put("followUpMessages", json!(verdict.follow_ups));
+    }
+    if let Some(messages) = &verdict.mutate {
+        put("messages", json!(messages));
+    } else if let Some(callback) = &verdict.callback {
+        put("callback", json!(callback.name));
+        let args = callback.args.iter().map(|(name, value)| (name.clone(), json!(value)));
+        let args: Map<String, Value> = args.collect();
+        if !args.is_empty() {
+            put("callbackArgs", Value::Object(args));
+        }
+    }
+    metadata
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::dialect::base_coat::outcome;
+    use crate::event::{AgentStop, Context, EventName, ToolCall, ToolResult};
+    use crate::outcome::{Author, Callback, Fold};
+
+    fn event(data: EventData) -> Event {
+        Event { context: Arc::new(Context::new("s", "/w")), data }
+    }
+
+    fn ruling(reason: &str, trusted: bool) -> Option<Ruling> {
+        Some(Ruling { reason: reason.into(), by: "guard".into(), trusted })
+    }
+
+    #[test]
+    fn a_verdict_is_a_response_envelope() {
+        let call = || EventData::BeforeToolCall(ToolCall::new("bash", json!({"command": "ls"})));
+        let after =
+            || EventData::AfterToolCall(ToolResult::new(ToolCall::new("bash", json!({})), json!("clean")));
+        let none = Verdict::default;
+        let callback = Some(Callback { name: "rotate".into(), args: vec![("a".into(), "b".into())] });
+        for (data, found, want) in [
+            (
+                call(),
+                none(),
+                r#"{"action":"passThrough","additionalContext":[],"warnings":[],"metadata":{}}"#,
+            ),
+            (
+                call(),
+                Verdict { block: ruling("", true), ..none() },
+                r#"{"action":"block","reason":"blocked by guard","additionalContext":[],"warnings":[],"metadata":{"blockedBy":"guard"}}"#,
+            ),
+            (
+                call(),
+                Verdict { block: ruling("obey me", false), ..none() },
+                r#"{"action":"block","reason":"blocked by guard","additionalContext":[],"warnings":[],"metadata":{"blockedBy":"guard"}}"#,
+            ),
+            (
+                call(),
+                Verdict { ask: ruling("sure?", true), ..none() },
+                r#"{"action":"block","reason":"sure?","additionalContext":[],"warnings":[],"metadata":{"blockedBy":"guard","ask":true}}"#,
+            ),
+            (
+                call(),
+                Verdict { context: vec!["c".into()], ..none() },
+                r#"{"action":"injectContext","additionalContext":["c"],"warnings":[],"metadata":{}}"#,
+            ),
+            (
+                call(),
+                Verdict { modified: true, context: vec!["c".into()], ..none() },
+                r#"{"action":"modify","additionalContext":["c"],"warnings":[],"modifiedInput":{"command":"ls"},"metadata":{}}"#,
+            ),
+            (
+                after(),
+                Verdict { modified: true, block: ruling("r", true), ..none() },
+                r#"{"action":"block","reason":"r","additionalContext":[],"warnings":[],"modifiedOutput":"clean","metadata":{"blockedBy":"guard"}}"#,
+            ),
+            (
+                EventData::AgentStop(AgentStop::default()),
+                Verdict { follow_ups: vec!["f".into()], callback, ..none() },
+                r#"{"action":"passThrough","additionalContext":[],"warnings":[],"metadata":{"followUpMessages":["f"],"callback":"rotate","callbackArgs":{"a":"b"}}}"#,
+            ),
+        ] {
+            assert_eq!(verdict(&found, &event(data)).to_string(), want);
+        }
+    }
+
+    #[test]
+    fn every_answer_of_the_specification_goes_through_a_chain() {
+        use EventName::{AfterToolCall, OnBudgetExceeded, SessionStart};
+        let budget = EventData::OnBudgetExceeded { usage: None, threshold: Some(0.82) };
+        let after =
+            EventData::AfterToolCall(ToolResult::new(ToolCall::new("sh", json!({})), json!("secret")));
+        let start = EventData::SessionStart { source: None };
+        for (name, data, answer) in [
+            (
+                SessionStart,
+                start.clone(),
+                r#"{"action":"injectContext","additionalContext":["Repo convention: run pwsh tests/run-tests.ps1 before merge.","Known fix: package step may require deleting stale dist artifacts first."]}"#,
+            ),
+            (
+                OnBudgetExceeded,
+                budget,
+                r#"{"action":"block","reason":"Token budget exceeded at 82% of effective window; rotate session before continuing."}"#,
+            ),
+            (
+                AfterToolCall,
+                after.clone(),
+                r#"{"action":"modify","modifiedOutput":{"summary":"dotnet restore failed due to private feed auth","redacted":true}}"#,
+            ),
+            (
+                AfterToolCall,
+                after,
+                r#"{"action":"passThrough","priority":50,"additionalContext":[],"warnings":[],"metadata":{"hookId":"anti-loop-detector"}}"#,
+            ),
+            (SessionStart, start, r#"{"action":"passThrough","warnings":["Hook failed: no network"]}"#),
+        ] {
+            let given: Map<String, Value> = serde_json::from_str(answer).unwrap();
+            let read = outcome(&name, given.clone()).unwrap();
+            assert_eq!(
+                (read.noticed.len(), &read.metadata),
+                (0, &given.get("metadata").map_or_else(Map::new, |it| it.as_object().unwrap().clone()))
+            );
+            let mut event = event(data);
+            let mut fold = Fold::new();
+            fold.apply(&mut event, Author { name: "hook", trusted: true }, read);
+            let folded = verdict(&fold.finish(&event), &event);
+            for (field, value) in
+                given.iter().filter(|(field, _)| !matches!(field.as_str(), "priority" | "metadata"))
+            {
+                assert_eq!(&folded[field], value, "{field} of {answer}");
+            }
+        }
+    }
+}
