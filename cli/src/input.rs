@@ -35,6 +35,27 @@ pub(crate) fn object_from_stdin() -> Result<Map<String, Value>, InputError> {
     Ok(members.iter().map(|(name, raw)| (name.clone(), json::value(raw))).collect())
 }
 
+/// The bytes of a file; of standard input for `-`.
+pub(crate) fn text(path: &Path) -> Result<Vec<u8>, InputError> {
+    let wrong = |what: String| {
+        InputError::new(
+            format!("{}: {what}", path.display()),
+            "give a file that you may read, or - for standard input",
+        )
+    };
+    let mut bytes = Vec::new();
+    let read = if path.as_os_str() == "-" {
+        std::io::stdin().lock().take(MAX_EVENT + 1).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(MAX_EVENT + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| wrong(error.to_string()))?;
+    if bytes.len() as u64 > MAX_EVENT {
+        return Err(wrong(format!("has more than {MAX_EVENT} bytes")));
+    }
+    Ok(bytes)
+}
+
 /// What stands there, if it is JSON but no object.
 fn other_type(text: &[u8]) -> Option<&'static str> {
     match serde_json::from_slice(text).ok()? {

@@ -33,6 +33,7 @@ enum Command {
     Untrust(commands::untrust::Untrust),
     Grants(commands::grants::Grants),
     Demo(commands::demo::Demo),
+    Schema(commands::schema::Schema),
     Completions(commands::completions::Completions),
 }
 
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
                     Command::Untrust(command) => command.run().await,
                     Command::Grants(command) => command.run().await,
                     Command::Demo(command) => command.run().await,
+                    Command::Schema(command) => command.run(),
                     Command::Completions(command) => command.run(),
                 };
                 telemetry::flush().await;

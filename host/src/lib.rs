@@ -76,6 +76,7 @@
 //! * `http` (default): components may send requests to the origins that were granted to them.
 //! * `mcp` (default): hooks that are tools of MCP servers, over stdio and streamable HTTP.
 //! * `otel`: spans and metrics of events and hooks, sent to an OpenTelemetry collector.
+//! * `schema`: JSON Schemas of the dialects ([`dialect::schema`]).
 //! * `store` (default): components may keep state in an embedded database, where that was granted.
 //! * `watch`: [`Manager::watch`](manager::Manager::watch) follows changes of hooks and settings on disk.
 

@@ -28,6 +28,7 @@ mod reload;
 mod samples;
 mod samples_of_sessions;
 mod samples_with_rights;
+mod schemas;
 mod self_protection;
 mod store;
 mod telemetry;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::environment::{Output, TestEnvironment, repository, sample, twin};
+use crate::schemas::assert_answer;
 
 /// The samples that are components, with their event.
 const COMPONENTS: [(&str, &str); 13] = [
@@ -46,7 +47,16 @@ fn native(name: &str) -> PathBuf {
 
 /// Runs a native sample with this event.
 fn run(env: &TestEnvironment, name: &str, event: &Value) -> Output {
-    env.run(env.command(native(name)).arg("run"), event.to_string())
+    let output = env.run(env.command(native(name)).arg("run"), event.to_string());
+    if output.code == Some(0) {
+        assert_answer(event_of(&NATIVE, name), &output.stdout);
+    }
+    output
+}
+
+/// The event of a sample, by the table that it stands in.
+fn event_of(table: &[(&str, &'static str)], name: &str) -> &'static str {
+    table.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("{name} is in no table")).1
 }
 
 /// Runs a component through `hookbox exec`.
@@ -55,6 +65,7 @@ fn exec(name: &str, event: &Value) -> String {
     let output = TestEnvironment::new()
         .hookbox_with(["exec".as_ref(), file.as_os_str(), "run".as_ref()], event.to_string());
     assert_eq!(output.code, Some(0), "{output:#?}");
+    assert_answer(event_of(&COMPONENTS, name), &output.stdout);
     output.stdout.trim().to_owned()
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, sample, twin};
+use crate::schemas::assert_answer;
 
 /// A place with one component of the user's, who granted what it asks for.
 fn granted(name: &str) -> TestEnvironment {
@@ -172,6 +173,7 @@ fn the_third_failure_of_a_command_blocks_the_next_call_in_another_process() {
                     payload.to_string(),
                 );
                 assert_eq!(output.code, Some(0), "{output:#?}");
+                assert_answer(event, &output.stdout);
                 return serde_json::from_str(&output.stdout).unwrap_or(json!({"blocked": false}));
             }
             let hook = report(&env, event, payload);

@@ -13,7 +13,11 @@ usage: cargo run -p xtask -- COMMAND
 
   hooks       build every sample hook into target/hooks/NAME.wasm
   twins       build the native form of every sample hook into target/hooks/native/NAME
-  test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm";
+  test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
+  schemas     write the JSON Schemas into docs/schema/VERSION/";
+
+/// The version of the schemas, as in `hookbox::dialect::schema::VERSION`.
+const SCHEMAS: &str = "0.1";
 
 /// The target of every component.
 const TARGET: &str = "wasm32-wasip2";
@@ -41,6 +45,7 @@ fn main() -> ExitCode {
         ["hooks"] => tree.components("sample-hooks", "hooks"),
         ["twins"] => tree.twins(),
         ["test-hooks"] => tree.components("tests/guests", "test-hooks").and_then(|()| tree.forge()),
+        ["schemas"] => tree.schemas(),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -112,6 +117,18 @@ impl Tree {
         command.arg(self.root.join("tests/guests/wat")).arg(self.root.join("wit")).args([&out, &out]);
         let status = command.status().map_err(|error| format!("failed to start {FORGE}: {error}"))?;
         if status.success() { Ok(()) } else { Err(format!("{FORGE} failed").into()) }
+    }
+
+    /// Writes the schemas that the program prints.
+    fn schemas(&self) -> Result<(), Box<dyn Error>> {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
+        let mut command = Command::new(cargo);
+        command
+            .current_dir(&self.root)
+            .args(["run", "--quiet", "--bin", "hookbox", "--", "schema", "--write"]);
+        command.arg(Path::new("docs/schema").join(SCHEMAS));
+        let status = command.status().map_err(|error| format!("failed to start cargo: {error}"))?;
+        if status.success() { Ok(()) } else { Err("failed to write the schemas".into()) }
     }
 
     /// The target directory of the nested cargo.

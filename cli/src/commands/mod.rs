@@ -7,5 +7,6 @@ pub(crate) mod grants;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod trust;
 pub(crate) mod untrust;

@@ -7,6 +7,8 @@ mod reply;
 pub mod base_coat;
 pub mod claude;
 pub mod kodelet;
+#[cfg(feature = "schema")]
+pub mod schema;
 
 use serde_json::{Map, Value};
 

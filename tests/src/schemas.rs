@@ -1,0 +1,449 @@
+//! The JSON Schemas: what is published, and that hooks, hookbox and the readers keep to it.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::fs;
+
+use hookbox::dialect::schema::{ALL, Published, VERSION};
+use hookbox::dialect::{base_coat, claude, kodelet};
+use hookbox::{Context, EventName, HookError, Outcome};
+use jsonschema::Validator;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use serde_json::{Map, Value, json};
+
+use crate::environment::{TestEnvironment, repository};
+
+/// The validator of a schema, or of its part for an event.
+pub(crate) fn validator(name: &str, event: Option<&EventName>) -> Validator {
+    let published = Published::named(name).unwrap_or_else(|| panic!("no schema {name}"));
+    let schema = match event {
+        None => published.document(),
+        Some(event) => published.at(event).unwrap_or_else(|| panic!("{name} has nothing for {event}")),
+    };
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+/// What of a value is not as the schema says.
+pub(crate) fn faults(name: &str, event: Option<&EventName>, value: &Value) -> Vec<String> {
+    let validator = validator(name, event);
+    let faults = validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path()));
+    faults.collect()
+}
+
+/// Checks that what a native hook printed at an event is an answer.
+#[track_caller]
+pub(crate) fn assert_answer(event: &str, printed: &str) {
+    if printed.trim().is_empty() || event == "turn_end" {
+        return;
+    }
+    let answer: Value = serde_json::from_str(printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+    let faults = faults("kodelet-answer", Some(&event.parse().unwrap()), &answer);
+    assert!(faults.is_empty(), "{event} {printed}: {faults:#?}");
+}
+
+#[test]
+fn the_published_files_are_what_the_library_says() {
+    let dir = repository().join("docs/schema").join(VERSION);
+    let published: BTreeSet<String> = ALL.iter().map(|schema| format!("{}.json", schema.name)).collect();
+    let found: BTreeSet<String> =
+        fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(found, published, "in {}", dir.display());
+    for schema in &ALL {
+        let want = serde_json::to_string_pretty(&schema.document()).unwrap() + "\n";
+        let found = fs::read_to_string(dir.join(format!("{}.json", schema.name))).unwrap();
+        assert!(found == want, "{} is out of date; hint: cargo run -p xtask -- schemas", schema.name);
+    }
+}
+
+#[test]
+fn every_schema_is_one() {
+    for schema in &ALL {
+        let document = schema.document();
+        if let Err(error) = jsonschema::meta::validate(&document) {
+            panic!("{}: {}: {error}", schema.name, error.instance_path());
+        }
+        jsonschema::validator_for(&document).unwrap();
+    }
+}
+
+#[test]
+fn everything_that_hookbox_sends_is_as_the_schemas_say() {
+    let cases: Vec<Value> = include_str!("../cases/kodelet.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|case: &Value| case["event"].as_str().unwrap().parse::<EventName>().is_ok())
+        .map(|case| json!({"event": case["event"], "payload": case["payload"]}))
+        .collect();
+    assert!(cases.len() > 50);
+    let call = json!({"tool_name": "bash", "tool_input": {"command": "ls"}, "tool_user_id": "t"});
+    let usage = json!({"input_tokens": 1, "current_context_window": 8, "max_context_window": 10});
+    let with = |base: &Value, more: Value| {
+        let mut all = base.as_object().unwrap().clone();
+        all.extend(more.as_object().unwrap().clone());
+        Value::Object(all)
+    };
+    let mut full = vec![
+        ("session_start", json!({"source": "resume"})),
+        ("session_end", json!({"reason": "rotate"})),
+        ("user_message_send", json!({"message": "m"})),
+        ("before_tool_call", call.clone()),
+        (
+            "after_tool_call",
+            with(
+                &call,
+                json!({"tool_output": {"success": true}, "duration_ms": 5, "exit_status": 1, "cost_tokens": 2}),
+            ),
+        ),
+        ("on_error", with(&call, json!({"error": {"message": "m", "kind": "k", "attempt": 2}}))),
+        ("on_error", json!({"turn_number": 2, "error": "m"})),
+        ("on_error", json!({"hook": "guard", "error": "m"})),
+        (
+            "after_turn",
+            json!({"turn_number": 1, "tools_used": true, "usage": usage, "auto_compact_enabled": true, "auto_compact_threshold": 0.8}),
+        ),
+        ("turn_end", json!({"response": "r", "turn_number": 1})),
+        (
+            "agent_stop",
+            json!({"messages": [{"role": "assistant", "content": "done"}], "usage": usage, "invoked_recipe": ""}),
+        ),
+        ("pre_compact", json!({"trigger": "auto", "usage": usage, "messages": []})),
+        ("post_compact", json!({"trigger": "auto", "summary": "s", "usage": usage})),
+        ("on_budget_exceeded", json!({"usage": usage, "threshold": 0.8})),
+    ];
+    full.extend(EventName::ALL.iter().map(|event| (event.as_str(), json!({}))));
+    let context = json!({
+        "agent": "a", "repository": "o/r", "branch": "b", "mode": "plan", "recipe_name": "r", "invoked_by": "subagent",
+        "budget": {"used_tokens": 1, "effective_limit": 2},
+    });
+    let with_context: Vec<_> =
+        full.iter().map(|(event, payload)| (*event, with(&context, payload.clone()))).collect();
+    let cases = cases
+        .iter()
+        .map(|case| (case["event"].as_str().unwrap(), case["payload"].clone()))
+        .chain(full)
+        .chain(with_context);
+    let validators = ["kodelet-event", "base-coat-event", "claude-event"].map(|name| validator(name, None));
+    let mut sent = 0;
+    for (event, payload) in cases {
+        let name: EventName = event.parse().unwrap();
+        let payload = payload.as_object().unwrap().clone();
+        // Texts that the cases only describe are not read here.
+        let Ok(decoded) = kodelet::decode(&name, payload, &Context::new("c", "/w")) else { continue };
+        let event = decoded.event;
+        let session = claude::Session::default();
+        let texts =
+            [Some(kodelet::encode(&event)), base_coat::encode(&event), claude::encode(&event, &session)];
+        for (validator, text) in validators.iter().zip(texts) {
+            let Some(text) = text else { continue };
+            let faults: Vec<String> = validator.iter_errors(&text).map(|error| error.to_string()).collect();
+            assert!(faults.is_empty(), "{text}: {faults:#?}");
+            sent += 1;
+        }
+    }
+    assert!(sent > 150, "{sent}");
+}
+
+#[test]
+fn what_a_hook_really_reads_is_as_the_schema_says() {
+    let env = TestEnvironment::new();
+    for event in EventName::ALL {
+        env.native(
+            &format!("home/.hookbox/hooks/{event}"),
+            event.as_str(),
+            "cat >> read.jsonl; echo >> read.jsonl",
+        );
+    }
+    for event in EventName::ALL {
+        env.event(&[event.as_str()], &json!({}));
+    }
+    let read = env.read("repo/read.jsonl").unwrap();
+    let validator = validator("kodelet-event", None);
+    for line in read.lines() {
+        let payload: Value = serde_json::from_str(line).unwrap();
+        assert!(validator.is_valid(&payload), "{line}");
+    }
+    assert_eq!(read.lines().count(), EventName::ALL.len());
+}
+
+#[test]
+fn what_the_program_prints_is_as_the_schemas_say() {
+    let env = TestEnvironment::new();
+    env.native("home/.hookbox/hooks/guard", "before_tool_call", r#"echo '{"blocked":true,"reason":"no"}'"#)
+        .native("home/.hookbox/hooks/broken", "before_tool_call", "exit 3")
+        .native("home/.hookbox/hooks/told", "on_error", "echo '{}'")
+        .native("repo/.hookbox/hooks/untrusted", "before_tool_call", "true");
+    let call = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
+    for (name, printed) in [
+        ("list", Value::Array(env.list_all(&[]))),
+        ("verdict", env.event(&["before_tool_call"], &call)),
+        ("report", env.event(&["before_tool_call", "--report"], &call)),
+    ] {
+        let faults = faults(name, None, &printed);
+        assert!(faults.is_empty(), "{printed}: {faults:#?}");
+    }
+    let answer = env.event(&["PreToolUse", "--dialect", "base-coat"], &call);
+    assert!(faults("base-coat-answer", Some(&EventName::BeforeToolCall), &answer).is_empty(), "{answer}");
+}
+
+#[test]
+fn an_envelope_goes_in_and_an_envelope_comes_out() {
+    let env = TestEnvironment::new();
+    env.native(
+        "home/.hookbox/hooks/guard",
+        "PreToolUse",
+        r#"grep -q '"command":"sudo' && echo '{"action":"block","reason":"no root here"}' || true"#,
+    );
+    let event = |command: &str| {
+        json!({
+            "hook": "PreToolUse", "timestamp": "2025-04-27T18:42:31Z", "sessionId": "s",
+            "tool": {"name": "bash", "input": {"command": command}},
+        })
+    };
+    let args = ["PreToolUse", "--dialect", "base-coat"];
+    assert_eq!(
+        env.event(&args, &event("sudo ls")),
+        json!({
+            "action": "block", "reason": "no root here", "additionalContext": [], "warnings": [],
+            "metadata": {"blockedBy": "guard"},
+        })
+    );
+    assert_eq!(
+        env.event(&args, &event("ls")),
+        json!({"action": "passThrough", "additionalContext": [], "warnings": [], "metadata": {}})
+    );
+    // Either dialect in, either out.
+    assert_eq!(env.event(&["PreToolUse"], &event("sudo ls"))["blocked"], true);
+    let wrong = env.hookbox_with(["run", "PreToolUse"], r#"{"hook":"SessionEnd"}"#);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.stderr.contains(r#""hook" must be "PreToolUse", found "SessionEnd""#), "{}", wrong.stderr);
+}
+
+#[test]
+fn the_program_says_what_is_wrong_with_an_answer_and_where() {
+    let env = TestEnvironment::new();
+    let check = |name: &str, at: &[&str], text: &str| {
+        let output = env.hookbox_with([&["schema", name, "--check", "-"], at].concat(), text);
+        (output.code, output.stdout.trim().to_owned(), output.stderr)
+    };
+    let at = ["--at", "before_tool_call"];
+    for (name, text, code, said) in [
+        ("kodelet-answer", r#"{"blocked":true,"reason":"r"}"#, 0, ""),
+        ("kodelet-answer", "", 0, ""),
+        ("kodelet-answer", r#"{"blocked":"yes"}"#, 1, "/blocked: "),
+        ("kodelet-answer", r#"{"action":"modify"}"#, 1, "modifiedInput"),
+        ("kodelet-answer", "oops", 1, "(whole): is no JSON"),
+        (
+            "claude-answer",
+            r#"{"hookSpecificOutput":{"permissionDecision":"maybe"}}"#,
+            1,
+            "/hookSpecificOutput",
+        ),
+        ("claude-answer", r#"{"decision":"block","reason":"r"}"#, 0, ""),
+        ("base-coat-answer", r#"{"action":"passThrough","warnings":["w",5]}"#, 1, "/warnings"),
+    ] {
+        let (found, stdout, stderr) = check(name, &at, text);
+        assert_eq!(found, Some(code), "{name} {text}: {stdout} {stderr}");
+        assert!(stdout.contains(said) && stdout.is_empty() == (code == 0), "{name} {text}: {stdout}");
+    }
+    // What a schema cannot see, the reader does.
+    let (code, _, stderr) = check("kodelet-answer", &at, r#"{"Blocked":true}"#);
+    assert!(code == Some(0) && stderr.contains("unknown key \"Blocked\""), "{stderr}");
+    let (code, _, stderr) = check("kodelet-answer", &[], "{}");
+    assert!(code == Some(2) && stderr.contains("--at"), "{stderr}");
+    let (code, _, stderr) = check("kodelet-anwser", &at, "{}");
+    assert!(code == Some(2) && stderr.contains("kodelet-answer"), "{stderr}");
+    // An event says which it is.
+    let event = r#"{"event":"turn_end","conv_id":"c","cwd":"/","invoked_by":"main"}"#;
+    assert_eq!(check("kodelet-event", &[], event).0, Some(0));
+}
+
+#[test]
+fn the_program_lists_and_prints_the_schemas() {
+    let env = TestEnvironment::new();
+    let listed = env.hookbox(["schema"]).stdout;
+    for schema in &ALL {
+        assert!(listed.contains(schema.name), "{listed}");
+        assert_eq!(env.hookbox(["schema", schema.name]).json(), schema.document());
+    }
+}
+
+/// Values that a field may have, right ones and wrong ones.
+fn any_value() -> impl Strategy<Value = Value> {
+    let words = prop::sample::select(vec![
+        "",
+        "r",
+        "block",
+        "approve",
+        "deny",
+        "allow",
+        "ask",
+        "mutate",
+        "callback",
+        "continue",
+        "modify",
+        "passThrough",
+        "injectContext",
+        "PreToolUse",
+        "PostToolUse",
+        "Stop",
+        "SessionStart",
+        "UserPromptSubmit",
+    ]);
+    let word = words.prop_map(Value::from);
+    let scalar = prop_oneof![
+        2 => Just(Value::Null),
+        2 => any::<bool>().prop_map(Value::from),
+        1 => (-3_i64..100).prop_map(Value::from),
+        1 => Just(json!(0.5)),
+        5 => word.clone(),
+    ];
+    prop_oneof![
+        6 => scalar.clone(),
+        1 => prop::collection::vec(word.clone(), 0..3).prop_map(Value::from),
+        1 => prop::collection::vec(scalar.clone(), 0..3).prop_map(Value::from),
+        1 => Just(json!([{"role": "user", "content": "s"}])),
+        1 => Just(json!([{"role": "user"}])),
+        1 => prop::collection::btree_map("[a-c]", scalar, 0..3).prop_map(|map| json!(map)),
+        1 => prop::collection::btree_map("[a-c]", word, 0..3).prop_map(|map| json!(map)),
+    ]
+}
+
+/// Objects with some of these fields, and with some that nobody knows.
+fn any_object(keys: &'static [&'static str]) -> impl Strategy<Value = Map<String, Value>> {
+    let key = prop_oneof![12 => prop::sample::select(keys).prop_map(str::to_owned), 1 => Just("unknown".to_owned())];
+    prop::collection::vec((key, any_value()), 0..5).prop_map(|fields| fields.into_iter().collect())
+}
+
+/// Checks that a schema and a reader agree on every answer that does not block; of a block, which is read also beside
+/// what is wrong, that what the schema takes is read.
+fn agree(
+    schema: &str,
+    events: &[EventName],
+    answers: &impl Strategy<Value = Map<String, Value>>,
+    read: impl Fn(&EventName, &Map<String, Value>) -> Result<Outcome, HookError>,
+    blocks: impl Fn(&Map<String, Value>) -> bool,
+) {
+    for event in events {
+        let validator = validator(schema, Some(event));
+        let valid = Cell::new(0);
+        let result = TestRunner::new(ProptestConfig {
+            cases: 400,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })
+        .run(answers, |answer| {
+            let given = Value::Object(answer.clone());
+            let (is_valid, is_read) = (validator.is_valid(&given), read(event, &answer));
+            valid.set(valid.get() + usize::from(is_valid));
+            if is_valid || !blocks(&answer) {
+                prop_assert_eq!(is_valid, is_read.is_ok(), "{} {} {:?}", event, given, is_read);
+            }
+            Ok(())
+        });
+        if let Err(error) = result {
+            panic!("{schema}: {error}");
+        }
+        assert!(valid.get() > 10, "{schema} {event}: hardly any of the answers is one");
+    }
+}
+
+#[test]
+fn the_schema_of_kodelets_answers_and_their_reader_agree() {
+    let keys = &[
+        "blocked",
+        "reason",
+        "input",
+        "output",
+        "error",
+        "follow_up_messages",
+        "result",
+        "messages",
+        "callback",
+        "callback_args",
+        "action",
+        "modifiedInput",
+        "modifiedOutput",
+        "warnings",
+    ];
+    agree(
+        "kodelet-answer",
+        &EventName::ALL,
+        &any_object(keys),
+        |event, answer| kodelet::outcome(event, Value::Object(answer.clone()).to_string().as_bytes()),
+        |answer| answer.get("blocked") == Some(&json!(true)) || answer.get("action") == Some(&json!("block")),
+    );
+}
+
+#[test]
+fn the_schema_of_base_coats_answers_and_their_reader_agree() {
+    let keys = &[
+        "action",
+        "priority",
+        "reason",
+        "additionalContext",
+        "warnings",
+        "modifiedInput",
+        "modifiedOutput",
+        "metadata",
+    ];
+    let action = prop::sample::select(vec!["passThrough", "injectContext", "block", "modify"]);
+    let answers = (prop::option::weighted(0.8, action), any_object(keys)).prop_map(|(action, mut answer)| {
+        if let Some(action) = action {
+            answer.insert("action".to_owned(), json!(action));
+        }
+        answer
+    });
+    agree(
+        "base-coat-answer",
+        &EventName::ALL,
+        &answers,
+        |event, answer| base_coat::outcome(event, answer.clone()),
+        |answer| answer.get("action") == Some(&json!("block")),
+    );
+}
+
+#[test]
+fn the_schema_of_claude_codes_answers_and_their_reader_agree() {
+    let specific = any_object(&[
+        "hookEventName",
+        "hookEventName",
+        "permissionDecision",
+        "permissionDecisionReason",
+        "updatedInput",
+        "additionalContext",
+        "updatedToolOutput",
+    ]);
+    let common = any_object(&[
+        "continue",
+        "stopReason",
+        "suppressOutput",
+        "systemMessage",
+        "decision",
+        "reason",
+        "hookSpecificOutput",
+    ]);
+    let answers = (common, prop::option::of(specific)).prop_map(|(mut answer, specific)| {
+        if let Some(specific) = specific {
+            answer.insert("hookSpecificOutput".to_owned(), Value::Object(specific));
+        }
+        answer
+    });
+    let events: Vec<EventName> = EventName::ALL
+        .into_iter()
+        .filter(|event| Published::named("claude-answer").unwrap().at(event).is_some())
+        .collect();
+    assert_eq!(events.len(), 9);
+    agree(
+        "claude-answer",
+        &events,
+        &answers,
+        |event, answer| claude::outcome(event, 0, Value::Object(answer.clone()).to_string().as_bytes(), ""),
+        |answer| {
+            let decision = answer.get("decision").and_then(Value::as_str);
+            matches!(decision, Some("block" | "deny"))
+                || answer.get("continue") == Some(&json!(false))
+                || answer.get("hookSpecificOutput").is_some_and(|it| it["permissionDecision"] == "deny")
+        },
+    );
+}
