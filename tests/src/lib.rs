@@ -29,6 +29,7 @@ mod samples;
 mod samples_of_sessions;
 mod samples_with_rights;
 mod schemas;
+mod seeds;
 mod self_protection;
 mod store;
 mod telemetry;
