@@ -122,7 +122,11 @@ fn each_is_one_clear_problem_and_other_hooks_still_work() {
     for good in ["guardrail.wasm", "native"] {
         assert_eq!(entry(good)["status"], "active");
     }
-    assert_eq!(entries.as_array().unwrap().len(), cases.len() + 3, "and the built-in guard");
+    assert_eq!(
+        entries.as_array().unwrap().len(),
+        cases.len() + 2 + hookbox::builtin::ALL.len(),
+        "and the built-in hooks"
+    );
 
     let event = json!({"tool_name": "bash", "tool_input": {"command": "sudo ls"}});
     assert_eq!(env.event(&["before_tool_call"], &event)["blocked_by"], "guardrail.wasm");

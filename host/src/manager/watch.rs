@@ -179,6 +179,10 @@ impl Signal {
         if path.is_some() {
             *self.last() = path;
         }
+        self.note();
+    }
+
+    fn note(&self) {
         self.changes.fetch_add(1, Ordering::SeqCst);
         self.wake.notify_one();
     }
@@ -228,7 +232,7 @@ async fn follow(manager: Manager, system: Arc<System>, tell: broadcast::Sender<R
     let mut storm = Storm::default();
     loop {
         let interests = manager.interests().await;
-        let arming = Arc::clone(&system);
+        let (arming, armed) = (Arc::clone(&system), interests.clone());
         let unwatched = tokio::task::spawn_blocking(move || arming.arm(interests)).await.unwrap_or_default();
         let seen = signal.changes();
         let settled = || unsettled >= UNSETTLED || signal.changes() == seen;
@@ -248,6 +252,10 @@ async fn follow(manager: Manager, system: Arc<System>, tell: broadcast::Sender<R
                 tell.send(reload).ok();
             }
         }
+        // What was found leads to more places, or to fewer: they are looked at once they are watched.
+        if manager.interests().await != armed {
+            signal.note();
+        }
         signal.changed(seen).await;
         storm.note(looked.elapsed());
         signal.quiet().await;
@@ -259,16 +267,24 @@ async fn follow(manager: Manager, system: Arc<System>, tell: broadcast::Sender<R
 #[derive(Debug, Default)]
 struct Storm {
     in_a_row: u32,
+    said: bool,
 }
 
 impl Storm {
     /// Notes a change that came so long after the look before.
     fn note(&mut self, after: Duration) {
-        self.in_a_row = if after < PAUSE { self.in_a_row.saturating_add(1) } else { 0 };
+        *self = if after < PAUSE {
+            Self { in_a_row: self.in_a_row.saturating_add(1), ..*self }
+        } else {
+            Self::default()
+        };
     }
 
-    fn begins(&self) -> bool {
-        self.in_a_row == STORM
+    /// Whether it is to be said now that there is one.
+    fn begins(&mut self) -> bool {
+        let begins = self.in_a_row >= STORM && !self.said;
+        self.said |= begins;
+        begins
     }
 }
 

@@ -187,11 +187,7 @@ fn followed(reports: &[Report]) -> bool {
         };
         let found = reports.iter().skip(from).position(is_taken);
         let name = stage.event.base_coat().unwrap_or(stage.event.as_str());
-        verdict(
-            found.is_some(),
-            &format!("{name:<16} {} {}", stage.hooks.join(" and "), stage.what),
-            "missing",
-        );
+        verdict(found.is_some(), &format!("{name:<16} {} {}", stage.hooks.join(", "), stage.what), "missing");
         match found {
             Some(after) => from += after + 1,
             None => all = false,

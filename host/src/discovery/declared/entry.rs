@@ -182,7 +182,7 @@ fn is_action(member: &Member<'_>) -> bool {
 }
 
 /// Whether a key that nobody knows was to say what follows a failure.
-fn is_policy(member: &Member<'_>) -> bool {
+pub(super) fn is_policy(member: &Member<'_>) -> bool {
     text::distance(&member.name.to_ascii_lowercase(), "on_failure") <= 2
 }
 

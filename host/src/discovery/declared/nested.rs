@@ -1,6 +1,7 @@
 //! Claude Code's shape: groups of commands, each with a matcher.
 
 use super::document::{Form, Member, Node};
+use super::entry::is_policy;
 use super::reader::{Reader, at, once, twice, unknown, wrong};
 use super::{ClaudeCommand, Declared, Handler};
 use crate::dialect::claude::{self, Matcher};
@@ -132,7 +133,9 @@ impl Reader {
         for member in again.iter().filter(|it| it.name != "command") {
             self.fault(twice(member));
         }
-        for member in unknowns {
+        // Another type has keys of its own.
+        let is_other = kind.is_some_and(|kind| !is_command(&kind));
+        for member in unknowns.into_iter().filter(|it| !is_other || is_policy(it)) {
             self.unknown(member, &COMMAND_KEYS, &mut hook);
         }
         hook

@@ -218,8 +218,13 @@ fn a_file_that_is_wrong_as_a_whole_is_one_problem_and_its_guards_stay() {
     let (hooks, faults) = hooks_json(&twice);
     let second = "hooks.json#PreToolUse[1] before_tool_call TOLD stands in a file that cannot be used block";
     assert_eq!(hooks, ["hooks.json#PreToolUse[0] before_tool_call sh y", second]);
+<<<<<<< ours
     assert_eq!(faults, ["line 1, column 47: \"PreToolUse\" is there twice: the first one counts"]);
     let hint = parse(r#"{"PreToolUse": []}"#, Source::HooksJson).unwrap().faults[0].hint.clone();
+=======
+    assert_eq!(faults, ["line 1, column 46: \"PreToolUse\" is there twice: the first one counts"]);
+    let hint = parse(r#"{"PreToolUse": []}"#, Source::HooksJson).faults[0].hint.clone();
+>>>>>>> theirs
     assert_eq!(hint.unwrap(), r#"write {"version": 1, "hooks": {…}}"#);
 }
 
@@ -251,10 +256,7 @@ fn the_shape_of_claude_code_is_read_beside_the_other() {
              \"command\"",
         ]
     );
-    assert_eq!(
-        faults,
-        ["line 8, column 56: unknown key \"prompt\": the nearest is \"command\"; it is left out"]
-    );
+    assert_eq!(faults, Vec::<String>::new());
 }
 
 #[test]

@@ -44,6 +44,34 @@ fn of_a_full_repository_the_first_hooks_are_taken_and_the_users_all() {
 }
 
 #[test]
+fn what_a_repository_declares_counts_among_its_hooks_and_a_file_is_bounded() {
+    let entries = vec![r#"{"command": "true"}"#; 300].join(",");
+    let file = format!(r#"{{"version": 1, "hooks": {{"turn_end": [{entries}]}}}}"#);
+    let tree = Tree::new(&[
+        ("repo/.hookbox/hooks.json", Text(&file)),
+        ("repo/.kodelet/hooks.json", Text(&file)),
+        ("repo/.kodelet/plugins/o@r/hooks/hooks.json", Text(&file)),
+        ("home/.hookbox/hooks.json", Text(&format!("{file}{}", " ".repeat(1 << 20)))),
+        (
+            "home/.kodelet/hooks.json",
+            Text(r#"{"hooks": {"turn_end": [{"command": "true", "name": "mine"}]}}"#),
+        ),
+    ]);
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    assert_eq!((discovery.entries.len(), active(&discovery)), (513, vec!["turn_end:mine".to_owned()]));
+    let many = "holds more than 256 hooks: only the first 256 are used, and 44 are left out";
+    assert_eq!(
+        problems(&tree, &discovery),
+        [
+            format!("repo/.hookbox/hooks.json: {many}"),
+            format!("repo/.kodelet/hooks.json: {many}"),
+            "home/.hookbox/hooks.json: cannot be read: larger than 1048576 bytes: none of its hooks run"
+                .to_owned(),
+        ]
+    );
+}
+
+#[test]
 fn a_full_directory_that_many_plugins_link_to_is_not_looked_through_for_each() {
     let tree = Tree::new(&[("repo/many", Dir)]);
     for at in 0..5_000 {

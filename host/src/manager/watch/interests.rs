@@ -18,7 +18,7 @@ const MAX_PLUGINS: usize = 256;
 const OF_A_ROOT: [&str; 5] = ["hooks", "plugins", "hookbox.toml", "hooks.json", "mcp.json"];
 
 /// Directories by their real paths, each with what matters in it. None is watched recursively.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Interests {
     directories: BTreeMap<PathBuf, Names>,
     left_out: Option<PathBuf>,
