@@ -121,7 +121,7 @@ mod tests {
     fn the_nearest_name_is_found_whatever_its_case() {
         let names = ["load_memory", "begin_trace"];
         assert_eq!(nearest("loadMemory", names), Some("load_memory"));
-        assert_eq!(nearest("TRACE_BEGIN", names), Some("begin_trace"));
+        assert_eq!(nearest("BEGIN_TRACES", names), Some("begin_trace"));
         assert_eq!(nearest("x", []), None);
     }
 

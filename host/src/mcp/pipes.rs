@@ -139,7 +139,8 @@ mod tests {
         let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
         for (line, want) in [
             (r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#.to_owned(), Some(None)),
-            (r#"{"jsonrpc":"2.0","id":7,"result":7}"#.to_owned(), Some(Some(7))),
+            (r#"{"jsonrpc":"2.0","id":7,"result":7}"#.to_owned(), Some(None)),
+            (format!(r#"{{"jsonrpc":"2.0","id":7,"result":{deep}}}"#), Some(Some(7))),
             (r#"{"jsonrpc":"2.0","id":7,"error":7}"#.to_owned(), Some(Some(7))),
             ("Listening on stdio".to_owned(), None),
             ("{}".to_owned(), None),
