@@ -234,6 +234,10 @@ fn end_of_value(opened: &str, value: &str, whole_line: bool) -> usize {
 
 /// Whether the value of this name is a secret.
 pub(super) fn says_secret(name: &str) -> bool {
+    // A name that was itself a secret, and is named after its kind now.
+    if name.rfind("[REDACTED:").and_then(|at| name.get(at..)).is_some_and(is_marker) {
+        return false;
+    }
     let joined: String =
         name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
     if ENDINGS.iter().any(|ending| joined.ends_with(ending)) {

@@ -75,7 +75,8 @@ pub(super) fn scope() -> InstrumentationScope {
 /// A failure to send, in words.
 pub(super) fn failed(endpoint: &Endpoint, error: &dyn std::fmt::Display) -> String {
     let url = text::escape(&redact::text(&endpoint.url), 200);
-    let error = text::escape(&error.to_string(), 200);
+    let error = error.to_string();
+    let error = text::escape(error.strip_prefix("Operation failed: ").unwrap_or(&error), 200);
     format!(
         "expected a collector that takes OTLP at {url}, found: {error}; hint: start it, or unset OTEL_EXPORTER_OTLP_ENDPOINT"
     )

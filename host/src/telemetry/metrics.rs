@@ -1,11 +1,16 @@
 //! Metrics: counts and distributions.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter, MeterProvider as _};
+use opentelemetry_otlp::MetricExporter;
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::metrics::data::ResourceMetrics;
+use opentelemetry_sdk::metrics::exporter::PushMetricExporter;
+use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider, Temporality};
 use reqwest::blocking::Client;
 
 use super::export;
@@ -44,11 +49,45 @@ pub(super) struct Metrics {
     fuel: Histogram<u64>,
     memory: Histogram<u64>,
     counted: u64,
+    failure: Failure,
+}
+
+/// Why sending failed last; the reader itself only says that it did.
+type Failure = Arc<Mutex<Option<String>>>;
+
+/// An exporter that keeps why it failed.
+struct Telling {
+    exporter: MetricExporter,
+    failure: Failure,
+}
+
+impl PushMetricExporter for Telling {
+    async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
+        let result = self.exporter.export(metrics).await;
+        let failure = result.as_ref().err().map(ToString::to_string);
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+        result
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.exporter.force_flush()
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.exporter.shutdown_with_timeout(timeout)
+    }
+
+    fn temporality(&self) -> Temporality {
+        self.exporter.temporality()
+    }
 }
 
 impl Metrics {
     pub(super) fn new(endpoint: &Endpoint, client: &Client, resource: &Resource) -> Result<Self, String> {
-        let reader = PeriodicReader::builder(export::metrics(endpoint, client)?).with_interval(NEVER).build();
+        let failure = Failure::default();
+        let exporter =
+            Telling { exporter: export::metrics(endpoint, client)?, failure: Arc::clone(&failure) };
+        let reader = PeriodicReader::builder(exporter).with_interval(NEVER).build();
         let provider =
             SdkMeterProvider::builder().with_resource(resource.clone()).with_reader(reader).build();
         let meter = provider.meter_with_scope(export::scope());
@@ -75,6 +114,7 @@ impl Metrics {
             provider,
             endpoint: endpoint.clone(),
             counted: 0,
+            failure,
         })
     }
 
@@ -124,7 +164,10 @@ impl Metrics {
     pub(super) fn send(&mut self, dropped: u64) -> Result<(), String> {
         self.dropped.add(dropped.saturating_sub(self.counted), &[]);
         self.counted = dropped;
-        self.provider.force_flush().map_err(|error| export::failed(&self.endpoint, &error))
+        self.provider.force_flush().map_err(|error| {
+            let why = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+            export::failed(&self.endpoint, &why.unwrap_or_else(|| error.to_string()))
+        })
     }
 }
 
