@@ -198,7 +198,7 @@ fn field(name: &str, text: &str, at: usize) -> Option<Secret> {
 fn before_value(rest: &str) -> usize {
     let quote = |rest: &str| {
         let bare = rest.strip_prefix('\\').unwrap_or(rest);
-        bare.starts_with(['"', '\'']).then(|| rest.len() - bare.len() + 1).unwrap_or_default()
+        if bare.starts_with(['"', '\'']) { rest.len() - bare.len() + 1 } else { 0 }
     };
     let outer = quote(rest);
     let inner = rest.get(outer..).unwrap_or_default();
@@ -245,7 +245,7 @@ pub(super) fn says_secret(name: &str) -> bool {
     }
     let part = name.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     // The last hump of a name such as `dbPass`.
-    let hump = part.char_indices().filter(|(_, c)| c.is_ascii_uppercase()).last().map_or(0, |(at, _)| at);
+    let hump = part.char_indices().rfind(|(_, c)| c.is_ascii_uppercase()).map_or(0, |(at, _)| at);
     let is_part = |part: &str| PARTS.iter().any(|known| part.eq_ignore_ascii_case(known));
     is_part(part) || part.get(hump..).is_some_and(is_part)
 }
