@@ -28,9 +28,13 @@ pub struct Conversation {
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Usage", deny_unknown_fields)]
 struct SavedUsage {
+    #[serde(default)]
     input_tokens: u64,
+    #[serde(default)]
     output_tokens: u64,
+    #[serde(default)]
     current_context_window: u64,
+    #[serde(default)]
     max_context_window: u64,
     #[serde(skip)]
     absent: AbsentTokens,

@@ -132,7 +132,7 @@ async fn broken_settings_keep_the_old_ones_and_say_so_until_they_are_repaired() 
         env.file(SETTINGS, broken);
         let reload = manager.reload().await;
         assert_eq!(reload.kept.len(), 1, "{broken:?}: {reload:#?}");
-        let said = reload.problems.iter().any(|it| {
+        let said = manager.problems().iter().any(|it| {
             it.path == env.path(SETTINGS)
                 && it.message.contains("the settings of 20")
                 && it.message.ends_with("stay in force")

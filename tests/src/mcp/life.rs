@@ -162,7 +162,6 @@ async fn a_call_that_is_dropped_leaves_a_server_that_nobody_waits_for_behind() {
 
 /// Not a test: the host of the next one. It starts a server, says so, and waits to be killed.
 #[tokio::test]
-#[ignore = "it is run by the test below, in a process of its own"]
 async fn a_host_to_be_killed() {
     let Some(script) = std::env::var_os("SERVER_TO_START") else { return };
     let transport = Transport::Stdio {
@@ -183,7 +182,7 @@ fn a_server_sees_the_end_of_a_host_that_is_killed() {
     let env = TestEnvironment::new();
     drop(tools(&env, &[]));
     let mut host = Command::new(std::env::current_exe().unwrap())
-        .args(["mcp::life::a_host_to_be_killed", "--exact", "--ignored", "--nocapture"])
+        .args(["mcp::life::a_host_to_be_killed", "--exact", "--nocapture"])
         .env("SERVER_TO_START", env.path("servers/tools.sh"))
         .env("RECORDS", env.path("records"))
         .stdin(Stdio::null())
