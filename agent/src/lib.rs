@@ -78,6 +78,11 @@ impl<M: Model> Agent<M> {
         Self { model, tools, manager, recipes, saved: None, watch: Box::new(watch), thread }
     }
 
+    /// Its hooks, for all its conversations.
+    pub fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
     /// The same agent with these recipes (default: the built-in ones).
     #[must_use]
     pub fn recipes(mut self, recipes: Recipes) -> Self {

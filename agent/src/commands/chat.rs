@@ -1,9 +1,11 @@
 //! `hookbox-agent chat`.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::pin::pin;
 
 use anyhow::Result;
 use clap::Args;
+use hookbox::manager::Watcher;
 
 use super::{Hooks, Which, agent, print, tell};
 
@@ -19,9 +21,12 @@ pub(crate) struct Chat {
 impl Chat {
     pub(crate) async fn run(self) -> Result<()> {
         let mut agent = agent("chat", &self.which, &self.hooks).await?;
+        // A chat lives long: hooks and settings that change meanwhile hold from the next event on.
+        let mut watcher =
+            agent.manager().watch().map_err(|error| tell(format_args!("warning: {error}"))).ok();
         agent.begin().await;
         let done = loop {
-            let line = match next_line().await {
+            let line = match line_or_changes(&mut watcher).await {
                 Ok(Some(line)) => line,
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
@@ -40,6 +45,23 @@ impl Chat {
         };
         agent.end().await;
         done
+    }
+}
+
+/// The next line; until then it is said what changed of the hooks.
+async fn line_or_changes(watcher: &mut Option<Watcher>) -> Result<Option<String>> {
+    let mut line = pin!(next_line());
+    loop {
+        let changed = async {
+            match watcher {
+                Some(watcher) => watcher.next().await,
+                None => None,
+            }
+        };
+        tokio::select! {
+            line = &mut line => return line,
+            Some(reload) = changed => tell(format_args!("hooks: {reload}")),
+        }
     }
 }
 
