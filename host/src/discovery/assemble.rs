@@ -97,6 +97,8 @@ impl Assembly {
             Fate::Shadowed => return self.list(position, &descriptor, EntryStatus::Shadowed),
             Fate::Examined(examined, kept) => (examined, kept),
         };
+        #[cfg(not(feature = "component"))]
+        let _ = kept;
         descriptor.digest = digest;
         match result {
             Ok(Ready::Unasked) => {

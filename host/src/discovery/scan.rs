@@ -184,7 +184,7 @@ impl Scan {
         let file = match settings::read(place, path, last.map(|it| it.since.as_str()), &mut self.problems) {
             Ok(file) => Dated::new(file, last),
             Err(Broken { why, rest }) => match last {
-                None => return rest,
+                None => return *rest,
                 Some(last) => {
                     self.kept.push(Kept::new(path, None, &last.since, why));
                     last.clone()

@@ -47,7 +47,7 @@ pub(super) struct File {
 pub(super) struct Broken {
     pub(super) why: String,
     /// What could be read of it all the same.
-    pub(super) rest: File,
+    pub(super) rest: Box<File>,
 }
 
 /// Reads the settings file of a root. No file is no settings; a broken one is a problem, which says that the settings
@@ -64,7 +64,7 @@ pub(super) fn read(
     );
     let mut broken = |why: String| {
         problems.push(Problem::new(path, format!("{why}: {follows}")));
-        Err(Broken { why, rest: File::default() })
+        Err(Broken { why, rest: Box::default() })
     };
     let bytes = match place.read(path, MAX_FILE) {
         Ok(bytes) => bytes,
@@ -86,7 +86,7 @@ pub(super) fn read(
     }));
     match why {
         None => Ok(file),
-        Some(why) => Err(Broken { why, rest: file }),
+        Some(why) => Err(Broken { why, rest: Box::new(file) }),
     }
 }
 
