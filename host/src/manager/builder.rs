@@ -1,0 +1,350 @@
+//! Building a [`Manager`]: what to look for and where, and the look itself.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+
+use super::{Inner, Manager, Plan, Snapshot};
+use crate::builtin::{self, SELF_PROTECTION, Surroundings};
+use crate::chain::ChainOptions;
+use crate::discovery::{self, Discovery, Entry, EntryStatus, LastGood, Overall, Problem, SwitchedOff};
+use crate::event::{Event, EventName};
+use crate::function::FunctionHook;
+use crate::hook::{Hook, HookError, Limits};
+use crate::native;
+use crate::outcome::Outcome;
+use crate::private;
+use crate::report::Kind;
+use crate::session::Thresholds;
+use crate::trust::{TrustFile, TrustPolicy};
+#[cfg(feature = "component")]
+use crate::wasm::{Allocation, Runtime};
+
+/// Builds a [`Manager`].
+#[must_use]
+pub struct Builder {
+    pub(super) directories: bool,
+    no_hooks: bool,
+    builtins: bool,
+    self_protection: bool,
+    pub(super) discovery: discovery::Options,
+    hooks: Vec<Arc<dyn Hook>>,
+    chain: ChainOptions,
+    private_cache: KeptAt,
+    private_data: KeptAt,
+    #[cfg(feature = "component")]
+    allocation: Allocation,
+    #[cfg(feature = "component")]
+    pub(super) runtime: Option<Runtime>,
+}
+
+/// Where something private is kept.
+#[derive(Clone, Debug, Default)]
+enum KeptAt {
+    /// Where [`private`] says.
+    #[default]
+    Default,
+    At(PathBuf),
+    Nowhere,
+}
+
+impl KeptAt {
+    fn path(&self, default: fn(Option<&Path>) -> Option<PathBuf>, home: Option<&Path>) -> Option<PathBuf> {
+        match self {
+            Self::Default => default(home),
+            Self::At(directory) => Some(directory.clone()),
+            Self::Nowhere => None,
+        }
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        let depth = native::depth();
+        Self {
+            directories: true,
+            no_hooks: false,
+            builtins: true,
+            self_protection: true,
+            discovery: discovery::Options::new(std::env::current_dir().unwrap_or_default(), home.clone()),
+            hooks: Vec::new(),
+            chain: ChainOptions { home, depth, ..ChainOptions::default() },
+            private_cache: KeptAt::Default,
+            private_data: KeptAt::Default,
+            #[cfg(feature = "component")]
+            allocation: Allocation::default(),
+            #[cfg(feature = "component")]
+            runtime: None,
+        }
+    }
+}
+
+impl Builder {
+    /// Whether to look for hooks in directories at all (default: yes).
+    pub fn directories(mut self, look: bool) -> Self {
+        self.directories = look;
+        self
+    }
+
+    /// Whether no hook runs at all, built-in ones and hooks from code included: then nothing is looked for either
+    /// (`--no-hooks`). With `false`, the default, the user's settings may still say so (`no_hooks`).
+    pub fn no_hooks(mut self, none: bool) -> Self {
+        self.no_hooks = none;
+        self
+    }
+
+    /// The command of the agent that the hooks are for, such as `commit`. One that stands in the user's
+    /// `skip_commands` (default: `commit` and `pr`) gets no hooks (default: no command).
+    pub fn command(mut self, name: impl Into<String>) -> Self {
+        self.discovery.command = Some(name.into());
+        self
+    }
+
+    /// The thresholds of the context window where the user's settings say nothing (default: warn at 0.7, compact at
+    /// 0.8).
+    pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
+        self.discovery.thresholds = thresholds;
+        self
+    }
+
+    /// Whether the hooks are looked into also where the settings say that none runs: for a program that shows and
+    /// approves them. They do not run then, either (default: no).
+    pub fn look_anyway(mut self, look: bool) -> Self {
+        self.discovery.look_anyway = look;
+        self
+    }
+
+    /// Whether there are built-in hooks ([`builtin::ALL`]), as far as the user's settings do not switch them off one
+    /// by one (default: yes, also without directories).
+    pub fn builtins(mut self, with: bool) -> Self {
+        self.builtins = with;
+        self
+    }
+
+    /// Whether `builtin:self-protection` guards hookbox's own files and the agent's hook configuration, unless the
+    /// user's settings switch it off (default: as [`Builder::builtins`] says).
+    pub fn self_protection(mut self, guard: bool) -> Self {
+        self.self_protection = guard;
+        self
+    }
+
+    /// The directory that the agent works in; the repository is looked for from here (default: the process's).
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.discovery.cwd = cwd.into();
+        self
+    }
+
+    /// The user's home directory, where the user's own hooks are (default: the process's).
+    pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
+        let home = home.into();
+        self.chain.home = Some(home.clone());
+        self.discovery.home = Some(home);
+        self
+    }
+
+    /// The directory names that hold hooks (default: `.hookbox`, `.kodelet`).
+    pub fn roots<R: Into<String>>(mut self, roots: impl IntoIterator<Item = R>) -> Self {
+        self.discovery.roots = roots.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// One more directory of hooks, trusted like the user's own.
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.discovery.directories.push(directory.into());
+        self
+    }
+
+    /// Which hooks of a repository run (default: those that the user has trusted).
+    pub fn trust(mut self, policy: TrustPolicy) -> Self {
+        self.discovery.trust = policy;
+        self
+    }
+
+    /// Limits that go before every hook's own settings and defaults.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.discovery.limits = limits;
+        self
+    }
+
+    /// How long a whole chain may take (default: 60 s).
+    pub fn chain_deadline(mut self, deadline: std::time::Duration) -> Self {
+        self.chain.deadline = deadline;
+        self
+    }
+
+    /// Run hooks also from inside a hook (default: no).
+    pub fn allow_nested(mut self, allow: bool) -> Self {
+        self.chain.allow_nested = allow;
+        self
+    }
+
+    /// Where sessions report each event as spans and metrics (default: nowhere).
+    #[cfg(feature = "otel")]
+    pub fn telemetry(mut self, telemetry: crate::telemetry::Telemetry) -> Self {
+        self.chain.telemetry = Some(telemetry);
+        self
+    }
+
+    /// Where to keep compiled code and cached answers: a directory that belongs to the user alone, or is yet to be
+    /// made. `None` keeps nothing (default: `$XDG_CACHE_HOME/hookbox`, else `~/.cache/hookbox`).
+    pub fn cache(mut self, directory: Option<PathBuf>) -> Self {
+        self.private_cache = directory.map_or(KeptAt::Nowhere, KeptAt::At);
+        self
+    }
+
+    /// Where trust, grants and the state of hooks are kept: a directory that belongs to the user alone, or is yet to
+    /// be made. With `None` nothing of a repository is trusted and nothing is granted (default:
+    /// `$XDG_DATA_HOME/hookbox`, else `~/.local/share/hookbox`).
+    pub fn data(mut self, directory: Option<PathBuf>) -> Self {
+        self.private_data = directory.map_or(KeptAt::Nowhere, KeptAt::At);
+        self
+    }
+
+    /// What sends the requests of components (default: one with the system's certificates and resolver).
+    #[cfg(feature = "http")]
+    pub fn network(mut self, network: crate::network::Network) -> Self {
+        self.discovery.network = Some(network);
+        self
+    }
+
+    /// A hook of the agent's own.
+    pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
+        self.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// A closure as a hook for one event.
+    pub fn on<F, A>(self, name: impl Into<String>, event: EventName, run: F) -> Self
+    where
+        F: Fn(Event) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Outcome, HookError>> + Send + 'static,
+    {
+        self.hook(FunctionHook::new(name, event, run))
+    }
+
+    /// Where the memory of components comes from (default: a pool).
+    #[cfg(feature = "component")]
+    pub fn allocation(mut self, allocation: Allocation) -> Self {
+        self.allocation = allocation;
+        self
+    }
+
+    /// An engine that other managers use as well (default: one of its own).
+    #[cfg(feature = "component")]
+    pub fn runtime(mut self, runtime: Runtime) -> Self {
+        self.runtime = Some(runtime);
+        self
+    }
+
+    /// Looks for the hooks. What cannot be used is a problem of the manager's and no error.
+    pub async fn build(mut self) -> Manager {
+        // The host's own judge last: code, then what is built in.
+        self.hooks.sort_by_key(|hook| hook.descriptor().kind == Kind::Builtin);
+        let (chain, cwd) = (self.chain.clone(), self.discovery.cwd.clone());
+        let (snapshot, last) = self.look(&Arc::default()).await;
+        for problem in snapshot.problems.iter() {
+            tracing::warn!(path = %problem.path.display(), "{}", problem.message);
+        }
+        let plan = Plan { builder: self, last: last.unwrap_or_default() };
+        let current = RwLock::new(Arc::new(snapshot));
+        Manager { inner: Arc::new(Inner { current, plan: Some(plan).into(), chain, cwd }) }
+    }
+
+    /// Looks for the hooks, knowing what worked the last time. Without the second value they could not be looked for.
+    pub(super) async fn look(&mut self, last: &Arc<LastGood>) -> (Snapshot, Option<Arc<LastGood>>) {
+        let private = self.private_directories();
+        let mut found = self.found(last).await;
+        let mut hooks = found.hooks.clone();
+        if found.overall.switched_off.is_none() {
+            hooks.extend(self.hooks.iter().cloned());
+            hooks.extend(self.built_in(&mut found, private));
+        }
+        let last = found.last_good.take().map(Arc::new);
+        let trust_file = self.discovery.data.clone().filter(|_| self.directories).map(TrustFile::new);
+        (Snapshot::new(hooks, found, trust_file), last)
+    }
+
+    /// Where hookbox keeps what it was told and what it has worked out.
+    fn private_directories(&self) -> Vec<PathBuf> {
+        let home = self.discovery.home.as_deref();
+        let kept = [
+            self.private_cache.path(private::default_cache, home),
+            self.private_data.path(private::default_data, home),
+        ];
+        kept.into_iter().flatten().collect()
+    }
+
+    /// Lists the built-in hooks; gives those that the user has not switched off.
+    fn built_in(&self, found: &mut Discovery, mut places: Vec<PathBuf>) -> Vec<Arc<dyn Hook>> {
+        let options = &self.discovery;
+        places.extend(options.directories.iter().map(|directory| options.cwd.join(directory)));
+        places.extend(found.entries.iter().filter_map(|entry| entry.path.clone()));
+        let around = Surroundings {
+            roots: options.roots.clone(),
+            home: options.home.clone(),
+            repository: found.repo.clone(),
+            places,
+            thresholds: found.overall.thresholds,
+        };
+        let wanted = builtin::ALL
+            .iter()
+            .filter(|it| self.builtins && (self.self_protection || it.name != SELF_PROTECTION));
+        let mut hooks: Vec<Arc<dyn Hook>> = Vec::new();
+        let mut rows: Vec<Entry> = Vec::new();
+        for builtin in wanted {
+            let wishes = found.builtins.remove(builtin.name).unwrap_or_default();
+            let hook = (builtin.make)(&around, &wishes);
+            let runs = wishes.enabled != Some(false);
+            let status = if runs { EntryStatus::Active } else { EntryStatus::Disabled };
+            rows.push(Entry::new(hook.descriptor(), status));
+            hooks.extend(runs.then_some(hook));
+        }
+        rows.sort_by_key(|row| row.priority);
+        found.entries.extend(rows);
+        hooks
+    }
+
+    /// What there is to run, or why nothing runs.
+    async fn found(&mut self, last: &Arc<LastGood>) -> Discovery {
+        let mut overall = Overall::without_settings(&self.discovery);
+        if self.no_hooks {
+            overall.switched_off = Some(SwitchedOff::Asked);
+        } else if self.directories {
+            return self.discover(last).await;
+        }
+        Discovery { overall, ..Discovery::new() }
+    }
+
+    async fn discover(&mut self, last: &Arc<LastGood>) -> Discovery {
+        let home = self.discovery.home.clone();
+        let repo = discovery::repository(&self.discovery);
+        let open = |at: &KeptAt, default: fn(Option<&Path>) -> Option<PathBuf>| {
+            let wanted = at.path(default, home.as_deref());
+            wanted.map(|directory| private::open(&directory, repo.as_deref())).transpose()
+        };
+        let mut problems = Vec::new();
+        let cache = open(&self.private_cache, private::default_cache).unwrap_or_else(|error| {
+            problems.push(Problem::from(error));
+            None
+        });
+        self.discovery.data = open(&self.private_data, private::default_data).unwrap_or_else(|error| {
+            problems.push(Problem::no_data(error));
+            None
+        });
+        self.discovery.cache = cache.clone();
+        #[cfg(feature = "component")]
+        let runtime = &*self.runtime.get_or_insert_with(|| Runtime::new(self.allocation, cache.as_deref()));
+        // One for all looks: the certificates of the system are read once.
+        #[cfg(feature = "http")]
+        self.discovery.network.get_or_insert_default();
+        let mut found = discovery::discover_again(
+            &self.discovery,
+            last,
+            #[cfg(feature = "component")]
+            runtime,
+        )
+        .await;
+        found.problems.extend(problems);
+        found
+    }
+}
