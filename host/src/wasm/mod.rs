@@ -20,6 +20,7 @@ mod keyvalue;
 #[cfg(not(feature = "store"))]
 #[path = "keyvalue_denied.rs"]
 mod keyvalue;
+mod output;
 mod outside;
 mod state;
 mod weigh;

@@ -1,21 +1,17 @@
 //! What one call owns: its WASI context, its limits, its log. It is made for the call and dropped with it.
 
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::AsyncWrite;
 use wasmtime::component::ResourceTable;
 use wasmtime::{ResourceLimiter, Store};
-use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::access::Access;
+use super::output::{Log, Sink};
 use crate::capability::{Capability, Denial};
 use crate::hook::{Budget, Settings};
 use crate::outcome::Spent;
-use crate::text;
 
 /// Guest code yields to the runtime after so much fuel (some tens of microseconds), so that a deadline can fire
 /// and other tasks run. An ordinary hook ends before its first yield.
@@ -237,148 +233,6 @@ impl Denials {
     }
 }
 
-/// What a call logs and writes to standard error, cut at a limit.
-#[derive(Clone)]
-pub(super) struct Log(Arc<Mutex<LogInner>>);
-
-struct LogInner {
-    text: String,
-    limit: usize,
-    lost: usize,
-}
-
-impl Log {
-    fn new(limit: usize) -> Self {
-        Self(Arc::new(Mutex::new(LogInner { text: String::new(), limit, lost: 0 })))
-    }
-
-    /// Adds a piece of text; what does not fit is counted and dropped.
-    pub(super) fn push(&self, piece: &str) {
-        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = text::prefix(piece, log.limit.saturating_sub(log.text.len()));
-        log.lost += piece.len() - kept.len();
-        let kept = kept.len();
-        log.text.push_str(piece.get(..kept).unwrap_or_default());
-    }
-
-    fn text(&self) -> String {
-        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match log.lost {
-            0 => log.text.clone(),
-            lost => format!("{}\n… ({lost} more bytes)", log.text),
-        }
-    }
-}
-
-/// Where a guest's standard output or standard error goes. Both are always ready, so nothing a guest writes can
-/// make it wait.
-#[derive(Clone)]
-struct Sink(SinkKind);
-
-#[derive(Clone)]
-enum SinkKind {
-    /// Standard output: nothing reads it; what exceeds the limit ends the call.
-    Counted { written: Arc<std::sync::atomic::AtomicUsize>, limit: usize },
-    /// Standard error: part of the log.
-    Log(Log),
-}
-
-impl Sink {
-    fn counted(limit: usize) -> Self {
-        Self(SinkKind::Counted { written: Arc::default(), limit })
-    }
-
-    fn into_log(log: Log) -> Self {
-        Self(SinkKind::Log(log))
-    }
-
-    fn is_over(&self) -> bool {
-        match &self.0 {
-            SinkKind::Counted { written, limit } => {
-                written.load(std::sync::atomic::Ordering::Relaxed) > *limit
-            }
-            SinkKind::Log(_) => false,
-        }
-    }
-
-    fn written(&self) -> usize {
-        match &self.0 {
-            SinkKind::Counted { written, .. } => written.load(std::sync::atomic::Ordering::Relaxed),
-            SinkKind::Log(_) => 0,
-        }
-    }
-
-    /// Takes some bytes; `false` when the limit is passed.
-    fn take(&self, bytes: &[u8]) -> bool {
-        match &self.0 {
-            SinkKind::Counted { written, .. } => {
-                written.fetch_add(bytes.len(), std::sync::atomic::Ordering::Relaxed);
-                !self.is_over()
-            }
-            SinkKind::Log(log) => {
-                log.push(&String::from_utf8_lossy(bytes));
-                true
-            }
-        }
-    }
-}
-
-impl IsTerminal for Sink {
-    fn is_terminal(&self) -> bool {
-        false
-    }
-}
-
-impl StdoutStream for Sink {
-    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
-        Box::new(self.clone())
-    }
-
-    fn p2_stream(&self) -> Box<dyn wasmtime_wasi::p2::OutputStream> {
-        Box::new(self.clone())
-    }
-}
-
-#[async_trait::async_trait]
-impl wasmtime_wasi::p2::Pollable for Sink {
-    async fn ready(&mut self) {}
-}
-
-impl wasmtime_wasi::p2::OutputStream for Sink {
-    fn write(&mut self, bytes: bytes::Bytes) -> wasmtime_wasi::p2::StreamResult<()> {
-        if self.take(&bytes) {
-            return Ok(());
-        }
-        Err(wasmtime_wasi::p2::StreamError::Trap(wasmtime::format_err!("standard output exceeds its limit")))
-    }
-
-    fn flush(&mut self) -> wasmtime_wasi::p2::StreamResult<()> {
-        Ok(())
-    }
-
-    fn check_write(&mut self) -> wasmtime_wasi::p2::StreamResult<usize> {
-        Ok(64 << 10)
-    }
-}
-
-impl AsyncWrite for Sink {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
-        Poll::Ready(if self.take(bytes) {
-            Ok(bytes.len())
-        } else {
-            Err(std::io::Error::other("standard output exceeds its limit"))
-        })
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
 /// A clock that always says 1970-01-01T00:00:00Z.
 struct StandingStill;
 
@@ -417,13 +271,5 @@ mod tests {
         assert!(limiter.table_growing(0, 6, None).unwrap());
         assert!(!limiter.table_growing(0, 6, None).unwrap(), "a second table counts with the first");
         assert_eq!(limiter.refused_elements, Some(12));
-    }
-
-    #[test]
-    fn a_log_is_cut_between_two_characters() {
-        let log = Log::new(4);
-        log.push("aé");
-        log.push("éb");
-        assert_eq!(log.text(), "aé\n… (3 more bytes)");
     }
 }
