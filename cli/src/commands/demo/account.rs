@@ -52,10 +52,10 @@ impl Account {
         say!("An agent works in {}, with these hooks:\n", work.display());
         for entry in manager.entries().iter() {
             let status = entry.status.as_str();
-            say!("  {:<22} {:<10} {:<7} {status}", entry.name, entry.kind.as_str(), entry.tier.as_str());
+            say!("  {:<24} {:<10} {:<7} {status}", entry.name, entry.kind.as_str(), entry.tier.as_str());
         }
         for hook in manager.hooks().iter().map(|hook| hook.descriptor()).filter(|it| it.kind == Kind::Code) {
-            say!("  {:<22} {:<10} {:<7} active", hook.name, "code", "code");
+            say!("  {:<24} {:<10} {:<7} active", hook.name, "code", "code");
         }
         say!("");
     }
@@ -111,7 +111,7 @@ impl Account {
         let kind = hook.kind.as_str();
         let status = hook.status.as_str();
         let took = time(hook.duration);
-        say!("    {:<22} {kind:<10} {style}{status:<9}{style:#} {took:>9}{QUIET}{cost}{QUIET:#}", hook.name);
+        say!("    {:<24} {kind:<10} {style}{status:<9}{style:#} {took:>9}{QUIET}{cost}{QUIET:#}", hook.name);
         for line in hook.log.lines().take(3) {
             say!("      {QUIET}log: {line}{QUIET:#}");
         }
