@@ -11,6 +11,7 @@
 mod call;
 mod conversation;
 mod git;
+pub mod interrupt;
 mod model;
 mod recipe;
 mod rotation;

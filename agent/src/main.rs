@@ -6,6 +6,7 @@ mod commands;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use hookbox_agent::interrupt::Interrupted;
 
 /// The reference agent of hookbox: a coding agent with hooks.
 #[derive(Debug, Parser)]
@@ -24,18 +25,27 @@ enum Command {
     List(commands::list::List),
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
-    let done = match Cli::parse().command {
-        Command::Run(command) => command.run().await,
-        Command::Chat(command) => command.run().await,
-        Command::Commit(command) => command.run().await,
-        Command::Pr(command) => command.run().await,
-        Command::List(command) => command.run(),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
+fn main() -> ExitCode {
+    let command = Cli::parse().command;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
+        let done = runtime.block_on(async {
+            match command {
+                Command::Run(command) => command.run().await,
+                Command::Chat(command) => command.run().await,
+                Command::Commit(command) => command.run().await,
+                Command::Pr(command) => command.run().await,
+                Command::List(command) => command.run(),
+            }
+        });
+        // A model that answers no more, and a terminal where nobody types, are not waited for.
+        runtime.shutdown_background();
+        done
+    });
+    let Err(error) = done else { return ExitCode::SUCCESS };
+    match error.downcast_ref::<Interrupted>() {
+        Some(interrupted) => ExitCode::from(interrupted.exit_code()),
+        None => {
             commands::tell(format_args!("error: {error:#}"));
             ExitCode::FAILURE
         }

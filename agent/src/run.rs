@@ -56,6 +56,13 @@ impl<M: Model> Agent<M> {
         self.save();
     }
 
+    /// Ends the session where its work was given up: somebody asked the agent to end.
+    pub async fn interrupt(&mut self) {
+        let ended = self.thread.session.session_end("interrupt").await;
+        self.note(&ended);
+        self.save();
+    }
+
     /// One turn: a message of the user, and all that follows from it; what the agent said last.
     ///
     /// # Errors

@@ -117,8 +117,11 @@ impl Tools {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
+        // Given up half-way, what the command started ends as well.
+        let _group = child.id().map(Group);
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let done = async { tokio::try_join!(start_of(stdout), start_of(stderr), child.wait()) };
         let done = tokio::time::timeout(TIMEOUT, done).await.context("the command took too long")?;
@@ -130,6 +133,19 @@ impl Tools {
             text = format!("{status}: {}", text.trim());
         }
         Ok(Ran { text, success: status.success(), exit_status: status.code() })
+    }
+}
+
+/// A process group that is ended when this is dropped, and with it what a command left running.
+struct Group(u32);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let leader = i32::try_from(self.0).ok().and_then(rustix::process::Pid::from_raw);
+        if let Some(leader) = leader {
+            // It may be gone by now.
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use hookbox_agent::interrupt::Interrupted;
 
 /// Wrong usage or input.
 pub(crate) const EXIT_USAGE: u8 = 2;
@@ -38,6 +39,9 @@ impl std::error::Error for InputError {}
 
 /// Prints an error and says with which code to exit.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    if let Some(interrupted) = error.downcast_ref::<Interrupted>() {
+        return ExitCode::from(interrupted.exit_code());
+    }
     say(format_args!("{ERROR}error:{ERROR:#} {error:#}"));
     match error.downcast_ref::<InputError>() {
         Some(input) => {

@@ -15,6 +15,7 @@ mod environment;
 mod environment_of_hooks;
 mod hostile;
 mod hostile_repository;
+mod interrupt;
 mod limits;
 mod mcp;
 mod mixed;

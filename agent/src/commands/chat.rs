@@ -6,6 +6,7 @@ use std::pin::pin;
 use anyhow::Result;
 use clap::Args;
 use hookbox::manager::Watcher;
+use hookbox_agent::interrupt::unless_interrupted;
 
 use super::{Hooks, Which, agent, print, tell};
 
@@ -25,26 +26,37 @@ impl Chat {
         let mut watcher =
             agent.manager().watch().map_err(|error| tell(format_args!("warning: {error}"))).ok();
         agent.begin().await;
-        let done = loop {
-            let line = match line_or_changes(&mut watcher).await {
-                Ok(Some(line)) => line,
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(error),
-            };
-            if line.trim().is_empty() {
-                continue;
-            }
-            match agent.turn(&line).await {
-                Ok(said) => {
-                    if let Err(error) = print(&said) {
-                        break Err(error);
-                    }
+        let lines = async {
+            loop {
+                let line = match line_or_changes(&mut watcher).await {
+                    Ok(Some(line)) => line,
+                    Ok(None) => break Ok(()),
+                    Err(error) => break Err(error),
+                };
+                if line.trim().is_empty() {
+                    continue;
                 }
-                Err(error) => tell(format_args!("error: {error:#}")),
+                match agent.turn(&line).await {
+                    Ok(said) => {
+                        if let Err(error) = print(&said) {
+                            break Err(error);
+                        }
+                    }
+                    Err(error) => tell(format_args!("error: {error:#}")),
+                }
             }
         };
-        agent.end().await;
-        done
+        let done = unless_interrupted(lines).await;
+        match done {
+            Ok(done) => {
+                agent.end().await;
+                done
+            }
+            Err(interrupted) => {
+                agent.interrupt().await;
+                Err(interrupted.into())
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use hookbox::Callback;
+use hookbox_agent::interrupt::unless_interrupted;
 
 use super::{Hooks, Which, agent, print};
 
@@ -28,11 +29,19 @@ impl Run {
     pub(crate) async fn run(self) -> Result<()> {
         let mut agent = agent("run", &self.which, &self.hooks).await?;
         let query = self.query.unwrap_or_default();
-        let said = match self.recipe {
-            Some(name) => agent.run_recipe(&Callback { name, args: self.args }, &query).await?,
-            None => agent.run(&query).await?,
+        let work = async {
+            match self.recipe {
+                Some(name) => agent.run_recipe(&Callback { name, args: self.args }, &query).await,
+                None => agent.run(&query).await,
+            }
         };
-        print(&said)
+        match unless_interrupted(work).await {
+            Ok(said) => print(&said?),
+            Err(interrupted) => {
+                agent.interrupt().await;
+                Err(interrupted.into())
+            }
+        }
     }
 }
 

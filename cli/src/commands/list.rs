@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::text::escape;
 use hookbox::{EventName, Kind};
+use hookbox_agent::interrupt::unless_interrupted;
 
 use crate::error::{hint, warn};
 use crate::{options, output};
@@ -22,7 +23,7 @@ pub(crate) struct List {
 impl List {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.discover.enter()?;
-        let manager = self.discover.manager().await?;
+        let manager = unless_interrupted(self.discover.manager()).await??;
         let entries = manager.entries();
         for problem in manager.problems().iter() {
             warn(problem);

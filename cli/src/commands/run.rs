@@ -10,6 +10,7 @@ use hookbox::discovery::SwitchedOff;
 use hookbox::report::{HookReport, Report};
 use hookbox::text;
 use hookbox::{Context, EventName};
+use hookbox_agent::interrupt::unless_interrupted;
 use serde_json::{Value, json};
 
 use crate::error::{InputError, hint, warn};
@@ -69,7 +70,7 @@ impl Run {
         for field in &decoded.unknown {
             warn(format_args!("{name} has no field {:?}: ignored", text::escape(field, 80)));
         }
-        let manager = self.discover.running(self.timeout).await?;
+        let manager = unless_interrupted(self.discover.running(self.timeout)).await??;
         for problem in manager.problems().iter() {
             warn(problem);
             if let Some(text) = &problem.hint {
@@ -81,7 +82,7 @@ impl Run {
             warn(why);
         }
         let session = manager.session(decoded.event.context.conversation_id.clone());
-        let fired = session.fire_event(decoded.event).await;
+        let fired = unless_interrupted(session.fire_event(decoded.event)).await?;
         let verdict = Dialect::from(self.dialect).verdict(&fired.verdict, &fired.event);
         // The verdict first: it is what counts.
         let done = if self.report {

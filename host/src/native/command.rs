@@ -41,11 +41,12 @@ pub enum CommandLine {
 }
 
 /// Words that a shell knows without a file: they begin a line that cannot be looked up.
-const SHELL_WORDS: [&str; 41] = [
-    ".", ":", "alias", "bg", "break", "case", "cd", "command", "continue", "do", "echo", "eval", "exec",
-    "exit", "export", "false", "fg", "for", "function", "getopts", "hash", "if", "jobs", "kill", "printf",
-    "pwd", "read", "readonly", "return", "set", "shift", "source", "test", "time", "times", "trap", "true",
-    "type", "umask", "until", "while",
+const SHELL_WORDS: [&str; 54] = [
+    ".", ":", "alias", "bg", "break", "builtin", "case", "cd", "chdir", "command", "continue", "declare",
+    "do", "echo", "eval", "exec", "exit", "export", "false", "fc", "fg", "for", "function", "getopts",
+    "hash", "if", "jobs", "kill", "let", "local", "printf", "pwd", "read", "readonly", "return", "set",
+    "shift", "shopt", "source", "test", "time", "times", "trap", "true", "type", "typeset", "ulimit",
+    "umask", "unalias", "unset", "until", "wait", "while", "select",
 ];
 
 impl CommandLine {
@@ -69,7 +70,10 @@ impl CommandLine {
             Self::Shell(line) => {
                 let first = line.split_ascii_whitespace().next().unwrap_or_default();
                 let stands_for_itself = |c: char| c.is_ascii_alphanumeric() || "-_./+".contains(c);
-                if first.is_empty() || !first.chars().all(stands_for_itself) || SHELL_WORDS.contains(&first) {
+                // A function that the line makes first has a name that no file needs to have.
+                let makes_a_function = line.contains("()") || line.contains("( )");
+                let is_plain = !first.is_empty() && first.chars().all(stands_for_itself);
+                if !is_plain || makes_a_function || SHELL_WORDS.contains(&first) {
                     return Ok(());
                 }
                 resolve(first, directory).map(drop)

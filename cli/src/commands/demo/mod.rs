@@ -12,6 +12,8 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use self::place::Place;
+use hookbox_agent::interrupt::unless_interrupted;
+
 use crate::error::InputError;
 
 const TASK: &str = "Look around, check the configuration, and deploy.";
@@ -47,10 +49,13 @@ impl Demo {
             Flow::Rotation => &rotation::COMPONENTS[..],
         };
         let place = Place::new(&self.components(names)?, names)?;
-        match self.flow {
-            Flow::Hooks => hooks::run(&place, &self.task).await.map(|()| ExitCode::SUCCESS),
-            Flow::Rotation => rotation::run(&place).await,
-        }
+        let flow = async {
+            match self.flow {
+                Flow::Hooks => hooks::run(&place, &self.task).await.map(|()| ExitCode::SUCCESS),
+                Flow::Rotation => rotation::run(&place).await,
+            }
+        };
+        unless_interrupted(flow).await?
     }
 
     /// Where these sample components are: as told, beside the build (`target/debug/hookbox`, `target/hooks`), or below
