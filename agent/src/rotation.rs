@@ -1,6 +1,6 @@
 //! The built-in recipes: compaction, and rotation into a fresh conversation.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use hookbox::{Callback, Message, Usage};
 use serde_json::json;
 
@@ -24,7 +24,12 @@ impl<M: Model> Agent<M> {
         };
         match recipe.steps.clone() {
             Steps::Builtin(builtin) => {
-                if let Err(error) = self.built_in(builtin, &callback, "auto").await {
+                let done = self.built_in(builtin, &callback, "auto").await;
+                if !matches!(done, Ok(Some(_))) {
+                    // The window is as full as before: the next answer gives hooks another chance to say so.
+                    self.thread.session.rearm_budget();
+                }
+                if let Err(error) = done {
                     (self.watch)(Step::Warning(&format!("the recipe {name} failed: {error:#}")));
                 }
                 false
@@ -130,7 +135,7 @@ impl<M: Model> Agent<M> {
     }
 
     /// Asks the hooks, then the model, for a summary; what hooks say of it reaches the model with the question.
-    /// `None` where a hook wants the conversation kept.
+    /// `None` where a hook wants the conversation kept. An empty summary is an error: it would be all that is left.
     async fn summary(&mut self, trigger: &str) -> Result<Option<String>> {
         self.thread.tell();
         let conversation = &self.thread.conversation;
@@ -148,6 +153,10 @@ impl<M: Model> Agent<M> {
         let window = self.thread.conversation.usage.current_context_window;
         let reply = self.ask(None, &question, &json!([])).await?;
         self.thread.conversation.usage.current_context_window = window;
+        ensure!(
+            !reply.text.trim().is_empty(),
+            "expected a summary, found an empty answer: the conversation stays as it is"
+        );
         Ok(Some(reply.text))
     }
 

@@ -191,6 +191,15 @@ impl Session {
         }
     }
 
+    /// Arms the thresholds again: the next [`Session::observe_usage`] that reaches one sends `on_budget_exceeded`, also
+    /// where the usage has not fallen below it. Sends nothing itself.
+    ///
+    /// An agent calls it where the compaction or rotation that a hook asked for did not happen (it failed, or
+    /// `pre_compact` blocked it): otherwise nobody would ask again while the window fills up.
+    pub fn rearm_budget(&self) {
+        self.monitor().rearm();
+    }
+
     fn monitor(&self) -> MutexGuard<'_, BudgetMonitor> {
         // Nothing panics in there, and half a note does no harm: at worst a threshold fires once more.
         self.monitor.lock().unwrap_or_else(PoisonError::into_inner)

@@ -33,6 +33,11 @@ impl BudgetMonitor {
         crossed
     }
 
+    /// Arms both thresholds again: the next usage that reaches one fires, as if it were the first.
+    pub fn rearm(&mut self) {
+        (self.is_above_warn, self.is_above_rotate) = (false, false);
+    }
+
     /// The last usage of which the window's size was known.
     pub fn budget(&self) -> Option<TokenBudget> {
         self.budget
@@ -66,6 +71,19 @@ mod tests {
                     "{name}: {current}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn armed_again_it_fires_at_the_next_usage_and_keeps_what_it_observed() {
+        let mut monitor = BudgetMonitor::default();
+        for current in [85, 85, 72] {
+            monitor.observe(usage(current, 100), Thresholds::default());
+        }
+        monitor.rearm();
+        assert_eq!(monitor.budget(), Some(usage(72, 100).into()));
+        for (current, crossed) in [(75, Some(0.7)), (85, Some(0.8)), (86, None)] {
+            assert_eq!(monitor.observe(usage(current, 100), Thresholds::default()), crossed, "{current}");
         }
     }
 

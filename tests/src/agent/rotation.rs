@@ -121,6 +121,60 @@ async fn a_compaction_whose_model_fails_keeps_the_conversation_and_is_said() {
 }
 
 #[tokio::test]
+async fn an_empty_summary_is_an_error_and_the_conversation_stays_as_it_is() {
+    for recipe in ["compact", "rotate"] {
+        for empty in ["", " \n\t"] {
+            let env = TestEnvironment::new();
+            let (builder, seen) = hooks(&env, move |event| match event.data {
+                EventData::AfterTurn(ref turn) if turn.turn_number == Some(1) => callback(recipe, &[]),
+                _ => Outcome::pass(),
+            });
+            let model = Scripted::new(vec![bash("true")], 100_000).summaries(vec![json!({"text": empty})]);
+            let (agent, told) = agent(&env, &builder.build().await, model);
+            let mut agent = agent.save_in(saved(&env));
+            let id = agent.conversation().id.clone();
+            assert_eq!(agent.run("do it").await.unwrap(), "Done.");
+            let kept = saved(&env).load(&id).unwrap();
+            assert!(contents(&kept.messages).contains(&"do it"), "{kept:?}");
+            assert_eq!(&kept, agent.conversation());
+            assert!(!seen.words().iter().any(|it| it.starts_with("post_compact")));
+            assert!(told.borrow().iter().any(|what| what.contains("empty")), "{told:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_rotation_that_did_not_happen_is_asked_for_again_with_the_next_answer() {
+    for (name, is_blocked, summaries) in [
+        ("failed", false, vec![json!({"error": "overloaded"}); 3]),
+        ("empty", false, vec![json!({"text": ""})]),
+        ("blocked", true, vec![]),
+    ] {
+        let env = TestEnvironment::new();
+        let before = std::sync::atomic::AtomicU32::new(0);
+        let (builder, seen) = hooks(&env, move |event| match &event.data {
+            EventData::OnBudgetExceeded { .. } => callback("rotate", &[]),
+            EventData::PreCompact { .. } => {
+                let is_first = before.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
+                if is_first && is_blocked { Outcome::block("not now") } else { Outcome::pass() }
+            }
+            _ => Outcome::pass(),
+        });
+        let mut full = bash("true");
+        full["usage"] = json!({"current_context_window": 85_000});
+        let model = Scripted::new(vec![full.clone(), full], 100_000).summaries(summaries);
+        let (mut agent, told) = agent(&env, &builder.build().await, model);
+        let id = agent.conversation().id.clone();
+        agent.run("do it").await.unwrap();
+        let words = seen.words();
+        let asked = words.iter().filter(|it| *it == "on_budget_exceeded 0.8").count();
+        assert_eq!(asked, 2, "{name}: {words:?}");
+        assert_eq!(words.iter().filter(|it| it.starts_with("session_end rotate")).count(), 1, "{name}");
+        assert_ne!(agent.conversation().id, id, "{name}: {told:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_compaction_puts_the_summary_in_the_place_of_the_conversation() {
     let env = TestEnvironment::new();
     let (builder, seen) = hooks(&env, |event| match event.data {
