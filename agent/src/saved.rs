@@ -201,6 +201,9 @@ fn read(path: &Path, id: &str) -> Result<Conversation, SavedErrorKind> {
     if conversation.id != id {
         return Err(Damaged(format!("it holds the conversation {:?}", escape(&conversation.id, 100))));
     }
+    if let Some(at) = conversation.messages.iter().position(|message| !message["role"].is_string()) {
+        return Err(Damaged(format!("messages[{at}]: expected an object with a string as role")));
+    }
     if conversation.messages.first().is_none_or(|first| first["role"] != "system") {
         return Err(Damaged("expected the system prompt first".to_owned()));
     }
@@ -264,6 +267,9 @@ mod tests {
             (whole(1, "y", r#"[{"role":"system"}]"#), "holds the conversation \"y\""),
             (whole(2, "x", r#"[{"role":"system"}]"#), "expected version 1, found 2"),
             (whole(1, "x", "{}"), "damaged"),
+            (whole(1, "x", r#"[{"role":"system"},"str"]"#), "messages[1]: expected an object"),
+            (whole(1, "x", r#"[{"role":"system"},{"content":"x"}]"#), "messages[1]"),
+            (whole(1, "x", r#"[{"role":"system"},{"role":"user"},{"role":5}]"#), "messages[2]"),
         ] {
             let path = kept.path("x").unwrap();
             fs::write(&path, &text).unwrap();

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Error, Result};
+use anyhow::{Context as _, Error, Result, bail};
 use hookbox::Usage;
+use hookbox::text::escape;
 use serde_json::{Value, json};
 
 use super::{Model, Reply};
@@ -76,25 +77,7 @@ impl Model for OpenAi {
         let answer =
             tokio::task::spawn_blocking(move || request.send_json(&body)?.body_mut().read_json::<Value>());
         let answer = answer.await?.with_context(|| format!("no answer from {}", self.url))?;
-        let message = answer.pointer("/choices/0/message").cloned().context("an answer without a message")?;
-        let calls = message["tool_calls"].as_array().into_iter().flatten().map(|call| {
-            let text =
-                |pointer: &str| call.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-            (text("/id"), text("/function/name"), text("/function/arguments"))
-        });
-        let count = |name: &str| answer["usage"][name].as_u64().unwrap_or_default();
-        Ok(Reply {
-            text: message["content"].as_str().unwrap_or_default().to_owned(),
-            calls: calls.collect(),
-            usage: Usage {
-                input_tokens: count("prompt_tokens"),
-                output_tokens: count("completion_tokens"),
-                current_context_window: count("total_tokens"),
-                max_context_window: self.window,
-                ..Usage::default()
-            },
-            message,
-        })
+        read(&answer, self.window)
     }
 
     fn pause(&self, error: &Error, attempt: u32) -> Option<Duration> {
@@ -102,6 +85,143 @@ impl Model for OpenAi {
             // What the endpoint refuses it refuses again, unless it is only busy.
             Some(ureq::Error::StatusCode(status @ 400..500)) if ![408, 429].contains(status) => None,
             _ => Some(Duration::from_millis(500) * 2_u32.saturating_pow(attempt.saturating_sub(1))),
+        }
+    }
+}
+
+/// What an answer says. One that is no message is an error here, and not a conversation that no endpoint takes back.
+fn read(answer: &Value, window: u64) -> Result<Reply> {
+    let found = answer.pointer("/choices/0/message").unwrap_or(&Value::Null);
+    let mut message = expect(found.as_object().cloned(), "an object as message", found)?;
+    let role = message.entry("role").or_insert_with(|| json!("assistant"));
+    expect((role == "assistant").then_some(()), "\"assistant\" as the message's role", role)?;
+    let text = text(message.get("content").unwrap_or(&Value::Null))?;
+    let calls = calls(message.get("tool_calls").unwrap_or(&Value::Null))?;
+    // Hooks see messages that are text; every endpoint takes that as well.
+    if message.get("content").is_some_and(Value::is_array) {
+        message.insert("content".to_owned(), json!(text));
+    }
+    let prompt = answer.pointer("/usage/prompt_tokens").and_then(Value::as_u64).unwrap_or_default();
+    let completion = answer.pointer("/usage/completion_tokens").and_then(Value::as_u64).unwrap_or_default();
+    let total = answer.pointer("/usage/total_tokens").and_then(Value::as_u64);
+    Ok(Reply {
+        text,
+        calls,
+        usage: Usage {
+            input_tokens: prompt,
+            output_tokens: completion,
+            // Not every endpoint adds up.
+            current_context_window: total.unwrap_or_else(|| prompt.saturating_add(completion)),
+            max_context_window: window,
+            ..Usage::default()
+        },
+        message: Value::Object(message),
+    })
+}
+
+/// The text of a content: itself, or that of its parts.
+fn text(content: &Value) -> Result<String> {
+    match content {
+        Value::Null => Ok(String::new()),
+        Value::String(text) => Ok(text.clone()),
+        Value::Array(parts) => Ok(parts.iter().filter_map(|part| part["text"].as_str()).collect()),
+        other => bail!("expected text or an array of parts as content, found {}", shown(other)),
+    }
+}
+
+/// The tools that a message wants.
+fn calls(wanted: &Value) -> Result<Vec<(String, String, String)>> {
+    if wanted.is_null() {
+        return Ok(Vec::new());
+    }
+    let calls = expect(wanted.as_array(), "an array as tool_calls", wanted)?;
+    let field = |call: &Value, pointer: &str, expected: &str| {
+        let found = call.pointer(pointer).unwrap_or(&Value::Null);
+        expect(found.as_str().map(str::to_owned), expected, found)
+    };
+    let call = |call: &Value| {
+        expect(call.as_object(), "an object as tool call", call)?;
+        let id = field(call, "/id", "a string as the id of a tool call")?;
+        let name = field(call, "/function/name", "a string as the name of a tool")?;
+        // Arguments that are wrong are for the tool to refuse, so that the model reads why.
+        let arguments = call.pointer("/function/arguments").and_then(Value::as_str).unwrap_or_default();
+        Ok((id, name, arguments.to_owned()))
+    };
+    calls.iter().map(call).collect()
+}
+
+fn expect<T>(wanted: Option<T>, expected: &str, found: &Value) -> Result<T> {
+    wanted.with_context(|| format!("expected {expected}, found {}", shown(found)))
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        scalar => escape(&scalar.to_string(), 100),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(message: Value) -> Value {
+        json!({"choices": [{"message": message}]})
+    }
+
+    #[test]
+    fn a_content_is_text_or_parts_of_which_the_text_counts() {
+        for (content, want) in [
+            (json!("plain"), "plain"),
+            (json!(null), ""),
+            (
+                json!([{"type": "text", "text": "a"}, {"type": "image"}, "x", {"type": "text", "text": "b"}]),
+                "ab",
+            ),
+            (json!([]), ""),
+        ] {
+            let reply = read(&answer(json!({"role": "assistant", "content": content})), 1).unwrap();
+            assert_eq!(reply.text, want);
+            let saved = if content.is_null() { json!(null) } else { json!(want) };
+            assert_eq!(reply.message, json!({"role": "assistant", "content": saved}));
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_no_message_is_an_error_that_says_what_was_found() {
+        let call = |call: Value| json!({"role": "assistant", "tool_calls": [call]});
+        for (message, want) in [
+            (json!("str"), "an object as message, found \"str\""),
+            (json!(null), "an object as message, found null"),
+            (json!({"role": null}), "\"assistant\" as the message's role, found null"),
+            (json!({"role": "user", "content": "x"}), "role, found \"user\""),
+            (json!({"role": "assistant", "content": 5}), "as content, found 5"),
+            (json!({"role": "assistant", "tool_calls": {}}), "an array as tool_calls, found an object"),
+            (call(json!("x")), "an object as tool call, found \"x\""),
+            (call(json!({"id": 5, "function": {"name": "bash"}})), "the id of a tool call, found 5"),
+            (call(json!({"id": "c", "function": {"name": ["bash"]}})), "the name of a tool, found an array"),
+            (call(json!({"id": "c"})), "the name of a tool, found null"),
+        ] {
+            let error = read(&answer(message.clone()), 1).unwrap_err().to_string();
+            assert!(error.contains(want), "{message}: {error}");
+        }
+        assert!(read(&json!({"choices": []}), 1).is_err());
+        let unsaid = read(&answer(json!({"content": "x"})), 1).unwrap();
+        assert_eq!(unsaid.message["role"], "assistant", "a saved message has a role");
+    }
+
+    #[test]
+    fn an_endpoint_that_gives_no_total_is_added_up() {
+        for (usage, want) in [
+            (json!({"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 9}), 9),
+            (json!({"prompt_tokens": 5, "completion_tokens": 2}), 7),
+            (json!({"prompt_tokens": u64::MAX, "completion_tokens": 2}), u64::MAX),
+            (json!(null), 0),
+        ] {
+            let mut answer = answer(json!({"role": "assistant", "content": "x"}));
+            answer["usage"] = usage;
+            assert_eq!(read(&answer, 1).unwrap().usage.current_context_window, want);
         }
     }
 }
