@@ -1,6 +1,7 @@
 //! The built-in hooks for the context window, the budget monitor, and the switches that hold for all hooks.
 
 use hookbox::builtin::{ALL, BUDGET, COMPACT_TRIGGER};
+use hookbox::dialect::Dialect;
 use hookbox::event::AfterTurn;
 use hookbox::manager::Manager;
 use hookbox::session::{AtThreshold, Decision, GateVerdict, Session, Thresholds, Turn};
@@ -318,4 +319,26 @@ fn hooks_are_shown_to_whoever_approves_them_also_where_none_runs() {
     env.native("repo/.hookbox/hooks/theirs", "turn_end", "true");
     let output = env.hookbox(["trust", "theirs", "--yes", "--json"]);
     assert_eq!(output.json()["name"], "theirs", "{output:#?}");
+}
+
+#[tokio::test]
+async fn the_budget_of_an_envelope_is_what_the_built_in_hooks_judge() {
+    let manager = Manager::builder().directories(false).build().await;
+    let session = manager.session("c");
+    for (name, used, limit, warning, recipe) in [
+        ("OnBudgetExceeded", 131, 160, Some("131 of 160 tokens"), None),
+        ("after_turn", 90, 100, None, Some("compact")),
+        ("after_turn", 79, 100, None, None),
+    ] {
+        let event: EventName = name.parse().unwrap();
+        let envelope = json!({"hook": name, "budget": {"usedTokens": used, "effectiveLimit": limit}});
+        let payload = envelope.as_object().unwrap().clone();
+        let read = Dialect::BaseCoat.decode(&event, payload, session.context()).unwrap();
+        let verdict = session.fire_event(read.event).await.verdict;
+        match warning {
+            Some(warning) => assert!(verdict.warnings[0].text.contains(warning), "{verdict:?}"),
+            None => assert!(verdict.warnings.is_empty(), "{verdict:?}"),
+        }
+        assert_eq!(verdict.callback.map(|it| it.name).as_deref(), recipe, "{name} {used}");
+    }
 }

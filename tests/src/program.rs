@@ -242,6 +242,13 @@ fn wrong_input_is_an_error_line_a_hint_and_exit_code_2() {
     refused(&env.hookbox_with(["run", "before_tool_call"], r#"{"event":"agent_stop"}"#), "\"event\" must be");
     for (event, input, words) in [
         ("agent_stop", r#"{"messages":"x"}"#, "\"messages\""),
+        ("on_budget_exceeded", r#"{"threshold":80}"#, "\"threshold\" must be a number from 0 to 1, found 80"),
+        (
+            "on_budget_exceeded",
+            r#"{"hook":"OnBudgetExceeded","threshold":-0.1}"#,
+            "\"threshold\" must be a number from 0 to 1, found -0.1",
+        ),
+        ("on_error", r#"{"error":"m","attempt":0}"#, "\"attempt\" must be a whole number from 1, found 0"),
         ("after_turn", r#"{"usage":{"input_tokens":-1}}"#, "\"usage.input_tokens\""),
         ("after_turn", r#"{"usage":5}"#, "\"usage\" must be an object"),
         ("after_turn", r#"{"turn_number":"one"}"#, "\"turn_number\""),

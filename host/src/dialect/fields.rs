@@ -89,6 +89,21 @@ impl Fields {
         self.read(name, "a number", |value| value.as_f64().ok_or(value))
     }
 
+    /// A share of the context window.
+    pub(crate) fn share(&mut self, name: &str) -> Result<Option<f64>, PayloadError> {
+        self.read(name, "a number from 0 to 1", |value| {
+            value.as_f64().filter(|share| (0.0..=1.0).contains(share)).ok_or(value)
+        })
+    }
+
+    /// Which try it was; the first one is 1.
+    pub(crate) fn attempt(&mut self) -> Result<Option<u32>, PayloadError> {
+        self.read("attempt", "a whole number from 1", |value| {
+            let number = whole(&value).and_then(|number| u32::try_from(number).ok());
+            number.filter(|attempt| *attempt > 0).ok_or(value)
+        })
+    }
+
     pub(crate) fn array(&mut self, name: &str) -> Result<Option<Value>, PayloadError> {
         self.read(name, "an array", |value| if value.is_array() { Ok(value) } else { Err(value) })
     }
@@ -218,6 +233,32 @@ mod tests {
             (some.flag("d").err(), "\"d\" must be true or false, found \"\\u{1b}[0m\""),
         ] {
             assert_eq!(error.unwrap().to_string(), want);
+        }
+    }
+
+    #[test]
+    fn a_share_lies_in_the_window_and_attempts_are_counted_from_one() {
+        for (value, fits) in [
+            (json!(0), true),
+            (json!(0.8), true),
+            (json!(1), true),
+            (json!(1.000_1), false),
+            (json!(-0.1), false),
+            (json!(80), false),
+            (json!(1e300), false),
+        ] {
+            let share = fields(json!({"threshold": value})).share("threshold");
+            assert_eq!(share.is_ok(), fits, "{value}");
+            if let Err(error) = share {
+                assert_eq!(error.expected, "a number from 0 to 1");
+            }
+        }
+        for (value, fits) in [(json!(1), true), (json!(2.0), true), (json!(0), false), (json!(-1), false)] {
+            let attempt = fields(json!({"attempt": value})).attempt();
+            assert_eq!(attempt.is_ok(), fits, "{value}");
+            if let Err(error) = attempt {
+                assert_eq!(error.expected, "a whole number from 1");
+            }
         }
     }
 

@@ -7,14 +7,15 @@ use serde_json::{Map, Value};
 use crate::dialect::Decoded;
 use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::{
-    AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, EventName, ToolCall,
-    ToolResult,
+    AbsentTokens, AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData,
+    EventName, TokenBudget, ToolCall, ToolResult, Usage,
 };
 
 /// Reads the event envelope of the event `name`: the fields that [`encode`](super::encode) writes. `null` counts as not
 /// given; what is missing of the context is taken from `defaults`.
 ///
-/// The specification has no place for usage, messages and turns: events that are about them come without.
+/// The specification has no place for usage, messages and turns. An event that has a usage gets its window from
+/// `budget` (design, section 11); the rest comes without.
 ///
 /// # Errors
 ///
@@ -32,6 +33,7 @@ pub fn decode(
         return Err(fields.error("hook", &expected, &Value::String(hook)));
     }
     let context = context(&mut fields, defaults)?;
+    let usage = context.budget.map(usage);
     let mut unknown = Vec::new();
     let data = match name {
         EventName::SessionStart => EventData::SessionStart { source: fields.text("source")? },
@@ -40,21 +42,19 @@ pub fn decode(
         EventName::BeforeToolCall => EventData::BeforeToolCall(tool(&mut fields, &mut unknown)?.call),
         EventName::AfterToolCall => EventData::AfterToolCall(tool(&mut fields, &mut unknown)?),
         EventName::OnError => EventData::OnError(error(&mut fields, &mut unknown)?),
-        EventName::AfterTurn => EventData::AfterTurn(AfterTurn::default()),
-        EventName::TurnEnd => EventData::TurnEnd { response: None, turn_number: None },
-        EventName::AgentStop => EventData::AgentStop(AgentStop::default()),
-        EventName::PreCompact => EventData::PreCompact {
-            trigger: fields.text("trigger")?,
-            usage: None,
-            messages: Document::absent(),
-        },
+        EventName::AfterTurn => EventData::AfterTurn(AfterTurn { usage, ..AfterTurn::default() }),
+        EventName::TurnEnd => EventData::TurnEnd { response: fields.text("response")?, turn_number: None },
+        EventName::AgentStop => EventData::AgentStop(AgentStop { usage, ..AgentStop::default() }),
+        EventName::PreCompact => {
+            EventData::PreCompact { trigger: fields.text("trigger")?, usage, messages: Document::absent() }
+        }
         EventName::PostCompact => EventData::PostCompact {
             trigger: fields.text("trigger")?,
             summary: fields.text("summary")?,
-            usage: None,
+            usage,
         },
         EventName::OnBudgetExceeded => {
-            EventData::OnBudgetExceeded { usage: None, threshold: fields.number("threshold")? }
+            EventData::OnBudgetExceeded { usage, threshold: fields.share("threshold")? }
         }
         EventName::Other(name) => {
             let data = EventData::Other { name: name.clone(), data: fields.rest() };
@@ -63,6 +63,16 @@ pub fn decode(
     };
     unknown.extend(fields.names());
     Ok(Decoded { event: Event { context: Arc::new(context), data }, unknown })
+}
+
+/// What a budget says of the tokens; how many were sent and produced it does not.
+fn usage(budget: TokenBudget) -> Usage {
+    Usage {
+        current_context_window: budget.used_tokens,
+        max_context_window: budget.effective_limit,
+        absent: AbsentTokens { input_tokens: true, output_tokens: true, ..AbsentTokens::default() },
+        ..Usage::default()
+    }
 }
 
 fn context(fields: &mut Fields, defaults: &Context) -> Result<Context, PayloadError> {
@@ -112,7 +122,7 @@ fn error(fields: &mut Fields, unknown: &mut Vec<String>) -> Result<ErrorEvent, P
     if let Some(mut error) = fields.nested("error")? {
         event.message = error.text("message")?.unwrap_or_default();
         event.kind = error.text("kind")?;
-        event.attempt = error.whole("attempt")?;
+        event.attempt = error.attempt()?;
         unknown.extend(error.names());
     }
     Ok(event)
@@ -195,8 +205,42 @@ mod tests {
             let text = format!("{}{rest}", base(&format!("\"{name}\"")));
             let decoded = read(serde_json::from_str(&text).unwrap()).unwrap();
             assert_eq!(decoded.unknown, Vec::<String>::new());
-            assert_eq!(encode(&decoded.event).unwrap().to_string(), text);
+            let written = encode(&decoded.event).unwrap();
+            assert_eq!(written.to_string(), text);
+            assert_eq!(read(written).unwrap().event, decoded.event);
         }
+    }
+
+    #[test]
+    fn the_budget_is_the_usage_of_the_events_that_have_one() {
+        let window = Usage { current_context_window: 131, max_context_window: 160, ..Usage::default() };
+        let absent = AbsentTokens { input_tokens: true, output_tokens: true, ..AbsentTokens::default() };
+        let known = Some(Usage { absent, ..window });
+        let budget = json!({"usedTokens": 131, "effectiveLimit": 160});
+        for (name, want) in [
+            ("PreCompact", known),
+            ("PostCompact", known),
+            ("OnBudgetExceeded", known),
+            ("after_turn", known),
+            ("agent_stop", known),
+            ("turn_end", None),
+            ("SessionStart", None),
+        ] {
+            for (budget, want) in
+                [(budget.clone(), want), (Value::Null, None), (json!({"usedTokens": 1}), None)]
+            {
+                let found = read(json!({"hook": name, "budget": budget})).unwrap();
+                assert_eq!(found.event.usage(), want, "{name} {budget}");
+                assert_eq!(found.unknown, Vec::<String>::new());
+            }
+        }
+    }
+
+    #[test]
+    fn the_response_of_a_turn_can_be_given() {
+        let found = read(json!({"hook": "turn_end", "response": "done"})).unwrap();
+        assert_eq!(found.event.data, EventData::TurnEnd { response: Some("done".into()), turn_number: None });
+        assert!(found.unknown.is_empty());
     }
 
     #[test]
@@ -209,7 +253,10 @@ mod tests {
             (json!({"hook": "PreToolUse", "sessionId": 5}), "sessionId"),
             (json!({"hook": "OnError", "error": "text"}), "error"),
             (json!({"hook": "OnError", "source": "x"}), "source"),
+            (json!({"hook": "OnError", "error": {"attempt": 0}}), "error.attempt"),
             (json!({"hook": "OnBudgetExceeded", "threshold": "0.8"}), "threshold"),
+            (json!({"hook": "OnBudgetExceeded", "threshold": 1.5}), "threshold"),
+            (json!({"hook": "turn_end", "response": 5}), "response"),
         ] {
             assert_eq!(read(envelope.clone()).unwrap_err().field, field, "{envelope}");
         }

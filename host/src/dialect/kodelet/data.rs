@@ -114,7 +114,7 @@ fn data(
             usage: f.usage("usage")?,
         },
         EventName::OnBudgetExceeded => {
-            EventData::OnBudgetExceeded { usage: f.usage("usage")?, threshold: f.number("threshold")? }
+            EventData::OnBudgetExceeded { usage: f.usage("usage")?, threshold: f.share("threshold")? }
         }
         EventName::Other(name) => {
             return Ok((EventData::Other { name: name.clone(), data: fields.rest() }, Vec::new()));
@@ -157,12 +157,8 @@ fn error(fields: &mut Fields) -> Result<ErrorEvent, PayloadError> {
             None => ErrorSource::Tool(call),
         },
     };
-    let mut event = ErrorEvent {
-        source,
-        message: String::new(),
-        kind: fields.text("kind")?,
-        attempt: fields.whole("attempt")?,
-    };
+    let mut event =
+        ErrorEvent { source, message: String::new(), kind: fields.text("kind")?, attempt: fields.attempt()? };
     let given = fields.read("error", "a string or an object", |value| match value {
         Value::String(_) | Value::Object(_) => Ok(value),
         other => Err(other),
@@ -174,7 +170,7 @@ fn error(fields: &mut Fields) -> Result<ErrorEvent, PayloadError> {
             if let Some(mut error) = outer.nested("error")? {
                 event.message = error.text("message")?.unwrap_or_default();
                 event.kind = error.text("kind")?.or(event.kind);
-                event.attempt = error.whole("attempt")?.or(event.attempt);
+                event.attempt = error.attempt()?.or(event.attempt);
             }
         }
         None => {}
@@ -246,6 +242,9 @@ mod tests {
             ("on_error", json!({"source": "x"}), "source"),
             ("on_error", json!({"error": {"attempt": "x"}}), "error.attempt"),
             ("on_error", json!({"error": 5}), "error"),
+            ("on_error", json!({"error": {"attempt": 0}}), "error.attempt"),
+            ("on_error", json!({"error": "m", "attempt": 0}), "attempt"),
+            ("on_budget_exceeded", json!({"threshold": 80}), "threshold"),
         ] {
             assert_eq!(read(event, payload.clone()).unwrap_err().field, field, "{payload}");
         }
