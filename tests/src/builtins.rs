@@ -129,6 +129,22 @@ async fn the_thresholds_are_the_embedders_where_the_user_says_nothing() {
         problem.ends_with("line 2: budget.warn: expected at most rotate (0.3), found 0.9: taken as 0.3"),
         "{problem}"
     );
+    env.file("home/.kodelet/hookbox.toml", "");
+    env.file("home/.hookbox/hookbox.toml", "[budget]\nrotate = 0.3\n");
+    let alone = manager(own).await;
+    assert_eq!(alone.thresholds(), Thresholds { warn: 0.3, rotate: 0.3, ..own });
+    assert!(alone.problems().is_empty(), "nobody wrote a warn: {:?}", alone.problems());
+}
+
+#[tokio::test]
+async fn the_settings_of_a_built_in_hook_that_there_is_not_name_those_that_there_are() {
+    let env = TestEnvironment::new();
+    env.file("home/.hookbox/hookbox.toml", "[hooks.\"builtin:nosuch\"]\nenabled = false\n");
+    let problem = env.builder().build().await.problems()[0].to_string();
+    for known in ALL.iter().map(|builtin| builtin.name).chain(["hint: ", "line 1"]) {
+        assert!(problem.contains(known), "{known}: {problem}");
+    }
+    assert!(!problem.contains("put the hook at"), "{problem}");
 }
 
 #[test]

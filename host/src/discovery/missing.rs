@@ -62,6 +62,10 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
         _ => String::new(),
     };
     assembly.problems.push(match root.place.find(&expected.path) {
+        _ if name.starts_with("builtin:") => {
+            let known: Vec<&str> = builtin::ALL.iter().map(|builtin| builtin.name).collect();
+            problem.hint(format!("built-in hooks are {}", known.join(", ")))
+        }
         _ if expected.kind != kind_by_name(&expected.position.file) => {
             problem.hint(format!("declare it in {path}, or take its table out"))
         }

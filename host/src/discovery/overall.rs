@@ -85,7 +85,8 @@ pub(super) fn of(roots: &[RootDir], options: &Options, problems: &mut Vec<Proble
     };
     if thresholds.warn > thresholds.rotate {
         let Thresholds { warn, rotate, .. } = thresholds;
-        let spoke = user().find(|root| root.top.warn.or(root.top.rotate).is_some());
+        // A default that does not fit is nobody's mistake.
+        let spoke = user().find(|root| root.top.warn.is_some());
         problems.extend(spoke.map(|root| {
             let message = format!(
                 "line {}: budget.warn: expected at most rotate ({rotate}), found {warn}: taken as {rotate}",
