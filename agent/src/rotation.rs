@@ -44,12 +44,19 @@ impl<M: Model> Agent<M> {
         }
     }
 
+    /// Whether the model is asked again where this recipe is run.
+    pub(crate) fn goes_on(&self, callback: &Callback) -> bool {
+        let recipe = self.recipes.get(&callback.name);
+        recipe.is_some_and(|recipe| matches!(recipe.steps, Steps::Message(_)))
+    }
+
     /// A session that runs a recipe: a built-in one, and then the message where there is one; else its text and the
     /// message together. What the agent said last.
     ///
     /// # Errors
     ///
-    /// Where there is no such recipe, and where the model fails.
+    /// Where there is no such recipe, where a built-in one finds a conversation that nobody has said anything in, and
+    /// where the model fails.
     pub async fn run_recipe(&mut self, recipe: &Callback, message: &str) -> Result<String> {
         let steps = self.recipes.expect(&recipe.name)?.steps.clone();
         if let Steps::Message(text) = &steps {
@@ -57,6 +64,12 @@ impl<M: Model> Agent<M> {
             self.thread.session = self.thread.session.clone().recipe(&recipe.name);
             return self.run(format!("{text}\n\n{message}").trim()).await;
         }
+        ensure!(
+            self.thread.conversation.is_begun(),
+            "the recipe {} expects a conversation, found a new one; hint: --follow goes on with the one that was saved last, \
+             --resume ID with another",
+            recipe.name
+        );
         self.begin().await;
         let said = self.by_hand(&steps, recipe, message).await;
         self.end().await;

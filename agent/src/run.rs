@@ -15,7 +15,7 @@
 
 use anyhow::{Result, anyhow};
 use hookbox::event::{AfterTurn, AgentStop, ErrorEvent, ErrorSource};
-use hookbox::session::{AtThreshold, Decision, Notes, Turn};
+use hookbox::session::{AtThreshold, Decision, MAX_FOLLOW_UPS, Notes, Turn};
 use hookbox::{Message, ToolCall};
 use serde_json::{Value, json};
 
@@ -85,6 +85,7 @@ impl<M: Model> Agent<M> {
     /// Asks the model and runs the tools that it wants, again and again.
     async fn work(&mut self) -> Result<String> {
         let mut said = String::new();
+        let (mut rounds, mut is_ended) = (0, false);
         for turn in 1..=MAX_TURNS {
             let reply = match self.answer(turn).await {
                 Ok(reply) => reply,
@@ -97,13 +98,18 @@ impl<M: Model> Agent<M> {
             let wanted = self.obey_answer(turn, &reply).await;
             let goes_on = self.apply(wanted).await;
             self.save();
-            let is_done = reply.calls.is_empty() && !goes_on;
-            if is_done && !self.stop(turn, &said).await {
-                return Ok(said);
+            is_ended = reply.calls.is_empty() && !goes_on;
+            if is_ended {
+                if !self.stop(turn, &said, rounds).await {
+                    return Ok(said);
+                }
+                rounds += 1;
             }
         }
         (self.watch)(Step::Warning(&format!("the model was asked {MAX_TURNS} times: the turn ends here")));
-        self.turn_end(&said, MAX_TURNS).await;
+        if !is_ended {
+            self.turn_end(&said, MAX_TURNS).await;
+        }
         Ok(said)
     }
 
@@ -162,8 +168,8 @@ impl<M: Model> Agent<M> {
         }
     }
 
-    /// The model has nothing more to do; whether the hooks have.
-    async fn stop(&mut self, turn: u64, said: &str) -> bool {
+    /// The model has nothing more to do; whether the hooks have, which made it go on for so many rounds in a row.
+    async fn stop(&mut self, turn: u64, said: &str, rounds: u32) -> bool {
         self.turn_end(said, turn).await;
         let thresholds = self.manager.thresholds();
         let stop = AgentStop {
@@ -172,18 +178,36 @@ impl<M: Model> Agent<M> {
             invoked_recipe: self.thread.session.context().recipe_name.clone(),
             auto_compact_enabled: Some(thresholds.at == AtThreshold::Compact),
             auto_compact_threshold: Some(thresholds.rotate),
+            // The session counts messages alone; a recipe makes the agent go on as well.
+            follow_ups: rounds,
             ..AgentStop::default()
         };
         let verdict = self.thread.session.agent_stop(stop).await;
         self.note(&verdict);
         self.thread.leave_recipes();
-        let goes_on = self.apply(verdict.turn).await;
+        let wanted = self.capped(verdict.turn, rounds);
+        let goes_on = self.apply(wanted).await;
         for message in &verdict.follow_ups {
             self.because(format!("it goes on: {message}"));
             self.thread.conversation.push("user", message);
         }
         self.save();
         goes_on || !verdict.follow_ups.is_empty()
+    }
+
+    /// What hooks want when the agent stops, without a recipe that would make it go on beyond the cap.
+    fn capped(&mut self, wanted: Option<Turn>, rounds: u32) -> Option<Turn> {
+        match wanted {
+            Some(Turn::Callback(callback)) if rounds >= MAX_FOLLOW_UPS && self.goes_on(&callback) => {
+                let note = format!(
+                    "hooks made the agent go on {rounds} times in a row: the recipe {} is not run",
+                    callback.name
+                );
+                (self.watch)(Step::Warning(&note));
+                None
+            }
+            wanted => wanted,
+        }
     }
 
     /// A turn of the user is over, however it ended.

@@ -1,6 +1,6 @@
 //! `hookbox-agent chat`.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::pin::pin;
 
 use anyhow::Result;
@@ -83,9 +83,10 @@ async fn next_line() -> Result<Option<String>> {
         let _ = write!(std::io::stderr(), "> ");
     }
     let read = tokio::task::spawn_blocking(|| {
-        let mut line = String::new();
-        let bytes = std::io::stdin().read_line(&mut line)?;
-        anyhow::Ok((bytes > 0).then_some(line))
+        let mut line = Vec::new();
+        let bytes = std::io::stdin().lock().read_until(b'\n', &mut line)?;
+        // A byte that is not UTF-8 is no reason to end the chat.
+        anyhow::Ok((bytes > 0).then(|| String::from_utf8_lossy(&line).into_owned()))
     });
     Ok(read.await??.map(|line| line.trim_end_matches(['\n', '\r']).to_owned()))
 }

@@ -147,6 +147,18 @@ async fn a_turn_that_reaches_its_limit_ends_and_so_does_the_session() {
 }
 
 #[tokio::test]
+async fn a_turn_whose_last_answer_stops_at_the_limit_ends_once() {
+    let mut script = vec![bash("true"); 39];
+    script.push(json!({"text": "Enough."}));
+    let (seen, said, _) = run(script, once("agent_stop", Outcome::follow_up("go on"))).await;
+    let words = seen.words();
+    let ends: Vec<&String> = words.iter().filter(|it| it.starts_with("turn_end")).collect();
+    assert_eq!(ends, ["turn_end 40"], "{words:?}");
+    assert_eq!(words[words.len() - 2..], ["agent_stop", "session_end exit"]);
+    assert_eq!(said.unwrap(), "Enough.");
+}
+
+#[tokio::test]
 async fn what_hooks_made_of_an_error_is_what_goes_on() {
     let shorter = |event: &hookbox::Event| match &event.data {
         EventData::OnError(error) => Outcome::modify(format!("shorter {}", error.attempt.unwrap())),

@@ -25,7 +25,11 @@ fn place(answers: &[&str]) -> (TestEnvironment, std::net::SocketAddr, Requests) 
     (env, address, requests)
 }
 
-fn run<A: AsRef<OsStr>>(env: &TestEnvironment, args: impl IntoIterator<Item = A>, input: &str) -> Output {
+fn run<A: AsRef<OsStr>>(
+    env: &TestEnvironment,
+    args: impl IntoIterator<Item = A>,
+    input: impl AsRef<[u8]>,
+) -> Output {
     env.run(env.command(agent_program()).args(args), input)
 }
 
@@ -97,6 +101,13 @@ fn each_line_of_a_chat_is_a_turn_of_one_session() {
         .collect();
     let want = "session_start user_message_send turn_end user_message_send turn_end session_end";
     assert_eq!(events.join(" "), want);
+}
+
+#[test]
+fn a_byte_that_is_no_text_does_not_end_a_chat() {
+    let (env, address, requests) = place(&["One.", "Two."]);
+    assert_eq!(said(&run(&env, ["chat"], b"caf\xe9\nsecond\n")), "One.\nTwo.");
+    assert!(texts(&quit(address, requests)[0]).contains("caf\u{fffd}"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Recipes, on the command line and by a callback; conversations that are gone on with.
 
 use hookbox::event::EventData;
+use hookbox::session::MAX_FOLLOW_UPS;
 use hookbox::{Callback, Event, Outcome};
 use hookbox_agent::{Checkout, Conversations, Recipes, Scripted};
 use serde_json::json;
@@ -33,6 +34,44 @@ async fn a_recipe_of_a_callback_marks_the_events_inside_it_and_no_others() {
     assert_eq!(seen.words().join(", "), want);
     assert!(contents(&agent.conversation().messages).contains(&"Review the tests."));
     assert!(told.borrow().iter().any(|what| what.contains("no place for the argument colour")), "{told:?}");
+}
+
+#[tokio::test]
+async fn recipes_that_make_the_agent_go_on_count_into_the_cap_of_follow_ups() {
+    let env = TestEnvironment::new();
+    let (builder, seen) = hooks(&env, |event| match &event.data {
+        EventData::AgentStop(stop) if stop.follow_ups == 3 => Outcome::follow_up("and then?"),
+        EventData::AgentStop(_) => callback("review", &[("target", "it")]),
+        _ => Outcome::pass(),
+    });
+    let (agent, told) = agent(&env, &builder.build().await, Scripted::new(vec![], 100_000));
+    let mut agent = agent.recipes(recipes(&env));
+    agent.run("do it").await.unwrap();
+    let counts: Vec<u32> = seen
+        .events()
+        .iter()
+        .filter_map(|event| match &event.data {
+            EventData::AgentStop(stop) => Some(stop.follow_ups),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(counts, (0..=MAX_FOLLOW_UPS).collect::<Vec<_>>());
+    assert!(told.borrow().iter().any(|what| what.contains("the recipe review is not run")), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_built_in_recipe_wants_a_conversation_that_has_begun() {
+    for name in ["compact", "rotate"] {
+        for message in ["", "go on"] {
+            let env = TestEnvironment::new();
+            let (builder, seen) = hooks(&env, |_| Outcome::pass());
+            let (mut agent, _) = agent(&env, &builder.build().await, Scripted::new(vec![], 100_000));
+            let recipe = Callback { name: name.to_owned(), args: vec![] };
+            let error = agent.run_recipe(&recipe, message).await.unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("hint: --follow"), "{error}");
+            assert!(seen.events().is_empty(), "nothing has begun");
+        }
+    }
 }
 
 #[tokio::test]
