@@ -226,6 +226,9 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
             for path in hook.names() {
                 say(format_args!("  with    {}", escape(&path.to_string_lossy(), 1024)));
             }
+            if hook.may_use_more() {
+                say("  not all files that it uses can be known, and trust does not end where those change");
+            }
         }
         None => say("  runs with all your rights"),
     }

@@ -45,9 +45,19 @@ pub struct Approvable {
 }
 
 impl Approvable {
-    /// The files of the repository that its command line or its shebang names, and that its digest covers beside the
-    /// directory; relative to the repository.
+    /// The files and directories of the repository that its command line or its shebang names, and that its digest
+    /// covers beside the hook's own directory; relative to the repository.
     pub fn names(&self) -> Vec<PathBuf> {
+        self.named().0
+    }
+
+    /// Whether its command line may use files of the repository that no word of it names, so that its digest does not
+    /// cover them: because of a variable, a pattern, what another command prints, or a program such as `make`.
+    pub fn may_use_more(&self) -> bool {
+        self.named().1
+    }
+
+    fn named(&self) -> (Vec<PathBuf>, bool) {
         self.tree.as_ref().and_then(|tree| tree.names().ok()).unwrap_or_default()
     }
 

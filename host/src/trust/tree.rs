@@ -97,7 +97,7 @@ pub(crate) struct Subject {
     pub(crate) declared: BTreeMap<String, String>,
     /// Its command line, and what else in its declaration may name files.
     pub(crate) words: Vec<String>,
-    /// Where the agent works: relative words of its command line are looked for here, too.
+    /// Where the agent works, and a file runs that is the hook: relative words of its shebang are looked for here, too.
     pub(crate) cwd: PathBuf,
     /// The repository's settings for it, key by key.
     pub(crate) settings: BTreeMap<String, String>,
@@ -114,10 +114,12 @@ impl Subject {
         self.digest_in(&files, &mut Allowance::of_one(), &Seen::default())
     }
 
-    /// The files of the repository that its command line and its shebang name.
-    pub(crate) fn names(&self) -> Result<Vec<PathBuf>, TreeError> {
+    /// The files and directories of the repository that its command line and its shebang name, and whether it may use
+    /// more than these.
+    pub(crate) fn names(&self) -> Result<(Vec<PathBuf>, bool), TreeError> {
         let files = Files::repository(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
-        Ok(self.named(&files, &mut Allowance::of_one())?.into_keys().collect())
+        let named = self.named(&files, &mut Allowance::of_one())?;
+        Ok((named.files.into_keys().collect(), named.more))
     }
 
     /// The same within an allowance, where `seen` keeps the directories.
@@ -141,7 +143,7 @@ impl Subject {
         fields.add("hookbox native hook 1", b"");
         fields.add("directory", directory.hex().as_bytes());
         fields.add("hook", beneath(&self.dir, &self.file).as_os_str().as_bytes());
-        for (named, digest) in self.named(files, allowance)? {
+        for (named, digest) in self.named(files, allowance)?.files {
             fields.add("named", named.as_os_str().as_bytes());
             fields.add("digest", digest.hex().as_bytes());
         }
@@ -156,38 +158,69 @@ impl Subject {
         Ok(fields.digest())
     }
 
-    /// The files of the repository that the command line and the shebang name, and the shebangs of those that are
-    /// scripts themselves.
-    fn named(
-        &self,
-        files: &Files,
-        allowance: &mut Allowance,
-    ) -> Result<BTreeMap<PathBuf, Digest>, TreeError> {
-        let mut named = BTreeMap::new();
-        let mut words: Vec<Vec<u8>> = Vec::new();
-        for word in words::of(&self.words, &self.repo, &self.base) {
-            // A line of very many words is looked up at nobody's cost but its own.
-            allowance.file()?;
-            words.push(word.into_bytes());
-        }
+    /// What of the repository the command line and the shebang name, and the shebangs of those files that are scripts
+    /// themselves.
+    fn named(&self, files: &Files, allowance: &mut Allowance) -> Result<Named, TreeError> {
+        let line = words::of(&self.words, &self.repo, &self.base);
+        let bases = self.bases(&line.directories);
+        let mut named = Named { files: BTreeMap::new(), more: line.more };
+        let mut words: Vec<Vec<u8>> = line.words.into_iter().map(String::into_bytes).collect();
         let of_file = if self.declared.is_empty() { self.shebang(files, &self.file) } else { Vec::new() };
         words.extend(of_file);
+        let mut looked = BTreeSet::new();
         for _ in 0..=MAX_INTERPRETERS {
             let mut next = Vec::new();
-            for path in words.iter().flat_map(|word| self.places_of(word)) {
-                let Ok(Found::File { len, .. }) = files.find(&path) else { continue };
-                if named.contains_key(&path) {
-                    continue;
-                }
+            for word in &words {
+                // A line of very many words is looked up at nobody's cost but its own.
                 allowance.file()?;
-                allowance.read(len)?;
-                let digest = files.digest(&path, MAX_BYTES).map_err(|error| unreadable(&path, &error))?;
-                next.extend(self.shebang(files, &path));
-                named.insert(path, digest);
+                for path in self.places_of(word, &bases) {
+                    if looked.insert(path.clone()) {
+                        next.extend(self.look(&path, files, allowance, &mut named)?);
+                    }
+                }
             }
             words = next;
         }
-        Ok(named.into_iter().map(|(path, digest)| (beneath(&self.repo, &path).to_owned(), digest)).collect())
+        let mut used = line.used.iter().filter(|word| !word.is_empty());
+        named.more |= used.any(|word| {
+            let places = self.places_of(word.as_bytes(), &bases);
+            places.iter().any(|path| self.is_all(files, path))
+        });
+        Ok(named)
+    }
+
+    /// Adds what stands at a path, and says what its shebang names.
+    fn look(
+        &self,
+        path: &Path,
+        files: &Files,
+        allowance: &mut Allowance,
+        named: &mut Named,
+    ) -> Result<Vec<Vec<u8>>, TreeError> {
+        let name = beneath(&self.repo, path);
+        match files.find(path) {
+            Ok(Found::File { len, .. }) => {
+                allowance.file()?;
+                allowance.read(len)?;
+                let digest = files.digest(path, MAX_BYTES).map_err(|error| unreadable(path, &error))?;
+                named.files.insert(name.to_owned(), digest);
+                Ok(self.shebang(files, path))
+            }
+            Ok(Found::Directory) if !self.is_all(files, path) => {
+                let mut walk =
+                    Walk { files, base: path, allowance, fields: Fields::default(), real: BTreeSet::new() };
+                walk.any(path, 0)?;
+                named.files.insert(name.join(""), walk.fields.digest());
+                Ok(Vec::new())
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether a path is the whole repository, which changes with all work, so that no trust in it would hold.
+    fn is_all(&self, files: &Files, path: &Path) -> bool {
+        let real = files.real(path).ok();
+        real.is_some() && real == files.real(&self.repo).ok()
     }
 
     /// The words of a shebang line, and what follows a `=` in one.
@@ -205,16 +238,31 @@ impl Subject {
             .collect()
     }
 
-    /// The files of the repository that a word may mean.
-    fn places_of(&self, word: &[u8]) -> BTreeSet<PathBuf> {
-        let word = Path::new(std::ffi::OsStr::from_bytes(word));
-        let parent = self.file.parent().unwrap_or(&self.dir);
-        [&*self.repo, &*self.base, &*self.cwd, parent]
-            .into_iter()
-            .map(|base| base.join(word))
-            .filter(|path| path.starts_with(&self.repo))
-            .collect()
+    /// Where relative words may be meant from. What is declared runs in its base, wherever the agent works.
+    fn bases(&self, directories: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let mut bases = BTreeSet::from([self.repo.clone(), self.base.clone()]);
+        if self.declared.is_empty() {
+            bases.extend([self.cwd.clone(), self.file.parent().unwrap_or(&self.dir).to_owned()]);
+        }
+        let entered: Vec<PathBuf> =
+            bases.iter().flat_map(|base| directories.iter().map(|it| base.join(it))).collect();
+        bases.extend(entered);
+        bases
     }
+
+    /// The paths in the repository that a word may mean.
+    fn places_of(&self, word: &[u8], bases: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let word = Path::new(std::ffi::OsStr::from_bytes(word));
+        bases.iter().map(|base| base.join(word)).filter(|path| path.starts_with(&self.repo)).collect()
+    }
+}
+
+/// What a command line and a shebang name.
+struct Named {
+    /// The digests of files and of all that stands below directories, by their paths in the repository.
+    files: BTreeMap<PathBuf, Digest>,
+    /// Whether more may be used than this.
+    more: bool,
 }
 
 /// Goes through a directory.
@@ -446,5 +494,80 @@ mod tests {
         let other = Subject { file: subject.dir.join("y"), ..subject.clone() };
         assert_ne!(digest(&subject), digest(&other));
         assert_eq!(digest(&subject), subject.digest(), "kept or not, it is the same");
+    }
+
+    /// A hooks.json that declares these words.
+    fn declared(subject: Subject, words: &[&str]) -> Subject {
+        let declared = [("text".to_owned(), "{}".to_owned())].into();
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        Subject { file: subject.repo.join(".hookbox/hooks.json"), declared, words, ..subject }
+    }
+
+    #[test]
+    fn a_file_that_a_command_line_uses_changes_its_digest_however_it_is_written() {
+        for (words, file) in [
+            (&["sh my\\ hooks/b.sh"][..], "my hooks/b.sh"),
+            (&["sh too'ls/a'.sh"], "tools/a.sh"),
+            (&["sh \"too\"ls/a.sh"], "tools/a.sh"),
+            (&["sh ${NOSUCH:-tools/a.sh}"], "tools/a.sh"),
+            (&["cd tools && ./a.sh"], "tools/a.sh"),
+            (&["cd tools/deep && ../../other.sh"], "other.sh"),
+            (&["sh -c 'cd tools; ./a.sh'"], "tools/a.sh"),
+            (&["cd tools && ./a.sh"], "tools/inner"),
+            (&["python3", "pk"], "pk/__main__.py"),
+            (&["python3", "pk"], "pk/deep/module.py"),
+            (&["python3", "-m", "pk.deep.module"], "pk/deep/module.py"),
+            (&["python3", "${NOSUCH:-srv.py}"], "srv.py"),
+            (&["node", "--require=./srv.py"], "srv.py"),
+            (&["sh", "my\\file"], "my\\file"),
+        ] {
+            let (_temp, subject) = repository();
+            let subject = declared(subject, words);
+            fs::create_dir_all(subject.repo.join("tools/deep")).unwrap();
+            fs::create_dir_all(subject.repo.join(Path::new(file).parent().unwrap())).unwrap();
+            let path = subject.repo.join(file);
+            fs::write(&path, "1").unwrap();
+            let before = subject.digest().unwrap();
+            fs::write(&path, "2").unwrap();
+            assert_ne!(subject.digest().unwrap(), before, "{words:?}: {file}");
+        }
+    }
+
+    #[test]
+    fn what_is_declared_has_the_same_digest_wherever_the_agent_works() {
+        let (_temp, subject) = repository();
+        fs::create_dir_all(subject.repo.join("sub/tools")).unwrap();
+        fs::write(subject.repo.join("sub/tools/config"), "of sub").unwrap();
+        let subject = declared(subject, &["sh tools/config"]);
+        let below = Subject { cwd: subject.repo.join("sub"), ..subject.clone() };
+        assert_eq!(below.digest(), subject.digest());
+        let (_temp, native) = repository();
+        fs::create_dir_all(native.repo.join("sub/tools")).unwrap();
+        fs::write(native.repo.join("sub/tools/config"), "of sub").unwrap();
+        let below = Subject { cwd: native.repo.join("sub"), ..native.clone() };
+        assert_ne!(below.digest(), native.digest(), "a file that is the hook runs there");
+    }
+
+    #[test]
+    fn the_whole_repository_is_no_part_of_a_digest_and_that_is_said() {
+        let (_temp, subject) = repository();
+        let subject = declared(subject, &["python3", "."]);
+        let before = subject.digest();
+        fs::write(subject.repo.join("other"), "2").unwrap();
+        assert_eq!(subject.digest(), before);
+        let repo = subject.repo.to_string_lossy().into_owned();
+        for (line, whole) in [
+            ("python3 .", true),
+            ("python3 tools/..", true),
+            ("python3 \"$CLAUDE_PROJECT_DIR\"", true),
+            ("PYTHONPATH=. python3 tools/run", true),
+            (repo.as_str(), true),
+            ("cd \"$CLAUDE_PROJECT_DIR\" && sh tools/run", false),
+            ("sh \"$CLAUDE_PROJECT_DIR\"/tools/run", false),
+        ] {
+            assert_eq!(declared(subject.clone(), &[line]).names().unwrap().1, whole, "{line}");
+        }
+        let (names, more) = declared(subject, &["cd tools && ./run"]).names().unwrap();
+        assert!(!more && names.iter().any(|it| it.as_os_str() == "tools/"), "{names:?}");
     }
 }

@@ -2,39 +2,247 @@
 //! look.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What parts words in a shell line, and what stands around a path in one.
 const BETWEEN: &[char] =
     &[' ', '\t', '\n', '\r', ';', '|', '&', '(', ')', '<', '>', '"', '\'', '`', '=', ',', ':', '{', '}'];
 
-/// The words of these lines that may name a file. Variables that hookbox sets stand for what they hold; of a word that
-/// begins with any other variable, or with `/`, the rest may be a path in the repository.
-pub(super) fn of(lines: &[String], repo: &Path, base: &Path) -> BTreeSet<String> {
-    let mut words = BTreeSet::new();
-    for line in lines {
-        let mut line = line.clone();
+/// What ends a word of a shell outside of quotes.
+const ENDS: &[char] = &[' ', '\t', '\n', '\r', ';', '|', '&', '(', ')', '<', '>', '`'];
+
+/// What stands between paths within a word.
+const PARTS: &[char] = &['=', ',', ':', '{', '}', '@'];
+
+/// How deep lines stand in words of lines, as in `sh -c '…'`.
+const MAX_DEPTH: usize = 4;
+
+/// How many variables of one word are replaced by their defaults.
+const MAX_VARIABLES: usize = 64;
+
+/// How many directories a line may go to.
+const MAX_DIRECTORIES: usize = 32;
+
+/// The longest path, on any system.
+const MAX_PATH: usize = 4096;
+
+/// What goes to the directory that its next word names.
+const GOES: [&str; 5] = ["cd", "pushd", "-C", "--chdir", "--directory"];
+
+/// Programs that run what a file says that no word names, or what stands in their arguments.
+const RUNNERS: [&str; 35] = [
+    "bazel",
+    "bun",
+    "bundle",
+    "cargo",
+    "composer",
+    "deno",
+    "docker",
+    "eval",
+    "find",
+    "git",
+    "go",
+    "gmake",
+    "gradle",
+    "gradlew",
+    "just",
+    "make",
+    "mvn",
+    "mvnw",
+    "ninja",
+    "nox",
+    "npm",
+    "npx",
+    "pnpm",
+    "podman",
+    "poetry",
+    "pre-commit",
+    "pytest",
+    "rake",
+    "task",
+    "tox",
+    "uv",
+    "uvx",
+    "xargs",
+    "yarn",
+    "yarnpkg",
+];
+
+/// What a command line says of files.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    /// What may name a file or a directory.
+    pub(super) words: BTreeSet<String>,
+    /// The words as a shell takes them, and what follows a `=` in one, without those that it only goes to.
+    pub(super) used: BTreeSet<String>,
+    /// Where the line goes, seen from where it starts: what it names may be meant from there.
+    pub(super) directories: BTreeSet<PathBuf>,
+    /// Whether it may use files that no word names.
+    pub(super) more: bool,
+}
+
+/// The words of these lines that may name a file. Variables that hookbox sets stand for what they hold; any other
+/// variable for its default, or for nothing; of a word that begins with one, or with `/`, the rest may be a path in the
+/// repository.
+pub(super) fn of(lines: &[String], repo: &Path, base: &Path) -> Words {
+    let known = |text: &str| {
+        let mut text = text.to_owned();
         for (variable, path) in [("CLAUDE_PROJECT_DIR", repo), ("CLAUDE_PLUGIN_ROOT", base)] {
             for form in [format!("${{{variable}}}"), format!("${variable}")] {
-                line = line.replace(&form, &path.to_string_lossy());
+                text = text.replace(&form, &path.to_string_lossy());
             }
         }
-        words.insert(line.clone());
+        text
+    };
+    let mut words = Words::default();
+    let mut last = String::new();
+    for line in lines {
+        let raw = known(line);
+        words.words.insert(raw.clone());
         // In quotes a path may hold what parts words elsewhere.
-        words.extend(line.split(['"', '\'']).map(str::to_owned));
-        for word in line.split(BETWEEN) {
-            words.insert(word.to_owned());
+        words.words.extend(raw.split(['"', '\'']).map(str::to_owned));
+        for word in raw.split(BETWEEN) {
+            words.add(word);
+        }
+        let mut tokens = Vec::new();
+        unquote(line, 0, &mut tokens);
+        for token in tokens {
+            let word = known(&token);
+            words.add(&word);
+            words.after(&last, &word);
+            let rest =
+                [repo, base].iter().fold(word.clone(), |word, it| word.replace(&*it.to_string_lossy(), ""));
+            words.more |= is_open(&rest);
+            // `cd -- DIR` goes there, too.
+            if !(GOES.contains(&last.as_str()) && word.starts_with('-')) {
+                last = word;
+            }
+        }
+        words.more |= line.contains('`');
+    }
+    words.words.remove("");
+    words.words.retain(|word| word.len() <= MAX_PATH);
+    words
+}
+
+impl Words {
+    /// A word, and what in it may be a path.
+    fn add(&mut self, word: &str) {
+        let plain = without_variables(word);
+        for word in [word, &plain] {
+            self.words.insert(word.to_owned());
+            for part in word.split(PARTS) {
+                self.words.insert(part.to_owned());
+                // What follows the colon of `${NAME:-DEFAULT}`.
+                self.words.insert(part.trim_start_matches(['-', '+', '?']).to_owned());
+            }
+            // An option with its value in one word, such as `-fFILE`.
+            if word.starts_with('-')
+                && let Some((at, _)) = word.char_indices().nth(2)
+            {
+                self.words.insert(word.get(at..).unwrap_or_default().to_owned());
+            }
             if word.starts_with(['$', '/'])
                 && let Some((_, rest)) = word.split_once('/')
             {
-                words.insert(rest.trim_start_matches('/').to_owned());
+                self.words.insert(rest.trim_start_matches('/').to_owned());
             }
         }
     }
-    words.remove("");
-    // No path is longer, on any system.
-    words.retain(|word| word.len() <= 4096);
-    words
+
+    /// What a word means by the one before it.
+    fn after(&mut self, last: &str, word: &str) {
+        let attached = ["--chdir=", "--directory="].iter().find_map(|it| word.strip_prefix(it));
+        if let Some(directory) = attached {
+            self.enter(&without_variables(directory));
+        } else if GOES.contains(&last) && !word.starts_with('-') {
+            self.enter(&without_variables(word));
+        } else {
+            let value = word.split_once('=').map(|(_, value)| value);
+            self.used.extend([Some(word), value].into_iter().flatten().map(str::to_owned));
+        }
+        // A module of Python.
+        if last == "-m" {
+            let module = word.replace('.', "/");
+            self.words.extend(word.split('.').next().map(str::to_owned));
+            self.words.extend([format!("{module}.py"), module]);
+        }
+        let program = word.rsplit('/').next().unwrap_or(word);
+        self.more |= RUNNERS.contains(&program);
+    }
+
+    /// Goes to a directory, from wherever the line may be.
+    fn enter(&mut self, directory: &str) {
+        if directory.is_empty() || directory.len() > MAX_PATH {
+            return;
+        }
+        let from_here: Vec<PathBuf> = self.directories.iter().map(|it| it.join(directory)).collect();
+        for path in [PathBuf::from(directory)].into_iter().chain(from_here) {
+            if self.directories.len() == MAX_DIRECTORIES || path.as_os_str().len() > MAX_PATH {
+                self.more = true;
+                return;
+            }
+            self.directories.insert(path);
+        }
+    }
+}
+
+/// Whether a shell makes something else of a word than what stands there.
+fn is_open(word: &str) -> bool {
+    let is_pattern = word.contains(['*', '?']) || (word.contains('[') && !matches!(word, "[" | "[["));
+    let is_list = word.contains('{') && word.contains(',');
+    word.contains('$') || is_pattern || is_list || word.starts_with('~')
+}
+
+/// The words of a line as a shell takes them, without their quotes and backslashes, and the words of those that may be
+/// lines themselves.
+fn unquote(line: &str, depth: usize, tokens: &mut Vec<String>) {
+    let mut word = String::new();
+    let mut quote = None;
+    let mut chars = line.chars().peekable();
+    let mut end = |word: &mut String| {
+        let word = std::mem::take(word);
+        if word.is_empty() {
+            return;
+        }
+        let has_more = word.contains(['\\', '\'', '"']) || word.contains(ENDS);
+        let is_line = depth < MAX_DEPTH && word != line && has_more;
+        let inner = is_line.then(|| word.clone());
+        tokens.push(word);
+        if let Some(inner) = inner {
+            unquote(&inner, depth + 1, tokens);
+        }
+    };
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '\\') => word.extend(chars.next().filter(|c| *c != '\n')),
+            (Some('"'), '\\') => match chars.next_if(|next| "$`\"\\\n".contains(*next)) {
+                Some('\n') => {}
+                Some(next) => word.push(next),
+                None => word.push(c),
+            },
+            (None, _) if ENDS.contains(&c) => end(&mut word),
+            _ => word.push(c),
+        }
+    }
+    end(&mut word);
+}
+
+/// A word with its variables replaced by their defaults, the innermost first, or by nothing.
+fn without_variables(word: &str) -> String {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut word = word.to_owned();
+    for _ in 0..MAX_VARIABLES {
+        let Some((before, after)) = word.rsplit_once("${") else { break };
+        let (inside, rest) = after.split_once('}').unwrap_or((after, ""));
+        let default = inside.trim_start_matches(is_name).trim_start_matches([':', '-', '=', '+', '?']);
+        word = format!("{before}{default}{rest}");
+    }
+    let mut parts = word.split('$');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |word, part| word + part.trim_start_matches(is_name))
 }
 
 #[cfg(test)]
@@ -55,12 +263,69 @@ mod tests {
             "$HERE/hooks/x.py",
             "cat <hooks/x.py",
             "hooks/x.py",
+            "python hook\\s/x.py",
+            "python hook's/x'.py",
+            "python hook\"s\"/x.py",
+            "python ${NOSUCH:-hooks/x.py}",
+            "python ${NOSUCH-hooks/x.py}",
+            "python ${NOSUCH:-${NEITHER:-hooks/x}}.py",
+            "python hooks$NOSUCH/x.py",
+            "sh -c 'cd /tmp && sh -c \"hook\\s/x.py\"'",
+            "python hooks/\\\nx.py",
+            "awk -fhooks/x.py",
+            "curl -d @hooks/x.py",
+            "python -m hooks.x",
         ] {
-            let words = of(&[line.to_owned()], Path::new("/repo"), Path::new("/repo/plugin"));
+            let words = of(&[line.to_owned()], Path::new("/repo"), Path::new("/repo/plugin")).words;
             let found = words.contains("hooks/x.py") || words.contains("/repo/hooks/x.py");
             assert!(found, "{line}: {words:?}");
         }
         let spaced = of(&["sh \"my hooks/x y.sh\"".to_owned()], Path::new("/"), Path::new("/"));
-        assert!(spaced.contains("my hooks/x y.sh"));
+        assert!(spaced.words.contains("my hooks/x y.sh"));
+    }
+
+    #[test]
+    fn a_line_says_where_it_goes() {
+        for (line, want) in [
+            ("cd a && ./x", &["a"][..]),
+            ("cd -- 'a b'; x", &["a b"]),
+            ("cd a && cd b", &["a", "a/b", "b"]),
+            ("make -C \"$CLAUDE_PROJECT_DIR/a\"", &["/repo/a"]),
+            ("env --chdir=a x", &["a"]),
+            ("sh -c 'cd a; x'", &["a"]),
+            ("echo a", &[]),
+        ] {
+            let words = of(&[line.to_owned()], Path::new("/repo"), Path::new("/repo"));
+            assert_eq!(words.directories, want.iter().map(PathBuf::from).collect(), "{line}");
+        }
+        let many = of(&["cd a;".repeat(5_000)], Path::new("/repo"), Path::new("/repo"));
+        assert!(many.more && many.directories.len() <= MAX_DIRECTORIES);
+    }
+
+    #[test]
+    fn a_line_that_may_use_more_than_it_names_is_known() {
+        for (line, more) in [
+            ("sh tools/a.sh", false),
+            ("cd tools && ./a.sh 2>&1", false),
+            ("[ -f x ] && sh \"$CLAUDE_PROJECT_DIR\"/x", false),
+            ("sh $(cat name)", true),
+            ("sh `cat name`", true),
+            ("sh $X", true),
+            ("cd $X && ./a.sh", true),
+            ("sh ${X:-tools/a.sh}", true),
+            ("cat tools/*.sh | sh", true),
+            ("sh ~/x", true),
+            ("/usr/bin/make check", true),
+        ] {
+            assert_eq!(of(&[line.to_owned()], Path::new("/repo"), Path::new("/repo")).more, more, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_hostile_line_ends() {
+        for line in ["\\".repeat(100_001), "'\"".repeat(50_000), "${".repeat(50_000), "${A:-".repeat(20_000)]
+        {
+            of(&[line], Path::new("/repo"), Path::new("/repo"));
+        }
     }
 }
