@@ -104,8 +104,17 @@ pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> R
     if let Some(record) = records.iter().find(|record| file(record) == path) {
         return Ok(record.clone());
     }
+    // What several entries declare is recorded once, under the name of one of them.
+    let mut of_name: Vec<&Record> = Vec::new();
+    let keys = hooks.iter().filter(|hook| hook.name == word).filter_map(|hook| hook.key.as_ref());
+    for record in keys.filter_map(|(place, path)| records.get(place, path)) {
+        if !of_name.contains(&record) {
+            of_name.push(record);
+        }
+    }
     let is_here = |record: &&Record| record.place.repository().is_none_or(|it| Some(it) == repo.as_deref());
-    let named: Vec<&Record> = records.iter().filter(is_here).filter(|it| it.name == word).collect();
+    let recorded = || records.iter().filter(is_here).filter(|it| it.name == word).collect();
+    let named: Vec<&Record> = if of_name.is_empty() { recorded() } else { of_name };
     match named.as_slice() {
         [record] => Ok((*record).clone()),
         [] => {
@@ -151,6 +160,49 @@ pub(crate) fn digest(hook: &Approvable) -> Result<Digest, InputError> {
             Err(InputError::new(format!("{name}: cannot be trusted: {error}"), hint))
         }
     }
+}
+
+/// The longest command line that can be trusted, in bytes: what nobody reads, nobody approves.
+const MAX_LINE: usize = 4096;
+
+/// From how many spaces on they are counted instead of shown, so that they push nothing out of sight.
+const MAX_SPACES: usize = 8;
+
+/// Checks that all that the hook runs can be shown.
+pub(crate) fn showable(hook: &Approvable) -> Result<(), InputError> {
+    match hook.runs.as_ref().map_or(0, String::len) {
+        0..=MAX_LINE => Ok(()),
+        len => {
+            let name = escape(&hook.name, 200);
+            let what = format!(
+                "{name}: cannot be trusted: expected a command line of at most {MAX_LINE} bytes, found {len}"
+            );
+            Err(InputError::new(what, "put it into a script, and name the script in the command line"))
+        }
+    }
+}
+
+/// A command line in one line, whole. Line breaks and tabs are written out, and many spaces as their number.
+fn whole(line: &str) -> String {
+    // A letter without ink is as good as a space to hide what follows.
+    let is_blank = |c: char| {
+        (c.is_whitespace() && !c.is_control())
+            || matches!(c, '\u{ad}' | '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')
+    };
+    let mut out = String::new();
+    let mut rest = line;
+    while !rest.is_empty() {
+        let after = rest.trim_start_matches(is_blank);
+        let (blank, _) = rest.split_at(rest.len() - after.len());
+        match blank.chars().count() {
+            count if count > MAX_SPACES => out.push_str(&format!(" … ({count} spaces) … ")),
+            _ => out.push_str(blank),
+        }
+        let (text, next) = after.split_at(after.find(is_blank).unwrap_or(after.len()));
+        out.push_str(&escape(text, usize::MAX));
+        rest = next;
+    }
+    out
 }
 
 /// What the hook asks for.
@@ -204,7 +256,7 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
     say(format_args!("{} ({}, {})", escape(&hook.name, 200), hook.kind.as_str(), hook.tier.as_str()));
     say(format_args!("  file    {}", escape(&hook.path.to_string_lossy(), 4096)));
     if let Some(runs) = &hook.runs {
-        say(format_args!("  runs    {}", escape(runs, 4096)));
+        say(format_args!("  runs    {}", whole(runs)));
     }
     say(format_args!("  digest  {digest}"));
     match &hook.manifest {
@@ -269,4 +321,74 @@ pub(crate) fn confirm(question: &str, yes: bool) -> Result<(), InputError> {
 /// The time, in RFC 3339.
 pub(crate) fn now() -> String {
     hookbox::trust::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_command_line_is_shown_whole() {
+        let far = format!("true{};rm x", " ".repeat(4_000));
+        let filled = format!("true{}rm", "\u{2800}".repeat(9));
+        let long = "x".repeat(4_096);
+        for (line, want) in [
+            ("sh x", "sh x"),
+            ("sh        x", "sh        x"),
+            (&far, "true … (4000 spaces) … ;rm x"),
+            (&filled, "true … (9 spaces) … rm"),
+            ("true\n\n\n\n\n\n\n\n\n\nrm\u{1b}[2K", "true\\n\\n\\n\\n\\n\\n\\n\\n\\n\\nrm\\u{1b}[2K"),
+            (&long, &long),
+        ] {
+            assert_eq!(whole(line), want);
+        }
+    }
+
+    /// A repository that declares these entries, and what is found in it.
+    async fn found(hooks: &str) -> (tempfile::TempDir, Manager) {
+        let temp = tempfile::tempdir().unwrap();
+        let repo = temp.path().join("repo");
+        fs::create_dir_all(repo.join(".git")).unwrap();
+        fs::create_dir_all(repo.join(".hookbox")).unwrap();
+        fs::write(repo.join(".hookbox/hooks.json"), format!("{{\"hooks\": {{\"PreToolUse\": {hooks}}}}}"))
+            .unwrap();
+        fs::write(repo.join("g.wasm"), "").unwrap();
+        let builder = Manager::builder().cwd(&repo).home(temp.path().join("home"));
+        let manager = builder.cache(None).data(None).build().await;
+        (temp, manager)
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_to_read_cannot_be_trusted() {
+        for (len, is_fine) in [(4_096, true), (4_097, false)] {
+            let (_temp, manager) = found(&format!("[{{\"command\": \"{}\"}}]", "x".repeat(len))).await;
+            let hook = find(&manager, "hooks.json#PreToolUse[0]").unwrap();
+            assert_eq!(showable(&hook).is_ok(), is_fine, "{len}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_recorded_is_found_by_every_name_that_declares_it() {
+        let (_temp, manager) =
+            found(r#"[{"component": "g.wasm", "name": "g1"}, {"component": "g.wasm"}]"#).await;
+        let hook = find(&manager, "g1").unwrap();
+        let (place, path) = key(&hook).unwrap();
+        let mut records = Records::default();
+        records.insert(Record {
+            place,
+            path,
+            name: "hooks.json#PreToolUse[1]".to_owned(),
+            kind: hook.kind,
+            digest: Digest::of(b""),
+            trusted: true,
+            grants: Vec::new(),
+            asked: Vec::new(),
+            when: now(),
+        });
+        for name in ["g1", "hooks.json#PreToolUse[1]"] {
+            assert!(find_record(&manager, &records, name).is_ok(), "{name}");
+        }
+        assert!(find_record(&manager, &records, "g2").is_err());
+    }
 }

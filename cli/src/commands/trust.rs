@@ -43,6 +43,7 @@ impl Trust {
         self.locate.enter()?;
         let manager = self.locate.manager().await?;
         let hook = &approval::find(&manager, &self.hook)?;
+        approval::showable(hook)?;
         let file = &approval::trust_file(&manager)?;
         let digest = approval::digest(hook)?;
         let asked = approval::asked(hook);
