@@ -27,6 +27,9 @@ pub(super) const MAX_OF_REPOSITORY: usize = 512;
 /// to the same one.
 const MAX_LOOKS: usize = 65_536;
 
+/// How many bytes of declarations of a repository are read, over all its files.
+const MAX_DECLARED: usize = 4 << 20;
+
 /// A root of a place, with its settings.
 pub(super) struct RootDir {
     pub(super) place: Place,
@@ -61,6 +64,10 @@ struct Brought {
     taken: usize,
     /// Candidates beyond the limit.
     left_out: usize,
+    /// Bytes of declarations that were read.
+    declared: usize,
+    /// Files with declarations that were not read.
+    unread: usize,
 }
 
 /// What was found.
@@ -117,7 +124,14 @@ pub(super) fn valid_roots(roots: &[String], cwd: &Path, problems: &mut Vec<Probl
 
 impl Scan {
     fn note_what_is_left_out(&mut self, repo: &Path) {
-        let Brought { looks, left_out, .. } = self.brought;
+        let Brought { looks, left_out, unread, .. } = self.brought;
+        if unread > 0 {
+            let message = format!(
+                "declares hooks in more than {} MiB: {unread} files that declare hooks were not read",
+                MAX_DECLARED >> 20
+            );
+            self.problems.push(Problem::new(repo, message));
+        }
         if left_out > 0 {
             let message = format!(
                 "brings more than {MAX_OF_REPOSITORY} hooks: only the first {MAX_OF_REPOSITORY} are used, and {left_out} \
@@ -199,7 +213,15 @@ impl Scan {
     fn declarations(&mut self, place: &Place, path: &Path, source: Source) -> Option<Contents> {
         let last = Arc::clone(&self.last);
         let last = last.declarations.get(path);
+        let is_of_repository = matches!(place, Place::Repository(_));
+        if is_of_repository && self.brought.declared >= MAX_DECLARED {
+            self.brought.unread += usize::from(matches!(place.find(path), Ok(Found::File { .. })));
+            return None;
+        }
         let read = declared::read(place, path)?;
+        if let (Ok(text), true) = (&read, is_of_repository) {
+            self.brought.declared += text.len();
+        }
         let (text, contents) = match read.and_then(|text| Ok((declared::parse(&text, source)?, text))) {
             Ok((contents, text)) => (Dated::new(text, last), contents),
             Err(why) => {

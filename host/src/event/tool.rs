@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::context::{now_ms, rfc3339};
 use super::document::Document;
+use crate::text;
 
 /// What a tool does, whatever an agent calls it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -34,6 +35,30 @@ pub enum ToolKind {
 }
 
 impl ToolKind {
+    /// Every kind.
+    pub const ALL: [Self; 9] = [
+        Self::Shell,
+        Self::Read,
+        Self::Write,
+        Self::Edit,
+        Self::Search,
+        Self::Fetch,
+        Self::Mcp,
+        Self::Agent,
+        Self::Other,
+    ];
+
+    /// The kind that a pattern such as `kind:shell` means, whatever its case and the spaces around its words; else the
+    /// name of the nearest one. `None` for a pattern that means no kind.
+    pub(crate) fn of_pattern(pattern: &str) -> Option<Result<Self, &'static str>> {
+        let (head, name) = pattern.split_once(':')?;
+        let name = name.trim();
+        head.trim().eq_ignore_ascii_case("kind").then(|| {
+            let known = Self::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(name));
+            known.ok_or_else(|| text::nearest(name, Self::ALL.map(Self::as_str)).unwrap_or("shell"))
+        })
+    }
+
     /// The name, such as `shell`.
     pub fn as_str(self) -> &'static str {
         match self {

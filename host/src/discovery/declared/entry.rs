@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::document::{Form, Member, Node};
-use super::reader::{Reader, at, once, twice, unknown, wrong};
+use super::document::{Form, Member, Node, Object};
+use super::guard::is_policy;
+use super::reader::{Reader, at, twice, unknown, wrong};
 use super::{Declared, Handler, Source};
 use crate::discovery::units;
 use crate::hook::OnFailure;
@@ -22,18 +23,24 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_NAME: usize = 100;
 
 /// How many words a command has, and how many tools a matcher names.
-const MAX_WORDS: usize = 256;
+pub(super) const MAX_WORDS: usize = 256;
 
 impl Reader {
     /// Reads an entry of a hooks.json or mcp.json into `hook`, which stands for it. What cannot run is an entry all
     /// the same: it may be a guard.
     pub(super) fn entry(&mut self, source: Source, node: Node<'_>, mut hook: Declared) -> Declared {
         hook.text = node.raw().to_owned();
-        let Form::Object(members) = node.form() else {
+        hook.place = node.spot().to_string();
+        let Form::Object(object) = node.form() else {
             hook.handler = Err(wrong(&hook.label, "an object such as {\"command\": \"…\"}", node));
+            if self.search.finds_in(node) {
+                hook.on_failure = Some(OnFailure::Block);
+            }
             return hook;
         };
-        let (members, again) = once(members);
+        self.too_many(node, &object);
+        let hides_a_guard = self.search.finds_beneath(&object);
+        let Object { members, again, .. } = object;
         let mut actions = Vec::new();
         let mut unknowns = Vec::new();
         for member in &members {
@@ -50,21 +57,14 @@ impl Reader {
         for member in &again {
             match member.name.as_str() {
                 "command" | "component" | "tool" => actions.push((member, Kind::Command, Err(twice(member)))),
-                "on_failure" if matches!(member.value.form(), Form::Text(it) if it == "pass") => {
-                    self.fault(twice(member));
-                }
-                "on_failure" => {
-                    hook.on_failure = Some(OnFailure::Block);
-                    self.fault(twice(member));
-                }
-                _ => self.fault(twice(member)),
+                _ => self.again(member, &mut hook),
             }
         }
         if let Some((_, kind, _)) = actions.first() {
             hook.kind = *kind;
         }
         let misspelt = unknowns.iter().position(|it| is_action(it));
-        let misspelt = misspelt.or_else(|| unknowns.iter().position(|it| !is_policy(it)));
+        let misspelt = misspelt.or_else(|| unknowns.iter().position(|it| !is_policy(&it.name)));
         hook.handler = match (actions.as_mut_slice(), misspelt) {
             ([(_, kind, _)], _) if source == Source::McpJson && *kind != Kind::Tool => {
                 let what =
@@ -91,7 +91,19 @@ impl Reader {
         for member in unknowns {
             self.unknown(member, &KEYS, &mut hook);
         }
+        // None of its keys has an object as its value.
+        if hides_a_guard {
+            hook.on_failure = Some(OnFailure::Block);
+        }
         hook
+    }
+
+    /// A key that is there again: it is left out, but of two policies the stricter one holds.
+    pub(super) fn again(&mut self, member: &Member<'_>, hook: &mut Declared) {
+        if member.name == "on_failure" && !member.value.is_text("pass") {
+            hook.on_failure = Some(OnFailure::Block);
+        }
+        self.fault(|| twice(member));
     }
 
     /// Reads a key that says how an entry runs, whatever it runs; `false` for any other key.
@@ -100,25 +112,29 @@ impl Reader {
         match key.as_str() {
             "name" => match value.form() {
                 Form::Text(name) if can_be_a_name(&name) => hook.name = Some(name),
-                _ => self.fault(wrong(key, "a name without / and of at most 100 bytes", *value)),
+                _ => {
+                    let expected = "a name without / and of at most 100 bytes, which does not begin as \
+                                    hooks.json#, mcp.json# or builtin:";
+                    self.fault(|| wrong(key, expected, *value));
+                }
             },
             "priority" => match value.form() {
-                Form::Number(number) if is_i32(number) => hook.priority = value.raw().parse().ok(),
-                _ => self.fault(wrong(key, "a whole number of 32 bits", *value)),
+                Form::Number(number) if is_i32(number) => {
+                    // 20.0 and 2e1 are whole numbers, too.
+                    hook.priority = format!("{number:.0}").parse().ok();
+                }
+                _ => self.fault(|| wrong(key, "a whole number of 32 bits", *value)),
             },
             "timeout" => match timeout(*value) {
                 Some(time) => hook.timeout = Some(time),
                 None => {
-                    self.fault(wrong(
-                        key,
-                        "seconds above zero such as 2 or 0.5, or a time such as \"500ms\"",
-                        *value,
-                    ));
+                    let expected = "seconds above zero such as 2 or 0.5, or a time such as \"500ms\"";
+                    self.fault(|| wrong(key, expected, *value));
                 }
             },
             "observe" => match value.form() {
                 Form::Boolean(observe) => hook.observe = observe,
-                _ => self.fault(wrong(key, "true or false", *value)),
+                _ => self.fault(|| wrong(key, "true or false", *value)),
             },
             "on_failure" => hook.on_failure = Some(self.on_failure(key, *value)),
             _ => return false,
@@ -133,7 +149,7 @@ impl Reader {
             Form::Text(text) if text == "pass" => OnFailure::Pass,
             Form::Text(text) if text == "block" => OnFailure::Block,
             _ => {
-                self.fault(format!("{}; taken as \"block\"", wrong(key, "\"pass\" or \"block\"", value)));
+                self.fault(|| format!("{}; taken as \"block\"", wrong(key, "\"pass\" or \"block\"", value)));
                 OnFailure::Block
             }
         }
@@ -141,37 +157,11 @@ impl Reader {
 
     /// A key that is left out; a misspelt `on_failure` counts, so that no guard is lost to a typing error.
     pub(super) fn unknown(&mut self, member: &Member<'_>, known: &[&str], hook: &mut Declared) {
-        let message = unknown(member, known);
-        let passes = matches!(member.value.form(), Form::Text(it) if it == "pass");
-        if is_policy(member) && !passes {
+        if is_policy(&member.name) && !member.value.is_text("pass") {
             hook.on_failure = Some(OnFailure::Block);
-            self.fault(format!("{message}; taken as \"on_failure\": \"block\""));
+            self.fault(|| format!("{}; taken as \"on_failure\": \"block\"", unknown(member, known)));
         } else {
-            self.fault(format!("{message}; it is left out"));
-        }
-    }
-
-    /// The tools of a matcher, as a subscription takes them; empty is all.
-    fn tools(&mut self, value: Node<'_>) -> Vec<String> {
-        let expected = "tool names such as \"bash|edit\" or [\"bash\", \"kind:shell\"]";
-        let names: Option<Vec<String>> = match value.form() {
-            Form::Text(names) => Some(names.split('|').map(|name| name.trim().to_owned()).collect()),
-            Form::Array(items) => items
-                .into_iter()
-                .map(|item| match item.form() {
-                    Form::Text(name) => Some(name.trim().to_owned()),
-                    _ => None,
-                })
-                .collect(),
-            _ => None,
-        };
-        match names {
-            Some(names) if names.iter().all(|name| matches!(name.as_str(), "" | "*")) => Vec::new(),
-            Some(names) if names.len() <= MAX_WORDS && names.iter().all(|name| is_a_tool(name)) => names,
-            _ => {
-                self.fault(format!("{}; it gets all of them", wrong("matcher", expected, value)));
-                Vec::new()
-            }
+            self.fault(|| format!("{}; it is left out", unknown(member, known)));
         }
     }
 }
@@ -179,17 +169,6 @@ impl Reader {
 /// Whether a key that nobody knows was to say what runs.
 fn is_action(member: &Member<'_>) -> bool {
     matches!(text::nearest(&member.name, KEYS), Some("command" | "component" | "tool"))
-}
-
-/// Whether a key that nobody knows was to say what follows a failure.
-pub(super) fn is_policy(member: &Member<'_>) -> bool {
-    text::distance(&member.name.to_ascii_lowercase(), "on_failure") <= 2
-}
-
-/// Whether a pattern names a tool or a kind of tool, and not something that only a regular expression could mean.
-fn is_a_tool(name: &str) -> bool {
-    let name = name.strip_prefix("kind:").unwrap_or(name);
-    !name.is_empty() && !name.contains(['*', '^', '$', '(', ')', '[', ']', '\\', '?', '+'])
 }
 
 fn is_i32(number: f64) -> bool {
@@ -203,6 +182,7 @@ fn can_be_a_name(name: &str) -> bool {
         && text::escape(name, MAX_NAME + 1) == name
         && !matches!(name, "." | "..")
         && !name.starts_with("builtin:")
+        && !Source::is_position(name)
 }
 
 fn timeout(value: Node<'_>) -> Option<Duration> {

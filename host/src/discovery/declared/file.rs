@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
-use super::document::{Form, Node};
-use super::reader::{Fault, Reader, at, once, twice, unknown, wrong};
+use super::document::{Document, Form, Node, Object};
+use super::reader::{Fault, Reader, at, twice, unknown, wrong};
 use super::servers::Servers;
 use super::{Declared, Source, nested};
 use crate::event::EventName;
+use crate::hook::OnFailure;
 use crate::place::{self, Place};
 use crate::text;
 
@@ -52,11 +53,18 @@ pub(in crate::discovery) fn read(place: &Place, path: &Path) -> Option<Result<St
 /// Why it is no JSON, so that nothing can be said of its hooks.
 pub(in crate::discovery) fn parse(text: &str, source: Source) -> Result<Contents, String> {
     let mut file = File::new(source);
-    match Node::of(text) {
+    // Editors of Windows write a mark in front.
+    let document = Document::new(text.strip_prefix('\u{feff}').unwrap_or(text));
+    match document.node() {
         Ok(node) => file.whole(node),
         Err((spot, what)) => return Err(at(spot, &format!("is no JSON: {what}"))),
     }
     Ok(file.finish())
+}
+
+/// Whether a key names an event, in either shape.
+fn is_event(key: &str) -> bool {
+    nested::event(key).is_some() || key.parse::<EventName>().is_ok()
 }
 
 struct File {
@@ -65,6 +73,8 @@ struct File {
     hooks: Vec<Declared>,
     servers: Servers,
     left_out: usize,
+    /// The events in which a guard fails that was left out; none is every event.
+    guarded: HashSet<Option<EventName>>,
     /// How many entries each event has so far.
     counts: HashMap<String, usize>,
 }
@@ -77,6 +87,7 @@ impl File {
             hooks: Vec::new(),
             servers: Servers::new(),
             left_out: 0,
+            guarded: HashSet::new(),
             counts: HashMap::new(),
         }
     }
@@ -86,14 +97,17 @@ impl File {
             Source::McpJson => "{\"mcpServers\": {…}, \"hooks\": {…}}",
             _ => "{\"version\": 1, \"hooks\": {…}}",
         };
-        let Form::Object(members) = node.form() else {
+        let Form::Object(object) = node.form() else {
             let expected = format!("an object such as {example}");
-            self.reader.fault(wrong(self.source.file(), &expected, node));
+            self.reader.fault(|| wrong(self.source.file(), &expected, node));
+            self.left_out(node, "file", None);
             return;
         };
-        let (members, again) = once(members);
+        self.reader.too_many(node, &object);
+        self.rest(&object.rest);
+        let Object { members, again, .. } = object;
         for member in &again {
-            self.reader.fault(twice(member));
+            self.reader.fault(|| twice(member));
         }
         let known: &[&str] = match self.source {
             Source::McpJson => &["mcpServers", "hooks", "version"],
@@ -103,59 +117,125 @@ impl File {
         if let Some(version) = members.iter().find(|it| it.name == "version")
             && version.value.raw() != VERSION
         {
-            let found = version.value.shown();
-            let what = format!("version: expected 1, found {found}: none of its hooks run");
-            self.reader.fault(at(version.value.spot(), &what));
+            self.reader.fault(|| {
+                let found = version.value.shown();
+                let what = format!("version: expected 1, found {found}: none of its hooks run");
+                at(version.value.spot(), &what)
+            });
             runs = false;
         }
         let is_wrapped = members.iter().any(|it| it.name == "hooks");
-        let is_event = |name: &str| name.parse::<EventName>().is_ok() || nested::event(name).is_some();
         if !is_wrapped && members.iter().any(|it| is_event(&it.name)) {
-            self.reader.push(Fault {
+            self.reader.push(|| Fault {
                 message: at(node.spot(), "has events outside of \"hooks\": none of its hooks run"),
                 hint: Some(format!("write {example}")),
             });
-            // A guard in it is a guard all the same.
-            for member in members.iter().filter(|it| is_event(&it.name)) {
-                self.event(&member.name, member.at, member.value, false);
-            }
-            return;
-        }
-        for member in again.iter().filter(|it| it.name == "hooks") {
-            self.events(member.value, false);
         }
         for member in &members {
             match member.name.as_str() {
                 "hooks" => self.events(member.value, runs),
                 "mcpServers" if self.source == Source::McpJson => {
-                    self.servers = self.reader.servers(member.value)
+                    self.servers = self.reader.servers(member.value);
+                    if self.servers.values().any(Result::is_err) {
+                        self.left_out(member.value, "mcpServers", None);
+                    }
                 }
                 "version" | "$schema" | "description" => {}
-                _ => self.reader.fault(format!("{}; it is left out", unknown(member, known))),
+                // A guard in it is a guard all the same.
+                name if is_event(name) => {
+                    if is_wrapped {
+                        let what = format!("{name} stands beside \"hooks\": its hooks do not run");
+                        self.reader.fault(|| at(member.at.spot(), &what));
+                    }
+                    self.event(name, member.at, member.value, false);
+                }
+                name => {
+                    self.reader.fault(|| format!("{}; it is left out", unknown(member, known)));
+                    self.misplaced(name, member.value);
+                }
             }
+        }
+        for member in &again {
+            self.misplaced(&member.name, member.value);
         }
         let says_something =
             members.iter().any(|it| !matches!(it.name.as_str(), "version" | "$schema" | "description"));
         if !says_something && self.source == Source::HooksJson {
-            self.reader.fault(at(node.spot(), "expected \"hooks\", found none"));
+            self.reader.fault(|| at(node.spot(), "expected \"hooks\", found none"));
+        }
+    }
+
+    /// What stands where nothing of it runs; a guard in it is a guard all the same.
+    fn misplaced(&mut self, key: &str, value: Node<'_>) {
+        let is_hooks = text::distance(&text::prefix(key, 16).trim().to_ascii_lowercase(), "hooks") <= 2;
+        match value.form() {
+            Form::Object(_) if is_hooks => self.events(value, false),
+            Form::Array(_) | Form::Object(_) if is_event(key) => self.event(key, value, value, false),
+            _ => self.left_out(value, "file", None),
         }
     }
 
     /// The events of `hooks`.
     fn events(&mut self, value: Node<'_>, runs: bool) {
-        let Form::Object(events) = value.form() else {
-            self.reader.fault(wrong("hooks", "an object with a list for each event", value));
-            return;
+        let object = match value.form() {
+            Form::Object(object) => object,
+            form => {
+                self.reader.fault(|| wrong("hooks", "an object with a list for each event", value));
+                let items = if let Form::Array(items) = form { items } else { vec![value] };
+                for item in items {
+                    match item.form() {
+                        Form::Object(Object { members, again, rest })
+                            if members.iter().any(|it| is_event(&it.name)) =>
+                        {
+                            for member in members.iter().chain(&again) {
+                                self.misplaced(&member.name, member.value);
+                            }
+                            self.rest(&rest);
+                        }
+                        _ => self.left_out(item, "hooks", None),
+                    }
+                }
+                return;
+            }
         };
-        let (events, again) = once(events);
-        for event in &events {
+        self.reader.too_many(value, &object);
+        self.rest(&object.rest);
+        for event in &object.members {
             self.event(&event.name, event.at, event.value, runs);
         }
         // A guard in it is a guard all the same.
-        for event in &again {
-            self.reader.fault(twice(event));
+        for event in &object.again {
+            self.reader.fault(|| twice(event));
             self.event(&event.name, event.at, event.value, false);
         }
+    }
+
+    /// What stands behind the members that are looked at.
+    fn rest(&mut self, rest: &[(&str, Node<'_>)]) {
+        if let Some((_, first)) = rest.first().filter(|_| self.reader.search.finds_among(rest)) {
+            self.stand_in(*first, "file", None);
+        }
+    }
+
+    /// Looks for a guard in what is left out, and lets it fail.
+    fn left_out(&mut self, node: Node<'_>, label: &str, event: Option<EventName>) {
+        if !self.guarded.contains(&event) && self.reader.search.finds_in(node) {
+            self.stand_in(node, label, event);
+        }
+    }
+
+    /// An entry that fails for the guards of this event that are left out. It is not counted among the others: there is
+    /// one for each event at most.
+    fn stand_in(&mut self, node: Node<'_>, label: &str, event: Option<EventName>) {
+        if !self.guarded.insert(event.clone()) {
+            return;
+        }
+        let mut hook = Declared::new(self.source, self.hooks.len(), format!("{label}[left out]"), event);
+        hook.on_failure = Some(OnFailure::Block);
+        hook.place = node.spot().to_string();
+        hook.text = "a guard that is left out".to_owned();
+        hook.handler = Err(at(node.spot(), "\"on_failure\" stands in what is left out"));
+        self.hooks.push(hook);
     }
 
     /// The entries of one event.
@@ -177,7 +257,7 @@ impl File {
             why = Some(at(at_key.spot(), &format!("unknown event \"{shown}\": the nearest is {nearest}")));
         }
         if let Some(why) = &why {
-            self.reader.fault(format!("{why}; its hooks do not run"));
+            self.reader.fault(|| format!("{why}; its hooks do not run"));
         }
         if !runs {
             why = why.or_else(|| Some("stands in a file that cannot be used".to_owned()));
@@ -185,11 +265,15 @@ impl File {
         let label = if is_known { key.to_owned() } else { text::plain_name(text::prefix(key, MAX_LABEL)) };
         for item in items {
             if self.source == Source::HooksJson && nested::is_group(item) {
-                let group = self.reader.group(item);
+                let policy = Declared::new(self.source, 0, label.clone(), None);
+                let group = self.reader.group(item, policy);
                 let event = in_claude.as_ref().map(|(event, _)| event.clone());
                 let name = in_claude.as_ref().and_then(|(_, name)| name.clone());
+                let event = event.or_else(|| flat.clone());
+                let mut is_whole = !group.commands.is_empty();
                 for command in &group.commands {
-                    let Some(hook) = self.hook(&label, event.clone().or_else(|| flat.clone())) else {
+                    let Some(hook) = self.hook(&label, event.clone()) else {
+                        is_whole = false;
                         continue;
                     };
                     let mut hook = self.reader.nested(&group, name.clone(), *command, hook);
@@ -200,8 +284,15 @@ impl File {
                     }
                     self.keep(hook, why.as_deref());
                 }
+                if !is_whole {
+                    self.left_out(item, &label, event);
+                }
             } else {
-                let Some(hook) = self.hook(&label, flat.clone()) else { continue };
+                let event = flat.clone().or_else(|| in_claude.as_ref().map(|(event, _)| event.clone()));
+                let Some(hook) = self.hook(&label, event.clone()) else {
+                    self.left_out(item, &label, event);
+                    continue;
+                };
                 let mut hook = self.reader.entry(self.source, item, hook);
                 if flat.is_none() && is_known {
                     let what =
@@ -215,7 +306,7 @@ impl File {
 
     /// The next entry, if the file may have one more.
     fn hook(&mut self, label: &str, event: Option<EventName>) -> Option<Declared> {
-        if self.hooks.len() == MAX_ENTRIES {
+        if self.hooks.len() - self.guarded.len() >= MAX_ENTRIES {
             self.left_out += 1;
             return None;
         }
@@ -239,14 +330,14 @@ impl File {
                 "holds more than {MAX_ENTRIES} hooks: only the first {MAX_ENTRIES} are used, and {} are left out",
                 self.left_out
             );
-            self.reader.fault(message);
+            self.reader.fault(|| message);
         }
         let mut names = HashSet::new();
         for hook in &mut self.hooks {
             // Of two hooks of one name one would never run.
             if let Some(name) = hook.name.take_if(|name| !names.insert(name.clone())) {
                 let message = format!("{} has the name {name:?} of another hook of this file", hook.label);
-                self.reader.fault(format!("{message}: it is named {}", hook.position_name()));
+                self.reader.fault(|| format!("{message}: it is named {}", hook.position_name()));
             }
         }
         Contents { hooks: self.hooks, servers: self.servers, faults: self.reader.finish() }

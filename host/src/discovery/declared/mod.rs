@@ -9,6 +9,8 @@ mod entry;
 #[cfg(feature = "mcp")]
 mod expand;
 mod file;
+mod guard;
+mod matcher;
 mod nested;
 mod reader;
 mod servers;
@@ -53,6 +55,11 @@ impl Source {
             Self::HooksJson => "hooks.json",
             Self::McpJson => "mcp.json",
         }
+    }
+
+    /// Whether a name is that of a position, which nothing may give itself.
+    pub(super) fn is_position(name: &str) -> bool {
+        Self::of_name(name) != Self::File
     }
 
     /// The file that declares a hook that is named by its position, such as `hooks.json#PreToolUse[0]`.
@@ -101,6 +108,8 @@ pub(super) struct Declared {
     pub(super) at: usize,
     /// `PreToolUse[0]`.
     pub(super) label: String,
+    /// Where it stands in its file: `line 3, column 5`.
+    pub(super) place: String,
     /// The name that it gives itself.
     pub(super) name: Option<String>,
     /// The event; `None` where nobody knows which one is meant.
@@ -127,6 +136,7 @@ impl Declared {
             source,
             at,
             label,
+            place: String::new(),
             name: None,
             event,
             tools: Vec::new(),

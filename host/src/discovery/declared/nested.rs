@@ -1,28 +1,36 @@
 //! Claude Code's shape: groups of commands, each with a matcher.
 
-use super::document::{Form, Member, Node};
-use super::entry::is_policy;
-use super::reader::{Reader, at, once, twice, unknown, wrong};
+use super::document::{Form, Member, Node, Object};
+use super::guard::is_policy;
+use super::reader::{Reader, at, twice, unknown, wrong};
 use super::{ClaudeCommand, Declared, Handler};
 use crate::dialect::claude::{self, Matcher};
 use crate::event::EventName;
+use crate::hook::{Digest, OnFailure};
 
 /// The keys of a group, and of a command in it.
-const GROUP_KEYS: [&str; 2] = ["matcher", "hooks"];
+const GROUP_KEYS: [&str; 5] = ["matcher", "hooks", "on_failure", "priority", "observe"];
 const COMMAND_KEYS: [&str; 8] =
     ["type", "command", "timeout", "name", "priority", "on_failure", "observe", "statusMessage"];
+
+/// A group longer than this, in bytes, stands in what its commands say by its digest: there may be many of them.
+const MAX_TEXT: usize = 16 * 1024;
 
 /// A group that holds commands.
 pub(super) struct Group<'a> {
     matcher: Option<Matcher>,
+    /// What holds for the commands that say nothing of it themselves.
+    on_failure: Option<OnFailure>,
+    priority: Option<i32>,
+    observe: bool,
     /// The group as it stands, for what a command of it says.
-    text: &'a str,
+    text: String,
     pub(super) commands: Vec<Node<'a>>,
 }
 
 /// Whether this is a group: an object with `hooks`.
 pub(super) fn is_group(node: Node<'_>) -> bool {
-    matches!(node.form(), Form::Object(members) if members.iter().any(|member| member.name == "hooks"))
+    matches!(node.form(), Form::Object(object) if object.members.iter().any(|it| it.name == "hooks"))
 }
 
 /// What Claude Code calls the event of this key, where it has it; a key in snake case is every one of its names.
@@ -48,32 +56,45 @@ pub(super) fn event(key: &str) -> Option<(EventName, Option<String>)> {
 }
 
 impl Reader {
-    /// Reads a group.
-    pub(super) fn group<'a>(&mut self, node: Node<'a>) -> Group<'a> {
-        let mut group = Group { matcher: None, text: node.raw(), commands: Vec::new() };
-        let Form::Object(members) = node.form() else { return group };
-        let (members, again) = once(members);
-        for member in &again {
-            self.fault(twice(member));
-        }
-        for member in &members {
-            match member.name.as_str() {
-                "matcher" => group.matcher = self.matcher(member.value),
-                "hooks" => match member.value.form() {
-                    Form::Array(commands) => group.commands = commands,
-                    // What it may be is an entry all the same: it may be a guard.
-                    _ => group.commands = vec![member.value],
-                },
-                _ => self.fault(format!("{}; it is left out", unknown(member, &GROUP_KEYS))),
+    /// Reads a group; `policy` takes what it says of all of its commands.
+    pub(super) fn group<'a>(&mut self, node: Node<'a>, mut policy: Declared) -> Group<'a> {
+        let text = match node.raw() {
+            text if text.len() <= MAX_TEXT => text.to_owned(),
+            text => Digest::of(text.as_bytes()).to_string(),
+        };
+        let (mut matcher, mut commands) = (None, Vec::new());
+        if let Form::Object(object) = node.form() {
+            self.too_many(node, &object);
+            let mut hides_a_guard = self.search.finds_among(&object.rest);
+            let Object { members, again, .. } = object;
+            // Of hooks that are there twice all run: none is lost.
+            for member in members.iter().chain(again.iter().filter(|it| it.name == "hooks")) {
+                match member.name.as_str() {
+                    "matcher" => matcher = self.matcher(member.value),
+                    "hooks" => match member.value.form() {
+                        Form::Array(found) => commands.extend(found),
+                        // What it may be is an entry all the same: it may be a guard.
+                        _ => commands.push(member.value),
+                    },
+                    "on_failure" | "priority" | "observe" => {
+                        self.common(member, &mut policy);
+                    }
+                    _ => {
+                        hides_a_guard |= self.search.finds_in(member.value);
+                        self.unknown(member, &GROUP_KEYS, &mut policy);
+                    }
+                }
+            }
+            for member in &again {
+                hides_a_guard |= member.name != "hooks" && self.search.finds_in(member.value);
+                self.again(member, &mut policy);
+            }
+            if hides_a_guard {
+                policy.on_failure = Some(OnFailure::Block);
             }
         }
-        // Of hooks that are there twice all run: none is lost.
-        for member in again.iter().filter(|it| it.name == "hooks") {
-            if let Form::Array(commands) = member.value.form() {
-                group.commands.extend(commands);
-            }
-        }
-        group
+        let Declared { on_failure, priority, observe, .. } = policy;
+        Group { matcher, on_failure, priority, observe, text, commands }
     }
 
     fn matcher(&mut self, value: Node<'_>) -> Option<Matcher> {
@@ -84,7 +105,7 @@ impl Reader {
             },
             _ => wrong("matcher", "a text such as \"Bash|Edit\"", value),
         };
-        self.fault(format!("{problem}; it gets all of them"));
+        self.fault(|| format!("{problem}; it gets all of them"));
         None
     }
 
@@ -98,11 +119,18 @@ impl Reader {
     ) -> Declared {
         // What the matcher says belongs to it.
         hook.text = format!("{}{}", hook.label, group.text);
-        let Form::Object(members) = node.form() else {
+        hook.place = node.spot().to_string();
+        hook.priority = group.priority;
+        hook.observe = group.observe;
+        let Form::Object(object) = node.form() else {
             hook.handler = Err(wrong("hooks", "an object such as {\"type\": \"command\", …}", node));
+            let hides_a_guard = self.search.finds_in(node);
+            hook.on_failure = if hides_a_guard { Some(OnFailure::Block) } else { group.on_failure };
             return hook;
         };
-        let (members, again) = once(members);
+        self.too_many(node, &object);
+        let hides_a_guard = self.search.finds_beneath(&object);
+        let Object { members, again, .. } = object;
         let (mut command, mut kind, mut unknowns): (Option<&Member<'_>>, _, _) = (None, None, Vec::new());
         for member in &members {
             match member.name.as_str() {
@@ -113,7 +141,7 @@ impl Reader {
                 _ => unknowns.push(member),
             }
         }
-        let is_command = |value: &Node<'_>| matches!(value.form(), Form::Text(it) if it == "command");
+        let is_command = |value: &Node<'_>| value.is_text("command");
         hook.handler = match (command, kind) {
             (_, Some(kind)) if !is_command(&kind) => {
                 Err(wrong("type", "\"command\", the only type that is run", kind))
@@ -131,13 +159,17 @@ impl Reader {
             (None, _) => Err(unknown(unknowns.remove(0), &COMMAND_KEYS)),
         };
         for member in again.iter().filter(|it| it.name != "command") {
-            self.fault(twice(member));
+            self.again(member, &mut hook);
         }
         // Another type has keys of its own.
         let is_other = kind.is_some_and(|kind| !is_command(&kind));
-        for member in unknowns.into_iter().filter(|it| !is_other || is_policy(it)) {
+        for member in unknowns.into_iter().filter(|it| !is_other || is_policy(&it.name)) {
             self.unknown(member, &COMMAND_KEYS, &mut hook);
         }
+        if hides_a_guard {
+            hook.on_failure = Some(OnFailure::Block);
+        }
+        hook.on_failure = hook.on_failure.or(group.on_failure);
         hook
     }
 }

@@ -1,6 +1,7 @@
 //! What is wrong with a declaration, and where: each thing once, with what was expected.
 
-use super::document::{Form, Member, Node, Spot};
+use super::document::{Form, MAX_MEMBERS, Member, Node, Object, Spot};
+use super::guard;
 use crate::text;
 
 /// How many things that are wrong with a file are named one by one.
@@ -20,6 +21,8 @@ pub(super) struct Reader {
     faults: Vec<Fault>,
     /// How many more there were.
     unnamed: usize,
+    /// Looks for guards in what is left out.
+    pub(super) search: guard::Search,
 }
 
 /// A value of another type or form than was expected, in words that read after the file's path.
@@ -40,12 +43,13 @@ pub(super) fn unknown(member: &Member<'_>, known: &[&str]) -> String {
 }
 
 impl Reader {
-    pub(super) fn fault(&mut self, message: String) {
-        self.push(Fault { message, hint: None });
+    /// Something is wrong; the words are made only where they are told.
+    pub(super) fn fault(&mut self, message: impl FnOnce() -> String) {
+        self.push(|| Fault { message: message(), hint: None });
     }
 
-    pub(super) fn push(&mut self, fault: Fault) {
-        if self.faults.len() < MAX_FAULTS { self.faults.push(fault) } else { self.unnamed += 1 }
+    pub(super) fn push(&mut self, fault: impl FnOnce() -> Fault) {
+        if self.faults.len() < MAX_FAULTS { self.faults.push(fault()) } else { self.unnamed += 1 }
     }
 
     /// What is wrong; beyond the first ones only how much.
@@ -57,6 +61,14 @@ impl Reader {
         self.faults
     }
 
+    /// Says that an object has more members than are looked at.
+    pub(super) fn too_many(&mut self, node: Node<'_>, object: &Object<'_>) {
+        if !object.rest.is_empty() {
+            let (rest, known) = (object.rest.len(), MAX_MEMBERS);
+            self.fault(|| at(node.spot(), &format!("has more than {known} members: {rest} are left out")));
+        }
+    }
+
     /// The members of an object, each name once: the first counts. `None`, with a fault, for anything else.
     pub(super) fn object<'a>(
         &mut self,
@@ -64,15 +76,15 @@ impl Reader {
         expected: &str,
         value: Node<'a>,
     ) -> Option<Vec<Member<'a>>> {
-        let Form::Object(members) = value.form() else {
-            self.fault(wrong(key, expected, value));
+        let Form::Object(object) = value.form() else {
+            self.fault(|| wrong(key, expected, value));
             return None;
         };
-        let (first, again) = once(members);
-        for member in again {
-            self.fault(twice(&member));
+        self.too_many(value, &object);
+        for member in object.again {
+            self.fault(|| twice(&member));
         }
-        Some(first)
+        Some(object.members)
     }
 }
 
@@ -80,10 +92,4 @@ impl Reader {
 pub(super) fn twice(member: &Member<'_>) -> String {
     let key = text::escape(&member.name, 80);
     at(member.at.spot(), &format!("\"{key}\" is there twice: the first one counts"))
-}
-
-/// The members of each name that come first, and the others.
-pub(super) fn once(members: Vec<Member<'_>>) -> (Vec<Member<'_>>, Vec<Member<'_>>) {
-    let mut names = std::collections::HashSet::new();
-    members.into_iter().partition(|member| names.insert(member.name.clone()))
 }

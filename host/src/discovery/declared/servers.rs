@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{Form, Node};
-use super::reader::{Reader, at, once, twice, unknown, wrong};
+use super::document::{Form, Node, Object};
+use super::reader::{Reader, at, twice, unknown, wrong};
 use crate::text;
 
 /// The keys of a server.
@@ -68,12 +68,12 @@ impl Reader {
             if servers.len() == MAX_SERVERS {
                 let what =
                     format!("holds more than {MAX_SERVERS} servers: only the first {MAX_SERVERS} are used");
-                self.fault(at(member.at.spot(), &what));
+                self.fault(|| at(member.at.spot(), &what));
                 break;
             }
             let server = server(member.value);
             if let Err(message) = &server {
-                self.fault(message.clone());
+                self.fault(|| message.clone());
             }
             servers.insert(member.name, server);
         }
@@ -82,10 +82,12 @@ impl Reader {
 }
 
 fn server(node: Node<'_>) -> Result<Server, String> {
-    let Form::Object(members) = node.form() else {
+    let Form::Object(Object { members, again, rest }) = node.form() else {
         return Err(wrong("mcpServers", "an object with a command or a url", node));
     };
-    let (members, again) = once(members);
+    if !rest.is_empty() {
+        return Err(wrong("mcpServers", "at most 256 members", node));
+    }
     if let Some(member) = again.first() {
         return Err(twice(member));
     }
@@ -101,7 +103,7 @@ fn server(node: Node<'_>) -> Result<Server, String> {
                 _ => return Err(wrong("type", "\"stdio\" or \"http\"", value)),
             },
             "command" => command = Some(word("command", "a program", value)?),
-            "url" => url = Some(word("url", "an address that begins with http:// or https://", value)?),
+            "url" => url = Some(address(value)?),
             "args" => args = list(value)?,
             "env" => env = map("env", value)?,
             "headers" => headers = map("headers", value)?,
@@ -145,16 +147,17 @@ fn list(value: Node<'_>) -> Result<Vec<String>, String> {
 }
 
 fn map(key: &str, value: Node<'_>) -> Result<BTreeMap<String, String>, String> {
-    let Form::Object(members) = value.form() else { return Err(wrong(key, "an object of texts", value)) };
-    let (members, again) = once(members);
+    let Form::Object(Object { members, again, rest }) = value.form() else {
+        return Err(wrong(key, "an object of texts", value));
+    };
     if let Some(member) = again.first() {
         return Err(twice(member));
     }
-    if members.len() > MAX_ITEMS {
+    if !rest.is_empty() {
         return Err(wrong(key, "an object of at most 256 texts", value));
     }
     let text = |member: super::document::Member<'_>| match member.value.form() {
-        Form::Text(text) if !text.contains('\0') && is_a_name(&member.name) => Ok((member.name, text)),
+        Form::Text(text) if !text.contains('\0') && is_a_name(key, &member.name) => Ok((member.name, text)),
         Form::Text(_) => Err(at(
             member.at.spot(),
             &format!("{key}: {:?} cannot be a name", text::escape(&member.name, 80)),
@@ -164,13 +167,28 @@ fn map(key: &str, value: Node<'_>) -> Result<BTreeMap<String, String>, String> {
     members.into_iter().map(text).collect()
 }
 
-/// Whether a variable or a header can have this name.
-fn is_a_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['=', '\0', '\n', '\r', ':', ' '])
+/// Whether a variable or a header can have this name; a header's is a token of HTTP.
+fn is_a_name(key: &str, name: &str) -> bool {
+    let is_header = key == "headers";
+    let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !name.is_empty()
+        && !name.contains(['=', '\0', '\n', '\r', ':', ' '])
+        && (!is_header || name.chars().all(is_token))
+}
+
+/// The address of a server; what begins with a variable is known only where it is used.
+fn address(value: Node<'_>) -> Result<String, String> {
+    let expected = "an address that begins with http:// or https://";
+    let url = word("url", expected, value)?;
+    let scheme = url.split_once("://").filter(|(_, rest)| !rest.is_empty()).map(|(scheme, _)| scheme);
+    let is_http =
+        scheme.is_some_and(|it| it.eq_ignore_ascii_case("http") || it.eq_ignore_ascii_case("https"));
+    if is_http || url.starts_with("${") { Ok(url) } else { Err(wrong("url", expected, value)) }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::document::Document;
     use super::*;
 
     #[test]
@@ -182,8 +200,19 @@ mod tests {
             (r"5", Some("line 1, column 1: mcpServers: expected an object with a command or a url, found 5")),
             (r"{}", Some("line 1, column 1: expected a command or a url, found neither")),
             (
-                r#"{"command": "x", "url": "y"}"#,
+                r#"{"command": "x", "url": "http://y"}"#,
                 Some("line 1, column 1: expected a command or a url, found both"),
+            ),
+            (r#"{"url": "${BASE}/mcp"}"#, None),
+            (
+                r#"{"url": "ftp://x"}"#,
+                Some(
+                    "line 1, column 9: url: expected an address that begins with http:// or https://, found \"ftp://x\"",
+                ),
+            ),
+            (
+                r#"{"url": "http://x", "headers": {"A(b)": "c"}}"#,
+                Some("line 1, column 33: headers: \"A(b)\" cannot be a name"),
             ),
             (
                 r#"{"comand": "x"}"#,
@@ -203,7 +232,7 @@ mod tests {
                 Some("line 1, column 18: \"command\" is there twice: the first one counts"),
             ),
         ] {
-            assert_eq!(server(Node::of(text).unwrap()).err().as_deref(), want, "{text}");
+            assert_eq!(server(Document::new(text).node().unwrap()).err().as_deref(), want, "{text}");
         }
     }
 }

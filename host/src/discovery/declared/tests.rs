@@ -149,7 +149,14 @@ fn each_mistake_is_said_once_with_its_place_and_the_rest_holds() {
             r#"{"command": "y", "name": "a/b"}"#,
             "sh y",
             Some(
-                r#"line 2, column 26: name: expected a name without / and of at most 100 bytes, found "a/b""#,
+                r#"line 2, column 26: name: expected a name without / and of at most 100 bytes, which does not begin as hooks.json#, mcp.json# or builtin:, found "a/b""#,
+            ),
+        ),
+        (
+            r#"{"command": "y", "name": "mcp.json#x"}"#,
+            "sh y",
+            Some(
+                r#"line 2, column 26: name: expected a name without / and of at most 100 bytes, which does not begin as hooks.json#, mcp.json# or builtin:, found "mcp.json#x""#,
             ),
         ),
         (
@@ -242,7 +249,7 @@ fn the_shape_of_claude_code_is_read_beside_the_other() {
             "hooks.json#PreToolUse[1] before_tool_call claude b",
             "hooks.json#PreToolUse[2] before_tool_call sh c",
             "hooks.json#UserPromptSubmit[0] user_message_send claude d block",
-            "hooks.json#Stop[0] - BROKEN line 6, column 20: only Claude Code's shape has the event Stop: a group with \"hooks\" in it",
+            "hooks.json#Stop[0] agent_stop BROKEN line 6, column 20: only Claude Code's shape has the event Stop: a group with \"hooks\" in it",
             "hooks.json#OnBudgetExceeded[0] on_budget_exceeded BROKEN line 7, column 43: Claude Code has no event \
              OnBudgetExceeded, so its shape cannot be used here",
             "hooks.json#PostToolUse[0] after_tool_call BROKEN line 8, column 47: type: expected \"command\", the only type \
@@ -270,6 +277,97 @@ fn an_mcp_json_has_servers_and_sends_events_to_their_tools() {
         ]
     );
     assert_eq!(faults, Vec::<String>::new());
+}
+
+#[test]
+fn a_full_file_is_read_in_no_time_and_its_faults_are_counted() {
+    let many =
+        |count: usize, item: &dyn Fn(usize) -> String| (0..count).map(item).collect::<Vec<_>>().join(",");
+    let keys = many(90_000, &|n| format!("\"a{n}\":1"));
+    let events = many(90_000, &|n| format!("\"E{n}\":[]"));
+    let same = vec!["\"a\":1"; 150_000].join(",");
+    let groups = vec![r#"{"x":1,"hooks":[]}"#; 50_000].join(",");
+    let commands = vec![r#"{"comand":"x"}"#; 60_000].join(",");
+    let begin = std::time::Instant::now();
+    for (text, faults) in [
+        (format!("{{{keys}}}"), 33),
+        (format!("{{{same}}}"), 33),
+        (format!("{{\"hooks\":{{{events}}}}}"), 33),
+        (format!("{{\"hooks\":{{{same}}}}}"), 33),
+        (format!("{{\"hooks\":{{\"Stop\":[{{{keys}}}]}}}}"), 33),
+        (format!("{{\"hooks\":{{\"Stop\":[{{{same}}}]}}}}"), 33),
+        (format!("{{\"hooks\":{{\"Stop\":[{groups}]}}}}"), 33),
+        (format!("{{\"hooks\":{{\"Stop\":[{{\"hooks\":[{commands}]}}]}}}}"), 1),
+        (format!("{{\"hooks\":[{same_list}]}}", same_list = vec!["1"; 500_000].join(",")), 1),
+    ] {
+        let contents = parse(&text, Source::HooksJson).unwrap();
+        assert_eq!(contents.faults.len(), faults, "{}", &text[..60.min(text.len())]);
+        assert!(contents.hooks.len() <= 257);
+        assert!(contents.hooks.iter().all(|it| it.on_failure.is_none()));
+        let said: usize = contents.hooks.iter().map(|it| it.text.len()).sum();
+        assert!(said <= 5 << 20, "{said}");
+    }
+    // Each takes some hundredths of a second in a build that is not optimised, and took 9 to 21 seconds.
+    assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_guard_guards_also_where_its_declaration_is_broken() {
+    const G: &str = r#"{"command": "x", "on_failure": "block"}"#;
+    let here = Some(EventName::BeforeToolCall);
+    for (text, event) in [
+        (r#"{"hook": {"PreToolUse": [G]}}"#, &here),
+        (r#"{"Hooks": {"PreToolUse": [G]}}"#, &here),
+        (r#"{"hooks": {}, "PreToolUse": [G]}"#, &here),
+        (r#"{"hooks": {}, "hooks": {"PreToolUse": [G]}}"#, &here),
+        (r#"{"hooks": [G]}"#, &None),
+        (r#"{"hooks": [{"PreToolUse": [G]}]}"#, &here),
+        (r#"[G]"#, &None),
+        (r#"{"hooks": {}, "x": [G]}"#, &None),
+        (r#"{"hooks": {"hooks": {"PreToolUse": [G]}}}"#, &None),
+        (r#"{"hooks": {"PreToolUse": [[G]]}}"#, &here),
+        (r#"{"hooks": {"PreToolUse": {"a": G}}}"#, &here),
+        (r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hook": [G]}]}}"#, &here),
+        (r#"{"hooks": {"PreToolUse": [{"hooks": [{"command": "x"}], "on_failure": "block"}]}}"#, &here),
+        (r#"{"hooks": {"PreToolUse": [{"hooks": [{"command": "x"}], "onFailure": "block"}]}}"#, &here),
+        (r#"{"hooks": {"PreToolUse": [{"hooks": [], "on_failure": "block"}]}}"#, &here),
+        (r#"{"hooks": {"PreToolUse": [{"hooks": [{"command": "x"}], "a": [G]}]}}"#, &here),
+        (r#"{"hooks": {"PreToolUse": [{"hooks": [], "hooks": G}]}}"#, &here),
+        (r#"{"hooks": {"PreToolUse": [{"hooks": {"a": G}}]}}"#, &here),
+        (
+            r#"{"hooks": {"PreToolUse": [{"hooks": [{"command": "x", "on_failure": "pass", "on_failure": "block"}]}]}}"#,
+            &here,
+        ),
+    ] {
+        let contents = parse(&text.replace('G', G), Source::HooksJson).unwrap();
+        let guards = contents.hooks.iter().filter(|it| it.on_failure == Some(OnFailure::Block));
+        assert_eq!(guards.map(|it| &it.event).collect::<Vec<_>>(), [event], "{text}");
+    }
+    // Behind what is looked at, too.
+    let many: String = (0..300).map(|n| format!("\"a{n}\": 1,")).collect();
+    let entries = format!("{}{G}", r#"{"command": "x"},"#.repeat(300));
+    for text in [
+        format!(r#"{{{many} "hooks": {{"PreToolUse": [{G}]}}}}"#),
+        format!(r#"{{"hooks": {{{many} "PreToolUse": [{G}]}}}}"#),
+        format!(r#"{{"hooks": {{"PreToolUse": [{{{many} "on_failure": "block"}}]}}}}"#),
+        format!(r#"{{"hooks": {{"PreToolUse": [{entries}]}}}}"#),
+        format!(r#"{{"hooks": {{"PreToolUse": [{{"hooks": [{entries}]}}]}}}}"#),
+    ] {
+        let contents = parse(&text, Source::HooksJson).unwrap();
+        let guards = contents.hooks.iter().filter(|it| it.on_failure == Some(OnFailure::Block));
+        assert_eq!(guards.count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn what_a_group_says_holds_for_commands_that_say_nothing() {
+    let text = r#"{"hooks": {"PreToolUse": [{"on_failure": "block", "priority": 5.0, "observe": true,
+        "hooks": [{"command": "x"}, {"command": "y", "on_failure": "pass", "priority": 2e1, "observe": false}]}]}}"#;
+    // Some editors begin a file with a mark.
+    let contents = parse(&format!("\u{feff}{text}"), Source::HooksJson).unwrap();
+    assert_eq!(contents.faults, []);
+    let said: Vec<_> = contents.hooks.iter().map(|it| (it.on_failure, it.priority, it.observe)).collect();
+    assert_eq!(said, [(Some(OnFailure::Block), Some(5), true), (Some(OnFailure::Pass), Some(20), false)]);
 }
 
 #[test]

@@ -165,3 +165,18 @@ fn a_component_beyond_its_limit_is_not_read() {
     // What was read and cannot be used is told apart by its digest.
     assert!(discovery.entries[1].digest.is_some());
 }
+
+#[test]
+fn of_a_repository_only_so_many_bytes_of_declarations_are_read() {
+    let file = format!(r#"{{"hooks": {{}}}}{}"#, " ".repeat((1 << 20) - 20));
+    let tree = Tree::new(&[]);
+    for at in 0..8 {
+        tree.add(&format!("repo/.hookbox/plugins/o@p{at}/hooks/hooks.json"), &Text(&file));
+        tree.add(&format!("home/.hookbox/plugins/o@p{at}/hooks/hooks.json"), &Text(&file));
+    }
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    assert_eq!(
+        problems(&tree, &discovery),
+        ["repo: declares hooks in more than 4 MiB: 3 files that declare hooks were not read"]
+    );
+}
