@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use regex::{Regex, RegexBuilder};
 
 use super::{name, payload, tool_name};
-use crate::event::{ErrorSource, Event, EventData};
+use crate::event::{ErrorSource, Event, EventData, ToolKind};
 use crate::facts;
 use crate::text;
 
@@ -23,6 +23,8 @@ pub struct Matcher(Rule);
 enum Rule {
     All,
     Names(Vec<String>),
+    /// Names, and kinds of tools.
+    Kinds(Vec<String>, Vec<ToolKind>),
     Pattern(Regex),
 }
 
@@ -38,7 +40,7 @@ pub struct MatcherError {
 
 impl Matcher {
     /// Reads a matcher. Empty or `*` is everything. Only letters, digits, `_`, `-`, spaces, `|` and `,` are a list of
-    /// exact names, parted by `|` or `,`. Anything else is a regular expression that may match anywhere in the name.
+    /// exact names, parted by `|` or `,`; among them may be kinds of tools such as `kind:shell`, in any case. Anything else is a regular expression that may match anywhere in the name.
     ///
     /// # Errors
     ///
@@ -52,9 +54,23 @@ impl Matcher {
         if matches!(pattern.trim(), "" | "*") {
             return Ok(Self(Rule::All));
         }
-        if pattern.chars().all(|c| c.is_ascii_alphanumeric() || "_- |,".contains(c)) {
-            let names = pattern.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
-            return Ok(Self(Rule::Names(names.map(str::to_owned).collect())));
+        let parts = || pattern.split(['|', ',']).map(str::trim).filter(|part| !part.is_empty());
+        if parts().any(|part| ToolKind::of_pattern(part).is_some()) {
+            let (mut names, mut kinds) = (Vec::new(), Vec::new());
+            for part in parts() {
+                match ToolKind::of_pattern(part) {
+                    Some(Ok(kind)) => kinds.push(kind),
+                    Some(Err(nearest)) => {
+                        return Err(wrong(format!("unknown kind of tool: the nearest is kind:{nearest}")));
+                    }
+                    None if is_list(part) => names.push(part.to_owned()),
+                    None => return Err(wrong("a kind stands beside names only".to_owned())),
+                }
+            }
+            return Ok(Self(Rule::Kinds(names, kinds)));
+        }
+        if is_list(pattern) {
+            return Ok(Self(Rule::Names(parts().map(str::to_owned).collect())));
         }
         let compiled = RegexBuilder::new(pattern).size_limit(MAX_SIZE).dfa_size_limit(MAX_SIZE).build();
         compiled.map(|regex| Self(Rule::Pattern(regex))).map_err(|error| {
@@ -70,6 +86,9 @@ impl Matcher {
         match &self.0 {
             Rule::All => true,
             Rule::Names(names) => names.iter().any(|known| known == name),
+            Rule::Kinds(names, kinds) => {
+                names.iter().any(|known| known == name) || kinds.contains(&facts::kind_of(name))
+            }
             Rule::Pattern(regex) => regex.is_match(name),
         }
     }
@@ -84,6 +103,11 @@ impl Matcher {
         }
         subject(event).is_none_or(|subject| self.matches(&subject))
     }
+}
+
+/// Whether this is a name, or a list of names.
+fn is_list(pattern: &str) -> bool {
+    pattern.chars().all(|c| c.is_ascii_alphanumeric() || "_- |,".contains(c))
 }
 
 /// What a matcher looks at, where that is no tool.
@@ -130,6 +154,7 @@ mod tests {
             ("Notebook.*", &["NotebookEdit", "NotebookRead", "MyNotebook"], &["Edit"]),
             ("^Bash$", &["Bash"], &["BashOutput"]),
             ("Edit.?", &["Edit", "MultiEdit", "Edits"], &["Write"]),
+            ("Kind: Shell|Edit", &["bash", "run_shell_command", "Edit"], &["Write", "MultiEdit"]),
             ("mcp__.*__write", &["mcp__fs__write_file"], &["mcp__fs__read"]),
         ] {
             let matcher = Matcher::parse(pattern).unwrap();
@@ -146,6 +171,8 @@ mod tests {
     fn a_pattern_that_cannot_be_used_says_why() {
         for (pattern, want) in [
             ("Bash(", "unclosed group"),
+            ("kind:shel", "the nearest is kind:shell"),
+            ("kind:shell|Ba.*", "beside names only"),
             ("(?!Bash).*", "look-around"),
             ("(\\w{1000}){1000}", "size"),
             ("\u{1b}[", "unclosed character class"),
