@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::declared::{Declared, Handler};
+use super::declared::{Declared, Handler, Source};
 use crate::hook::Tier;
 use crate::place::{Found, Place};
 use crate::report::Kind;
@@ -58,6 +58,13 @@ impl Candidate {
     /// A file of a hooks directory.
     pub(super) fn of_file(dir: &Arc<HooksDir>, file: String, path: PathBuf, state: State) -> Self {
         let kind = kind_by_name(file.strip_suffix(".disable").unwrap_or(&file));
+        // Settings and trust that speak of an entry would speak of it.
+        let state = match state {
+            State::Usable if Source::is_position(&file) => State::Broken(
+                "has the name of an entry of hooks.json or mcp.json: give it another one".to_owned(),
+            ),
+            state => state,
+        };
         Self { name: dir.full_name(&file), dir: Arc::clone(dir), file, path, kind, state, declared: None }
     }
 
