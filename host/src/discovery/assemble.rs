@@ -24,6 +24,7 @@ use crate::hook::{Descriptor, Hook, HookError, Limits, OnFailure, Subscription};
 use crate::outcome::Answers;
 #[cfg(feature = "component")]
 use crate::report::Cause;
+use crate::report::Kind;
 #[cfg(feature = "component")]
 use crate::text;
 
@@ -240,9 +241,18 @@ impl Assembly {
         subject: &Subject<'_>,
         position: Position,
         descriptor: Descriptor,
-        error: HookError,
+        mut error: HookError,
     ) {
-        let Candidate { name, path, .. } = subject.candidate;
+        let Candidate { name, path, dir, .. } = subject.candidate;
+        // The message of a component speaks of its own file; of what runs nothing else says where it is declared.
+        if let Some(declared) = subject.declared().filter(|it| it.handler.is_ok()) {
+            let file = dir.declares().join(declared.source.file());
+            let file = crate::text::escape(&file.to_string_lossy(), 1024);
+            error.message = match declared.kind {
+                Kind::Component => format!("{file}: {}: {}", declared.place, error.message),
+                _ => format!("{}: {}", declared.place, error.message),
+            };
+        }
         // Where the events are known it fails in those.
         let blocks = if descriptor.subscriptions.is_empty() { BLOCKS } else { BLOCKS_WHERE_IT_RUNS };
         let problem = match descriptor.on_failure {
