@@ -180,7 +180,6 @@ impl<M: Model> Agent<M> {
             auto_compact_threshold: Some(thresholds.rotate),
             // The session counts messages alone; a recipe makes the agent go on as well.
             follow_ups: rounds,
-            ..AgentStop::default()
         };
         let verdict = self.thread.session.agent_stop(stop).await;
         self.note(&verdict);
