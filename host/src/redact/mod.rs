@@ -9,28 +9,33 @@
 //! | `aws` | an AWS access key id (`AKIA…`, `ASIA…`) |
 //! | `github` | a token of GitHub (`ghp_…`, `gho_…`, `ghu_…`, `ghs_…`, `ghr_…`, `github_pat_…`) or GitLab (`glpat-…`) |
 //! | `slack` | a token of Slack (`xoxb-…` and the like, `xapp-…`) or a webhook's path |
-//! | `api_key` | a key that begins with `sk-` (OpenAI, Anthropic), `sk_live_`, `sk_test_`, `rk_live_` (Stripe), `AIza` (Google), `npm_` or `hf_` |
+//! | `api_key` | a key that begins with `sk-` (OpenAI, Anthropic), `sk_live_`, `sk_test_`, `rk_live_` (Stripe), `AIza` (Google), `npm_`, `hf_`, `pypi-` or `SG.` (SendGrid) |
 //! | `url` | the password, or the lone user name, of a URL: `https://user:…@host` |
 //! | `bearer` | what follows `Bearer` or `Basic` in a header |
-//! | `field` | the value of a name that says secret: `password=…`, `api_key: …`, `X-Auth-Token` |
+//! | `field` | the value of a name that says secret: `password=…`, `api_key: …`, `--token …`, `<password>…`, and the password in `-u user:…`, `mysql -p…`, `sshpass -p …`, `redis-cli -a …` |
 //! | `entropy` | a long random value of a name that ends in `key`: `SIGNING_KEY=…` |
 //!
-//! A name says secret if it ends, whatever its case and separators, in `password`, `passwd`, `passphrase`, `token`,
-//! `secret`, `api_key`, `access_key`, `secret_key`, `private_key`, `authorization` or `credentials`, or if its last
-//! part is `pwd`, `pass`, `cookie` or `bearer`. In a text values shorter than four characters, variables
-//! (`$PASSWORD`), types (`password: String`) and plain words of code stay; in JSON every value of such a field goes.
+//! A name says secret if it ends, whatever its case and separators and with or without an `s`, in `password`,
+//! `passwd`, `passphrase`, `token`, `secret`, `api_key`, `access_key`, `secret_key`, `private_key`, `authorization` or
+//! `credential`, or if its last part is `pwd`, `pass`, `cookie` or `bearer`; a signature and `…tokens` if the value looks
+//! like a secret. In a text values shorter than four characters, variables (`$PASSWORD`), types (`password: String`) and
+//! plain words of code stay; in JSON every string and number below such a name goes. Numbers of tokens stay.
 //!
 //! Time is linear in the length of the text, and no more than [`MAX_TEXT`] bytes of one are read.
 
+mod named;
+mod names;
 mod patterns;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
 use crate::text as plain;
+use names::Says;
 
 /// How much of one text is read, in bytes; the rest is left out, with a note.
 pub const MAX_TEXT: usize = 1 << 20;
@@ -54,32 +59,23 @@ pub fn text(text: &str) -> Cow<'_, str> {
 /// The value without its secrets, in the same shape: in strings, in names of fields, and whatever stands in a field
 /// whose name says secret.
 pub fn value(value: &Value) -> Value {
-    inside(value, 0, false)
+    inside(value, 0, None)
 }
 
-fn inside(value: &Value, depth: usize, secret: bool) -> Value {
-    match value {
-        Value::Null | Value::Bool(_) => value.clone(),
-        Value::String(text) if secret => {
-            if text.is_empty() {
-                value.clone()
-            } else {
-                covered(text)
-            }
-        }
-        Value::Number(number) => {
-            if secret {
-                covered(&number.to_string())
-            } else {
-                value.clone()
-            }
-        }
-        Value::String(said) => Value::String(text(said).into_owned()),
-        Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => LEFT_OUT.into(),
-        Value::Array(items) => items.iter().map(|item| inside(item, depth + 1, secret)).collect(),
-        Value::Object(fields) => {
+fn inside(value: &Value, depth: usize, says: Option<Says>) -> Value {
+    match (value, says) {
+        (Value::Null | Value::Bool(_), _) => value.clone(),
+        (Value::String(said), Some(Says::Secret | Says::Token)) if !said.is_empty() => covered(said),
+        (Value::String(said), Some(Says::Perhaps)) if values::looks_like_one(said) => covered(said),
+        (Value::Number(number), Some(Says::Secret)) => covered(&number.to_string()),
+        (Value::Number(_), _) => value.clone(),
+        (Value::String(said), _) => Value::String(text(said).into_owned()),
+        (Value::Array(_) | Value::Object(_), _) if depth >= MAX_DEPTH => LEFT_OUT.into(),
+        (Value::Array(items), _) => items.iter().map(|item| inside(item, depth + 1, says)).collect(),
+        (Value::Object(fields), _) => {
             let clean = |(name, field): (&String, &Value)| {
-                (text(name).into_owned(), inside(field, depth + 1, secret || patterns::says_secret(name)))
+                let says = if says == Some(Says::Secret) { says } else { names::says(name).or(says) };
+                (text(name).into_owned(), inside(field, depth + 1, says))
             };
             Value::Object(fields.iter().map(clean).collect::<Map<_, _>>())
         }
@@ -87,7 +83,7 @@ fn inside(value: &Value, depth: usize, secret: bool) -> Value {
 }
 
 fn covered(text: &str) -> Value {
-    if patterns::is_marker(text) { text.into() } else { patterns::marker("field").into() }
+    if names::is_marker(text) { text.into() } else { patterns::marker("field").into() }
 }
 
 /// A part of the value that holds at most about `max` bytes of text: for what is redacted later, elsewhere. A secret

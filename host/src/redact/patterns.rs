@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex, RegexBuilder};
 
-use crate::text as plain;
+use super::named;
+use super::names::{is_marker, says};
 
-/// What is looked for, in this order. The part that is secret is the group `s`; where there is a name `n`, it is the
-/// value that follows ([`value_after`]).
+/// What is looked for, in this order. The part that is secret is the group `s`. What is secret by its
+/// name comes after them ([`named`]).
 const TABLE: &[(&str, &str)] = &[
     (
         "private_key",
@@ -26,74 +27,25 @@ const TABLE: &[(&str, &str)] = &[
     ),
     (
         "api_key",
-        r"(?-u:\b)(?P<s>sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|AIza[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,})",
+        r"(?-u:\b)(?P<s>sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|AIza[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{24,}|SG\.[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]+)?)",
     ),
     ("url", r#"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]{0,31}://(?P<u>[^\s/?#@:"'<>\[\]]*:)?(?P<s>[^\s/?#"'<>]+)@"#),
     ("bearer", r"(?i)(?-u:\b)(?:bearer|basic)[ \t]+(?P<s>[A-Z0-9._~+/=-]{12,})"),
-    ("field", r#"(?P<n>[A-Za-z0-9_.-]{1,64})(?:\\?["'])?[ \t]{0,8}(?:=>|[:=])[ \t]{0,8}"#),
+    (
+        "entropy",
+        r#"(?i)(?P<n>[A-Z0-9_.-]{0,61}key)(?:\\*["'])?[ \t]{0,8}(?:=>|[:=])[ \t]{0,8}(?:\\*["'])?(?P<s>[A-Z0-9+/=_-]{20,})"#,
+    ),
 ];
 
 /// How large one compiled pattern may become, in bytes.
 const MAX_COMPILED: usize = 1 << 20;
 
-/// The endings of names that say secret, without separators.
-const ENDINGS: [&str; 12] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "token",
-    "secret",
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "authorization",
-    "credential",
-    "credentials",
-];
-/// Last parts of names that say secret; as an ending they would be too short to mean it.
-const PARTS: [&str; 4] = ["pwd", "pass", "cookie", "bearer"];
-
-/// Values that are a type, nothing, or a variable: source code is text, too.
-const NOT_A_VALUE: [&str; 28] = [
-    "string",
-    "str",
-    "&str",
-    "number",
-    "integer",
-    "bool",
-    "boolean",
-    "bytes",
-    "none",
-    "null",
-    "nil",
-    "true",
-    "false",
-    "undefined",
-    "required",
-    "optional",
-    "option",
-    "self",
-    "this",
-    "text",
-    "object",
-    "char",
-    "void",
-    "default",
-    "token",
-    "password",
-    "secret",
-    "passwd",
-];
-/// The shortest value of a name that is taken for a secret, in characters.
-const MIN_VALUE: usize = 4;
-/// How much of a value is looked at to tell whether it is one, in bytes: a text of many names must not be read over
-/// and over to its end.
-const LOOK: usize = 256;
 /// The shortest lone user name of a URL that is taken for a token.
 const MIN_USER: usize = 20;
 /// The shortest random value of a name that ends in `key`, in characters.
 const MIN_RANDOM: usize = 20;
+/// The shortest piece without separators that no words beside it make ordinary, in characters.
+const MIN_PART: usize = 16;
 /// How many bits a character of it carries at least: words and paths stay below, random letters and digits above.
 const MIN_BITS: f64 = 3.5;
 
@@ -115,12 +67,6 @@ pub(super) fn marker(kind: &str) -> String {
     format!("[REDACTED:{kind}]")
 }
 
-/// Whether this is what stands in the place of a secret, and nothing else.
-pub(super) fn is_marker(text: &str) -> bool {
-    let kind = text.strip_prefix("[REDACTED:").and_then(|rest| rest.strip_suffix(']'));
-    kind.is_some_and(|kind| kind.len() <= 16 && kind.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
-}
-
 /// The text after every pattern; `None` where none applies.
 pub(super) fn apply(text: &str) -> Option<String> {
     let mut clean: Option<String> = None;
@@ -129,28 +75,32 @@ pub(super) fn apply(text: &str) -> Option<String> {
             clean = Some(cleaner);
         }
     }
-    clean
+    let said = clean.as_deref().unwrap_or(text);
+    let found = named::find(said, &says);
+    if found.is_empty() {
+        clean
+    } else {
+        Some(without(said, found.into_iter().map(|range| ("field", range))))
+    }
 }
 
-fn replace(pattern: &Pattern, text: &str) -> Option<String> {
+/// The text with a marker in the place of each of these, which stand in order.
+fn without(text: &str, secrets: impl Iterator<Item = Secret>) -> String {
     let mut clean = String::new();
     let mut copied = 0;
-    let mut at = 0;
-    while let Some(found) = pattern.regex.captures_at(text, at) {
-        let Some(whole) = found.get(0) else { break };
-        let secret = match found.name("n") {
-            Some(name) => field(name.as_str(), text, whole.end()),
-            None => token(pattern.kind, &found),
-        };
-        // The value may itself be a name: `x = password=…`.
-        at = whole.end();
-        let Some((kind, range)) = secret else { continue };
+    for (kind, range) in secrets {
         clean.push_str(text.get(copied..range.start).unwrap_or_default());
         clean.push_str(&marker(kind));
         copied = range.end;
-        at = range.end;
     }
-    (copied > 0).then(|| clean + text.get(copied..).unwrap_or_default())
+    clean + text.get(copied..).unwrap_or_default()
+}
+
+fn replace(pattern: &Pattern, text: &str) -> Option<String> {
+    let found = pattern.regex.captures_iter(text).filter_map(|found| token(pattern.kind, &found));
+    let mut found = found.peekable();
+    found.peek()?;
+    Some(without(text, found))
 }
 
 type Secret = (&'static str, Range<usize>);
@@ -163,110 +113,37 @@ fn token(kind: &'static str, found: &Captures<'_>) -> Option<Secret> {
         _ if is_marker(said) => false,
         "url" if said.starts_with(['$', '{', '<', '*']) => false,
         "url" => found.name("u").is_some() || said.len() >= MIN_USER,
-        // Not the next word of a sentence.
-        "bearer" => {
-            said.bytes().skip(1).any(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || b"+/=_".contains(&c))
+        "bearer" => is_no_word(said),
+        "entropy" => {
+            let name = found.name("n").map_or("", |name| name.as_str()).to_ascii_lowercase();
+            let says_id = ["primary", "foreign", "public", "partition", "sort", "cache"]
+                .iter()
+                .any(|what| name.trim_end_matches("key").trim_end_matches(['_', '-', '.']).ends_with(what));
+            !says_id && is_random(said)
         }
+        _ if said.starts_with("pypi-") => said.bytes().any(|c| c.is_ascii_uppercase() || c.is_ascii_digit()),
         _ => true,
     };
     is_one.then(|| (kind, secret.range()))
 }
 
-/// The secret that follows a name, at `at`.
-fn field(name: &str, text: &str, at: usize) -> Option<Secret> {
-    let says = says_secret(name);
-    if !says && !name.to_ascii_lowercase().ends_with("key") {
-        return None;
-    }
-    let rest = text.get(at..)?;
-    let start = at + before_value(rest);
-    let whole_line = name.to_ascii_lowercase().ends_with("cookie");
-    let seen = plain::prefix(text.get(start..)?, LOOK);
-    let begins = seen.get(..end_of_value(text.get(at..start)?, seen, whole_line))?;
-    let kind = match () {
-        () if is_marker(begins) => return None,
-        () if says && is_value(begins) => "field",
-        () if is_random(begins) => "entropy",
-        () => return None,
-    };
-    let value = text.get(start..)?;
-    let end = start + end_of_value(text.get(at..start)?, value, whole_line);
-    Some((kind, start..end))
+/// Whether this is not the next word of a sentence: a digit, or a capital inside a word.
+fn is_no_word(text: &str) -> bool {
+    let capital = |word: &str| word.bytes().skip(1).any(|c| c.is_ascii_uppercase());
+    text.bytes().any(|c| c.is_ascii_digit() || b"+=".contains(&c))
+        || text.split(['/', '-', '_', '.']).any(capital)
 }
 
-/// How many bytes come before the value proper: `Bearer`, a quote, or a quote in JSON that stands in a string.
-fn before_value(rest: &str) -> usize {
-    let quote = |rest: &str| {
-        let bare = rest.strip_prefix('\\').unwrap_or(rest);
-        if bare.starts_with(['"', '\'']) { rest.len() - bare.len() + 1 } else { 0 }
-    };
-    let outer = quote(rest);
-    let inner = rest.get(outer..).unwrap_or_default();
-    let scheme = ["bearer ", "basic ", "token "]
-        .into_iter()
-        .find(|scheme| inner.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
-    outer + scheme.map_or(0, str::len)
-}
-
-/// How many bytes the value has, by what opened it.
-fn end_of_value(opened: &str, value: &str, whole_line: bool) -> usize {
-    let quote = opened.chars().find(|c| ['"', '\''].contains(c));
-    let in_a_string = opened.starts_with('\\');
-    let mut escaped = false;
-    let end = value.char_indices().find(|(_, c)| {
-        if escaped {
-            escaped = false;
-            return false;
-        }
-        match quote {
-            _ if *c == '\n' => true,
-            Some(_) if *c == '\\' && !in_a_string => {
-                escaped = true;
-                false
-            }
-            Some(quote) => *c == quote || *c == '\\',
-            None if whole_line => ['"', '\'', '\\'].contains(c),
-            None => c.is_whitespace() || ",;&\"'\\)}".contains(*c),
-        }
-    });
-    end.map_or(value.len(), |(at, _)| at)
-}
-
-/// Whether the value of this name is a secret.
-pub(super) fn says_secret(name: &str) -> bool {
-    // A name that was itself a secret, and is named after its kind now.
-    if name.rfind("[REDACTED:").and_then(|at| name.get(at..)).is_some_and(is_marker) {
-        return false;
-    }
-    let joined: String =
-        name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
-    if ENDINGS.iter().any(|ending| joined.ends_with(ending)) {
-        return true;
-    }
-    let part = name.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    // The last hump of a name such as `dbPass`.
-    let hump = part.char_indices().rfind(|(_, c)| c.is_ascii_uppercase()).map_or(0, |(at, _)| at);
-    let is_part = |part: &str| PARTS.iter().any(|known| part.eq_ignore_ascii_case(known));
-    is_part(part) || part.get(hump..).is_some_and(is_part)
-}
-
-/// Whether this may be a secret: not too short, not a variable, a call or a type.
-fn is_value(text: &str) -> bool {
-    let bare = text.trim_end_matches(['?', '!', '.', ']']);
-    text.chars().count() >= MIN_VALUE
-        && !text.starts_with([':', '=', '$', '<', '{', '(', '%', '&', '*'])
-        && !(text.contains('(') || text.contains("::") || text.contains('<'))
-        && text != "[REDACTED"
-        && text != "[REDACTED]"
-        && bare.chars().any(char::is_alphanumeric)
-        && !NOT_A_VALUE.iter().any(|word| bare.eq_ignore_ascii_case(word))
-}
-
-/// Whether this is long and without order: letters and digits, many different ones.
+/// Whether this is long and without order: letters and digits, many different ones, and not words in a row.
 fn is_random(text: &str) -> bool {
-    let fits = text.chars().all(|c| c.is_ascii_alphanumeric() || "+/=_-".contains(c));
     let mixed = text.bytes().any(|c| c.is_ascii_digit()) && text.bytes().any(|c| c.is_ascii_alphabetic());
-    fits && mixed && text.len() >= MIN_RANDOM && bits(text) >= MIN_BITS
+    let mut words = 0;
+    let mut longest = 0;
+    for part in text.split(['_', '-']) {
+        longest = longest.max(part.len());
+        words += usize::from(!part.is_empty() && part.bytes().all(|c| c.is_ascii_alphabetic()));
+    }
+    mixed && (longest >= MIN_PART || words < 2) && text.len() >= MIN_RANDOM && bits(text) >= MIN_BITS
 }
 
 /// Shannon's entropy, in bits a character.

@@ -33,21 +33,25 @@ fn redact(value: &mut Value, secrets: &Secrets) -> bool {
         },
         Value::Array(items) => items.iter_mut().fold(false, |any, item| redact(item, secrets) | any),
         Value::Object(fields) => fields.iter_mut().fold(false, |any, (key, field)| {
-            let found = if secrets.is_secret(key) { cover(field) } else { false };
+            let numbers = !key.to_ascii_lowercase().trim_end_matches('s').ends_with("token");
+            let found = if secrets.is_secret(key) { cover(field, numbers) } else { false };
             found | redact(field, secrets) | any
         }),
         _ => false,
     }
 }
 
-/// Replaces the strings of a secret field: its own, or those of its list.
-fn cover(value: &mut Value) -> bool {
+/// Replaces every text and number of a secret field, however deep. Numbers of tokens stay.
+fn cover(value: &mut Value, numbers: bool) -> bool {
     match value {
-        Value::String(text) if !text.is_empty() && text != REDACTED => {
-            REDACTED.clone_into(text);
+        Value::String(text) if text.is_empty() || text == REDACTED => false,
+        Value::Number(_) if !numbers => false,
+        Value::String(_) | Value::Number(_) => {
+            *value = REDACTED.into();
             true
         }
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| cover(item) | any),
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| cover(item, numbers) | any),
+        Value::Object(fields) => fields.values_mut().fold(false, |any, field| cover(field, numbers) | any),
         _ => false,
     }
 }
@@ -63,12 +67,14 @@ mod tests {
         let output = json!({
             "toolName": "bash", "success": true,
             "metadata": {"output": "token: ghp_0123456789abcdefghijABCDEFGHIJ012345\nok", "lines": 2, "apiKey": "x1y2"},
-            "list": ["plain", "AKIAIOSFODNN7EXAMPLE"], "password": ["a", 1], "max_tokens": "many",
+            "list": ["plain", "AKIAIOSFODNN7EXAMPLE"], "password": ["a", 1], "max_tokens": "many", "token": 7,
+            "secrets": {"db": "x"},
         });
         let expected = json!({
             "toolName": "bash", "success": true,
             "metadata": {"output": "token: [REDACTED]\nok", "lines": 2, "apiKey": "[REDACTED]"},
-            "list": ["plain", "[REDACTED]"], "password": ["[REDACTED]", 1], "max_tokens": "many",
+            "list": ["plain", "[REDACTED]"], "password": ["[REDACTED]", "[REDACTED]"], "max_tokens": "many",
+            "token": 7, "secrets": {"db": "[REDACTED]"},
         });
         let result = ToolResult::new(ToolCall::default(), output);
         let answer = Redactor::after_tool_call(&Context::default(), &result).unwrap();
