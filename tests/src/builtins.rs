@@ -140,8 +140,9 @@ async fn the_thresholds_are_the_embedders_where_the_user_says_nothing() {
 async fn the_settings_of_a_built_in_hook_that_there_is_not_name_those_that_there_are() {
     let env = TestEnvironment::new();
     env.file("home/.hookbox/hookbox.toml", "[hooks.\"builtin:nosuch\"]\nenabled = false\n");
-    let problem = env.builder().build().await.problems()[0].to_string();
-    for known in ALL.iter().map(|builtin| builtin.name).chain(["hint: ", "line 1"]) {
+    let problem = env.builder().build().await.problems()[0].clone();
+    let problem = format!("{problem}; {}", problem.hint.as_deref().unwrap());
+    for known in ALL.iter().map(|builtin| builtin.name).chain(["line 1"]) {
         assert!(problem.contains(known), "{known}: {problem}");
     }
     assert!(!problem.contains("put the hook at"), "{problem}");

@@ -126,7 +126,7 @@ fn a_name_says_secret_whatever_its_case_and_separators() {
         "author",
         "passed",
     ] {
-        assert!(!names::says(name).is_some(), "{name}");
+        assert!(names::says(name).is_none(), "{name}");
     }
 }
 

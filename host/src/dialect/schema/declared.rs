@@ -138,6 +138,12 @@ struct ClaudeGroup {
     matcher: Option<String>,
     /// The commands.
     hooks: Vec<ClaudeCommand>,
+    /// The priority of those that say none (default 50).
+    priority: Option<i32>,
+    /// What happens when one of those fails that say nothing of it (default `pass`).
+    on_failure: Option<OnFailure>,
+    /// They also run after a block, and what they answer is not acted on.
+    observe: Option<bool>,
 }
 
 /// What runs at an event.
