@@ -36,7 +36,9 @@ const SECRET_TOKENS: [&str; 7] = ["access", "auth", "refresh", "api", "session",
 /// What a name says of its value; `None`: nothing. Case and separators do not matter, nor does one `s` at the end.
 pub(super) fn says(name: &str) -> Option<Says> {
     // A name that was itself a secret, and is named after its kind now.
-    if name.rfind("[REDACTED").and_then(|at| name.get(at..)).is_some_and(is_marker) {
+    let marked = name.rfind("[REDACTED").and_then(|at| name.get(at..)).unwrap_or_default();
+    let length = marker_length(marked);
+    if length > 0 && !marked.chars().skip(length).any(char::is_alphanumeric) {
         return None;
     }
     let joined: String =
