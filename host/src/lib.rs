@@ -76,6 +76,8 @@
 //! * `http` (default): components may send requests to the origins that were granted to them.
 //! * `mcp` (default): hooks that are tools of MCP servers, over stdio and streamable HTTP.
 //! * `otel`: spans and metrics of events and hooks, sent to an OpenTelemetry collector.
+//! * `plugin`: installing, listing, updating and removing plugins ([`plugin`]), from git repositories and directories;
+//!   `oci`: from OCI registries as well, and publishing there.
 //! * `schema`: JSON Schemas of the dialects ([`dialect::schema`]).
 //! * `store` (default): components may keep state in an embedded database, where that was granted.
 //! * `watch`: [`Manager::watch`](manager::Manager::watch) follows changes of hooks and settings on disk.
@@ -91,6 +93,7 @@ pub mod facts;
 pub mod function;
 pub mod hook;
 pub mod json;
+pub mod lockfile;
 pub mod manager;
 #[cfg(feature = "mcp")]
 pub mod mcp;
@@ -99,6 +102,8 @@ pub mod native;
 pub mod network;
 pub mod outcome;
 mod place;
+#[cfg(feature = "plugin")]
+pub mod plugin;
 pub mod private;
 pub mod redact;
 pub mod report;

@@ -177,7 +177,9 @@ impl Place {
 impl Repository {
     /// The path as seen from the repository.
     fn beneath<'a>(&self, path: &'a Path) -> io::Result<&'a Path> {
-        path.strip_prefix(&self.path).map_err(|_| escape())
+        let beneath = path.strip_prefix(&self.path).map_err(|_| escape())?;
+        // An empty path leads nowhere.
+        Ok(if beneath.as_os_str().is_empty() { Path::new(".") } else { beneath })
     }
 
     /// The path beneath the repository to open for `path`. An absolute symlink that stays inside is followed here,
@@ -246,6 +248,8 @@ mod tests {
             symlink(target, repo.join(link)).unwrap();
         }
         let place = Place::repository(&repo).unwrap();
+        assert_eq!(place.find(&repo).unwrap(), Found::Directory);
+        assert_eq!(place.names(&repo).unwrap().0.len(), 7);
         for inside in ["sub/file", "relative", "absolute", "sub/../relative"] {
             assert_eq!(place.read(&repo.join(inside), 100).unwrap(), b"inside", "{inside}");
         }

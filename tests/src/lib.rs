@@ -22,6 +22,7 @@ mod mixed;
 mod network;
 mod outside;
 mod parity;
+mod plugin;
 mod program;
 mod protocol;
 mod redaction;

@@ -1,0 +1,75 @@
+//! `plugins.lock`: which plugins hookbox installed in a root, from where, and as which bytes.
+//!
+//! It stands below [`crate::discovery`], since a plugin of the home directory that it names runs only as far as the
+//! user trusts it, and below the feature `plugin`, which writes it.
+
+mod entry;
+mod name;
+mod read;
+#[cfg(feature = "plugin")]
+mod write;
+
+pub use entry::{Locked, LockedHook};
+pub use name::{NameError, PluginName};
+pub use read::LockError;
+
+/// The file's name, in a root.
+pub const FILE: &str = "plugins.lock";
+
+/// What the names of hookbox's own files in a plugins directory begin with: staging directories, a lock, a journal.
+pub(crate) const OWN: &str = ".hookbox-";
+
+/// The version of the format.
+pub(crate) const VERSION: i64 = 1;
+
+/// A file beyond this size is not read, in bytes: it would hold thousands of plugins.
+pub(crate) const MAX_FILE: u64 = 4 << 20;
+
+/// How many plugins one file may name: no more are looked at in a root.
+pub(crate) const MAX_PLUGINS: usize = 256;
+
+/// What a `plugins.lock` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lock {
+    /// In the order of their names, each name once.
+    plugins: Vec<Locked>,
+}
+
+impl Lock {
+    /// All of them, by name.
+    pub fn iter(&self) -> std::slice::Iter<'_, Locked> {
+        self.plugins.iter()
+    }
+
+    /// What it says of this plugin.
+    pub fn get(&self, name: &PluginName) -> Option<&Locked> {
+        self.plugins.iter().find(|it| it.name == *name)
+    }
+
+    /// Whether it names the plugin of this directory, whatever the case of its letters.
+    pub fn names_directory(&self, directory: &str) -> bool {
+        self.plugins.iter().any(|it| it.name.dir().eq_ignore_ascii_case(directory))
+    }
+
+    /// Adds a plugin, or replaces what was said of it, which comes back.
+    pub fn insert(&mut self, locked: Locked) -> Option<Locked> {
+        let before = self.remove(&locked.name);
+        self.plugins.push(locked);
+        self.plugins.sort_by(|a, b| a.name.cmp(&b.name));
+        before
+    }
+
+    /// Takes a plugin out, and says what was said of it.
+    pub fn remove(&mut self, name: &PluginName) -> Option<Locked> {
+        let at = self.plugins.iter().position(|it| it.name == *name)?;
+        Some(self.plugins.remove(at))
+    }
+
+    /// Whether it names no plugin.
+    pub fn is_empty(&self) -> bool {
+        self.plugins.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

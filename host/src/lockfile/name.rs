@@ -1,0 +1,124 @@
+//! The name of a plugin.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::text;
+
+/// The longest part of a name, in bytes. Both parts and the `@` fit into the name of a directory.
+const MAX_PART: usize = 100;
+
+/// The name of a plugin: `org/repo` for users, `org@repo` on disk (ADR 029).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PluginName {
+    org: String,
+    repo: String,
+}
+
+/// Why something is no name of a plugin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// It has not exactly two parts.
+    #[error("expected ORG/REPO, found {0:?}")]
+    Shape(String),
+    /// A part is empty.
+    #[error("a part of the name is empty: expected ORG/REPO")]
+    Empty,
+    /// A part is too long.
+    #[error("a part of the name has more than {MAX_PART} bytes")]
+    TooLong,
+    /// A part is `.` or `..`, or begins with a dash.
+    #[error("{0:?} cannot be a part of the name of a plugin")]
+    Part(String),
+    /// A part has another character than those that are allowed.
+    #[error("{part:?} has the character {found:?}: expected letters, digits and any of . _ - + ~")]
+    Character {
+        /// The part, escaped.
+        part: String,
+        /// The character, escaped.
+        found: String,
+    },
+}
+
+impl PluginName {
+    /// The plugin of these two parts. Letters (ASCII), digits and `.` `_` `-` `+` `~` may stand in them.
+    ///
+    /// # Errors
+    ///
+    /// Where a part is empty, `.`, `..`, longer than 100 bytes, begins with a dash, or has another character.
+    pub fn new(org: &str, repo: &str) -> Result<Self, NameError> {
+        part(org)?;
+        part(repo)?;
+        Ok(Self { org: org.to_owned(), repo: repo.to_owned() })
+    }
+
+    /// The plugin in a directory of this name, `org@repo`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`PluginName::new`], and without exactly one `@`.
+    pub fn from_dir(dir: &str) -> Result<Self, NameError> {
+        match dir.split_once('@') {
+            Some((org, repo)) => Self::new(org, repo),
+            None => Err(NameError::Shape(text::escape(dir, 200))),
+        }
+    }
+
+    /// The name of its directory, `org@repo`.
+    pub fn dir(&self) -> String {
+        format!("{}@{}", self.org, self.repo)
+    }
+
+    /// The first part.
+    pub fn org(&self) -> &str {
+        &self.org
+    }
+
+    /// The second part.
+    pub fn repo(&self) -> &str {
+        &self.repo
+    }
+
+    /// The name of its directory in small letters: two plugins whose names differ by case only would be one on some
+    /// file systems.
+    pub fn folded(&self) -> String {
+        self.dir().to_ascii_lowercase()
+    }
+}
+
+fn part(part: &str) -> Result<(), NameError> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '~');
+    if part.is_empty() {
+        return Err(NameError::Empty);
+    }
+    if part.len() > MAX_PART {
+        return Err(NameError::TooLong);
+    }
+    if let Some(c) = part.chars().find(|c| !allowed(*c)) {
+        let (part, found) = (text::escape(part, 200), text::escape(&c.to_string(), 16));
+        return Err(NameError::Character { part, found });
+    }
+    // A shell takes `~` and `~name` for a home directory, and a program takes what begins with a dash for an option.
+    if part == "." || part == ".." || part.starts_with(['-', '~']) {
+        return Err(NameError::Part(part.to_owned()));
+    }
+    Ok(())
+}
+
+impl FromStr for PluginName {
+    type Err = NameError;
+
+    fn from_str(name: &str) -> Result<Self, NameError> {
+        match name.split_once('/') {
+            Some((org, repo)) if !repo.contains('/') => Self::new(org, repo),
+            _ => Err(NameError::Shape(text::escape(name, 200))),
+        }
+    }
+}
+
+impl fmt::Display for PluginName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.org, self.repo)
+    }
+}

@@ -1,0 +1,161 @@
+//! Reading a lock file. A repository may have brought it, so that every field is checked.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{FILE, Lock, Locked, LockedHook, MAX_FILE, MAX_PLUGINS, PluginName, VERSION};
+use crate::hook::Digest;
+use crate::report::Kind;
+use crate::text;
+
+/// How many hooks of one plugin a file may name: no more are looked at in a directory and declared in a file.
+const MAX_HOOKS: usize = 1024;
+
+/// The longest text of a field, in bytes.
+const MAX_TEXT: usize = 4096;
+
+/// Why a lock file cannot be used, in words that read after its path.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// It is too large.
+    #[error("is larger than {} MiB: no {FILE} is", MAX_FILE >> 20)]
+    TooLarge,
+    /// It is no TOML of this shape.
+    #[error("is no {FILE}: {0}")]
+    Garbage(String),
+    /// It was written by a program that knows more.
+    #[error("has version {0}, and this program knows version {VERSION}")]
+    Version(i64),
+    /// One of its entries cannot be used.
+    #[error("line {line}: {what}")]
+    Entry {
+        /// The line.
+        line: usize,
+        /// What is wrong there.
+        what: String,
+    },
+}
+
+/// The wire.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    #[serde(rename = "version")]
+    _version: i64,
+    #[serde(default)]
+    plugin: Vec<Spanned<Plugin>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plugin {
+    name: String,
+    source: String,
+    reference: Option<String>,
+    commit: Option<String>,
+    manifest: Option<Digest>,
+    tree: Digest,
+    key: Option<Digest>,
+    installed: String,
+    #[serde(default)]
+    hook: Vec<Hook>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Hook {
+    name: String,
+    kind: Kind,
+    digest: Digest,
+}
+
+/// The version alone, which is read first: another version may hold other fields.
+#[derive(Deserialize)]
+struct Version {
+    version: i64,
+}
+
+impl Lock {
+    /// Reads the text of a lock file.
+    ///
+    /// # Errors
+    ///
+    /// Anything but a whole file of this version, with names that can be used and no name twice.
+    pub fn parse(file: &str) -> Result<Self, LockError> {
+        if file.len() as u64 > MAX_FILE {
+            return Err(LockError::TooLarge);
+        }
+        let garbage = |error: toml::de::Error| LockError::Garbage(text::escape(error.message(), 300));
+        let Version { version } = toml::from_str(file).map_err(garbage)?;
+        if version != VERSION {
+            return Err(LockError::Version(version));
+        }
+        let wire: Wire = toml::from_str(file).map_err(|error| match error.span() {
+            Some(span) => {
+                LockError::Entry { line: line(file, span.start), what: text::escape(error.message(), 300) }
+            }
+            None => garbage(error),
+        })?;
+        let mut lock = Self::default();
+        let mut folded = std::collections::HashSet::new();
+        for plugin in wire.plugin {
+            let at = plugin.span().start;
+            let wrong = |what: String| LockError::Entry { line: line(file, at), what };
+            let locked = plugin.into_inner().into_locked().map_err(wrong)?;
+            if !folded.insert(locked.name.folded()) {
+                return Err(wrong(format!("{}: stands there twice", locked.name)));
+            }
+            if folded.len() > MAX_PLUGINS {
+                return Err(wrong(format!("more than {MAX_PLUGINS} plugins")));
+            }
+            lock.insert(locked);
+        }
+        Ok(lock)
+    }
+}
+
+impl Plugin {
+    fn into_locked(self) -> Result<Locked, String> {
+        let name: PluginName = self.name.parse().map_err(|error| format!("name: {error}"))?;
+        let texts = [("source", Some(&self.source)), ("reference", self.reference.as_ref())];
+        for (key, value) in texts {
+            let Some(value) = value else { continue };
+            if value.is_empty() || value.len() > MAX_TEXT || value.chars().any(char::is_control) {
+                return Err(format!("{key}: expected a line of 1 to {MAX_TEXT} bytes"));
+            }
+        }
+        let is_commit = |commit: &String| {
+            matches!(commit.len(), 40 | 64)
+                && commit.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+        };
+        if !self.commit.as_ref().is_none_or(is_commit) {
+            return Err("commit: expected 40 or 64 hexadecimal digits".to_owned());
+        }
+        if self.installed.parse::<jiff::Timestamp>().is_err() {
+            return Err("installed: expected a time such as 2026-01-31T12:00:00Z".to_owned());
+        }
+        if self.hook.len() > MAX_HOOKS {
+            return Err(format!("more than {MAX_HOOKS} hooks"));
+        }
+        let mut hooks: Vec<LockedHook> = self
+            .hook
+            .into_iter()
+            .map(|Hook { name, kind, digest }| LockedHook { name, kind, digest })
+            .collect();
+        if hooks.iter().any(|hook| hook.name.is_empty() || hook.name.len() > MAX_TEXT) {
+            return Err(format!("hook: expected a name of 1 to {MAX_TEXT} bytes"));
+        }
+        hooks.sort_by(|a, b| a.name.cmp(&b.name));
+        if hooks.is_sorted_by(|a, b| a.name < b.name) {
+            let Self { source, reference, commit, manifest, tree, key, installed, .. } = self;
+            return Ok(Locked { name, source, reference, commit, manifest, tree, key, installed, hooks });
+        }
+        Err("hook: a name stands there twice".to_owned())
+    }
+}
+
+/// The line of a byte.
+fn line(file: &str, at: usize) -> usize {
+    file.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}

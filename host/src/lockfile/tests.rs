@@ -1,0 +1,126 @@
+use super::*;
+use crate::hook::Digest;
+#[cfg(feature = "plugin")]
+use crate::report::Kind;
+
+#[test]
+fn a_name_has_two_parts_of_plain_letters() {
+    for (name, dir) in [
+        ("org/repo", "org@repo"),
+        ("Org-1/re.po_2", "Org-1@re.po_2"),
+        (".tmp1/x", ".tmp1@x"),
+        ("a/b.git", "a@b.git"),
+        ("c++/x~1", "c++@x~1"),
+    ] {
+        let parsed: PluginName = name.parse().unwrap();
+        assert_eq!((parsed.to_string().as_str(), parsed.dir().as_str()), (name, dir));
+        assert_eq!(PluginName::from_dir(dir).unwrap(), parsed);
+    }
+    let long = format!("org/{}", "x".repeat(101));
+    for name in [
+        "",
+        "org",
+        "/",
+        "org/",
+        "/repo",
+        "org//repo",
+        "org/repo/",
+        "a/b/c",
+        "../x",
+        "x/..",
+        "./x",
+        "x/.",
+        "-x/y",
+        "x/-y",
+        "~x/y",
+        "a@b/c",
+        "a/b@c",
+        "a/b c",
+        "a/b\n",
+        "a/b\0",
+        "a/b\u{1b}[2J",
+        "a\\b/c",
+        "é/x",
+        "a/ｂ",
+        &long,
+    ] {
+        assert!(name.parse::<PluginName>().is_err(), "{name:?}");
+    }
+    for dir in ["", "x", "a@b@c", "a/b@c", "@x", "x@", "..@x", "x@.."] {
+        assert!(PluginName::from_dir(dir).is_err(), "{dir:?}");
+    }
+}
+
+fn plugin(rest: &str) -> String {
+    let tree = Digest::of(b"tree");
+    format!(
+        "[[plugin]]\nname = \"a/b\"\nsource = \"https://github.com/a/b\"\ntree = \"{tree}\"\n\
+         installed = \"2026-01-01T00:00:00Z\"\n{rest}\n"
+    )
+}
+
+#[test]
+fn a_file_is_read_whole_or_not_at_all() {
+    let (one, digest) = (plugin(""), Digest::of(b"x"));
+    let hook = |name: &str| {
+        format!("[[plugin.hook]]\nname = \"{name}\"\nkind = \"native\"\ndigest = \"{digest}\"\n")
+    };
+    let lock = Lock::parse(&format!("version = 1\n{one}{}{}", hook("z"), hook("a"))).unwrap();
+    let only = lock.iter().next().unwrap();
+    assert_eq!(only.hooks.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["a", "z"]);
+    assert!(lock.names_directory("A@b") && !lock.names_directory("a@c"));
+    assert!(Lock::parse("version = 1").unwrap().is_empty());
+
+    for (file, expected) in [
+        (String::new(), "missing field"),
+        ("version = 2\nelse = 1".to_owned(), "has version 2"),
+        ("version = \"1\"".to_owned(), "is no plugins.lock"),
+        (format!("version = 1\n{one}{one}"), "line 8: a/b: stands there twice"),
+        (format!("version = 1\n{one}{}", one.replace("a/b\"", "A/b\"")), "stands there twice"),
+        (format!("version = 1\n{}", one.replace("\"a/b\"", "\"../b\"")), "line 2: name: \"..\" cannot be"),
+        (format!("version = 1\n{}", one.replace("\"a/b\"", "\"a/b/c\"")), "expected ORG/REPO"),
+        (format!("version = 1\n{}", plugin("commit = \"--upload-pack=x\"")), "commit: expected 40"),
+        (format!("version = 1\n{}", plugin("reference = \"\"")), "reference: expected a line"),
+        (format!("version = 1\n{}", plugin("manifest = \"sha256:xyz\"")), "line 7"),
+        (format!("version = 1\n{}", plugin("extra = 1")), "unknown field"),
+        (format!("version = 1\n{}", one.replace("2026-01-01T", "yesterday")), "installed: expected a time"),
+        (format!("version = 1\n{one}{}{}", hook("a"), hook("a")), "a name stands there twice"),
+    ] {
+        let error = Lock::parse(&file).unwrap_err().to_string();
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+}
+
+#[test]
+#[cfg(feature = "plugin")]
+fn what_is_printed_is_read_back() {
+    let hook =
+        |name: &str, kind| LockedHook { name: name.to_owned(), kind, digest: Digest::of(name.as_bytes()) };
+    let mut lock = Lock::default();
+    lock.insert(Locked {
+        name: "z/z".parse().unwrap(),
+        source: "oci://localhost:5000/z/z:1".to_owned(),
+        reference: None,
+        commit: None,
+        manifest: Some(Digest::of(b"m")),
+        tree: Digest::of(b"t"),
+        key: Some(Digest::of(b"k")),
+        installed: "2026-01-01T00:00:00Z".to_owned(),
+        hooks: vec![hook("guard.wasm", Kind::Component), hook("hooks.json#PreToolUse[0]", Kind::Command)],
+    });
+    lock.insert(Locked {
+        name: "a/b".parse().unwrap(),
+        source: "./it's \"odd\"".to_owned(),
+        reference: Some("v1".to_owned()),
+        commit: Some("0".repeat(40)),
+        manifest: None,
+        key: None,
+        hooks: Vec::new(),
+        ..lock.iter().next().unwrap().clone()
+    });
+    let text = lock.print().unwrap();
+    assert_eq!(Lock::parse(&text).unwrap(), lock, "{text}");
+    assert!(text.starts_with("# Written by hookbox."), "{text}");
+    assert!(text.find("a/b").unwrap() < text.find("z/z").unwrap(), "{text}");
+    assert_eq!(Lock::parse(&Lock::default().print().unwrap()).unwrap(), Lock::default());
+}

@@ -1,0 +1,24 @@
+//! Plugins: directories with skills, recipes and hooks, installed from git repositories, local directories and OCI
+//! registries (ADR 029), and pinned in a [`plugins.lock`](crate::lockfile).
+//!
+//! All sources write through one [`Stage`], which holds the rules; what it gives is put in its place by one change
+//! that a kill at any moment leaves undone or done.
+
+mod directory;
+mod entry_path;
+mod error;
+pub mod limits;
+mod observer;
+mod source;
+mod stage;
+
+pub use crate::lockfile::{FILE as LOCK_FILE, Lock, LockError, Locked, LockedHook, NameError, PluginName};
+pub use directory::{Location, Plugins};
+pub use entry_path::{EntryPath, EntryPathError};
+pub use error::{PluginError, PluginErrorKind};
+pub use observer::{Observer, Silent, Step};
+pub use source::{DEFAULT_GIT_HOST, Hosts, OciReference, Resolved, Source};
+pub use stage::{Stage, Staged};
+
+/// What of a repository is installed (ADR 029).
+pub const INSTALLED: [&str; 3] = ["skills", "recipes", "hooks"];

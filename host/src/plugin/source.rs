@@ -1,0 +1,482 @@
+//! Where a plugin comes from: what a user writes, what the lock file says. No I/O.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use super::{PluginError, PluginErrorKind, PluginName};
+use crate::hook::Digest;
+use crate::text;
+
+/// The git host of `org/repo`, unless the settings name another one.
+pub const DEFAULT_GIT_HOST: &str = "https://github.com";
+
+/// The longest text of a source, in bytes.
+const MAX_TEXT: usize = 2048;
+
+/// Where a plugin comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A git repository.
+    Git {
+        /// Its address, for git: `https`, `http`, `ssh`, `git`, `file`, or `user@host:path`.
+        url: String,
+        /// The branch, tag or commit; the repository's default branch where it is none.
+        reference: Option<String>,
+    },
+    /// A local directory, absolute.
+    Directory {
+        /// It.
+        path: PathBuf,
+    },
+    /// An artifact in an OCI registry.
+    Oci(OciReference),
+}
+
+/// An artifact in an OCI registry: `oci://HOST[:PORT]/ORG/NAME[:TAG][@sha256:HEX]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OciReference {
+    /// The host, with its port if it has one.
+    pub registry: String,
+    /// The path in it, in small letters (OCI distribution specification 1.1, "Pulling manifests").
+    pub repository: String,
+    /// The tag; `latest` where there is neither a tag nor a digest.
+    pub tag: Option<String>,
+    /// The digest of the manifest. It goes before the tag.
+    pub digest: Option<Digest>,
+}
+
+/// What a source was, at the time when it was fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolved {
+    /// This commit of a git repository, in hexadecimal digits.
+    Commit(String),
+    /// The artifact whose manifest has this digest.
+    Manifest(Digest),
+    /// A directory; the digest of the installed tree is all there is to say.
+    Directory,
+}
+
+/// What the text of a source is read with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    /// What stands before `/org/repo`, such as `https://github.com`.
+    pub git: String,
+    /// Where a relative directory is looked for.
+    pub cwd: PathBuf,
+}
+
+impl Hosts {
+    /// The defaults, with this working directory.
+    pub fn new(cwd: impl Into<PathBuf>) -> Self {
+        Self { git: DEFAULT_GIT_HOST.to_owned(), cwd: cwd.into() }
+    }
+}
+
+impl Source {
+    /// Reads `org/repo[@ref]`, the URL of a git repository (with `@ref` in its last part, too), a directory (`./`,
+    /// `../` or `/` first), or `oci://…`.
+    ///
+    /// # Errors
+    ///
+    /// [`PluginErrorKind::Source`] or [`PluginErrorKind::Name`]: what was expected, and what was found.
+    pub fn parse(source: &str, hosts: &Hosts) -> Result<Self, PluginError> {
+        let wrong = |what: &str| {
+            PluginError::new(source, PluginErrorKind::Source(what.to_owned()))
+                .hint("give org/repo[@ref], the URL of a git repository, a directory (./DIR), or oci://HOST/ORG/NAME:TAG")
+        };
+        if source.is_empty() || source.len() > MAX_TEXT || source.chars().any(char::is_control) {
+            return Err(wrong("expected a source of 1 to 2048 bytes without control characters"));
+        }
+        if let Some(rest) = source.strip_prefix("oci://") {
+            return OciReference::parse(rest).map(Self::Oci).map_err(wrong);
+        }
+        if matches!(source, "." | "..") || ["./", "../", "/"].iter().any(|it| source.starts_with(it)) {
+            return Ok(Self::Directory { path: plain(&hosts.cwd.join(source)) });
+        }
+        if source.starts_with('-') {
+            return Err(wrong("begins with a dash: expected a source"));
+        }
+        if let Some((scheme, rest)) = source.split_once("://") {
+            if !["https", "http", "ssh", "git", "file"].contains(&scheme) {
+                return Err(wrong("expected a URL that begins with https, http, ssh, git, file or oci"));
+            }
+            // What follows would be an option for ssh.
+            if rest.starts_with('-') || rest.is_empty() {
+                return Err(wrong("expected a host after the scheme"));
+            }
+            return Self::git(source).map_err(wrong);
+        }
+        if source.contains("::") {
+            return Err(wrong("names a helper of git (NAME::): expected a URL"));
+        }
+        let before_slash = source.split('/').next().unwrap_or_default();
+        if before_slash.contains(':') {
+            return Self::git(source).map_err(wrong);
+        }
+        let (name, reference) = match source.split_once('@') {
+            Some((name, reference)) => (name, Some(reference)),
+            None => (source, None),
+        };
+        let name: PluginName =
+            name.parse().map_err(|error| wrong("").with_kind(PluginErrorKind::Name(error)))?;
+        let url = format!("{}/{name}", hosts.git.trim_end_matches('/'));
+        Ok(Self::Git { url, reference: checked(reference).map_err(wrong)? })
+    }
+
+    /// A git URL, with `@ref` in its last part if there is one.
+    fn git(url: &str) -> Result<Self, &'static str> {
+        let last = url.rfind(['/', ':']).map_or(0, |at| at + 1);
+        let (head, tail) = url.split_at(last);
+        let (tail, reference) = match tail.split_once('@') {
+            // `ssh://git@host` has no path.
+            Some(_) if head.ends_with("://") => return Err("expected a path after the host"),
+            Some((tail, reference)) => (tail, Some(reference)),
+            None => (tail, None),
+        };
+        Ok(Self::Git { url: format!("{head}{tail}"), reference: checked(reference)? })
+    }
+
+    /// The same source at this branch, tag or commit.
+    ///
+    /// # Errors
+    ///
+    /// Where it has another one already, or is no git repository.
+    pub fn at(self, reference: Option<&str>) -> Result<Self, PluginError> {
+        let Some(wanted) = reference else { return Ok(self) };
+        let shown = self.to_string();
+        let wrong = |what: &str| PluginError::new(&shown, PluginErrorKind::Source(what.to_owned()));
+        match self {
+            Self::Git { url, reference: None } => {
+                Ok(Self::Git { url, reference: checked(Some(wanted)).map_err(wrong)? })
+            }
+            Self::Git { reference: Some(ref has), .. } if has == wanted => Ok(self),
+            Self::Git { .. } => Err(wrong("names another branch, tag or commit than --ref")),
+            _ => Err(wrong("expected a git repository: nothing else has branches, tags and commits")),
+        }
+    }
+
+    /// The branch, tag or commit that is asked for.
+    pub fn reference(&self) -> Option<&str> {
+        match self {
+            Self::Git { reference, .. } => reference.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// What the plugin is called unless the user says otherwise: the last two parts of the path.
+    ///
+    /// # Errors
+    ///
+    /// Where those are no name.
+    pub fn name(&self) -> Result<PluginName, PluginError> {
+        let (path, fallback) = match self {
+            Self::Git { url, .. } => {
+                let path = match url.split_once("://") {
+                    Some((_, rest)) => rest.to_owned(),
+                    None => url.replacen(':', "/", 1),
+                };
+                let path = path.trim_end_matches('/');
+                (path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/').to_owned(), None)
+            }
+            Self::Directory { path } => {
+                let last = path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+                // One that was installed elsewhere keeps its name.
+                if let Ok(name) = PluginName::from_dir(&last) {
+                    return Ok(name);
+                }
+                (path.to_string_lossy().into_owned(), Some("local"))
+            }
+            Self::Oci(reference) => (format!("{}/{}", reference.registry, reference.repository), None),
+        };
+        let mut parts = path.rsplit('/');
+        let (repo, org) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        // The host of an artifact that stands directly below it, without its user and port.
+        let org = org.rsplit('@').next().unwrap_or_default();
+        let org = org.split(':').next().unwrap_or_default();
+        let named = PluginName::new(org, repo);
+        let named = match (named, fallback) {
+            (Err(_), Some(fallback)) => PluginName::new(fallback, repo),
+            (named, _) => named,
+        };
+        named.map_err(|error| {
+            PluginError::new(self.to_string(), PluginErrorKind::Name(error))
+                .hint("give the plugin a name: --name ORG/REPO")
+        })
+    }
+
+    /// The text for the lock file, where a directory beneath `base` is named from there. It parses back with `base` as
+    /// the working directory. The reference stands apart from it, and a password nowhere.
+    pub fn text(&self, base: &Path) -> String {
+        match self {
+            Self::Git { url, .. } => without_password(url, ""),
+            Self::Directory { path } => match path.strip_prefix(base) {
+                Ok(relative) => format!("./{}", relative.display()),
+                Err(_) => path.display().to_string(),
+            },
+            Self::Oci(_) => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    /// As a user writes it. It may hold a password: see [`Source::shown`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Git { url, reference: Some(reference) } => write!(f, "{url}@{reference}"),
+            Self::Git { url, reference: None } => f.write_str(url),
+            Self::Directory { path } => write!(f, "{}", path.display()),
+            Self::Oci(reference) => reference.fmt(f),
+        }
+    }
+}
+
+impl Source {
+    /// For people: escaped, and without the password that a URL may hold.
+    pub fn shown(&self) -> String {
+        text::escape(&without_password(&self.to_string(), "…@"), MAX_TEXT)
+    }
+}
+
+/// A URL with this in place of the user and password that stand before its host. The name alone of an ssh user stays.
+pub(super) fn without_password(url: &str, instead: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let host_end = rest.find('/').unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(host_end);
+    match authority.rsplit_once('@') {
+        Some((user, host)) if scheme != "ssh" || user.contains(':') => {
+            format!("{scheme}://{instead}{host}{path}")
+        }
+        _ => url.to_owned(),
+    }
+}
+
+/// A branch, tag or commit that git takes for nothing else (git-check-ref-format(1)).
+fn checked(reference: Option<&str>) -> Result<Option<String>, &'static str> {
+    const WRONG: &str = "names no branch, tag or commit after @: expected a name as git allows it";
+    let Some(name) = reference else { return Ok(None) };
+    let odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
+    let is_odd = name.is_empty()
+        || name == "@"
+        || name.len() > 255
+        || name.starts_with(['-', '/'])
+        || name.ends_with(['/', '.'])
+        || name.contains("..")
+        || name.contains("//")
+        || name.contains("@{")
+        || name.contains(odd)
+        || name.split('/').any(|part| part.starts_with('.') || part.ends_with(".lock"));
+    if is_odd { Err(WRONG) } else { Ok(Some(name.to_owned())) }
+}
+
+/// A path without `.` and `..`, by its letters: symlinks are not followed.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+impl OciReference {
+    /// Reads what follows `oci://`.
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        const SHAPE: &str = "expected oci://HOST[:PORT]/ORG/NAME[:TAG] or …@sha256:HEX";
+        let (registry, path) = text.split_once('/').ok_or(SHAPE)?;
+        let (host, port) = match registry.strip_prefix('[') {
+            Some(rest) => {
+                let (address, port) = rest.split_once(']').ok_or(SHAPE)?;
+                if address.parse::<std::net::Ipv6Addr>().is_err() {
+                    return Err("expected an address between [ and ]");
+                }
+                ("v6", port)
+            }
+            None => registry.split_at(registry.find(':').unwrap_or(registry.len())),
+        };
+        let is_host = !host.is_empty()
+            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
+            && !host.starts_with(['-', '.']);
+        let is_port = port.is_empty()
+            || port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok_and(|it| it > 0));
+        if !is_host || !is_port {
+            return Err("expected a host, and a port if one is given");
+        }
+        let (path, digest) = match path.split_once('@') {
+            Some((path, digest)) => (
+                path,
+                Some(digest.parse().map_err(|_| "expected sha256: and 64 hexadecimal digits after @")?),
+            ),
+            None => (path, None),
+        };
+        let (repository, tag) = match path.split_once(':') {
+            Some((path, tag)) => (path, Some(tag)),
+            None => (path, None),
+        };
+        let is_part = |part: &str| {
+            let small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+            part.bytes().all(|byte| small(byte) || b"._-".contains(&byte))
+                && part.bytes().next().is_some_and(small)
+                && part.bytes().last().is_some_and(small)
+        };
+        if repository.len() > 255 || !repository.split('/').all(is_part) {
+            return Err("expected a repository in small letters, such as org/name");
+        }
+        let is_tag = |tag: &str| {
+            (1..=128).contains(&tag.len())
+                && tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+                && !tag.starts_with(['.', '-'])
+        };
+        if !tag.is_none_or(is_tag) {
+            return Err("expected a tag of letters, digits and any of . _ - after the colon");
+        }
+        let (registry, repository) = (registry.to_owned(), repository.to_owned());
+        Ok(Self { registry, repository, tag: tag.map(str::to_owned), digest })
+    }
+}
+
+impl fmt::Display for OciReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "oci://{}/{}", self.registry, self.repository)?;
+        if let Some(tag) = &self.tag {
+            write!(f, ":{tag}")?;
+        }
+        match &self.digest {
+            Some(digest) => write!(f, "@{digest}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_what_its_letters_say() {
+        let hosts = Hosts::new("/work/here");
+        let hex = "a".repeat(64);
+        let pinned = format!("oci://localhost:5000/org/name@sha256:{hex}");
+        let both = format!("oci://r.example/org/name:1@sha256:{hex}");
+        for (text, prints, name) in [
+            ("org/repo", "https://github.com/org/repo", "org/repo"),
+            ("org/repo@v1.2", "https://github.com/org/repo@v1.2", "org/repo"),
+            ("org/repo@feat/x", "https://github.com/org/repo@feat/x", "org/repo"),
+            ("https://git.example/a/b/c.git", "https://git.example/a/b/c.git", "b/c"),
+            ("https://git.example/b/c@v1", "https://git.example/b/c@v1", "b/c"),
+            ("https://git.example/b/c/", "https://git.example/b/c/", "b/c"),
+            ("https://git.example/c.git", "https://git.example/c.git", "git.example/c"),
+            ("http://u:p@h:8080/c", "http://u:p@h:8080/c", "h/c"),
+            ("ssh://git@h:22/b/c.git", "ssh://git@h:22/b/c.git", "b/c"),
+            ("git@github.com:b/c.git", "git@github.com:b/c.git", "b/c"),
+            ("h:c.git", "h:c.git", "h/c"),
+            ("file:///srv/b/c.git", "file:///srv/b/c.git", "b/c"),
+            ("./plugin", "/work/here/plugin", "here/plugin"),
+            (".", "/work/here", "work/here"),
+            ("../x@y", "/work/x@y", "x/y"),
+            ("/a b/c", "/a b/c", "local/c"),
+            ("/c", "/c", "local/c"),
+            ("oci://ghcr.io/org/name:1.0", "oci://ghcr.io/org/name:1.0", "org/name"),
+            ("oci://localhost:5000/name", "oci://localhost:5000/name", "localhost/name"),
+            ("oci://[::1]:5000/a/b/c:x", "oci://[::1]:5000/a/b/c:x", "b/c"),
+            (&pinned, &pinned, "org/name"),
+            (&both, &both, "org/name"),
+        ] {
+            let source = Source::parse(text, &hosts).unwrap();
+            assert_eq!(source.to_string(), prints, "{text}");
+            assert_eq!(source.name().unwrap().to_string(), name, "{text}");
+            // What the lock file holds says the same.
+            let base = Hosts::new("/work");
+            let locked = Source::parse(&source.text(&base.cwd), &base).unwrap();
+            assert_eq!(
+                locked.at(source.reference()).unwrap().to_string(),
+                prints.replace("u:p@", ""),
+                "{text}"
+            );
+        }
+        let base = Path::new("/work");
+        assert_eq!(Source::parse("./plugin", &hosts).unwrap().text(base), "./here/plugin");
+        assert_eq!(Source::parse("/else", &hosts).unwrap().text(base), "/else");
+    }
+
+    #[test]
+    fn what_git_or_a_shell_could_take_for_something_else_is_no_source() {
+        let hosts = Hosts::new("/");
+        let long = format!("org/{}", "x".repeat(3000));
+        for text in [
+            "",
+            "repo",
+            "a/b/c",
+            "../../x/../..\n",
+            "org/",
+            "/repo\0",
+            "org//repo",
+            "org/..",
+            "org/repo@",
+            "org/repo@-x",
+            "org/repo@a..b",
+            "org/repo@a b",
+            "org/repo@a:b",
+            "org/repo@x.lock",
+            "org/repo@@{u}",
+            "--upload-pack=touch x",
+            "ext::sh -c touch% x",
+            "fd::17",
+            "ftp://h/a/b",
+            "javascript://x/y",
+            "ssh://-oProxyCommand=x/a/b",
+            "https://",
+            "https://u@h",
+            "oci://",
+            "oci://host",
+            "oci://host/",
+            "oci://host/Org/name",
+            "oci://host/org/../name",
+            "oci://host/org//name",
+            "oci://host/org/name:",
+            "oci://host/org/name:-x",
+            "oci://host/org/name@sha256:abc",
+            "oci://host/org/name@sha512:abc",
+            "oci://ho st/org/name",
+            "oci://host:0/org/name",
+            "oci://host:x/org/name",
+            "oci://[zz]/org/name",
+            &long,
+        ] {
+            assert!(Source::parse(text, &hosts).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        for (url, shown) in [
+            ("https://u:secret@h/a/b", "https://…@h/a/b"),
+            ("https://token@h/a/b", "https://…@h/a/b"),
+            ("ssh://git:secret@h/a/b", "ssh://…@h/a/b"),
+            ("ssh://git@h/a/b", "ssh://git@h/a/b"),
+            ("git@h:a/b", "git@h:a/b"),
+            ("https://h/a/b@c", "https://h/a/b@c"),
+        ] {
+            assert_eq!(without_password(url, "…@"), shown);
+            let source = Source::parse(url, &Hosts::new("/")).unwrap();
+            assert!(!source.text(Path::new("/")).contains("secret"));
+        }
+    }
+
+    #[test]
+    fn a_reference_is_given_once() {
+        let hosts = Hosts::new("/");
+        let parse = |text: &str| Source::parse(text, &hosts).unwrap();
+        assert_eq!(parse("a/b").at(Some("v1")).unwrap(), parse("a/b@v1"));
+        assert_eq!(parse("a/b@v1").at(Some("v1")).unwrap(), parse("a/b@v1"));
+        assert_eq!(parse("a/b@v1").at(None).unwrap(), parse("a/b@v1"));
+        assert!(parse("a/b@v1").at(Some("v2")).is_err());
+        assert!(parse("a/b").at(Some("--x")).is_err());
+        assert!(parse("./x").at(Some("v1")).is_err());
+        assert!(parse("oci://h/a/b:1").at(Some("v1")).is_err());
+    }
+}

@@ -1,0 +1,1 @@
+//! Plugins: where they come from, how they are installed, what they may hold.
