@@ -7,7 +7,6 @@ use hookbox::Digest;
 use hookbox::capability::Capability;
 use hookbox::discovery::Approvable;
 use hookbox::event::EventName;
-use hookbox::hook::Origin;
 use hookbox::manager::Manager;
 use hookbox::report::Kind;
 use hookbox::text::escape;
@@ -269,7 +268,7 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
             answers.extend(manifest.answers.names());
             say(format_args!("  answers {}", answers.join(" ")));
         }
-        None if hook.tier.origin() == Origin::Repo => {
+        None if hook.needs_trust => {
             let events = hook.events.iter().map(EventName::as_str).collect::<Vec<_>>().join(" ");
             if !events.is_empty() {
                 say(format_args!("  events  {events}"));

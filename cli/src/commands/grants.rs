@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use hookbox::capability::Capability;
-use hookbox::hook::Origin;
 use hookbox::manager::Manager;
 use hookbox::text::escape;
 use hookbox::trust::{Place, Record};
@@ -131,7 +130,7 @@ async fn add(
     let digest = approval::digest(hook)?;
     let asked = approval::asked(hook);
     let current = hook.record.as_ref().filter(|it| it.digest == digest);
-    if hook.tier.origin() == Origin::Repo && !current.is_some_and(|record| record.trusted) {
+    if hook.needs_trust && !current.is_some_and(|record| record.trusted) {
         let what = format!("{}: is not trusted, so that nothing can be granted to it", escape(name, 1024));
         return Err(InputError::new(what, "see `hookbox trust --help`").into());
     }

@@ -6,7 +6,6 @@ use clap::Args;
 use hookbox::Digest;
 use hookbox::capability::Capability;
 use hookbox::discovery::Approvable;
-use hookbox::hook::Origin;
 use hookbox::text::escape;
 use hookbox::trust::Record;
 
@@ -48,12 +47,15 @@ impl Trust {
         let digest = approval::digest(hook)?;
         let asked = approval::asked(hook);
         let current = hook.record.as_ref().filter(|it| it.digest == digest);
-        let is_repo = hook.tier.origin() == Origin::Repo;
-        let is_trusted = !is_repo || current.is_some_and(|record| record.trusted);
+        let needs_trust = hook.needs_trust;
+        let is_trusted = !needs_trust || current.is_some_and(|record| record.trusted);
         let chosen = !self.grant.is_empty() || self.no_grants;
-        if is_trusted && !chosen && (!is_repo || current.is_some()) && (current.is_some() || asked.is_empty())
+        if is_trusted
+            && !chosen
+            && (!needs_trust || current.is_some())
+            && (current.is_some() || asked.is_empty())
         {
-            let why = if is_repo { "is trusted already" } else { "is yours, and runs already" };
+            let why = if needs_trust { "is trusted already" } else { "is yours, and runs already" };
             say(format_args!("{} {why}", escape(&hook.name, 200)));
             return match current.filter(|_| self.json) {
                 Some(record) => output::json(record),

@@ -27,6 +27,9 @@ pub struct Approvable {
     pub kind: Kind,
     /// Where it was found.
     pub tier: Tier,
+    /// Whether it runs only as far as the user trusts these bytes: a repository brought it, or hookbox installed it as
+    /// part of a plugin.
+    pub needs_trust: bool,
     /// What becomes of it now.
     pub status: EntryStatus,
     /// Whether the user trusts it: by its tier, by the policy or by a record.

@@ -20,6 +20,9 @@ pub(super) struct HooksDir {
     /// The plugin, as `org/repo`.
     pub(super) plugin: Option<String>,
     pub(super) path: PathBuf,
+    /// Whether its hooks run only as far as the user trusts these bytes: those of a repository, and those of a plugin
+    /// that hookbox installed.
+    pub(super) needs_trust: bool,
     /// Where what is declared beside it runs: the directory that holds the root, or the plugin's.
     pub(super) base: PathBuf,
 }

@@ -146,13 +146,17 @@ impl Gate {
         seen: &Seen,
     ) -> Judged {
         let Candidate { dir, kind, path, .. } = candidate;
-        let standing = Standing::of(options.trust, dir.tier, *kind);
+        let standing = if dir.needs_trust {
+            Standing::unless_recorded(options.trust, *kind)
+        } else {
+            Standing::of(options.trust, dir.tier, *kind)
+        };
         let key = self.key(candidate);
         let record = key.as_ref().and_then(|(place, path)| self.records.get(place, path)).cloned();
         let (by_record, is_unique, reference) = (false, true, candidate.reference());
         let mut judged = Judged { standing, key, record, tree: None, by_record, is_unique, reference };
         let is_usable = matches!(candidate.state, State::Usable);
-        if !is_usable || dir.tier.origin() != Origin::Repo {
+        if !is_usable || !dir.needs_trust {
             return judged;
         }
         let trusted = judged.record.as_ref().filter(|record| record.trusted).map(|record| &record.digest);
@@ -160,10 +164,14 @@ impl Gate {
             Kind::Component => trusted.and_then(|_| dir.place.digest(path, MAX_COMPONENT).ok()),
             _ => {
                 let Some(subject) = self.subject(candidate, table, options) else { return judged };
-                // What the user approved once has an allowance of its own, so that nothing beside it takes it away.
-                let digest = match trusted {
-                    Some(_) => subject.digest_in(&dir.place, &mut Allowance::of_one(), &Seen::default()),
-                    None => subject.digest_in(&dir.place, unapproved, seen),
+                // What the user approved once, or installed, has an allowance of its own, so that nothing beside it takes
+                // it away.
+                let digest = match (dir.tier.origin(), trusted) {
+                    (Origin::Repo, None) => subject.digest_in(&dir.place, unapproved, seen),
+                    (Origin::Repo, Some(_)) => {
+                        subject.digest_in(&dir.place, &mut Allowance::of_one(), &Seen::default())
+                    }
+                    _ => subject.digest(),
                 };
                 let now = digest.clone().ok();
                 judged.tree = Some((subject, digest));
@@ -191,11 +199,15 @@ impl Gate {
     }
 
     fn subject(&self, candidate: &Candidate, table: Option<&Table>, options: &Options) -> Option<Subject> {
-        let HooksDir { tier, path, .. } = &*candidate.dir;
-        let plugin = path.parent().filter(|_| *tier == Tier::RepoPlugin);
+        let HooksDir { tier, path, base, .. } = &*candidate.dir;
+        let is_plugin = matches!(tier, Tier::RepoPlugin | Tier::GlobalPlugin);
+        let is_repo = tier.origin() == Origin::Repo;
+        // What the user's own file says of a plugin's hook is the user's, and no part of it.
+        let table = table.filter(|_| is_repo);
         Some(Subject {
-            repo: self.bases.repo.clone()?,
-            dir: plugin.unwrap_or(path).to_owned(),
+            // A plugin of the home directory is all that there is of it.
+            repo: if is_repo { self.bases.repo.clone()? } else { base.clone() },
+            dir: path.parent().filter(|_| is_plugin).unwrap_or(path).to_owned(),
             file: candidate.path.clone(),
             base: candidate.dir.base.clone(),
             cwd: options.cwd.clone(),

@@ -217,6 +217,42 @@ pub(crate) async fn discover_again(
     discovery
 }
 
+/// Looks into one plugin, in whatever directory it stands, as if a repository had brought it: nothing of it is trusted,
+/// and nothing of it runs but `describe` of its components, in a sandbox with nothing granted.
+#[cfg(feature = "plugin")]
+pub async fn look_into_plugin(
+    dir: &Path,
+    name: &crate::lockfile::PluginName,
+    #[cfg(feature = "component")] runtime: &Runtime,
+) -> Discovery {
+    let (dir, name) = (absolute(dir), name.clone());
+    let options = Arc::new(Options::new(&dir, None));
+    let looked = {
+        let options = Arc::clone(&options);
+        tokio::task::spawn_blocking(move || {
+            let mut found = scan::scan_plugin(&dir, &name);
+            let gate = gate::Gate::open(&options, Some(&dir), &mut found.problems);
+            let judged = gate.judge(&found, &options);
+            (found, gate, judged)
+        })
+        .await
+    };
+    let (scan, gate, judged) = match looked {
+        Ok(looked) => looked,
+        Err(error) => {
+            let problem = Problem::new(&options.cwd, format!("was not looked through: {error}"));
+            return Discovery { problems: vec![problem], ..Discovery::default() };
+        }
+    };
+    let examiner = examine::Examiner::new(
+        &options,
+        &Arc::default(),
+        #[cfg(feature = "component")]
+        runtime,
+    );
+    assemble::assemble(scan, &gate, judged, &options, Some(&options.cwd), &examiner).await
+}
+
 /// An absolute path without `..`; symlinks stay, unless a `..` makes it unclear where they lead.
 fn absolute(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -12,6 +12,7 @@ use super::entry::Problem;
 use super::last_good::{Dated, Kept, LastGood};
 use super::settings::{self, Broken, File, Tables, Top};
 use crate::hook::{Origin, Tier};
+use crate::lockfile::{self, Lock, OWN};
 use crate::place::{self, Found, Place};
 use crate::text;
 
@@ -41,6 +42,46 @@ pub(super) struct RootDir {
     pub(super) tables: Tables,
     /// The MCP servers of its mcp.json.
     pub(super) servers: Servers,
+}
+
+/// Which plugins of the home directory hookbox installed: they run only as far as the user trusts them.
+enum Installed {
+    /// Those that the lock file names.
+    These(Lock),
+    /// Which they are cannot be known.
+    Any,
+}
+
+impl Installed {
+    fn of(place: &Place, tier: Tier, plugins: &Path, problems: &mut Vec<Problem>) -> Self {
+        if tier != Tier::GlobalPlugin {
+            return Self::These(Lock::default());
+        }
+        let file = plugins.with_file_name(lockfile::FILE);
+        let why = match place.read(&file, lockfile::MAX_FILE) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(&file) => {
+                return Self::These(Lock::default());
+            }
+            Err(error) => place::explain(&error),
+            Ok(bytes) => match Lock::parse(&String::from_utf8_lossy(&bytes)) {
+                Ok(lock) => return Self::These(lock),
+                Err(error) => error.to_string(),
+            },
+        };
+        let message = format!("{why}: the plugins beside it run only as far as you trust their hooks");
+        let shown = text::escape(&file.to_string_lossy(), 4096);
+        problems.push(
+            Problem::new(&file, message).hint(format!("repair it, or move it aside: mv {shown} {shown}.old")),
+        );
+        Self::Any
+    }
+
+    fn names(&self, directory: &str) -> bool {
+        match self {
+            Self::These(lock) => lock.names_directory(directory),
+            Self::Any => true,
+        }
+    }
 }
 
 impl RootDir {
@@ -101,6 +142,26 @@ pub(super) fn scan(options: &Options, repo: Option<&Path>, last: Arc<LastGood>) 
     match &options.home {
         Some(home) => scan.place(&Place::Global, Origin::User, home, roots, &own),
         None => scan.place(&Place::Global, Origin::User, &options.cwd, &[], &own),
+    }
+    scan
+}
+
+/// What stands in one plugin, as if a repository had brought it and nothing else.
+#[cfg(feature = "plugin")]
+pub(super) fn scan_plugin(dir: &Path, name: &crate::lockfile::PluginName) -> Scan {
+    let mut scan = Scan::default();
+    match Place::repository(dir) {
+        Ok(place) => scan.plugin(Arc::new(HooksDir {
+            place,
+            tier: Tier::RepoPlugin,
+            root: 0,
+            plugin_dir: name.dir(),
+            plugin: Some(name.to_string()),
+            path: dir.join("hooks"),
+            needs_trust: true,
+            base: dir.to_owned(),
+        })),
+        Err(error) => scan.problems.push(Problem::new(dir, place::explain(&error))),
     }
     scan
 }
@@ -173,6 +234,7 @@ impl Scan {
             plugin_dir: String::new(),
             plugin: None,
             path,
+            needs_trust: origin == Origin::Repo,
             base: base.to_owned(),
         };
         let roots_there: Vec<(usize, PathBuf)> =
@@ -244,7 +306,12 @@ impl Scan {
     /// The plugins of one root.
     fn plugins(&mut self, place: &Place, tier: Tier, root: usize, path: &Path) {
         let mut plugins = 0;
+        let installed = Installed::of(place, tier, path, &mut self.problems);
         for name in self.names(place, path) {
+            // A plugin that is being installed.
+            if name.as_encoded_bytes().starts_with(OWN.as_bytes()) {
+                continue;
+            }
             let dir = path.join(&name);
             let unusable = if place.is_symlink(&dir) {
                 Some("is a symlink and is ignored: a plugin is a directory of its own".to_owned())
@@ -274,10 +341,24 @@ impl Scan {
             let plugin = Some(plugin_dir.replacen('@', "/", 1));
             let path = dir.join("hooks");
             let place = place.clone();
-            let dir = Arc::new(HooksDir { place, tier, root, plugin_dir, plugin, path, base: dir });
-            self.hooks(&dir);
-            self.hooks_json(&dir);
+            let needs_trust = tier.origin() == Origin::Repo || installed.names(&plugin_dir);
+            self.plugin(Arc::new(HooksDir {
+                place,
+                tier,
+                root,
+                plugin_dir,
+                plugin,
+                path,
+                needs_trust,
+                base: dir,
+            }));
         }
+    }
+
+    /// The hooks of one plugin.
+    fn plugin(&mut self, dir: Arc<HooksDir>) {
+        self.hooks(&dir);
+        self.hooks_json(&dir);
     }
 
     /// The candidates of one hooks directory.

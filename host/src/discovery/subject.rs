@@ -105,7 +105,11 @@ impl Subject<'_> {
 
     /// Why it does not run, being untrusted.
     pub(super) fn untrusted(&self) -> HookError {
-        let why = if self.judged.has_changed() { trust::CHANGED } else { trust::UNTRUSTED };
+        let why = match self.candidate.dir.tier.origin() {
+            _ if self.judged.has_changed() => trust::CHANGED,
+            Origin::Repo => trust::UNTRUSTED,
+            _ => trust::NOT_APPROVED,
+        };
         let message = match &self.judged.tree {
             Some((_, Err(error))) if *error != TreeError::Spent => {
                 format!("{why}; it cannot be trusted: {error}")
@@ -123,6 +127,7 @@ impl Subject<'_> {
             path: path.clone(),
             kind: *kind,
             tier: dir.tier,
+            needs_trust: dir.needs_trust,
             status: EntryStatus::Invalid,
             trusted: self.judged.standing.is_trusted(),
             manifest: None,

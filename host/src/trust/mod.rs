@@ -33,6 +33,9 @@ pub enum TrustPolicy {
 /// Why an untrusted hook did not run, in words that read after its name.
 pub const UNTRUSTED: &str = "the repository brought it and you have not trusted it, so it did not run";
 
+/// The same for one of a plugin that was installed in the home directory.
+pub const NOT_APPROVED: &str = "its plugin was installed and you have not trusted it, so it did not run";
+
 /// The same for one that the user had trusted.
 pub const CHANGED: &str = "it has changed since you trusted it, so it did not run";
 
@@ -76,10 +79,19 @@ pub enum Standing {
 impl Standing {
     /// The gate: how far a hook of this kind, found in this tier, is trusted (design, section 7).
     pub fn of(policy: TrustPolicy, tier: Tier, kind: Kind) -> Self {
-        match (policy, tier.origin(), kind) {
-            (TrustPolicy::All, _, _) | (_, Origin::User | Origin::Host, _) => Self::Trusted,
-            (TrustPolicy::Recorded, Origin::Repo, Kind::Component) => Self::Confined,
-            (TrustPolicy::Recorded, Origin::Repo, _) => Self::Refused,
+        match tier.origin() {
+            Origin::User | Origin::Host => Self::Trusted,
+            Origin::Repo => Self::unless_recorded(policy, kind),
+        }
+    }
+
+    /// How far a hook of this kind is trusted that needs the user's word, as long as there is none: what a repository
+    /// brought, and what hookbox installed as a plugin.
+    pub(crate) fn unless_recorded(policy: TrustPolicy, kind: Kind) -> Self {
+        match (policy, kind) {
+            (TrustPolicy::All, _) => Self::Trusted,
+            (TrustPolicy::Recorded, Kind::Component) => Self::Confined,
+            (TrustPolicy::Recorded, _) => Self::Refused,
         }
     }
 
