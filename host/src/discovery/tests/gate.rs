@@ -29,6 +29,84 @@ fn a_native_hook_of_a_repository_is_neither_run_nor_asked_and_says_so_in_every_e
     assert_eq!(statuses(&trusting), [("x", "active"), ("o/r/y", "active"), ("x", "shadowed")]);
 }
 
+/// A lock file that names this plugin.
+fn lock_of(name: &str) -> String {
+    format!(
+        "version = 1\n[[plugin]]\nname = \"{name}\"\nsource = \"./x\"\ntree = \"{}\"\n\
+         installed = \"2026-01-01T00:00:00Z\"\n",
+        crate::hook::Digest::of(b"")
+    )
+}
+
+#[test]
+fn a_plugin_that_was_installed_in_the_home_directory_runs_once_it_is_trusted() {
+    let lock = lock_of("o/installed");
+    let tree = Tree::new(&[
+        ("home/.hookbox/plugins/o@installed/hooks/x", Hook("turn_end")),
+        ("home/.hookbox/plugins/O@Installed2/hooks/x", Hook("turn_end")),
+        ("home/.hookbox/plugins/o@by-hand/hooks/x", Hook("turn_end")),
+        ("home/.hookbox/plugins/.hookbox-stage-1/hooks/x", Hook("turn_end")),
+        ("home/.hookbox/plugins.lock", Text(&lock)),
+    ]);
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    assert_eq!(
+        statuses(&discovery),
+        [("O/Installed2/x", "active"), ("o/by-hand/x", "active"), ("o/installed/x", "untrusted")]
+    );
+    assert!(problems(&tree, &discovery).is_empty());
+    let error = failure(&discovery, "o/installed/x");
+    assert!(error.message.contains("its plugin was installed and you have not trusted it"), "{error}");
+    let it = discovery.approvable.iter().find(|it| it.name == "o/installed/x").unwrap();
+    let (place, path) = it.key.clone().unwrap();
+    assert!(it.needs_trust && place == crate::trust::Place::Global, "{it:?}");
+    let digest = it.digest().unwrap().unwrap();
+
+    // The digest covers the plugin.
+    tree.add("home/.hookbox/plugins/o@installed/recipes/x.md", &Text("changed"));
+    assert_ne!(it.digest().unwrap().unwrap(), digest);
+    std::fs::remove_dir_all(tree.path("home/.hookbox/plugins/o@installed/recipes")).unwrap();
+    assert_eq!(it.digest().unwrap().unwrap(), digest);
+
+    let data = tree.path("data");
+    let record = crate::trust::Record {
+        place,
+        name: it.name.clone(),
+        path,
+        kind: it.kind,
+        digest,
+        trusted: true,
+        grants: Vec::new(),
+        asked: Vec::new(),
+        when: "2026-01-01T00:00:00Z".to_owned(),
+    };
+    crate::private::open(&data, None).unwrap();
+    crate::trust::TrustFile::new(&data).update(|records| records.insert(record)).unwrap();
+    let options =
+        || Options { data: Some(data.clone()), ..Options::new(tree.path("repo"), Some(tree.path("home"))) };
+    assert!(discover(&options()).entries.iter().all(|entry| entry.status == EntryStatus::Active));
+    tree.add("home/.hookbox/plugins/o@installed/skills/y/SKILL.md", &Text("changed"));
+    let changed = discover(&options());
+    assert_eq!(statuses(&changed)[2], ("o/installed/x", "untrusted"));
+    assert!(failure(&changed, "o/installed/x").message.contains("has changed since you trusted it"));
+    assert_eq!(tree.discover(TrustPolicy::All).entries[2].status, EntryStatus::Active);
+}
+
+#[test]
+fn where_the_lock_file_cannot_be_read_no_plugin_of_the_home_directory_runs_untrusted() {
+    let tree = Tree::new(&[
+        ("home/.hookbox/plugins/o@r/hooks/x", Hook("turn_end")),
+        ("home/.kodelet/plugins/o@s/hooks/x", Hook("turn_end")),
+        ("home/.hookbox/plugins.lock", Text("version = 2")),
+    ]);
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    assert_eq!(statuses(&discovery), [("o/r/x", "untrusted"), ("o/s/x", "active")]);
+    let problems = problems(&tree, &discovery);
+    assert!(
+        matches!(&problems[..], [one] if one.starts_with("home/.hookbox/plugins.lock: has version 2")),
+        "{problems:?}"
+    );
+}
+
 #[test]
 fn nothing_of_a_repository_leads_out_of_it() {
     let tree = Tree::new(&[

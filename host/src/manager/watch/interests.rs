@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::discovery::{Entry, Options};
 use crate::hook::Origin;
+use crate::lockfile::{self, OWN};
 use crate::trust::TrustFile;
 
 /// How many directories are watched at most: the system's own limits are some thousands for all programs of a user.
@@ -15,7 +16,7 @@ const MAX_DIRECTORIES: usize = 1024;
 const MAX_PLUGINS: usize = 256;
 
 /// What of a root matters. Beside it an agent may keep its conversations there.
-const OF_A_ROOT: [&str; 5] = ["hooks", "plugins", "hookbox.toml", "hooks.json", "mcp.json"];
+const OF_A_ROOT: [&str; 6] = ["hooks", "plugins", lockfile::FILE, "hookbox.toml", "hooks.json", "mcp.json"];
 
 /// Directories by their real paths, each with what matters in it. None is watched recursively.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,6 +76,10 @@ impl Interests {
 
     /// Whether a change of this path matters.
     pub(super) fn concern(&self, path: &Path) -> bool {
+        // A plugin that is being installed matters once it stands under its name.
+        if path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(OWN.as_bytes())) {
+            return false;
+        }
         let inside = || {
             let names = self.directories.get(path.parent()?)?;
             Some(match names {
@@ -93,7 +98,9 @@ impl Interests {
             self.add(&root.join("hooks"), Names::All, within);
             let plugins = root.join("plugins");
             self.add(&plugins, Names::All, within);
-            let names = plugins.read_dir().into_iter().flatten().take(MAX_PLUGINS).flatten();
+            let is_own = |name: &OsString| name.as_encoded_bytes().starts_with(OWN.as_bytes());
+            let entries = plugins.read_dir().into_iter().flatten().flatten();
+            let names = entries.filter(|entry| !is_own(&entry.file_name())).take(MAX_PLUGINS);
             for plugin in names.map(|entry| entry.path()).filter(|path| path.is_dir()) {
                 self.add(&plugin, Names::These([OsString::from("hooks")].into()), within);
                 self.add(&plugin.join("hooks"), Names::All, within);
