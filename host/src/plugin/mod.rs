@@ -7,6 +7,7 @@
 mod directory;
 mod entry_path;
 mod error;
+pub mod fetch;
 pub mod limits;
 mod observer;
 mod source;

@@ -251,7 +251,7 @@ pub(super) fn without_password(url: &str, instead: &str) -> String {
 }
 
 /// A branch, tag or commit that git takes for nothing else (git-check-ref-format(1)).
-fn checked(reference: Option<&str>) -> Result<Option<String>, &'static str> {
+pub(super) fn checked(reference: Option<&str>) -> Result<Option<String>, &'static str> {
     const WRONG: &str = "names no branch, tag or commit after @: expected a name as git allows it";
     let Some(name) = reference else { return Ok(None) };
     let odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);

@@ -1,1 +1,6 @@
 //! Plugins: where they come from, how they are installed, what they may hold.
+
+mod fetch;
+mod fetch_directory;
+mod hostile_trees;
+mod repository;

@@ -1,0 +1,317 @@
+//! One run of git, within bounds of time and of what it may write.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::explain::{Failed, Stopped};
+use super::said::Said;
+
+/// How often is looked at a git that runs.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How long git may take to end when it is told to, before it is killed. It removes its temporary files and tells its
+/// own helpers.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How long what git left behind may hold its standard error open after it has ended.
+const LINGER: Duration = Duration::from_millis(100);
+
+/// How deep a bare repository is looked into for what git wrote, in directories.
+const MAX_DEPTH: usize = 6;
+
+/// Variables that would make git work on another repository than ours, or in another way: those that git sets for its
+/// hooks (`git rev-parse --local-env-vars`, without those of the user's settings), and some more.
+pub(super) const REMOVED: [&str; 21] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ATTR_SOURCE",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_DEFAULT_HASH",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REF_FORMAT",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_TEMPLATE_DIR",
+    "GIT_WORK_TREE",
+];
+
+/// Settings that go before the user's. What a fetched repository brings is data: no hook, no monitor, no maintenance
+/// and no submodule of it is run. Objects have to be well-formed; names and modes in trees are judged by the rules for
+/// plugins, which say which path is wrong, and old modes of git are harmless.
+const SETTINGS: [&str; 22] = [
+    "protocol.ext.allow=never",
+    "protocol.fd.allow=never",
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "submodule.recurse=false",
+    "fetch.recurseSubmodules=false",
+    "fetch.writeCommitGraph=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    // One file, whose size can be watched, and that holds large files as they came.
+    "fetch.unpackLimit=1",
+    "transfer.fsckObjects=true",
+    "fetch.fsckObjects=true",
+    "fetch.fsck.hasDot=ignore",
+    "fetch.fsck.hasDotdot=ignore",
+    "fetch.fsck.hasDotgit=ignore",
+    "fetch.fsck.fullPathname=ignore",
+    "fetch.fsck.duplicateEntries=ignore",
+    "fetch.fsck.zeroPaddedFilemode=ignore",
+    "fetch.fsck.badFilemode=ignore",
+    "fetch.fsck.largePathname=ignore",
+    "fetch.fsck.nullSha1=ignore",
+    "fetch.fsck.treeNotSorted=ignore",
+];
+
+/// How git is run.
+pub(super) struct Program {
+    /// The bare repository.
+    pub(super) dir: PathBuf,
+    /// When all has to be done.
+    pub(super) ends: Instant,
+    /// How much time that was.
+    pub(super) time: Duration,
+    /// How many bytes may stand in the repository.
+    pub(super) disk: u64,
+}
+
+/// A git that runs. Dropping it ends it.
+pub(super) struct Running {
+    child: Arc<Mutex<Child>>,
+    stopped: Arc<Mutex<Option<Stopped>>>,
+    done: Option<Sender<()>>,
+    watch: Option<JoinHandle<()>>,
+    said: Said,
+}
+
+impl Program {
+    /// Runs git on the repository and waits for its end; `look` is called now and then meanwhile.
+    pub(super) fn run<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+        mut look: impl FnMut(&Said),
+    ) -> Result<(), Failed> {
+        let mut running = self.start(self.command(args).stdout(Stdio::null()).stdin(Stdio::null()))?;
+        let status = running.end(&mut look)?;
+        running.finish(status)?;
+        // It may have been faster than the eye.
+        if size(&self.dir, 0) > self.disk { Err(Stopped::Disk(self.disk).into()) } else { Ok(()) }
+    }
+
+    /// Runs git and gives what it prints, of which there may be so many bytes.
+    pub(super) fn print<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+        max: u64,
+    ) -> Result<Vec<u8>, Failed> {
+        let (mut running, stdout) = self.read(args)?;
+        let mut printed = Vec::new();
+        let read = stdout.take(max).read_to_end(&mut printed);
+        // Where it prints more, it is told so by the closed pipe.
+        let status = running.end(&mut |_| ())?;
+        read.map_err(|error| running.broken(error))?;
+        running.finish(status)?;
+        Ok(printed)
+    }
+
+    /// Runs git, and gives the end of the pipe that it prints to.
+    pub(super) fn read<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+    ) -> Result<(Running, ChildStdout), Failed> {
+        let running = self.start(self.command(args).stdout(Stdio::piped()).stdin(Stdio::null()))?;
+        let stdout = running.lock().stdout.take();
+        let stdout = stdout.ok_or_else(|| Failed::from(io::Error::other("git has no standard output")))?;
+        Ok((running, stdout))
+    }
+
+    /// Runs git, and gives both ends of a talk with it.
+    pub(super) fn talk<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+    ) -> Result<(Running, ChildStdin, ChildStdout), Failed> {
+        let running = self.start(self.command(args).stdout(Stdio::piped()).stdin(Stdio::piped()))?;
+        let (stdin, stdout) = {
+            let mut child = running.lock();
+            (child.stdin.take(), child.stdout.take())
+        };
+        match (stdin, stdout) {
+            (Some(stdin), Some(stdout)) => Ok((running, stdin, stdout)),
+            _ => Err(io::Error::other("git has no pipes").into()),
+        }
+    }
+
+    pub(super) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new("git");
+        for name in REMOVED {
+            command.env_remove(name);
+        }
+        // Messages are read; they are not translated then.
+        command.env("LC_ALL", "C").env_remove("LANGUAGE");
+        // What is listed is the commit, and what is missing in it is not fetched behind our back.
+        command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
+        if !io::stdin().is_terminal() {
+            // Nobody is there to answer; the user's own helpers are still asked.
+            command.env("GIT_TERMINAL_PROMPT", "0");
+        }
+        // It goes before the settings, so that those two would have no say.
+        if let Some(allowed) = std::env::var_os("GIT_ALLOW_PROTOCOL") {
+            let allowed = allowed.to_string_lossy().into_owned();
+            let allowed: Vec<&str> = allowed.split(':').filter(|it| !matches!(*it, "ext" | "fd")).collect();
+            command.env("GIT_ALLOW_PROTOCOL", allowed.join(":"));
+        }
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        // Not the directory of this process: no settings of a repository that the user stands in.
+        command.arg("--git-dir").arg(&self.dir).current_dir(self.dir.parent().unwrap_or(&self.dir));
+        command.args(args).stderr(Stdio::piped());
+        command
+    }
+
+    fn start(&self, command: &mut Command) -> Result<Running, Failed> {
+        let mut child = command.spawn().map_err(Failed::NotStarted)?;
+        let said = child.stderr.take().map(Said::listen).unwrap_or_default();
+        let child = Arc::new(Mutex::new(child));
+        let stopped = Arc::new(Mutex::new(None));
+        let (done, asked) = channel::<()>();
+        let watch = {
+            let (child, stopped) = (child.clone(), stopped.clone());
+            let (dir, ends, time, disk) = (self.dir.clone(), self.ends, self.time, self.disk);
+            std::thread::spawn(move || {
+                while asked.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                    let why = if Instant::now() >= ends {
+                        Stopped::Time(time)
+                    } else if size(&dir, 0) > disk {
+                        Stopped::Disk(disk)
+                    } else {
+                        continue;
+                    };
+                    *stopped.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+                    stop(&child);
+                    return;
+                }
+            })
+        };
+        Ok(Running { child, stopped, done: Some(done), watch: Some(watch), said })
+    }
+}
+
+impl Running {
+    fn lock(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of its process.
+    #[cfg(test)]
+    pub(super) fn id(&self) -> u32 {
+        self.lock().id()
+    }
+
+    /// Waits for its end.
+    pub(super) fn end(&mut self, look: &mut dyn FnMut(&Said)) -> Result<ExitStatus, Failed> {
+        loop {
+            let ended = self.lock().try_wait();
+            if let Some(status) = ended? {
+                self.said.wait(LINGER);
+                look(&self.said);
+                return Ok(status);
+            }
+            look(&self.said);
+            self.said.wait(LOOK);
+            // It has said all, and is about to end.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// What its status means.
+    pub(super) fn finish(&self, status: ExitStatus) -> Result<(), Failed> {
+        if let Some(stopped) = self.stopped() {
+            return Err(stopped.into());
+        }
+        if status.success() { Ok(()) } else { Err(Failed::Said(self.said.lines())) }
+    }
+
+    /// Why a pipe to it broke.
+    pub(super) fn broken(&self, error: io::Error) -> Failed {
+        match self.stopped() {
+            Some(stopped) => stopped.into(),
+            None => error.into(),
+        }
+    }
+
+    /// Why it was ended, if it was.
+    pub(super) fn stopped(&self) -> Option<Stopped> {
+        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.done.take());
+        if let Some(watch) = self.watch.take() {
+            // It holds nothing that a panic could have left half done.
+            drop(watch.join());
+        }
+        stop(&self.child);
+    }
+}
+
+/// Ends a git that still runs.
+fn stop(child: &Mutex<Child>) {
+    let has_ended = || {
+        let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+        // While it is not collected its number is its own.
+        let ended = !matches!(child.try_wait(), Ok(None));
+        (ended, i32::try_from(child.id()).ok().and_then(Pid::from_raw))
+    };
+    let (ended, pid) = has_ended();
+    if ended {
+        return;
+    }
+    if let Some(pid) = pid {
+        kill_process(pid, Signal::TERM).ok();
+    }
+    let until = Instant::now() + GRACE;
+    while Instant::now() < until {
+        if has_ended().0 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+    drop(child.kill());
+    drop(child.wait());
+}
+
+/// How many bytes stand below a directory.
+fn size(dir: &Path, depth: usize) -> u64 {
+    let Ok(entries) = fs::read_dir(dir) else { return 0 };
+    let of = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(it) if it.is_dir() && depth < MAX_DEPTH => size(&entry.path(), depth + 1),
+        Ok(it) => it.len(),
+        // A temporary file that git has renamed meanwhile.
+        Err(_) => 0,
+    };
+    entries.flatten().map(of).sum()
+}
