@@ -114,7 +114,7 @@ pub mod store;
 pub mod telemetry;
 pub mod text;
 mod thresholds;
-#[cfg(any(feature = "http", feature = "mcp", feature = "otel"))]
+#[cfg(any(feature = "http", feature = "mcp", feature = "oci", feature = "otel"))]
 mod tls;
 pub mod trust;
 #[cfg(feature = "component")]

@@ -35,6 +35,12 @@ impl Digest {
         }
     }
 
+    /// The digest that a hasher has worked out piece by piece.
+    #[cfg(feature = "oci")]
+    pub(crate) fn from_hash(hash: [u8; 32]) -> Self {
+        Self(hash)
+    }
+
     /// The digest without its prefix: 64 hexadecimal digits.
     pub fn hex(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -10,6 +10,8 @@ mod error;
 pub mod fetch;
 pub mod limits;
 mod observer;
+#[cfg(feature = "oci")]
+pub mod registry;
 mod source;
 mod stage;
 
