@@ -222,9 +222,10 @@ fn each_source_is_fetched_on_any_runtime() {
     let source = |text: &str| Source::parse(text, &hosts).unwrap();
     let git = source(&repository.url());
     let directory = source("../dir");
+    let artifact = source("oci://127.0.0.1:1/org/name:1");
     let pin = Resolved::Commit(commit.clone());
-    let one = || tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let many = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let one = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let many = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     for runtime in [one(), many()] {
         for (source, pin, resolved) in [
             (&git, None, Ok(Resolved::Commit(commit.clone()))),
@@ -233,13 +234,18 @@ fn each_source_is_fetched_on_any_runtime() {
             (&directory, Some(&Resolved::Directory), Ok(Resolved::Directory)),
             (&directory, Some(&pin), Err("is pinned as another kind of source")),
             (&git, Some(&Resolved::Directory), Err("is pinned as another kind of source")),
+            (&artifact, None, Err("127.0.0.1:1/org/name")),
+            (&artifact, Some(&pin), Err("is pinned as another kind of source")),
         ] {
             let brought = staged(&env, Limits::default(), |stage| {
                 runtime.block_on(fetch::fetch(source, pin, stage, &Silent))
             });
             match resolved {
                 Ok(resolved) => assert_eq!(brought.unwrap().1, resolved),
-                Err(says) => assert!(brought.unwrap_err().to_string().contains(says)),
+                Err(says) => {
+                    let error = brought.unwrap_err().to_string();
+                    assert!(error.contains(says), "{says}: {error}");
+                }
             }
         }
     }

@@ -5,7 +5,8 @@ mod git;
 
 use std::path::Path;
 
-use super::{Observer, PluginError, PluginErrorKind, Resolved, Source, Stage};
+use super::{Observer, OciReference, PluginError, PluginErrorKind, Resolved, Source, Stage};
+use crate::hook::Digest;
 
 /// Copies `skills`, `recipes` and `hooks` of a local directory into the stage. Symlinks are copied as symlinks and
 /// never followed. Blocking.
@@ -28,7 +29,7 @@ pub fn directory(
 /// tag or a commit (whole, or its first digits), or else at the repository's `HEAD`. Where a tag and a branch have one
 /// name, the tag is meant, as for git. With a `pin` exactly that commit comes, wherever the branch stands by now.
 /// Nothing is checked out, no hook or filter of git runs, and submodules are not followed. Blocking, for 10 minutes at
-/// most.
+/// most; it gives up when somebody removes the staging directory.
 ///
 /// # Errors
 ///
@@ -45,11 +46,14 @@ pub fn git(
 }
 
 /// Brings a plugin from any source into the stage. With a `pin` it is exactly what that says: a commit or a manifest; a
-/// directory has nothing that could be pinned but its tree, which the caller compares.
+/// directory has nothing that could be pinned but its tree, which the caller compares. An artifact of a registry is
+/// pulled with the defaults, under the name that its reference gives, and its signature is not checked; for anything
+/// else there is `Registry::pull` (feature `oci`).
 ///
 /// # Errors
 ///
-/// Those of [`git`] and [`directory`]; [`PluginErrorKind::Mismatch`] for a pin of another kind of source.
+/// Those of [`git`], [`directory`] and `Registry::pull`; [`PluginErrorKind::Mismatch`] for a pin of another kind of
+/// source, and [`PluginErrorKind::Fetch`] for a registry without the feature `oci`.
 pub async fn fetch(
     source: &Source,
     pin: Option<&Resolved>,
@@ -66,17 +70,40 @@ pub async fn fetch(
         (Source::Directory { path }, None | Some(Resolved::Directory)) => {
             blocking(|| directory(path, stage, observer))
         }
-        (Source::Oci(_), None | Some(Resolved::Manifest(_))) => Err(PluginError::new(
-            source.to_string(),
-            PluginErrorKind::Source("this hookbox was built without OCI registries".to_owned()),
-        )
-        .hint("build it with the feature `oci`")),
+        (Source::Oci(reference), None) => artifact(source, reference, None, stage, observer).await,
+        (Source::Oci(reference), Some(Resolved::Manifest(pin))) => {
+            artifact(source, reference, Some(pin), stage, observer).await
+        }
         (_, Some(_)) => {
             let what = "is pinned as another kind of source".to_owned();
             Err(PluginError::new(source.to_string(), PluginErrorKind::Mismatch(what))
                 .hint("plugins.lock was changed by hand: add the plugin again with --force"))
         }
     }
+}
+
+#[cfg(feature = "oci")]
+async fn artifact(
+    source: &Source,
+    reference: &OciReference,
+    pin: Option<&Digest>,
+    stage: &mut Stage<'_>,
+    observer: &dyn Observer,
+) -> Result<Resolved, PluginError> {
+    super::registry::Registry::default().pull(reference, &source.name()?, pin, None, stage, observer).await
+}
+
+#[cfg(not(feature = "oci"))]
+async fn artifact(
+    source: &Source,
+    _: &OciReference,
+    _: Option<&Digest>,
+    _: &mut Stage<'_>,
+    _: &dyn Observer,
+) -> Result<Resolved, PluginError> {
+    let what = "this hookbox was built without OCI registries".to_owned();
+    Err(PluginError::new(source.to_string(), PluginErrorKind::Fetch(what))
+        .hint("build it with the feature `oci`"))
 }
 
 /// Runs what blocks without holding up the other tasks of a runtime that has more threads.

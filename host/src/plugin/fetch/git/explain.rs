@@ -30,6 +30,8 @@ pub(super) enum Stopped {
     Time(Duration),
     /// It wrote more bytes than this.
     Disk(u64),
+    /// Its staging directory was removed: nobody waits for it any more.
+    Gone,
 }
 
 impl From<io::Error> for Failed {
@@ -64,6 +66,9 @@ impl Failed {
             Self::Stopped(Stopped::Time(time)) => {
                 fetch(format!("was not there after {} seconds", time.as_secs_f32()))
                     .hint("try it by itself, with `git ls-remote`: perhaps the host does not answer")
+            }
+            Self::Stopped(Stopped::Gone) => {
+                fetch("was interrupted: the staging directory is gone".to_owned()).hint("try again")
             }
             Self::Stopped(Stopped::Disk(bytes)) => {
                 let what = format!("is too large: git may write {} MiB for it", bytes >> 20);

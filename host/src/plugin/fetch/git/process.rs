@@ -57,7 +57,7 @@ pub(super) const REMOVED: [&str; 21] = [
 /// Settings that go before the user's. What a fetched repository brings is data: no hook, no monitor, no maintenance
 /// and no submodule of it is run. Objects have to be well-formed; names and modes in trees are judged by the rules for
 /// plugins, which say which path is wrong, and old modes of git are harmless.
-const SETTINGS: [&str; 22] = [
+const SETTINGS: [&str; 23] = [
     "protocol.ext.allow=never",
     "protocol.fd.allow=never",
     "core.hooksPath=/dev/null",
@@ -69,6 +69,8 @@ const SETTINGS: [&str; 22] = [
     "maintenance.auto=false",
     // One file, whose size can be watched, and that holds large files as they came.
     "fetch.unpackLimit=1",
+    // What is larger goes through memory in parts.
+    "core.bigFileThreshold=32m",
     "transfer.fsckObjects=true",
     "fetch.fsckObjects=true",
     "fetch.fsck.hasDot=ignore",
@@ -200,7 +202,9 @@ impl Program {
             let (dir, ends, time, disk) = (self.dir.clone(), self.ends, self.time, self.disk);
             std::thread::spawn(move || {
                 while asked.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                    let why = if Instant::now() >= ends {
+                    let why = if dir.parent().is_some_and(|stage| !stage.exists()) {
+                        Stopped::Gone
+                    } else if Instant::now() >= ends {
                         Stopped::Time(time)
                     } else if size(&dir, 0) > disk {
                         Stopped::Disk(disk)

@@ -112,6 +112,24 @@ fn a_git_that_is_let_go_of_is_ended() {
 }
 
 #[test]
+fn a_fetch_ends_with_its_staging_directory() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("git://{}/a/b", listener.local_addr().unwrap());
+    let place = Place::new();
+    let stages = place.path(".hookbox/plugins");
+    std::thread::scope(|scope| {
+        let fetch = scope.spawn(|| place.bring(&url, &Bounds::default()));
+        // Git has connected, and waits for an answer.
+        let _connection = listener.accept().unwrap();
+        for stage in std::fs::read_dir(stages).unwrap() {
+            std::fs::remove_dir_all(stage.unwrap().path()).unwrap();
+        }
+        let error = fetch.join().unwrap().unwrap_err();
+        assert!(error.to_string().contains("was interrupted"), "{error}");
+    });
+}
+
+#[test]
 fn what_git_sets_for_its_hooks_does_not_reach_ours() {
     let place = Place::new();
     let local = place.git(["rev-parse", "--local-env-vars"]);

@@ -60,17 +60,20 @@ impl Wanted {
     }
 }
 
-/// Whether git can only take this for the address of a repository: not for an option, and not for a command.
+/// Whether git can only take this for the address of a repository: not for an option, a command, a helper of its own,
+/// the name of a remote, or a path from where it happens to stand.
 fn is_address(url: &str) -> bool {
-    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
-    let after = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let known = scheme.is_none_or(|it| ["https", "http", "ssh", "git", "file"].contains(&it));
-    known
-        && !url.is_empty()
-        && !url.contains(char::is_control)
-        && !after.starts_with('-')
-        && !url.starts_with('-')
-        && !is_helper(url)
+    if url.starts_with('-') || url.contains(char::is_control) || is_helper(url) {
+        return false;
+    }
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            ["https", "http", "ssh", "git", "file"].contains(&scheme)
+                && !rest.is_empty()
+                && !rest.starts_with('-')
+        }
+        None => url.starts_with('/') || url.contains(':'),
+    }
 }
 
 /// Whether this is `NAME::…`, which runs a helper of git.
@@ -159,6 +162,10 @@ mod tests {
             "ftp://h/a",
             "https://h/a\nb",
             "-oProxyCommand=x:y",
+            "origin",
+            "a/b",
+            "../a",
+            "https://",
         ] {
             assert!(Wanted::new(url, None, None).is_err(), "{url:?}");
         }
