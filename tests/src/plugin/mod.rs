@@ -2,5 +2,6 @@
 
 mod fetch;
 mod fetch_directory;
+mod fetch_environment;
 mod hostile_trees;
 mod repository;

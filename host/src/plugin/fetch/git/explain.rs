@@ -271,6 +271,13 @@ mod tests {
     }
 
     #[test]
+    fn a_git_that_is_not_installed_is_said_to_be_missing() {
+        let error = Failed::NotStarted(io::ErrorKind::NotFound.into()).about("https://h/a/b");
+        assert_eq!(error.to_string(), "https://h/a/b: git is not installed, or not on PATH");
+        assert!(error.hint.unwrap().contains("install git"));
+    }
+
+    #[test]
     fn no_password_is_shown() {
         let url = "https://me:s3cretpass@h/a/b";
         for said in [

@@ -3,6 +3,7 @@
 //! Nothing is checked out. The commit is fetched into a bare repository in the staging directory; git lists its tree,
 //! and the files that are installed are read from it one by one, after their names, modes and sizes were looked at.
 
+mod command;
 mod explain;
 mod listing;
 mod objects;

@@ -2,7 +2,8 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, IsTerminal as _, Read as _};
+use std::io::{self, Read as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -12,8 +13,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::command::command;
 use super::explain::{Failed, Stopped};
 use super::said::Said;
+use crate::native::process::signal_name;
 
 /// How often is looked at a git that runs.
 const LOOK: Duration = Duration::from_millis(20);
@@ -27,63 +30,6 @@ const LINGER: Duration = Duration::from_millis(100);
 
 /// How deep a bare repository is looked into for what git wrote, in directories.
 const MAX_DEPTH: usize = 6;
-
-/// Variables that would make git work on another repository than ours, or in another way: those that git sets for its
-/// hooks (`git rev-parse --local-env-vars`, without those of the user's settings), and some more.
-pub(super) const REMOVED: [&str; 21] = [
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_ATTR_SOURCE",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_DEFAULT_HASH",
-    "GIT_DIR",
-    "GIT_GRAFT_FILE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_NAMESPACE",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_QUARANTINE_PATH",
-    "GIT_REF_FORMAT",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_TEMPLATE_DIR",
-    "GIT_WORK_TREE",
-];
-
-/// Settings that go before the user's. What a fetched repository brings is data: no hook, no monitor, no maintenance
-/// and no submodule of it is run. Objects have to be well-formed; names and modes in trees are judged by the rules for
-/// plugins, which say which path is wrong, and old modes of git are harmless.
-const SETTINGS: [&str; 23] = [
-    "protocol.ext.allow=never",
-    "protocol.fd.allow=never",
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "submodule.recurse=false",
-    "fetch.recurseSubmodules=false",
-    "fetch.writeCommitGraph=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    // One file, whose size can be watched, and that holds large files as they came.
-    "fetch.unpackLimit=1",
-    // What is larger goes through memory in parts.
-    "core.bigFileThreshold=32m",
-    "transfer.fsckObjects=true",
-    "fetch.fsckObjects=true",
-    "fetch.fsck.hasDot=ignore",
-    "fetch.fsck.hasDotdot=ignore",
-    "fetch.fsck.hasDotgit=ignore",
-    "fetch.fsck.fullPathname=ignore",
-    "fetch.fsck.duplicateEntries=ignore",
-    "fetch.fsck.zeroPaddedFilemode=ignore",
-    "fetch.fsck.badFilemode=ignore",
-    "fetch.fsck.largePathname=ignore",
-    "fetch.fsck.nullSha1=ignore",
-    "fetch.fsck.treeNotSorted=ignore",
-];
 
 /// How git is run.
 pub(super) struct Program {
@@ -113,7 +59,7 @@ impl Program {
         args: impl IntoIterator<Item = S>,
         mut look: impl FnMut(&Said),
     ) -> Result<(), Failed> {
-        let mut running = self.start(self.command(args).stdout(Stdio::null()).stdin(Stdio::null()))?;
+        let mut running = self.start(command(&self.dir, args).stdout(Stdio::null()).stdin(Stdio::null()))?;
         let status = running.end(&mut look)?;
         running.finish(status)?;
         // It may have been faster than the eye.
@@ -141,7 +87,7 @@ impl Program {
         &self,
         args: impl IntoIterator<Item = S>,
     ) -> Result<(Running, ChildStdout), Failed> {
-        let running = self.start(self.command(args).stdout(Stdio::piped()).stdin(Stdio::null()))?;
+        let running = self.start(command(&self.dir, args).stdout(Stdio::piped()).stdin(Stdio::null()))?;
         let stdout = running.lock().stdout.take();
         let stdout = stdout.ok_or_else(|| Failed::from(io::Error::other("git has no standard output")))?;
         Ok((running, stdout))
@@ -152,7 +98,7 @@ impl Program {
         &self,
         args: impl IntoIterator<Item = S>,
     ) -> Result<(Running, ChildStdin, ChildStdout), Failed> {
-        let running = self.start(self.command(args).stdout(Stdio::piped()).stdin(Stdio::piped()))?;
+        let running = self.start(command(&self.dir, args).stdout(Stdio::piped()).stdin(Stdio::piped()))?;
         let (stdin, stdout) = {
             let mut child = running.lock();
             (child.stdin.take(), child.stdout.take())
@@ -161,34 +107,6 @@ impl Program {
             (Some(stdin), Some(stdout)) => Ok((running, stdin, stdout)),
             _ => Err(io::Error::other("git has no pipes").into()),
         }
-    }
-
-    pub(super) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new("git");
-        for name in REMOVED {
-            command.env_remove(name);
-        }
-        // Messages are read; they are not translated then.
-        command.env("LC_ALL", "C").env_remove("LANGUAGE");
-        // What is listed is the commit, and what is missing in it is not fetched behind our back.
-        command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
-        if !io::stdin().is_terminal() {
-            // Nobody is there to answer; the user's own helpers are still asked.
-            command.env("GIT_TERMINAL_PROMPT", "0");
-        }
-        // It goes before the settings, so that those two would have no say.
-        if let Some(allowed) = std::env::var_os("GIT_ALLOW_PROTOCOL") {
-            let allowed = allowed.to_string_lossy().into_owned();
-            let allowed: Vec<&str> = allowed.split(':').filter(|it| !matches!(*it, "ext" | "fd")).collect();
-            command.env("GIT_ALLOW_PROTOCOL", allowed.join(":"));
-        }
-        for setting in SETTINGS {
-            command.args(["-c", setting]);
-        }
-        // Not the directory of this process: no settings of a repository that the user stands in.
-        command.arg("--git-dir").arg(&self.dir).current_dir(self.dir.parent().unwrap_or(&self.dir));
-        command.args(args).stderr(Stdio::piped());
-        command
     }
 
     fn start(&self, command: &mut Command) -> Result<Running, Failed> {
@@ -253,7 +171,14 @@ impl Running {
         if let Some(stopped) = self.stopped() {
             return Err(stopped.into());
         }
-        if status.success() { Ok(()) } else { Err(Failed::Said(self.said.lines())) }
+        if status.success() {
+            return Ok(());
+        }
+        let mut lines = self.said.lines();
+        if let Some(signal) = status.signal() {
+            lines.push(format!("fatal: git was ended by {}", signal_name(signal)));
+        }
+        Err(Failed::Said(lines))
     }
 
     /// Why a pipe to it broke.

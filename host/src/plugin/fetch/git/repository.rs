@@ -44,8 +44,9 @@ impl<'a> Repository<'a> {
         bounds: &Bounds,
         observer: &'a dyn Observer,
     ) -> Result<Self, PluginError> {
+        let dir = std::path::absolute(scratch.join("git"));
         let program = Program {
-            dir: scratch.join("git"),
+            dir: dir.map_err(|error| PluginError::new(scratch.to_string_lossy(), error))?,
             ends: Instant::now() + bounds.time,
             time: bounds.time,
             disk: bounds.disk,
@@ -172,7 +173,7 @@ impl<'a> Repository<'a> {
     }
 
     fn try_to_bring(&self, depth: Depth, refspecs: &[&str]) -> Result<(), Failed> {
-        let mut args = vec!["fetch", "--progress", "--no-tags", "--no-auto-maintenance"];
+        let mut args = vec!["fetch", "--progress", "--no-tags"];
         if depth == Depth::One {
             args.push("--depth=1");
         }

@@ -8,7 +8,8 @@ use std::time::Instant;
 use rustix::process::{Pid, test_kill_process};
 use tempfile::TempDir;
 
-use super::process::{Program, REMOVED};
+use super::command::{REMOVED, command};
+use super::process::Program;
 use super::*;
 use crate::plugin::{Location, Plugins, Silent};
 
@@ -138,7 +139,7 @@ fn what_git_sets_for_its_hooks_does_not_reach_ours() {
     let left: Vec<&str> =
         local.lines().filter(|it| !settings.contains(it) && !REMOVED.contains(it)).collect();
     assert_eq!(left, [""; 0]);
-    let command = place.program().command(["version"]);
+    let command = command(&place.path("source"), ["version"]);
     let value = |name: &str| command.get_envs().find(|(it, _)| *it == name).map(|(_, value)| value);
     assert_eq!(value("GIT_DIR"), Some(None));
     assert_eq!(value("LC_ALL"), Some(Some(OsStr::new("C"))));
