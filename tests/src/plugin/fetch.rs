@@ -118,6 +118,21 @@ fn a_repository_in_sha256_is_fetched_too() {
 }
 
 #[test]
+fn a_clone_without_its_history_is_a_source_as_well() {
+    let env = TestEnvironment::new();
+    let repository = Repository::new(&env, "source");
+    let first = repository.commit("main", &guard("1"));
+    let last = repository.commit("main", &guard("2"));
+    repository.git(&["clone", "--quiet", "--depth=1", &repository.url(), "../clone"], "");
+    let url = format!("file://{}", env.path("clone").display());
+    for (reference, pin) in [(None, None), (Some(&last[..10]), None), (Some("main"), Some(last.as_str()))] {
+        assert_eq!(fetched(&env, &url, reference, pin).unwrap().1, last);
+    }
+    let error = fetched(&env, &url, None, Some(&first)).unwrap_err();
+    assert!(matches!(error.kind, PluginErrorKind::Mismatch(_)), "{error}");
+}
+
+#[test]
 fn a_server_of_plain_files_gives_everything_too() {
     let env = TestEnvironment::new();
     let repository = Repository::new(&env, "source");
@@ -186,10 +201,17 @@ fn what_is_not_there_is_said_with_the_next_step() {
 #[test]
 fn a_password_in_an_address_is_never_shown() {
     let env = TestEnvironment::new();
-    let error = fetched(&env, "http://me:s3cretpassword@127.0.0.1:1/a/b", None, None).unwrap_err();
-    let all = format!("{error} {error:?}");
-    assert!(!all.contains("s3cret"), "{all}");
-    assert!(all.contains("127.0.0.1"), "{all}");
+    let address = "http://me:s3cretpassword@127.0.0.1:1/a/b";
+    let source = Source::parse(address, &Hosts::new("/")).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mismatch = staged(&env, Limits::default(), |stage| {
+        runtime.block_on(fetch::fetch(&source, Some(&Resolved::Directory), stage, &Silent))
+    });
+    for error in [fetched(&env, address, None, None).unwrap_err(), mismatch.unwrap_err()] {
+        let all = format!("{error} {error:?}");
+        assert!(!all.contains("s3cret"), "{all}");
+        assert!(all.contains("127.0.0.1"), "{all}");
+    }
 }
 
 #[test]

@@ -76,7 +76,7 @@ pub async fn fetch(
         }
         (_, Some(_)) => {
             let what = "is pinned as another kind of source".to_owned();
-            Err(PluginError::new(source.to_string(), PluginErrorKind::Mismatch(what))
+            Err(PluginError::new(source.shown(), PluginErrorKind::Mismatch(what))
                 .hint("plugins.lock was changed by hand: add the plugin again with --force"))
         }
     }
@@ -102,7 +102,7 @@ async fn artifact(
     _: &dyn Observer,
 ) -> Result<Resolved, PluginError> {
     let what = "this hookbox was built without OCI registries".to_owned();
-    Err(PluginError::new(source.to_string(), PluginErrorKind::Fetch(what))
+    Err(PluginError::new(source.shown(), PluginErrorKind::Fetch(what))
         .hint("build it with the feature `oci`"))
 }
 

@@ -174,9 +174,11 @@ impl<'a> Repository<'a> {
 
     fn try_to_bring(&self, depth: Depth, refspecs: &[&str]) -> Result<(), Failed> {
         let mut args = vec!["fetch", "--progress", "--no-tags"];
-        if depth == Depth::One {
-            args.push("--depth=1");
-        }
+        args.push(match depth {
+            Depth::One => "--depth=1",
+            // Where the source has no more than a part itself, that part is all.
+            Depth::All => "--update-shallow",
+        });
         args.extend(["--", self.url]);
         args.extend(refspecs);
         let mut seen = None;
