@@ -4,4 +4,5 @@ mod fetch;
 mod fetch_directory;
 mod fetch_environment;
 mod hostile_trees;
+mod registry;
 mod repository;

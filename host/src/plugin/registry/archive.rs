@@ -215,5 +215,4 @@ impl<R: Read> Read for Bounded<R> {
 }
 
 #[cfg(test)]
-#[path = "archive_tests.rs"]
 mod tests;

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::key::PublicKey;
+use super::{ANOTHER_KEY, KEYLESS};
 use crate::hook::Digest;
 use crate::text::escape;
 
@@ -75,7 +76,7 @@ pub(super) fn check(bundle: &[u8], artifact: &Digest, key: &PublicKey) -> Result
         .verification_material
         .is_some_and(|it| it.certificate.is_some() || it.x509_certificate_chain.is_some())
     {
-        return Err("it was made with a certificate, and only signatures of keys are checked".to_owned());
+        return Err(KEYLESS.to_owned());
     }
     let Some(envelope) = bundle.dsse_envelope else {
         return Err(match bundle.message_signature {
@@ -97,7 +98,7 @@ pub(super) fn check(bundle: &[u8], artifact: &Digest, key: &PublicKey) -> Result
             decode(&signature.sig).is_ok_and(|signature| key.has_signed(&message, &signature))
         });
     if !is_signed {
-        return Err("it was made with another key".to_owned());
+        return Err(ANOTHER_KEY.to_owned());
     }
     let statement: Statement = serde_json::from_slice(&payload).map_err(unreadable)?;
     if !STATEMENT_TYPES.contains(&statement.kind.as_str()) || statement.predicate_type != SIGNED {

@@ -27,6 +27,11 @@ const MAX_PAYLOAD: u64 = 64 << 10;
 /// How large a bundle may be, in bytes: some thousand in practice, with the proof of a transparency log.
 const MAX_BUNDLE: u64 = 1 << 20;
 
+/// Why a signature does not count that somebody else made.
+const ANOTHER_KEY: &str = "it was made with another key";
+/// Why a signature does not count that was made without a key of its own.
+const KEYLESS: &str = "it was made with a certificate, and only signatures of keys are checked";
+
 /// Checks that this key signed this artifact. Nothing of the artifact but its manifest has been fetched by now.
 ///
 /// # Errors
@@ -86,7 +91,10 @@ async fn simple(
                 Ok(payload) if key.has_signed(&payload, &signature) => {
                     simple_signing::check(&payload, artifact)
                 }
-                Ok(_) => Err("it was made with another key".to_owned()),
+                Ok(_) if annotations.is_some_and(|it| it.contains_key(simple_signing::CERTIFICATE)) => {
+                    Err(KEYLESS.to_owned())
+                }
+                Ok(_) => Err(ANOTHER_KEY.to_owned()),
                 Err(error) => Err(error.to_string()),
             },
             (Err(mismatch), _) => Err(format!("it has {}", mismatch.found)),

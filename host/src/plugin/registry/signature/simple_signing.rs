@@ -10,6 +10,8 @@ use crate::text::escape;
 pub(super) const MEDIA_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// The annotation that holds the signature, in base64.
 pub(super) const ANNOTATION: &str = "dev.cosignproject.cosign/signature";
+/// The annotation of a signature that was made with a certificate instead of a key.
+pub(super) const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
 /// What cosign says that the text is.
 const TYPE: &str = "cosign container image signature";
 
