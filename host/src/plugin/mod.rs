@@ -4,6 +4,8 @@
 //! All sources write through one [`Stage`], which holds the rules; what it gives is put in its place by one change
 //! that a kill at any moment leaves undone or done.
 
+mod contents;
+mod difference;
 mod directory;
 mod entry_path;
 mod error;
@@ -16,6 +18,8 @@ mod source;
 mod stage;
 
 pub use crate::lockfile::{FILE as LOCK_FILE, Lock, LockError, Locked, LockedHook, NameError, PluginName};
+pub use contents::{Contents, PluginHook, digest};
+pub use difference::{Change, ChangedHook, Difference, Names, What};
 pub use directory::{Location, Plugins};
 pub use entry_path::{EntryPath, EntryPathError};
 pub use error::{PluginError, PluginErrorKind};

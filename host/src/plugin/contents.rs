@@ -1,0 +1,367 @@
+//! What a plugin holds, be it staged or installed: skills, recipes and hooks, with what the hooks ask for.
+
+use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use serde::Serialize;
+
+use super::limits::MAX_FILE;
+use super::{LockedHook, PluginError, PluginErrorKind, PluginName};
+use crate::capability::Capability;
+use crate::discovery::{self, Approvable, Discovery, Entry, EntryStatus, Problem};
+use crate::event::EventName;
+use crate::hook::{Digest, OnFailure, Subscription};
+use crate::place::Place;
+use crate::report::Kind;
+use crate::text;
+use crate::trust::tree;
+#[cfg(feature = "component")]
+use crate::wasm::Runtime;
+
+/// How many skills and how many recipes are looked at; an agent looks at no more.
+const MAX_NAMES: usize = 256;
+
+/// How many bytes a recipe may have; an agent reads no more.
+const MAX_RECIPE: u64 = 64 << 10;
+
+/// What a plugin holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Contents {
+    /// The directories of `skills/` that hold a `SKILL.md`, by name.
+    pub skills: Vec<String>,
+    /// The files `*.md` of `recipes/`, by name, without the ending.
+    pub recipes: Vec<String>,
+    /// The files of `hooks/` that are hooks, by name, then what its `hooks.json` declares, by position.
+    pub hooks: Vec<PluginHook>,
+    /// What is wrong with any of it; the paths are relative to the plugin.
+    pub problems: Vec<Problem>,
+}
+
+/// A hook of a plugin, as it is before anybody has said anything of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PluginHook {
+    /// Its name in the plugin, such as `guard.wasm` or `hooks.json#PreToolUse[0]`.
+    pub name: String,
+    /// Its full name, `org/repo/guard.wasm`.
+    pub full_name: String,
+    /// Its file, or the one that declares it, in the plugin.
+    pub file: PathBuf,
+    /// Its kind.
+    pub kind: Kind,
+    /// `Disabled` where its name ends in `.disable`, `Invalid` where it cannot be used, `Untrusted` where it has not
+    /// been asked anything (native hooks, commands and tools), else `Active`.
+    pub status: EntryStatus,
+    /// What it sees, as a component or an entry says. A native hook is asked once it is trusted.
+    pub subscriptions: Vec<Subscription>,
+    /// Its place among the hooks of an event: the lowest of its subscriptions.
+    pub priority: i32,
+    /// What follows when it fails, unless settings say otherwise.
+    pub on_failure: OnFailure,
+    /// Whether all its subscriptions only observe.
+    pub observe: bool,
+    /// What a component may answer beside pass, block, ask and warnings.
+    pub answers: Vec<&'static str>,
+    /// The rights that a component asks for.
+    pub asks: Vec<Capability>,
+    /// What an entry of hooks.json runs. Not escaped.
+    pub runs: Option<String>,
+    /// What a component says of itself. Not escaped.
+    pub description: Option<String>,
+    /// The digest of its file, or of the file that declares it, where that could be read.
+    pub digest: Option<Digest>,
+    /// Why it cannot be used.
+    pub problem: Option<String>,
+}
+
+impl PluginHook {
+    /// The events that it sees, each once.
+    pub fn events(&self) -> Vec<EventName> {
+        let mut events: Vec<EventName> = Vec::new();
+        for subscription in &self.subscriptions {
+            if !events.contains(&subscription.event) {
+                events.push(subscription.event.clone());
+            }
+        }
+        events
+    }
+}
+
+impl Contents {
+    /// Looks into the plugin in this directory. Nothing of it runs but `describe` of its components, in a sandbox with
+    /// nothing granted; nothing outside of it is read.
+    pub async fn look(
+        dir: &Path,
+        name: &PluginName,
+        #[cfg(feature = "component")] runtime: &Runtime,
+    ) -> Self {
+        let discovery = discovery::look_into_plugin(
+            dir,
+            name,
+            #[cfg(feature = "component")]
+            runtime,
+        )
+        .await;
+        let mut contents = Self::default();
+        match Dir::open_ambient_dir(dir, ambient_authority()) {
+            Ok(plugin) => {
+                contents.skills = skills(&plugin);
+                contents.recipes = recipes(&plugin, &mut contents.problems);
+            }
+            Err(error) => contents.problems.push(problem(".", format!("cannot be read: {error}"))),
+        }
+        contents.hooks = hooks(dir, name, &discovery);
+        contents.problems.extend(discovery.problems.into_iter().map(|it| beneath(dir, it)));
+        contents
+    }
+
+    /// The hooks that are not disabled.
+    pub fn enabled(&self) -> impl Iterator<Item = &PluginHook> {
+        self.hooks.iter().filter(|it| it.status != EntryStatus::Disabled)
+    }
+
+    /// How many hooks are disabled.
+    pub fn disabled(&self) -> usize {
+        self.hooks.len() - self.enabled().count()
+    }
+
+    /// Whether there is nothing that anybody could use, not even something broken or disabled.
+    pub fn is_empty(&self) -> bool {
+        self.skills.is_empty() && self.recipes.is_empty() && self.hooks.is_empty()
+    }
+
+    /// What the lock file says of the hooks.
+    pub fn locked(&self) -> Vec<LockedHook> {
+        let locked = self.hooks.iter().filter_map(|it| {
+            Some(LockedHook { name: it.name.clone(), kind: it.kind, digest: it.digest.clone()? })
+        });
+        let mut locked: Vec<LockedHook> = locked.collect();
+        locked.sort_by(|a, b| a.name.cmp(&b.name));
+        // Two hooks of one name are one for whoever looks it up; the first one runs.
+        locked.dedup_by(|a, b| a.name == b.name);
+        locked
+    }
+}
+
+/// The digest of all of an installed plugin: names, modes and bytes. It is what `plugins.lock` holds as `tree`.
+///
+/// # Errors
+///
+/// Where it cannot be read, or is larger than a plugin may be.
+pub fn digest(dir: &Path) -> Result<Digest, PluginError> {
+    tree::of_plugin(dir).map_err(|error| {
+        PluginError::new(dir.to_string_lossy(), PluginErrorKind::Unexpected(error.to_string()))
+    })
+}
+
+fn hooks(dir: &Path, name: &PluginName, discovery: &Discovery) -> Vec<PluginHook> {
+    let Ok(place) = Place::repository(dir) else { return Vec::new() };
+    let mut rows: Vec<&Entry> = discovery.entries.iter().collect();
+    let prefix = format!("{name}/");
+    let mut hooks = Vec::new();
+    for found in &discovery.approvable {
+        let is_its = |row: &&Entry| row.name == found.name && row.path.as_ref() == Some(&found.path);
+        let Some(at) = rows.iter().position(is_its) else { continue };
+        let row = rows.remove(at);
+        let subscriptions = subscriptions(found, row);
+        let manifest = found.manifest.as_ref();
+        hooks.push(PluginHook {
+            name: found.name.strip_prefix(&prefix).unwrap_or(&found.name).to_owned(),
+            full_name: found.name.clone(),
+            file: found.path.strip_prefix(dir).unwrap_or(&found.path).to_owned(),
+            kind: found.kind,
+            status: row.status,
+            priority: subscriptions.iter().map(|it| it.priority).min().unwrap_or(row.priority),
+            observe: !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe),
+            subscriptions,
+            on_failure: row.on_failure,
+            answers: manifest.map(|it| it.answers.names()).unwrap_or_default(),
+            asks: manifest.map(|it| it.capabilities.clone()).unwrap_or_default(),
+            runs: found.runs.clone(),
+            description: manifest.map(|it| it.description.clone()),
+            digest: place.digest(&found.path, MAX_FILE).ok(),
+            problem: row
+                .problem
+                .as_ref()
+                .filter(|_| row.status == EntryStatus::Invalid)
+                .map(|message| within(dir, message)),
+        });
+    }
+    hooks
+}
+
+/// What a component says that it sees, or the event of an entry.
+fn subscriptions(found: &Approvable, row: &Entry) -> Vec<Subscription> {
+    let asked = found.manifest.as_ref().map(|it| it.subscriptions.as_slice()).unwrap_or_default();
+    if found.events.is_empty() {
+        return asked.to_vec();
+    }
+    found
+        .events
+        .iter()
+        .map(|event| {
+            let tools = asked.iter().find(|it| it.event == *event).map(|it| it.tools.clone());
+            let (priority, observe) = (row.priority, row.observe);
+            Subscription { event: event.clone(), tools: tools.unwrap_or_default(), priority, observe }
+        })
+        .collect()
+}
+
+fn skills(plugin: &Dir) -> Vec<String> {
+    let mut skills = names(plugin, "skills");
+    skills.retain(|name| plugin.metadata(format!("skills/{name}/SKILL.md")).is_ok_and(|it| it.is_file()));
+    skills
+}
+
+/// The recipes, as an agent finds them.
+fn recipes(plugin: &Dir, problems: &mut Vec<Problem>) -> Vec<String> {
+    let mut recipes = Vec::new();
+    for name in names(plugin, "recipes") {
+        let Some(stem) = name.strip_suffix(".md") else { continue };
+        let path = format!("recipes/{name}");
+        let why = match plugin.metadata(&path) {
+            Ok(about) if !about.is_file() => "expected a file".to_owned(),
+            Ok(about) if about.len() > MAX_RECIPE => format!("it has more than {MAX_RECIPE} bytes"),
+            Ok(_) => {
+                recipes.push(stem.to_owned());
+                continue;
+            }
+            Err(error) => text::escape(&error.to_string(), 200),
+        };
+        problems.push(problem(&path, format!("is no recipe: {why}")));
+    }
+    recipes
+}
+
+/// The names in a directory of the plugin, sorted; none where there is no such directory.
+fn names(plugin: &Dir, directory: &str) -> Vec<String> {
+    let Ok(entries) = plugin.read_dir(directory) else { return Vec::new() };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.take(MAX_NAMES).collect();
+    names.sort();
+    names
+}
+
+fn problem(path: &str, message: String) -> Problem {
+    Problem { path: path.into(), hook: None, message, hint: None }
+}
+
+/// The same problem with paths in the plugin: it is the same wherever the plugin stands.
+fn beneath(dir: &Path, problem: Problem) -> Problem {
+    let path = match problem.path.strip_prefix(dir) {
+        Ok(inside) if inside.as_os_str().is_empty() => PathBuf::from("."),
+        Ok(inside) => inside.to_owned(),
+        Err(_) => problem.path.clone(),
+    };
+    Problem { path, message: within(dir, &problem.message), ..problem }
+}
+
+/// A message without the path that the plugin has now.
+fn within(dir: &Path, message: &str) -> String {
+    message.replace(&format!("{}/", text::escape(&dir.to_string_lossy(), 4096)), "")
+}
+
+#[cfg(test)]
+#[cfg(feature = "component")]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+    use crate::wasm::Allocation;
+
+    fn put(dir: &Path, path: &str, text: &str, mode: u32) {
+        let path = dir.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_plugin_holds_skills_recipes_and_hooks_and_says_what_is_wrong_with_them() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().join("plugin");
+        put(temp.path(), "secret.md", "secret", 0o644);
+        put(&dir, "skills/pdf/SKILL.md", "x", 0o644);
+        put(&dir, "skills/empty/README.md", "x", 0o644);
+        put(&dir, "skills/SKILL.md", "x", 0o644);
+        put(&dir, "recipes/review.md", "x", 0o644);
+        put(&dir, "recipes/notes.txt", "x", 0o644);
+        put(&dir, "recipes/large.md", &"x".repeat(70_000), 0o644);
+        fs::create_dir(dir.join("recipes/folder.md")).unwrap();
+        symlink("../../secret.md", dir.join("recipes/out.md")).unwrap();
+        let script = format!("#!/bin/sh\ntouch {}/ran\n", temp.path().display());
+        put(&dir, "hooks/guard", &script, 0o755);
+        put(&dir, "hooks/off.disable", &script, 0o755);
+        put(&dir, "hooks/broken.wasm", "no component", 0o644);
+        put(&dir, "hooks/text", "no hook", 0o644);
+        put(
+            &dir,
+            "hooks/hooks.json",
+            r#"{"hooks": {"PreToolUse": [
+                {"command": "sh hooks/lib/x", "priority": 7, "on_failure": "block", "observe": true},
+                {"component": "hooks/gone.wasm", "name": "gone"}]}}"#,
+            0o644,
+        );
+        let runtime = Runtime::new(Allocation::OnDemand, None);
+        let contents = Contents::look(&dir, &"org/repo".parse().unwrap(), &runtime).await;
+        assert_eq!((contents.skills.join(" "), contents.recipes.join(" ")), ("pdf".into(), "review".into()));
+        assert!(!temp.path().join("ran").exists(), "nothing of it runs");
+
+        let hooks: Vec<_> = contents
+            .hooks
+            .iter()
+            .map(|it| (it.name.as_str(), it.kind.as_str(), it.status.as_str()))
+            .collect();
+        assert_eq!(
+            hooks,
+            [
+                ("broken.wasm", "component", "invalid"),
+                ("guard", "native", "untrusted"),
+                ("off.disable", "native", "disabled"),
+                ("hooks.json#PreToolUse[0]", "command", "untrusted"),
+                ("gone", "component", "invalid"),
+            ]
+        );
+        assert_eq!((contents.enabled().count(), contents.disabled()), (4, 1));
+        let guard = &contents.hooks[1];
+        assert_eq!(guard.full_name, "org/repo/guard");
+        assert_eq!(
+            (guard.file.as_path(), &guard.digest),
+            (Path::new("hooks/guard"), &Some(Digest::of(script.as_bytes())))
+        );
+        assert_eq!((guard.events(), &guard.problem), (vec![], &None));
+        let entry = &contents.hooks[3];
+        assert_eq!(entry.events(), [EventName::BeforeToolCall]);
+        assert_eq!(entry.runs.as_deref(), Some("sh hooks/lib/x"));
+        assert_eq!((entry.priority, entry.on_failure), (7, OnFailure::Block));
+        assert!(contents.hooks[0].problem.is_some() && contents.hooks[4].problem.is_some());
+        assert_eq!(contents.hooks[4].digest, None);
+
+        let locked: Vec<_> = contents.locked().into_iter().map(|it| it.name).collect();
+        assert_eq!(locked, ["broken.wasm", "guard", "hooks.json#PreToolUse[0]", "off.disable"]);
+        let problems = contents.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        for want in [
+            "recipes/folder.md: is no recipe: expected a file",
+            "recipes/large.md",
+            "recipes/out.md",
+            "hooks/broken.wasm: ",
+        ] {
+            assert!(problems.contains(want), "{want}: {problems}");
+        }
+        assert!(!problems.contains(&*temp.path().to_string_lossy()), "no path of this place: {problems}");
+        assert_eq!(digest(&dir).unwrap(), digest(&dir).unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_holds_nothing_of_a_plugin_is_empty() {
+        let temp = tempfile::tempdir().unwrap();
+        put(temp.path(), "README.md", "x", 0o644);
+        put(temp.path(), "hooks/text", "no hook", 0o644);
+        let runtime = Runtime::new(Allocation::OnDemand, None);
+        let name = "org/repo".parse().unwrap();
+        assert!(Contents::look(temp.path(), &name, &runtime).await.is_empty());
+        let gone = Contents::look(&temp.path().join("gone"), &name, &runtime).await;
+        assert!(gone.is_empty() && !gone.problems.is_empty());
+    }
+}

@@ -1,0 +1,315 @@
+//! What an update changes: of the hooks also what they may do. Pure.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::contents::{Contents, PluginHook};
+use crate::text;
+
+/// What differs between two states of a plugin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Its skills.
+    pub skills: Names,
+    /// Its recipes.
+    pub recipes: Names,
+    /// Hooks that only the later state has.
+    pub hooks_added: Vec<String>,
+    /// Hooks that only the earlier state has.
+    pub hooks_removed: Vec<String>,
+    /// Hooks that both have, and that are not the same.
+    pub hooks_changed: Vec<ChangedHook>,
+}
+
+/// Names that came and went.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Names {
+    /// Those that only the later state has.
+    pub added: Vec<String>,
+    /// Those that only the earlier state has.
+    pub removed: Vec<String>,
+}
+
+/// A hook that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChangedHook {
+    /// Its name in the plugin.
+    pub name: String,
+    /// What changed of it; at least one thing.
+    pub changes: Vec<Change>,
+}
+
+/// One thing that changed of a hook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// What it is.
+    pub what: What,
+    /// What it was; several texts of what is a list.
+    pub before: Vec<String>,
+    /// What it is now.
+    pub after: Vec<String>,
+}
+
+/// What can change of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum What {
+    /// Its kind.
+    Kind,
+    /// Whether it is switched off, or cannot be used.
+    Status,
+    /// The events that it sees, with the tools where it sees only some.
+    Events,
+    /// Its place among the hooks of an event.
+    Priority,
+    /// What follows when it fails.
+    OnFailure,
+    /// Whether it only observes.
+    Observe,
+    /// What it may answer beside pass, block, ask and warnings.
+    Answers,
+    /// The rights that it asks for.
+    Asks,
+    /// What an entry of a hooks.json runs.
+    Runs,
+    /// The bytes of its file, or of the file that declares it.
+    Bytes,
+}
+
+impl What {
+    /// The name, such as `on_failure`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Kind => "kind",
+            Self::Status => "status",
+            Self::Events => "events",
+            Self::Priority => "priority",
+            Self::OnFailure => "on_failure",
+            Self::Observe => "observe",
+            Self::Answers => "answers",
+            Self::Asks => "asks",
+            Self::Runs => "runs",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+impl Difference {
+    /// What differs between these two states of one plugin.
+    pub fn between(before: &Contents, after: &Contents) -> Self {
+        let find =
+            |contents: &Contents, name: &str| contents.hooks.iter().find(|it| it.name == name).cloned();
+        let only = |these: &Contents, those: &Contents| -> Vec<String> {
+            let names = these.hooks.iter().map(|it| it.name.clone());
+            names.filter(|name| find(those, name).is_none()).collect()
+        };
+        let changed = before.hooks.iter().filter_map(|before| {
+            let changes = changes(before, &find(after, &before.name)?);
+            (!changes.is_empty()).then(|| ChangedHook { name: before.name.clone(), changes })
+        });
+        Self {
+            skills: Names::between(&before.skills, &after.skills),
+            recipes: Names::between(&before.recipes, &after.recipes),
+            hooks_added: only(after, before),
+            hooks_removed: only(before, after),
+            hooks_changed: changed.collect(),
+        }
+    }
+
+    /// Whether nothing differs. The plugin's other files still may.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The names of the hooks that are new or not what they were.
+    pub fn touched(&self) -> BTreeSet<&str> {
+        let changed = self.hooks_changed.iter().map(|it| it.name.as_str());
+        self.hooks_added.iter().map(String::as_str).chain(changed).collect()
+    }
+}
+
+impl Names {
+    fn between(before: &[String], after: &[String]) -> Self {
+        let only = |these: &[String], those: &[String]| -> Vec<String> {
+            these.iter().filter(|name| !those.contains(name)).cloned().collect()
+        };
+        Self { added: only(after, before), removed: only(before, after) }
+    }
+}
+
+/// What changed of one hook.
+fn changes(before: &PluginHook, after: &PluginHook) -> Vec<Change> {
+    type Field = (What, fn(&PluginHook) -> Vec<String>);
+    let fields: [Field; 10] = [
+        (What::Kind, |it| vec![it.kind.as_str().to_owned()]),
+        (What::Status, |it| vec![it.status.as_str().to_owned()]),
+        (What::Events, events),
+        (What::Priority, |it| vec![it.priority.to_string()]),
+        (What::OnFailure, |it| vec![it.on_failure.as_str().to_owned()]),
+        (What::Observe, |it| vec![it.observe.to_string()]),
+        (What::Answers, |it| it.answers.iter().map(|answer| (*answer).to_owned()).collect()),
+        (What::Asks, |it| it.asks.iter().map(ToString::to_string).collect()),
+        (What::Runs, |it| it.runs.iter().cloned().collect()),
+        (What::Bytes, |it| it.digest.iter().map(ToString::to_string).collect()),
+    ];
+    let compared = fields.into_iter().map(|(what, of)| Change { what, before: of(before), after: of(after) });
+    compared.filter(|change| change.before != change.after).collect()
+}
+
+/// The events, each with its tools.
+fn events(hook: &PluginHook) -> Vec<String> {
+    let named = hook.subscriptions.iter().map(|it| match it.tools.as_slice() {
+        [] => it.event.as_str().to_owned(),
+        tools => format!("{} ({})", it.event.as_str(), tools.join(" ")),
+    });
+    let mut named: Vec<String> = named.collect();
+    named.sort();
+    named.dedup();
+    named
+}
+
+impl fmt::Display for Change {
+    /// One line, safe to show: what is a list by what came (`+`) and went (`-`), anything else as before and after.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let show = |text: &String| text::escape(text, 4096);
+        write!(f, "{}:", self.what.as_str())?;
+        match self.what {
+            What::Events | What::Answers | What::Asks => {
+                for added in self.after.iter().filter(|it| !self.before.contains(it)) {
+                    write!(f, " +{}", show(added))?;
+                }
+                for removed in self.before.iter().filter(|it| !self.after.contains(it)) {
+                    write!(f, " -{}", show(removed))?;
+                }
+                Ok(())
+            }
+            What::Bytes => f.write_str(" changed"),
+            _ => {
+                let shown = |side: &[String]| side.iter().map(show).collect::<Vec<_>>().join(" ");
+                write!(f, " {} -> {}", shown(&self.before), shown(&self.after))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    /// A line for each thing, indented by two spaces, without a line break at the end; safe to show.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = Vec::new();
+        let mut list = |sign: &str, what: &str, names: &[String]| {
+            lines.extend(names.iter().map(|name| format!("  {sign} {what} {}", text::escape(name, 200))));
+        };
+        list("+", "skill", &self.skills.added);
+        list("-", "skill", &self.skills.removed);
+        list("+", "recipe", &self.recipes.added);
+        list("-", "recipe", &self.recipes.removed);
+        list("+", "hook", &self.hooks_added);
+        list("-", "hook", &self.hooks_removed);
+        for hook in &self.hooks_changed {
+            lines.push(format!("  ~ hook {}", text::escape(&hook.name, 200)));
+            lines.extend(hook.changes.iter().map(|change| format!("      {change}")));
+        }
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discovery::EntryStatus;
+    use crate::event::EventName;
+    use crate::hook::{Digest, OnFailure, Subscription};
+    use crate::report::Kind;
+
+    fn hook(name: &str) -> PluginHook {
+        PluginHook {
+            name: name.to_owned(),
+            full_name: format!("org/repo/{name}"),
+            file: format!("hooks/{name}").into(),
+            kind: Kind::Component,
+            status: EntryStatus::Active,
+            subscriptions: vec![Subscription::to(EventName::BeforeToolCall)],
+            priority: 50,
+            on_failure: OnFailure::Pass,
+            observe: false,
+            answers: vec!["inject"],
+            asks: vec!["store".parse().unwrap()],
+            runs: None,
+            description: None,
+            digest: Some(Digest::of(b"1")),
+            problem: None,
+        }
+    }
+
+    fn of(hooks: Vec<PluginHook>) -> Contents {
+        Contents { hooks, ..Contents::default() }
+    }
+
+    #[test]
+    fn each_thing_that_changed_of_a_hook_is_named_before_and_after() {
+        type Change = fn(&mut PluginHook);
+        let cases: [(Change, &str); 13] = [
+            (|_| {}, ""),
+            (|it| it.kind = Kind::Command, "kind: component -> command"),
+            (|it| it.status = EntryStatus::Disabled, "status: active -> disabled"),
+            (|it| it.subscriptions.push(Subscription::to(EventName::AgentStop)), "events: +agent_stop"),
+            (
+                |it| it.subscriptions[0].tools.push("kind:shell".to_owned()),
+                "events: +before_tool_call (kind:shell) -before_tool_call",
+            ),
+            (|it| it.priority = 7, "priority: 50 -> 7"),
+            (|it| it.on_failure = OnFailure::Block, "on_failure: pass -> block"),
+            (|it| it.observe = true, "observe: false -> true"),
+            (|it| it.answers = vec!["modify", "inject"], "answers: +modify"),
+            (|it| it.answers.clear(), "answers: -inject"),
+            (
+                |it| it.asks = vec!["read:$HOME".parse().unwrap(), "env:TOKEN".parse().unwrap()],
+                "asks: +read:$HOME +env:TOKEN -store",
+            ),
+            (|it| it.runs = Some("rm\u{1b}[2K x".to_owned()), "runs:  -> rm\\u{1b}[2K x"),
+            (|it| it.digest = Some(Digest::of(b"2")), "bytes: changed"),
+        ];
+        for (change, want) in cases {
+            let mut after = hook("a");
+            change(&mut after);
+            let difference = Difference::between(&of(vec![hook("a")]), &of(vec![after]));
+            let lines: Vec<String> = difference
+                .hooks_changed
+                .iter()
+                .flat_map(|it| it.changes.iter().map(ToString::to_string))
+                .collect();
+            assert_eq!(lines.join("\n"), want);
+            assert_eq!(difference.is_empty(), want.is_empty(), "{want}");
+            assert_eq!(difference.touched().len(), usize::from(!want.is_empty()), "{want}");
+        }
+    }
+
+    #[test]
+    fn what_came_and_what_went_is_listed() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let before = Contents {
+            skills: names(&["a", "b"]),
+            recipes: names(&["x"]),
+            hooks: vec![hook("gone"), hook("stays")],
+            problems: Vec::new(),
+        };
+        let after = Contents {
+            skills: names(&["b", "c"]),
+            recipes: names(&["x", "y\n"]),
+            hooks: vec![hook("new"), hook("stays")],
+            problems: Vec::new(),
+        };
+        let difference = Difference::between(&before, &after);
+        assert_eq!(
+            difference.to_string(),
+            "  + skill c\n  - skill a\n  + recipe y\\n\n  + hook new\n  - hook gone"
+        );
+        assert_eq!(difference.touched(), BTreeSet::from(["new"]));
+        assert!(Difference::between(&after, &after).is_empty());
+        let back = Difference::between(&after, &before);
+        assert_eq!((back.hooks_added, back.hooks_removed), (names(&["gone"]), names(&["new"])));
+    }
+}
