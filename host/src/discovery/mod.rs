@@ -37,7 +37,7 @@ pub use entry::{Entry, EntryStatus, Problem};
 pub use last_good::Kept;
 pub(crate) use last_good::LastGood;
 pub(crate) use overall::Overall;
-pub use overall::{DEFAULT_SKIP_COMMANDS, SwitchedOff};
+pub use overall::{DEFAULT_SKIP_COMMANDS, SwitchedOff, git_host};
 pub use units::{UnitError, parse_duration, parse_size, show_duration};
 
 use crate::builtin::Wishes;

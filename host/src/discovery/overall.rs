@@ -7,13 +7,29 @@ use std::path::PathBuf;
 use super::Options;
 use super::entry::Problem;
 use super::scan::RootDir;
+use super::settings;
 use crate::hook::Origin;
+use crate::place::Place;
 use crate::text;
 use crate::thresholds::Thresholds;
 
 /// The commands of an agent that get no hooks unless the user's settings say otherwise (seed: kodelet's HOOKS.md,
 /// "Security Considerations").
 pub const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];
+
+/// Where plugins are fetched from that are named by `org/repo`: `[plugins] git_host` of the user's own settings, of the
+/// first root that says it. A repository has no say in it. No hook is looked for, and what is wrong with a file is for
+/// [`discover`](super::discover) to say.
+pub fn git_host(options: &Options) -> Option<String> {
+    let home = options.home.as_deref().map(super::absolute);
+    let files =
+        home.iter().flat_map(|home| options.roots.iter().map(|root| home.join(root).join(settings::FILE)));
+    let mut hosts = files.filter_map(|file| {
+        let said = settings::read(&Place::Global, &file, None, &mut Vec::new());
+        said.unwrap_or_else(|broken| *broken.rest).top.git_host
+    });
+    hosts.next()
+}
 
 /// Why no hook runs at all.
 #[derive(Clone, Debug, PartialEq, Eq)]

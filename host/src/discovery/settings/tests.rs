@@ -169,19 +169,21 @@ fn what_is_no_toml_is_one_problem_with_its_line() {
 #[test]
 fn a_file_speaks_of_all_hooks_together_beside_its_tables() {
     let toml = "no_hooks = true\nskip_commands = [\"review\", \"pr\"]\n[budget]\nwarn = 0.5\nrotate = 1\n\
-                at_threshold = \"rotate\"\n[hooks.x]\npriority = 1\n";
+                at_threshold = \"rotate\"\n[plugins]\ngit_host = \"https://git.example.com/team/\"\n[hooks.x]\npriority = 1\n";
     let Parsed { file: File { top, tables }, faults, .. } = super::parse(toml);
     assert_eq!(faults, []);
     assert_eq!((top.no_hooks, tables.len()), (Some(true), 1));
     assert_eq!(top.skip_commands, Some(vec!["review".to_owned(), "pr".to_owned()]));
     assert_eq!((top.warn, top.rotate, top.at), (Some(0.5), Some(1.0), Some(AtThreshold::Rotate)));
+    assert_eq!(top.git_host.as_deref(), Some("https://git.example.com/team"));
     let mut keys = top.keys;
     keys.sort_unstable();
-    assert_eq!(keys, [("budget", 3), ("no_hooks", 1), ("skip_commands", 2)]);
+    assert_eq!(keys, [("budget", 3), ("no_hooks", 1), ("plugins", 7), ("skip_commands", 2)]);
 }
 
 #[test]
 fn a_wrong_value_beside_the_tables_is_named_and_says_nothing() {
+    let host = "plugins.git_host: expected an address such as \"https://github.com\", found";
     let share = "expected a share of the context window above 0 and at most 1, such as 0.7, found";
     for (line, want) in [
         ("no_hooks = \"yes\"", "no_hooks: expected true or false, found \"yes\"".to_owned()),
@@ -206,6 +208,14 @@ fn a_wrong_value_beside_the_tables_is_named_and_says_nothing() {
             "unknown key \"budget.colour\", which is left out: expected warn, rotate or at_threshold"
                 .to_owned(),
         ),
+        ("plugins = 1", "plugins: expected a table, found 1".to_owned()),
+        ("plugins.git_host = 1", format!("{host} 1")),
+        ("plugins.git_host = \"git.example.com\"", format!("{host} \"git.example.com\"")),
+        ("plugins.git_host = \"https://\"", format!("{host} \"https://\"")),
+        ("plugins.git_host = \"ssh://-oProxyCommand=x\"", format!("{host} \"ssh://-oProxyCommand=x\"")),
+        ("plugins.git_host = \"ext::sh -c x\"", format!("{host} \"ext::sh -c x\"")),
+        ("plugins.git_host = \"https://h/ x\"", format!("{host} \"https://h/ x\"")),
+        ("plugins.host = 1", "unknown key \"plugins.host\", which is left out: expected git_host".to_owned()),
     ] {
         let Parsed { file: File { top, tables }, faults, .. } = super::parse(&format!("{line}\n[hooks.x]\n"));
         assert_eq!(
@@ -214,8 +224,8 @@ fn a_wrong_value_beside_the_tables_is_named_and_says_nothing() {
             "{line}"
         );
         assert_eq!(
-            (top.no_hooks, top.skip_commands, top.warn, top.rotate, top.at),
-            (None, None, None, None, None)
+            (top.no_hooks, top.skip_commands, top.warn, top.rotate, top.at, top.git_host),
+            (None, None, None, None, None, None)
         );
         assert_eq!(tables.len(), 1, "{line}");
     }

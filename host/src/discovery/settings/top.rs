@@ -9,6 +9,9 @@ use crate::thresholds::{AtThreshold, is_threshold};
 /// How many commands may be named.
 const MAX_COMMANDS: usize = 256;
 
+/// The longest address of a git host, in bytes, without its scheme.
+const MAX_HOST: usize = 1024;
+
 /// What a file says of all hooks together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::discovery) struct Top {
@@ -21,18 +24,30 @@ pub(in crate::discovery) struct Top {
     /// From which share on the conversation is compacted or rotated.
     pub(in crate::discovery) rotate: Option<f64>,
     pub(in crate::discovery) at: Option<AtThreshold>,
+    /// Where plugins are fetched from that are named by `org/repo`.
+    pub(in crate::discovery) git_host: Option<String>,
     /// Which keys stand in the file, also those with a wrong value, and where.
     pub(in crate::discovery) keys: Vec<(&'static str, usize)>,
 }
 
 impl Top {
     /// The keys, for the message about one that is not known.
-    pub(super) const KEYS: &'static str = "[hooks.\"NAME\"], no_hooks, skip_commands or [budget]";
+    pub(super) const KEYS: &'static str = "[hooks.\"NAME\"], no_hooks, skip_commands, [budget] or [plugins]";
 
     /// The line of this key.
     pub(in crate::discovery) fn line(&self, key: &str) -> usize {
         self.keys.iter().find(|(it, _)| *it == key).map_or(1, |(_, line)| *line)
     }
+}
+
+/// The address without a slash at its end, if it is one that names of repositories can follow.
+fn git_host(text: &str) -> Option<&str> {
+    let host = text.trim_end_matches('/');
+    let rest =
+        ["https://", "http://", "ssh://", "file://"].iter().find_map(|scheme| host.strip_prefix(scheme))?;
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !"?#\\".contains(c);
+    let fits = (1..=MAX_HOST).contains(&rest.len()) && !rest.starts_with('-') && rest.chars().all(is_plain);
+    fits.then_some(host)
 }
 
 impl Reader {
@@ -50,6 +65,10 @@ impl Reader {
             "budget" => {
                 self.budget(top, value);
                 "budget"
+            }
+            "plugins" => {
+                self.plugins(top, value);
+                "plugins"
             }
             _ => return false,
         };
@@ -102,6 +121,29 @@ impl Reader {
                 other => {
                     let other = format!("budget.{}", text::prefix(other, 80));
                     self.unknown(key.span(), &other, "warn, rotate or at_threshold");
+                }
+            }
+        }
+    }
+
+    fn plugins(&mut self, top: &mut Top, value: &SpannedValue<'_>) {
+        let DeValue::Table(keys) = value.get_ref() else {
+            self.wrong_type("plugins", "a table", value);
+            return;
+        };
+        for (key, value) in keys {
+            match key.get_ref().as_ref() {
+                "git_host" => match value.get_ref().as_str().and_then(git_host) {
+                    Some(host) => top.git_host = Some(host.to_owned()),
+                    None => self.wrong_type(
+                        "plugins.git_host",
+                        "an address such as \"https://github.com\"",
+                        value,
+                    ),
+                },
+                other => {
+                    let other = format!("plugins.{}", text::prefix(other, 80));
+                    self.unknown(key.span(), &other, "git_host");
                 }
             }
         }
