@@ -11,7 +11,8 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 usage: cargo run -p xtask -- COMMAND
 
-  hooks       build every sample hook into target/hooks/NAME.wasm
+  hooks       build every sample hook into target/hooks/NAME.wasm, and the sample plugin into target/plugin
+  plugin      build the sample plugin into target/plugin, and nothing else
   twins       build the native form of every sample hook into target/hooks/native/NAME
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
   schemas     write the JSON Schemas into docs/schema/VERSION/";
@@ -21,6 +22,9 @@ const SCHEMAS: &str = "0.1";
 
 /// The target of every component.
 const TARGET: &str = "wasm32-wasip2";
+
+/// The sample that is the component of the sample plugin.
+const OF_PLUGIN: &str = "audit-log";
 
 /// The crate of the test hooks that writes components instead of being one.
 const FORGE: &str = "forge";
@@ -42,7 +46,10 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let tree = Tree::here();
     let done = match args.as_slice() {
-        ["hooks"] => tree.components("sample-hooks", "hooks"),
+        ["hooks"] => tree.components("sample-hooks", "hooks").and_then(|()| tree.plugin()),
+        ["plugin"] => require_target()
+            .and_then(|()| tree.component("sample-hooks", "hooks", OF_PLUGIN))
+            .and_then(|()| tree.plugin()),
         ["twins"] => tree.twins(),
         ["test-hooks"] => tree.components("tests/guests", "test-hooks").and_then(|()| tree.forge()),
         ["schemas"] => tree.schemas(),
@@ -83,15 +90,39 @@ impl Tree {
     fn components(&self, workspace: &str, out: &str) -> Result<(), Box<dyn Error>> {
         require_target()?;
         for name in self.crates(workspace)?.iter().filter(|name| *name != FORGE) {
-            // With `rlib` beside it there would be no link-time optimization.
-            let args =
-                ["rustc", "--release", "--lib", "--crate-type", "cdylib", "--target", TARGET, "--package"];
-            self.cargo(workspace, &args, name)?;
-            let file = format!("{}.wasm", name.replace('-', "_"));
-            let built = self.guests().join(TARGET).join("release").join(file);
-            self.install(&built, &self.target.join(out).join(format!("{name}.wasm")))?;
+            self.component(workspace, out, name)?;
         }
         Ok(())
+    }
+
+    /// Builds one crate of a workspace as a component, and copies it to `target/<out>/<name>.wasm`.
+    fn component(&self, workspace: &str, out: &str, name: &str) -> Result<(), Box<dyn Error>> {
+        // With `rlib` beside it there would be no link-time optimization.
+        let args = ["rustc", "--release", "--lib", "--crate-type", "cdylib", "--target", TARGET, "--package"];
+        self.cargo(workspace, &args, name)?;
+        let file = format!("{}.wasm", name.replace('-', "_"));
+        let built = self.guests().join(TARGET).join("release").join(file);
+        self.install(&built, &self.target.join(out).join(format!("{name}.wasm")))
+    }
+
+    /// Copies the sample plugin to `target/plugin`, with the component that was built for it.
+    fn plugin(&self) -> Result<(), Box<dyn Error>> {
+        let (from, to) = (self.root.join("sample-hooks/plugin"), self.target.join("plugin"));
+        let mut waiting = vec![PathBuf::new()];
+        while let Some(directory) = waiting.pop() {
+            let read = fs::read_dir(from.join(&directory));
+            for entry in read.map_err(|error| format!("failed to read {}: {error}", from.display()))? {
+                let entry = entry?;
+                let path = directory.join(entry.file_name());
+                if entry.file_type()?.is_dir() {
+                    waiting.push(path);
+                } else {
+                    self.install(&entry.path(), &to.join(path))?;
+                }
+            }
+        }
+        let component = format!("{OF_PLUGIN}.wasm");
+        self.install(&self.target.join("hooks").join(&component), &to.join("hooks").join(&component))
     }
 
     /// Builds the native form of every sample.
