@@ -112,7 +112,6 @@ impl Plugins {
     }
 
     /// The root, open: it holds the lock file and `plugins`.
-    #[allow(dead_code, reason = "the transaction uses it")]
     pub(super) fn dir(&self) -> &Dir {
         &self.dir
     }

@@ -26,6 +26,8 @@ pub enum Step<'a> {
     Staged,
     /// What is about to change is written down.
     Journalled(&'a PluginName),
+    /// The old plugin is away, and the new one not there yet: only where a file system cannot exchange the two.
+    Withdrawn(&'a PluginName),
     /// The plugin stands under its name, or does not any more.
     Exchanged(&'a PluginName),
     /// `plugins.lock` says so.

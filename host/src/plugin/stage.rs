@@ -12,16 +12,11 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, OpenOptions, OpenOptionsExt as _};
 
 use super::limits::{Limits, MAX_TARGET};
+use super::staging::{StagingDirectory, TREE};
 use super::{EntryPath, Observer, PluginError, PluginErrorKind, Plugins, Step};
 use crate::hook::Digest;
 use crate::text;
 use crate::trust::tree;
-
-/// What the names of staging directories begin with, as all of hookbox's own there do.
-pub(super) const PREFIX: &str = ".hookbox-stage-";
-
-/// The plugin to be, in a staging directory.
-pub(super) const TREE: &str = "tree";
 
 /// What was written at a path.
 #[derive(Clone, Debug)]
@@ -51,24 +46,6 @@ pub struct Staged {
     bytes: u64,
 }
 
-/// A staging directory, removed when it is dropped.
-#[derive(Debug)]
-struct StagingDirectory {
-    plugins: Dir,
-    name: String,
-    path: PathBuf,
-}
-
-impl Drop for StagingDirectory {
-    fn drop(&mut self) {
-        if let Err(error) = self.plugins.remove_dir_all(&self.name)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            tracing::warn!(path = %self.path.display(), %error, "a staging directory stays behind");
-        }
-    }
-}
-
 impl<'a> Stage<'a> {
     /// Begins a plugin in these plugins' directory, within the usual limits.
     ///
@@ -90,27 +67,15 @@ impl<'a> Stage<'a> {
         observer: &'a dyn Observer,
     ) -> Result<Self, PluginError> {
         let wrong = |error: io::Error| PluginError::new(plugins.path().to_string_lossy(), error);
-        let dir = plugins.plugins()?;
-        let mut builder = DirBuilder::new();
-        builder.mode(0o700);
-        let name = loop {
-            let name = format!("{PREFIX}{}", random());
-            match dir.create_dir_with(&name, &builder) {
-                Ok(()) => break name,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(wrong(error)),
-            }
-        };
-        let home = StagingDirectory { path: plugins.path().join(&name), plugins: dir, name };
-        let tree = Path::new(&home.name).join(TREE);
-        home.plugins.create_dir(&tree).map_err(wrong)?;
-        let tree = home.plugins.open_dir(&tree).map_err(wrong)?;
+        let home = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
+        home.dir().create_dir(TREE).map_err(wrong)?;
+        let tree = home.dir().open_dir(TREE).map_err(wrong)?;
         Ok(Self { home, tree, limits, observer, written: HashMap::new(), bytes: 0 })
     }
 
     /// A directory for what the source needs on the way, absolute. It goes with the stage.
     pub fn scratch(&self) -> &Path {
-        &self.home.path
+        self.home.path()
     }
 
     /// How much a plugin may hold here.
@@ -287,9 +252,9 @@ impl<'a> Stage<'a> {
                     .refuse(path.as_str(), format!("is a symlink to {target}, which {why} in the plugin")));
             }
         }
-        let wrong = |error: io::Error| PluginError::new(self.home.path.to_string_lossy(), error);
+        let wrong = |error: io::Error| PluginError::new(self.home.path().to_string_lossy(), error);
         sync(&self.tree).map_err(wrong)?;
-        let path = self.home.path.join(TREE);
+        let path = self.home.path().join(TREE);
         let digest = tree::of_plugin(&path).map_err(|error| {
             PluginError::new(path.to_string_lossy(), PluginErrorKind::Unexpected(error.to_string()))
         })?;
@@ -358,7 +323,7 @@ impl<'a> Stage<'a> {
 impl Staged {
     /// The plugin, absolute. It holds `skills`, `recipes` and `hooks`.
     pub fn path(&self) -> PathBuf {
-        self.home.path.join(TREE)
+        self.home.path().join(TREE)
     }
 
     /// The digest of all of it: names, modes and bytes.
@@ -376,19 +341,10 @@ impl Staged {
         self.bytes
     }
 
-    /// The name of the staging directory in the plugins directory.
-    #[allow(dead_code, reason = "the transaction uses it")]
-    pub(super) fn name(&self) -> &str {
-        &self.home.name
+    /// The staging directory that it stands in.
+    pub(super) fn into_staging(self) -> StagingDirectory {
+        self.home
     }
-}
-
-/// Eight letters that nobody else has chosen, as far as can be known; whoever uses them looks.
-fn random() -> String {
-    use std::hash::{BuildHasher as _, Hasher as _};
-    let mut hasher = std::hash::RandomState::new().build_hasher();
-    hasher.write_u32(std::process::id());
-    format!("{:08x}", hasher.finish() & 0xffff_ffff)
 }
 
 /// Brings everything below a directory onto the disk.
