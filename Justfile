@@ -8,7 +8,7 @@ _default:
 setup:
     rustup target add wasm32-wasip2
 
-# Every sample component into target/hooks/<name>.wasm.
+# Every sample component into target/hooks/<name>.wasm, and the sample plugin into target/plugin.
 hooks:
     cargo hooks
 

@@ -181,8 +181,8 @@ pub(crate) fn showable(hook: &Approvable) -> Result<(), InputError> {
     }
 }
 
-/// A command line in one line, whole. Line breaks and tabs are written out, and many spaces as their number.
-fn whole(line: &str) -> String {
+/// A command line in one line, whole: nothing of it is out of sight. Line breaks and tabs are written out, and many spaces as their number.
+pub(crate) fn whole(line: &str) -> String {
     // A letter without ink is as good as a space to hide what follows.
     let is_blank = |c: char| {
         (c.is_whitespace() && !c.is_control())
@@ -231,14 +231,21 @@ pub(crate) fn grantable(
             let what = format!("{shown}: {} does not ask for this", escape(&hook.name, 200));
             return Err(InputError::new(what, format!("it asks for: {}", list(&asked))));
         }
-        if let Some(path) = manager.protected().conflict(right) {
-            let path = escape(&path.to_string_lossy(), 1024);
-            let what = format!("{shown}: cannot be granted: with it a hook could write {path}");
-            let hint = "grant a directory that holds neither hookbox's own files nor hooks, or --no-grants";
-            return Err(InputError::new(what, hint));
+        if let Some(error) = never_grantable(manager, right) {
+            return Err(error);
         }
     }
     Ok(())
+}
+
+/// Why this right is given to no hook, if it is not.
+pub(crate) fn never_grantable(manager: &Manager, right: &Capability) -> Option<InputError> {
+    let protected = manager.protected();
+    let path = protected.conflict(right)?;
+    let (right, path) = (escape(&right.to_string(), 1024), escape(&path.to_string_lossy(), 1024));
+    let what = format!("{right}: cannot be granted: with it a hook could write {path}");
+    let hint = "grant a directory that holds neither hookbox's own files nor hooks, or --no-grants";
+    Some(InputError::new(what, hint))
 }
 
 /// Rights in one line.
@@ -294,7 +301,8 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
     }
 }
 
-fn means(right: &Capability) -> String {
+/// What a right is, in words.
+pub(crate) fn means(right: &Capability) -> String {
     escape(&right.explain(), 1024)
 }
 
@@ -303,18 +311,28 @@ pub(crate) fn confirm(question: &str, yes: bool) -> Result<(), InputError> {
     if yes {
         return Ok(());
     }
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+    if !has_terminal() {
         let what = "expected a terminal to ask on, found none";
         return Err(InputError::new(what, "give --yes to do this without a question"));
     }
+    if ask(question) {
+        return Ok(());
+    }
+    Err(InputError::new("not confirmed: nothing was recorded", "answer y, or give --yes"))
+}
+
+/// Whether there is somebody to ask.
+pub(crate) fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks on the terminal; anything but a yes is a no.
+pub(crate) fn ask(question: &str) -> bool {
     // Where it cannot be asked, there is no answer either.
     let _ = write!(anstream::stderr(), "{question} [y/N] ");
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
-    match (read, answer.trim().to_ascii_lowercase().as_str()) {
-        (Ok(_), "y" | "yes") => Ok(()),
-        _ => Err(InputError::new("not confirmed: nothing was recorded", "answer y, or give --yes")),
-    }
+    read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
 /// The time, in RFC 3339.

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use hookbox::plugin::PluginError;
 use hookbox_agent::interrupt::Interrupted;
 
 /// Wrong usage or input.
@@ -27,6 +28,11 @@ impl InputError {
     pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }
+
+    /// What to do about it.
+    pub(crate) fn next(&self) -> &str {
+        &self.hint
+    }
 }
 
 impl fmt::Display for InputError {
@@ -42,14 +48,16 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(interrupted) = error.downcast_ref::<Interrupted>() {
         return ExitCode::from(interrupted.exit_code());
     }
+    complain(error);
+    ExitCode::from(if error.is::<InputError>() { EXIT_USAGE } else { EXIT_FAILED })
+}
+
+/// Prints an error, and what to do about it.
+pub(crate) fn complain(error: &anyhow::Error) {
     say(format_args!("{ERROR}error:{ERROR:#} {error:#}"));
-    match error.downcast_ref::<InputError>() {
-        Some(input) => {
-            hint(&input.hint);
-            ExitCode::from(EXIT_USAGE)
-        }
-        None => ExitCode::from(EXIT_FAILED),
-    }
+    let of_input = error.downcast_ref::<InputError>().map(InputError::next);
+    let of_plugin = error.downcast_ref::<PluginError>().and_then(|it| it.hint.as_deref());
+    of_input.or(of_plugin).into_iter().for_each(hint);
 }
 
 /// Writes a line to standard error. Where that is full or closed there is nobody to tell, and the data on standard
@@ -61,6 +69,11 @@ pub(crate) fn say(line: impl fmt::Display) {
 /// Prints a warning.
 pub(crate) fn warn(text: impl fmt::Display) {
     say(format_args!("{WARNING}warning:{WARNING:#} {text}"));
+}
+
+/// Prints something that the user did not ask for and should know.
+pub(crate) fn note(text: impl fmt::Display) {
+    say(format_args!("{HINT}note:{HINT:#} {text}"));
 }
 
 /// Prints what to do.

@@ -6,6 +6,7 @@ mod error;
 mod input;
 mod options;
 mod output;
+mod progress;
 mod telemetry;
 
 use std::io::IsTerminal as _;
@@ -32,6 +33,7 @@ enum Command {
     Trust(commands::trust::Trust),
     Untrust(commands::untrust::Untrust),
     Grants(commands::grants::Grants),
+    Plugin(commands::plugin::Plugin),
     Demo(commands::demo::Demo),
     Schema(commands::schema::Schema),
     Completions(commands::completions::Completions),
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
                     Command::Trust(command) => command.run().await,
                     Command::Untrust(command) => command.run().await,
                     Command::Grants(command) => command.run().await,
+                    Command::Plugin(command) => command.run().await,
                     Command::Demo(command) => command.run().await,
                     Command::Schema(command) => command.run(),
                     Command::Completions(command) => command.run(),

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use hookbox::Limits;
-use hookbox::discovery::{UnitError, parse_duration};
+use hookbox::discovery::{self, UnitError, parse_duration};
 use hookbox::manager::{Builder, Manager};
 use hookbox::trust::TrustPolicy;
-use hookbox::wasm::Allocation;
+use hookbox::wasm::{Allocation, Runtime};
 
 use crate::error::InputError;
 use crate::telemetry;
@@ -61,12 +61,34 @@ impl Locate {
         Ok(self.configure(Manager::builder())?.look_anyway(true).build().await)
     }
 
+    /// The same, where the engine is shared with other looks into components.
+    pub(crate) async fn manager_with(&self, runtime: &Runtime) -> Result<Manager, InputError> {
+        let builder = self.configure(Manager::builder())?.runtime(runtime.clone());
+        Ok(builder.look_anyway(true).build().await)
+    }
+
+    /// Where hooks are looked for, for what is done before that.
+    pub(crate) fn discovery(&self) -> Result<discovery::Options, InputError> {
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        let mut options = discovery::Options::new(cwd, home);
+        if let Some(roots) = self.roots()? {
+            options.roots = roots;
+        }
+        Ok(options)
+    }
+
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
         // This process makes few calls and ends.
         let builder = builder.allocation(Allocation::OnDemand);
-        if self.root.is_empty() {
-            return Ok(builder);
-        }
+        Ok(match self.roots()? {
+            Some(roots) => builder.roots(roots),
+            None => builder,
+        })
+    }
+
+    /// The roots, where the user names any.
+    fn roots(&self) -> Result<Option<Vec<String>>, InputError> {
         for root in &self.root {
             let plain = !root.is_empty() && !root.contains('/') && root != "." && root != "..";
             if !plain {
@@ -74,7 +96,7 @@ impl Locate {
                 return Err(InputError::new(what, "give a name such as .hookbox"));
             }
         }
-        Ok(builder.roots(self.root.iter().cloned()))
+        Ok((!self.root.is_empty()).then(|| self.root.clone()))
     }
 }
 

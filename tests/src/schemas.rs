@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
 
-use crate::environment::{TestEnvironment, repository};
+use crate::environment::{TestEnvironment, repository, sample};
 
 /// The validator of a schema, or of its part for an event.
 pub(crate) fn validator(name: &str, event: Option<&EventName>) -> Validator {
@@ -172,10 +172,16 @@ fn what_the_program_prints_is_as_the_schemas_say() {
     env.native("home/.hookbox/hooks/guard", "before_tool_call", r#"echo '{"blocked":true,"reason":"no"}'"#)
         .native("home/.hookbox/hooks/broken", "before_tool_call", "exit 3")
         .native("home/.hookbox/hooks/told", "on_error", "echo '{}'")
-        .native("repo/.hookbox/hooks/untrusted", "before_tool_call", "true");
+        .native("repo/.hookbox/hooks/untrusted", "before_tool_call", "true")
+        .native("home/.hookbox/plugins/by@hand/hooks/off.disable", "turn_end", "true")
+        .copy("plugin/hooks/audit-log.wasm", &sample("audit-log"));
+    let added = ["plugin", "add", "../plugin", "--name", "org/tools", "--json", "--yes", "--grant"];
+    let added = env.hookbox(added).json();
     let call = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
     for (name, printed) in [
         ("list", Value::Array(env.list_all(&[]))),
+        ("plugin-list", env.hookbox(["plugin", "list", "--json"]).json()),
+        ("plugin-list", added),
         ("verdict", env.event(&["before_tool_call"], &call)),
         ("report", env.event(&["before_tool_call", "--report"], &call)),
     ] {

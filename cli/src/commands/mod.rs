@@ -6,6 +6,7 @@ pub(crate) mod exec;
 pub(crate) mod grants;
 pub(crate) mod inspect;
 pub(crate) mod list;
+pub(crate) mod plugin;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod trust;

@@ -11,6 +11,7 @@ mod claude;
 mod declared;
 mod kodelet;
 mod parts;
+mod plugins;
 mod program;
 
 use schemars::SchemaGenerator;
@@ -36,7 +37,7 @@ pub struct Published {
 }
 
 /// Every schema, by name.
-pub const ALL: [Published; 11] = [
+pub const ALL: [Published; 12] = [
     Published {
         name: "base-coat-answer",
         about: "what a hook answers in the Base Coat hook specification (response envelope), by event",
@@ -78,6 +79,7 @@ pub const ALL: [Published; 11] = [
         about: "an mcp.json: MCP servers, and the events that are sent to their tools",
         make: declared::mcp,
     },
+    Published { name: "plugin-list", about: "what `hookbox plugin list --json` prints", make: plugins::list },
     Published { name: "report", about: "what `hookbox run --report` prints", make: program::report },
     Published { name: "verdict", about: "what `hookbox run` prints", make: program::verdict },
 ];
@@ -131,7 +133,8 @@ impl Published {
         }
         let mut document = Value::Object(out);
         // Null counts as absent in answers only; in a list it says that there is none.
-        let may_be_null = self.name.ends_with("-answer") || matches!(self.name, "list" | "report");
+        let may_be_null =
+            self.name.ends_with("-answer") || matches!(self.name, "list" | "plugin-list" | "report");
         parts::tidy(&mut document, !may_be_null);
         document
     }

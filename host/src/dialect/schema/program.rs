@@ -11,7 +11,7 @@ use super::parts::{Message, Object, OrNull, of};
 /// What kind of hook it is.
 #[derive(JsonSchema)]
 #[schemars(rename = "kind", rename_all = "snake_case")]
-enum Kind {
+pub(super) enum Kind {
     /// An executable in a hooks directory.
     Native,
     /// A WASI component.
@@ -50,7 +50,7 @@ enum Tier {
 /// What becomes of a hook that was found.
 #[derive(JsonSchema)]
 #[schemars(rename = "entry_status", rename_all = "snake_case")]
-enum EntryStatus {
+pub(super) enum EntryStatus {
     /// It runs.
     Active,
     /// Its owner has switched it off.
@@ -66,7 +66,7 @@ enum EntryStatus {
 /// What happens when a hook fails.
 #[derive(JsonSchema)]
 #[schemars(rename = "on_failure", rename_all = "snake_case")]
-enum OnFailure {
+pub(super) enum OnFailure {
     /// The agent goes on, with a warning.
     Pass,
     /// It is a block.

@@ -1,0 +1,108 @@
+//! What a plugin is, for the eyes of whoever is to trust it.
+
+use hookbox::discovery::EntryStatus;
+use hookbox::plugin::{Contents, PluginHook};
+use hookbox::text::escape;
+use hookbox::{Kind, OnFailure};
+
+use crate::approval;
+use crate::error::{hint, say, warn};
+
+/// Where a plugin comes from, safe to show.
+pub(super) struct Origin<'a> {
+    pub(super) source: &'a str,
+    /// The commit or the manifest that this is now.
+    pub(super) resolved: Option<String>,
+}
+
+/// Shows a plugin on standard error: where it comes from, what it holds, and what its hooks are and ask for.
+pub(super) fn show(name: &str, origin: &Origin<'_>, contents: &Contents) {
+    say(name);
+    say(format_args!("  source  {}", origin.source));
+    if let Some(resolved) = &origin.resolved {
+        say(format_args!("  is      {resolved}"));
+    }
+    say(format_args!("  skills  {}", list(&contents.skills)));
+    say(format_args!("  recipes {}", list(&contents.recipes)));
+    say(format_args!("  hooks   {}", counts(contents)));
+    contents.hooks.iter().flat_map(hook).for_each(say);
+    if contents.enabled().any(|it| it.kind != Kind::Component) {
+        say("  once they are trusted, native hooks and commands run with all your rights");
+    }
+    problems(contents);
+}
+
+/// Says what is wrong with a plugin.
+pub(super) fn problems(contents: &Contents) {
+    for problem in &contents.problems {
+        warn(problem);
+        problem.hint.iter().for_each(hint);
+    }
+}
+
+/// One hook, in lines.
+pub(super) fn hook(hook: &PluginHook) -> Vec<String> {
+    let standing = match hook.status {
+        EntryStatus::Disabled => ", disabled",
+        EntryStatus::Invalid => ", cannot be used",
+        _ => "",
+    };
+    let mut lines = vec![format!("    {} ({}{standing})", escape(&hook.name, 200), hook.kind.as_str())];
+    let mut field = |name: &str, value: &str| lines.push(format!("      {name:<8}{value}"));
+    if let Some(description) = &hook.description {
+        field("says", &escape(description, 300));
+    }
+    if let Some(runs) = &hook.runs {
+        field("runs", &approval::whole(runs));
+    }
+    let events = hook.events();
+    let events: Vec<&str> = events.iter().map(|event| event.as_str()).collect();
+    match events.as_slice() {
+        [] if hook.kind == Kind::Native => field("events", "not known: it is asked once it is trusted"),
+        [] => {}
+        events => {
+            let observes = if hook.observe { ", observing" } else { "" };
+            let text = format!("{} (priority {}{observes})", events.join(" "), hook.priority);
+            field("events", &escape(&text, 1024));
+        }
+    }
+    if hook.on_failure == OnFailure::Block {
+        field("fails", "by blocking");
+    }
+    if hook.kind == Kind::Component && !events.is_empty() {
+        let mut answers = vec!["pass", "block", "ask", "warn"];
+        answers.extend(&hook.answers);
+        field("answers", &answers.join(" "));
+    }
+    for right in &hook.asks {
+        field("asks", &format!("to {} ({})", approval::means(right), escape(&right.to_string(), 1024)));
+    }
+    if let Some(problem) = &hook.problem {
+        field("problem", &escape(problem, 1024));
+    }
+    lines
+}
+
+/// How many hooks there are, by kind.
+pub(super) fn counts(contents: &Contents) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for kind in [Kind::Native, Kind::Component, Kind::Command, Kind::Tool] {
+        match contents.enabled().filter(|it| it.kind == kind).count() {
+            0 => {}
+            count => parts.push(format!("{count} {}", kind.as_str())),
+        }
+    }
+    match contents.disabled() {
+        0 => {}
+        count => parts.push(format!("{count} disabled")),
+    }
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+/// Names in one line.
+pub(super) fn list(names: &[String]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        names => names.iter().map(|name| escape(name, 200)).collect::<Vec<_>>().join(" "),
+    }
+}

@@ -1,0 +1,260 @@
+//! `hookbox plugin add`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use hookbox::plugin::{Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Source};
+use hookbox::text::escape;
+use hookbox_agent::interrupt::Interrupted;
+
+use super::arrival::{Arrived, How, Wanted, has_password, is_interrupt, summary};
+use super::consent::{Answer, Consent};
+use super::failed;
+use super::place::{self, Here};
+use super::row::Row;
+use crate::error::{EXIT_FAILED, InputError, complain, say};
+use crate::{approval, options, output};
+
+/// Install plugins; without a source, exactly those that plugins.lock names.
+///
+/// Shows what each one holds and asks for, asks on the terminal whether to trust it, and installs it either way.
+#[derive(Args, Debug)]
+pub(crate) struct Add {
+    /// ORG/REPO[@REF], the URL of a git repository, a directory (./DIR), or oci://HOST/ORG/NAME:TAG.
+    #[arg(value_name = "SOURCE")]
+    sources: Vec<String>,
+    /// Install into the home directory instead of the repository.
+    #[arg(long)]
+    global: bool,
+    /// Replace a plugin that is there.
+    #[arg(long)]
+    force: bool,
+    /// The branch, tag or commit of a git repository.
+    #[arg(long = "ref", value_name = "REF", requires = "sources")]
+    reference: Option<String>,
+    /// What the plugin is to be called [default: the last two parts of the source].
+    #[arg(long, value_name = "ORG/REPO", requires = "sources")]
+    name: Option<String>,
+    /// Verify cosign's signature of an OCI artifact against this public key.
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// Speak to registries without TLS.
+    #[arg(long)]
+    plain_http: bool,
+    /// Go on with the next source after an error.
+    #[arg(long)]
+    continue_on_error: bool,
+    /// Print what was installed as JSON: an array of objects.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    consent: Consent,
+    #[command(flatten)]
+    locate: options::Locate,
+}
+
+/// What was done, and what was not.
+#[derive(Default)]
+struct Done {
+    rows: Vec<Row>,
+    failures: usize,
+}
+
+impl Add {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        approval::not_from_a_hook()?;
+        self.locate.enter()?;
+        let here = Here::new(&self.locate)?;
+        let place = here.place(self.global)?;
+        let how = How::new(self.plain_http, self.key.as_deref())?;
+        let mut done = Done::default();
+        let result = if self.sources.is_empty() {
+            self.install_locked(&here, &place, &how, &mut done).await
+        } else {
+            self.install_sources(&here, &place, &how, &mut done).await
+        };
+        // What was installed before something failed is data as well.
+        if self.json && (result.is_ok() || !done.rows.is_empty()) {
+            let rows: anyhow::Result<Vec<_>> = done.rows.iter().map(Row::with_origin).collect();
+            output::json(&rows?)?;
+        }
+        result?;
+        Ok(if done.failures == 0 { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+    }
+
+    async fn install_sources(
+        &self,
+        here: &Here<'_>,
+        place: &place::Place,
+        how: &How,
+        done: &mut Done,
+    ) -> anyhow::Result<()> {
+        if self.name.is_some() && self.sources.len() > 1 {
+            let what = format!("--name: expected one source, found {}", self.sources.len());
+            return Err(InputError::new(what, "add them one by one").into());
+        }
+        // What is written wrong is found before anything is done.
+        let wanted: Vec<anyhow::Result<Wanted>> =
+            self.sources.iter().map(|source| self.wanted(here, source)).collect();
+        let mut list = Vec::new();
+        for (wanted, source) in wanted.into_iter().zip(&self.sources) {
+            match wanted {
+                Err(error) if !self.continue_on_error => return Err(error),
+                wanted => list.push((wanted, source)),
+            }
+        }
+        let (plugins, _fresh) = here.first(place)?;
+        let plugins = Arc::new(plugins);
+        place::repair(&plugins);
+        for (wanted, source) in list {
+            let installed = async {
+                let wanted = wanted?;
+                self.is_free(&plugins, &wanted.name)?;
+                let arrived = wanted.fetch(here, &plugins, how).await?;
+                arrived.show();
+                let answer = self.ask(std::slice::from_ref(&arrived)).await?;
+                arrived.install(here, &plugins, self.replace(), answer, &self.consent).await
+            };
+            match installed.await {
+                Ok(row) => self.installed(row, done)?,
+                Err(error) => self.failed(source, error, done)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What a source is.
+    fn wanted(&self, here: &Here<'_>, source: &str) -> anyhow::Result<Wanted> {
+        let source = Source::parse(source, &here.hosts(here.cwd()));
+        let source = source.and_then(|it| it.at(self.reference.as_deref())).map_err(failed)?;
+        if has_password(&source) {
+            let what = format!(
+                "{}: expected an address without a password: plugins.lock would hold it",
+                source.shown()
+            );
+            return Err(InputError::new(what, "let git keep it, with a credential helper").into());
+        }
+        let name = match &self.name {
+            Some(name) => place::name(name)?,
+            None => source.name().map_err(failed)?,
+        };
+        Ok(Wanted { name, source, locked: None })
+    }
+
+    /// Installs what the lock file names: all of it is fetched and checked before anything is installed.
+    async fn install_locked(
+        &self,
+        here: &Here<'_>,
+        place: &place::Place,
+        how: &How,
+        done: &mut Done,
+    ) -> anyhow::Result<()> {
+        let found = here.find_first(place)?.filter(|it| it.lock_path().exists());
+        let Some(plugins) = found.map(Arc::new) else {
+            let what = "expected a source, or a plugins.lock here that names plugins; found neither";
+            return Err(InputError::new(
+                what,
+                "give a source such as org/repo; see `hookbox plugin add --help`",
+            )
+            .into());
+        };
+        place::repair(&plugins);
+        let lock = plugins.lock().map_err(failed)?;
+        let mut arrived: Vec<Arrived> = Vec::new();
+        for locked in lock.iter() {
+            match self.missing(here, &plugins, locked) {
+                Ok(None) => say(format_args!("{} is installed", locked.name)),
+                Ok(Some(wanted)) => match wanted.fetch(here, &plugins, how).await {
+                    Ok(it) => arrived.push(it),
+                    Err(error) => self.failed(&locked.name.to_string(), error, done)?,
+                },
+                Err(error) => self.failed(&locked.name.to_string(), error, done)?,
+            }
+        }
+        arrived.iter().for_each(Arrived::show);
+        let answer = self.ask(&arrived).await?;
+        for plugin in arrived {
+            let name = plugin.name.to_string();
+            // What stands there was looked at: it is missing, or --force replaces it.
+            match plugin.install(here, &plugins, self.replace(), answer, &self.consent).await {
+                Ok(row) => self.installed(row, done)?,
+                Err(error) => self.failed(&name, error, done)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What is to be fetched of what a lock file names: nothing where it is installed as these bytes.
+    fn missing(&self, here: &Here<'_>, plugins: &Plugins, locked: &Locked) -> anyhow::Result<Option<Wanted>> {
+        let installed = hookbox::plugin::installed(plugins).map_err(failed)?;
+        if let Some(installed) = installed.iter().find(|it| it.name == locked.name) {
+            let now = hookbox::plugin::digest(&installed.path).map_err(failed)?;
+            if now == locked.tree {
+                return Ok(None);
+            }
+            if !self.force {
+                let what = format!(
+                    "is installed with other bytes than plugins.lock says: expected {}, found {now}",
+                    locked.tree
+                );
+                let error = PluginError::new(locked.name.to_string(), PluginErrorKind::Mismatch(what));
+                return Err(failed(error.hint("give --force to replace it by what plugins.lock says")));
+            }
+        }
+        // Directories are named from the place.
+        let source = Source::parse(&locked.source, &here.hosts(plugins.base()));
+        let source = source.and_then(|it| it.at(locked.reference.as_deref())).map_err(failed)?;
+        Ok(Some(Wanted { name: locked.name.clone(), source, locked: Some(locked.clone()) }))
+    }
+
+    /// Whether a plugin of this name may be installed, before anything is fetched.
+    fn is_free(&self, plugins: &Plugins, name: &PluginName) -> anyhow::Result<()> {
+        let installed = hookbox::plugin::installed(plugins).map_err(failed)?;
+        if self.force || !installed.iter().any(|it| it.name.folded() == name.folded()) {
+            return Ok(());
+        }
+        let error =
+            PluginError::new(name.to_string(), PluginErrorKind::Exists("is installed already".to_owned()));
+        Err(failed(error.hint("give --force to replace it, or see `hookbox plugin update`")))
+    }
+
+    fn replace(&self) -> Replace {
+        if self.force { Replace::Yes } else { Replace::No }
+    }
+
+    /// Asks once whether these are trusted.
+    async fn ask(&self, arrived: &[Arrived]) -> Result<Answer, Interrupted> {
+        let names: Vec<String> =
+            arrived.iter().filter(|it| it.has_hooks()).map(|it| it.name.to_string()).collect();
+        if names.is_empty() {
+            return Ok(Answer::No);
+        }
+        let grant = if self.consent.grant { ", and grant what it asks for" } else { "" };
+        let question = format!(
+            "Trust the hooks of {} as shown{grant}? It is installed either way.",
+            names.join(" and ")
+        );
+        self.consent.ask(question).await
+    }
+
+    fn installed(&self, row: Row, done: &mut Done) -> anyhow::Result<()> {
+        if !self.json {
+            output::line(&summary("Installed", &row))?;
+        }
+        done.rows.push(row);
+        Ok(())
+    }
+
+    /// Says what failed and goes on, where the user wants that.
+    fn failed(&self, what: &str, error: anyhow::Error, done: &mut Done) -> anyhow::Result<()> {
+        if !self.continue_on_error || is_interrupt(&error) {
+            return Err(error);
+        }
+        complain(&error);
+        say(format_args!("{} was not installed", escape(what, 1024)));
+        done.failures += 1;
+        Ok(())
+    }
+}

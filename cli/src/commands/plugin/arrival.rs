@@ -1,0 +1,374 @@
+//! A plugin on its way: fetched and looked into, not installed yet.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hookbox::Digest;
+use hookbox::plugin::registry::{self, PublicKey, Registry};
+use hookbox::plugin::{
+    Contents, Installed, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Resolved,
+    Silent, Source, Stage, Staged,
+};
+use hookbox::text::{escape, shell_word};
+use hookbox_agent::interrupt::{Interrupted, unless_interrupted};
+use tokio::sync::watch;
+
+use super::account::{self, Origin};
+use super::consent::{Answer, Consent};
+use super::place::Here;
+use super::row::{self, Row};
+use super::trusting::{self, Shown};
+use super::{failed, place};
+use crate::approval;
+use crate::error::{InputError, hint, say};
+use crate::progress::Progress;
+
+/// How long a fetch may take to end that was interrupted.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// What is to be fetched.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    pub(super) name: PluginName,
+    pub(super) source: Source,
+    /// What it has to be, where a lock file says.
+    pub(super) locked: Option<Locked>,
+}
+
+/// How sources are fetched.
+#[derive(Clone, Default)]
+pub(super) struct How {
+    /// Whether registries are spoken to without TLS.
+    plain_http: bool,
+    /// The key that signatures are verified against.
+    key: Option<PublicKey>,
+}
+
+/// A plugin that was fetched, with what it holds.
+pub(super) struct Arrived {
+    pub(super) name: PluginName,
+    shown: String,
+    pub(super) locked: Locked,
+    pub(super) contents: Contents,
+    staged: Staged,
+}
+
+/// What came from a source.
+struct Fetched {
+    resolved: Resolved,
+    staged: Staged,
+}
+
+impl How {
+    /// With the key in this file.
+    pub(super) fn new(plain_http: bool, key: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(file) = key else { return Ok(Self { plain_http, key: None }) };
+        let wrong = |what: String| {
+            let what = format!("--key {}: {what}", escape(&file.to_string_lossy(), 1024));
+            InputError::new(what, "give the public key in PEM, such as cosign.pub")
+        };
+        let text = String::from_utf8(crate::input::text(file)?)
+            .map_err(|_| wrong("expected PEM, found no text".to_owned()))?;
+        let key = PublicKey::from_pem(&text).map_err(|error| wrong(error.to_string()))?;
+        Ok(Self { plain_http, key: Some(key) })
+    }
+}
+
+impl Wanted {
+    /// Fetches it, checks it against the lock file where that names it, and looks into it.
+    pub(super) async fn fetch(
+        self,
+        here: &Here<'_>,
+        plugins: &Arc<Plugins>,
+        how: &How,
+    ) -> anyhow::Result<Arrived> {
+        if how.key.is_some() && !matches!(self.source, Source::Oci(_)) {
+            let what =
+                format!("{}: expected a source of oci:// for --key: no other is signed", self.source.shown());
+            return Err(InputError::new(what, "leave out --key").into());
+        }
+        let Fetched { resolved, staged } = self.stage(plugins, how).await?;
+        let Self { name, source, locked: pinned } = self;
+        let contents = unless_interrupted(Contents::look(&staged.path(), &name, &here.runtime)).await?;
+        if contents.is_empty() {
+            let error = PluginError::new(source.shown(), PluginErrorKind::Empty);
+            let hint =
+                "expected skills/NAME/SKILL.md, recipes/NAME.md, or hooks/NAME with an execute bit or .wasm";
+            return Err(failed(error.hint(hint)));
+        }
+        let (commit, manifest) = match resolved {
+            Resolved::Commit(commit) => (Some(commit), None),
+            Resolved::Manifest(digest) => (None, Some(digest)),
+            Resolved::Directory => (None, None),
+        };
+        let came = Locked {
+            name: name.clone(),
+            source: source.text(plugins.base()),
+            reference: source.reference().map(str::to_owned),
+            commit,
+            manifest,
+            tree: staged.digest().clone(),
+            key: how.key.as_ref().map(PublicKey::fingerprint),
+            installed: approval::now(),
+            hooks: contents.locked(),
+        };
+        let locked = match pinned {
+            Some(pinned) => {
+                is_what_was_locked(&pinned, &came).map_err(failed)?;
+                pinned
+            }
+            None => came,
+        };
+        Ok(Arrived { shown: source.shown(), name, locked, contents, staged })
+    }
+
+    /// Fetches it into a staging directory, on a thread of its own: git blocks, and a signal has to end the wait.
+    async fn stage(&self, plugins: &Arc<Plugins>, how: &How) -> anyhow::Result<Fetched> {
+        let Self { name, source, locked } = self.clone();
+        let (plugins, how) = (Arc::clone(plugins), how.clone());
+        let pin = locked.and_then(|it| match (it.commit, it.manifest) {
+            (Some(commit), _) => Some(Resolved::Commit(commit)),
+            (None, Some(digest)) => Some(Resolved::Manifest(digest)),
+            (None, None) => None,
+        });
+        let (stop, mut stopped) = watch::channel(false);
+        let scratch: Arc<Mutex<Option<PathBuf>>> = Arc::default();
+        let runtime = tokio::runtime::Handle::current();
+        let mut work = {
+            let scratch = Arc::clone(&scratch);
+            tokio::task::spawn_blocking(move || {
+                let progress = Progress::new(&name.to_string());
+                let mut stage = Stage::new(&plugins, &progress)?;
+                *scratch.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage.scratch().to_owned());
+                let resolved = runtime.block_on(async {
+                    tokio::select! {
+                        resolved = fetch(&source, &name, pin.as_ref(), &how, &mut stage, &progress) => resolved.map(Some),
+                        _ = stopped.wait_for(|stop| *stop) => Ok(None),
+                    }
+                })?;
+                let Some(resolved) = resolved else { return Ok(None) };
+                Ok(Some(Fetched { resolved, staged: stage.finish()? }))
+            })
+        };
+        let done: Result<Option<Fetched>, PluginError> = match unless_interrupted(&mut work).await {
+            Ok(done) => done?,
+            Err(interrupted) => {
+                stop.send_replace(true);
+                if tokio::time::timeout(GRACE, work).await.is_err() {
+                    let path = scratch.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    path.iter().for_each(|path| drop(std::fs::remove_dir_all(path)));
+                }
+                return Err(interrupted.into());
+            }
+        };
+        let fetched = done.map_err(failed)?;
+        fetched.ok_or_else(|| anyhow::anyhow!("{}: was not fetched", self.name))
+    }
+}
+
+/// Brings a plugin from its source.
+async fn fetch(
+    source: &Source,
+    name: &PluginName,
+    pin: Option<&Resolved>,
+    how: &How,
+    stage: &mut Stage<'_>,
+    progress: &Progress,
+) -> Result<Resolved, PluginError> {
+    match source {
+        Source::Oci(reference) => {
+            let pin = match pin {
+                Some(Resolved::Manifest(digest)) => Some(digest),
+                _ => None,
+            };
+            let options = registry::Options { plain_http: how.plain_http, ..registry::Options::default() };
+            let registry = Registry::new(options);
+            registry.pull(reference, name, pin, how.key.as_ref(), stage, progress).await
+        }
+        _ => hookbox::plugin::fetch::fetch(source, pin, stage, progress).await,
+    }
+}
+
+/// Checks that what came is what a lock file says, and names all that differs.
+fn is_what_was_locked(locked: &Locked, came: &Locked) -> Result<(), PluginError> {
+    let mut differs: Vec<String> = Vec::new();
+    let mut compare = |what: &str, locked: Option<String>, came: Option<String>| {
+        if locked != came {
+            let or_none = |it: Option<String>| it.unwrap_or_else(|| "none".to_owned());
+            differs.push(format!("{what}: expected {}, found {}", or_none(locked), or_none(came)));
+        }
+    };
+    compare("commit", locked.commit.clone(), came.commit.clone());
+    let manifest = |it: &Locked| it.manifest.as_ref().map(ToString::to_string);
+    compare("manifest", manifest(locked), manifest(came));
+    compare("tree", Some(locked.tree.to_string()), Some(came.tree.to_string()));
+    let digest = |it: &Locked, name: &str| {
+        it.hooks.iter().find(|hook| hook.name == name).map(|hook| hook.digest.to_string())
+    };
+    let mut names: Vec<&str> =
+        locked.hooks.iter().chain(&came.hooks).map(|hook| hook.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        compare(&format!("hook {}", escape(name, 200)), digest(locked, name), digest(came, name));
+    }
+    if differs.is_empty() {
+        return Ok(());
+    }
+    let what = format!("is not what plugins.lock says: {}", differs.join("; "));
+    let error = PluginError::new(locked.name.to_string(), PluginErrorKind::Mismatch(what));
+    let name = &locked.name;
+    Err(error.hint(format!("find out why; `hookbox plugin update {name}` takes what the source has now")))
+}
+
+impl Arrived {
+    /// The digest of all of it.
+    pub(super) fn tree(&self) -> &Digest {
+        self.staged.digest()
+    }
+
+    /// Shows it, on standard error.
+    pub(super) fn show(&self) {
+        let manifest = self.locked.manifest.as_ref().map(|it| format!("manifest {it}"));
+        let commit = self.locked.commit.as_ref().map(|it| format!("commit {it}"));
+        let origin = Origin { source: &self.shown, resolved: commit.or(manifest) };
+        account::show(&self.name.to_string(), &origin, &self.contents);
+        if self.locked.key.is_some() {
+            say("  signed  by the key that was given");
+        }
+    }
+
+    /// Whether there is anything in it to trust.
+    pub(super) fn has_hooks(&self) -> bool {
+        self.contents.enabled().next().is_some()
+    }
+
+    /// Puts it in its place, and records what the user said of it.
+    pub(super) async fn install(
+        self,
+        here: &Here<'_>,
+        plugins: &Plugins,
+        replace: Replace,
+        answer: Answer,
+        consent: &Consent,
+    ) -> anyhow::Result<Row> {
+        let Self { name, locked, contents, staged, .. } = self;
+        let tree = staged.digest().clone();
+        let installed = {
+            let guard = place::lock(plugins)?;
+            hookbox::plugin::install(&guard, staged, locked, replace, &Silent).map_err(failed)?
+        };
+        let manager = here.manager().await?;
+        if answer == Answer::Yes && contents.enabled().next().is_some() {
+            let shown = Shown { contents: &contents, tree: &tree, grant: consent.grant };
+            if let Err(error) = trusting::record(&manager, &installed, &shown) {
+                say(format_args!("{name} is installed, and nothing of it was trusted"));
+                return Err(error);
+            }
+        }
+        let row = row::of(plugins, &installed, &contents, &manager, &row::records(&manager)?);
+        advise(&installed, &contents, &row, consent);
+        Ok(row)
+    }
+}
+
+/// Says what the user can do next.
+fn advise(installed: &Installed, contents: &Contents, row: &Row, consent: &Consent) {
+    let name = &installed.name;
+    let untrusted: Vec<&str> = row.untrusted().collect();
+    if let Some(first) = untrusted.first() {
+        say(format_args!(
+            "{name}: {} of its hooks are not trusted, and run only as far as that allows",
+            untrusted.len()
+        ));
+        hint(format_args!(
+            "look at them with `hookbox plugin show {name}`, then `hookbox trust {}`",
+            escape(&shell_word(first), 300)
+        ));
+    }
+    if consent.grant {
+        return;
+    }
+    for hook in
+        contents.enabled().filter(|it| !it.asks.is_empty() && !untrusted.contains(&it.full_name.as_str()))
+    {
+        let rights: Vec<String> = hook.asks.iter().map(|right| shell_word(&right.to_string())).collect();
+        let line = format!("hookbox grants add {} {}", shell_word(&hook.full_name), rights.join(" "));
+        hint(format_args!(
+            "{} has nothing of what it asks for until you grant it: {}",
+            escape(&hook.full_name, 200),
+            escape(&line, 4096)
+        ));
+    }
+}
+
+/// What `add` and `update` print of a plugin, without `--json` (ADR 029).
+pub(super) fn summary(verb: &str, row: &Row) -> String {
+    let (skills, recipes, hooks) = row.counts();
+    format!("{verb} {}:\n  Skills:  {skills}\n  Recipes: {recipes}\n  Hooks:   {hooks}", row.name)
+}
+
+/// Whether the address holds a password, which the lock file would keep for everybody to read.
+pub(super) fn has_password(source: &Source) -> bool {
+    escape(&source.to_string(), usize::MAX) != source.shown()
+}
+
+/// Whether the work was ended by a signal, so that nothing else is begun.
+pub(super) fn is_interrupt(error: &anyhow::Error) -> bool {
+    error.is::<Interrupted>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hookbox::Kind;
+    use hookbox::plugin::LockedHook;
+
+    fn locked() -> Locked {
+        let hook = |name: &str, kind| LockedHook {
+            name: name.to_owned(),
+            kind,
+            digest: Digest::of(name.as_bytes()),
+        };
+        Locked {
+            name: "org/repo".parse().unwrap(),
+            source: "https://example.com/org/repo".to_owned(),
+            reference: None,
+            commit: Some("0".repeat(40)),
+            manifest: None,
+            tree: Digest::of(b"tree"),
+            key: None,
+            installed: "2026-01-01T00:00:00Z".to_owned(),
+            hooks: vec![hook("a", Kind::Native), hook("b.wasm", Kind::Component)],
+        }
+    }
+
+    #[test]
+    fn all_that_differs_from_the_lock_file_is_named() {
+        type Change = fn(&mut Locked);
+        let cases: [(Change, &[&str]); 8] = [
+            (|_| {}, &[]),
+            (|it| it.installed = "2026-02-01T00:00:00Z".to_owned(), &[]),
+            (|it| it.commit = Some("1".repeat(40)), &["commit: expected 0000", "found 1111"]),
+            (|it| it.commit = None, &["commit: expected 0000", "found none"]),
+            (|it| it.manifest = Some(Digest::of(b"m")), &["manifest: expected none, found sha256:"]),
+            (|it| it.tree = Digest::of(b"other"), &["tree: expected sha256:"]),
+            (|it| it.hooks[0].digest = Digest::of(b"x"), &["hook a: expected sha256:"]),
+            (
+                |it| it.hooks[1].name = "evil\u{1b}.wasm".to_owned(),
+                &["hook b.wasm: expected sha256:", "found none; hook evil\\u{1b}.wasm: expected none"],
+            ),
+        ];
+        for (change, want) in cases {
+            let mut came = locked();
+            change(&mut came);
+            let checked = is_what_was_locked(&locked(), &came);
+            assert_eq!(checked.is_ok(), want.is_empty(), "{want:?}");
+            let text = checked.err().map(|error| error.to_string()).unwrap_or_default();
+            for part in want {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+        }
+    }
+}

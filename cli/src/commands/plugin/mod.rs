@@ -1,0 +1,57 @@
+//! `hookbox plugin`: plugins of the repository and of the home directory.
+
+mod account;
+mod add;
+mod arrival;
+mod consent;
+mod list;
+mod place;
+mod remove;
+mod row;
+mod show;
+mod trusting;
+mod update;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use hookbox::plugin::PluginError;
+
+use crate::error::InputError;
+
+/// Install, list, show, update and remove plugins: directories with skills, recipes and hooks.
+#[derive(Args, Debug)]
+pub(crate) struct Plugin {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Add(add::Add),
+    List(list::List),
+    Show(show::Show),
+    Update(update::Update),
+    Remove(remove::Remove),
+}
+
+impl Plugin {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        match self.command {
+            Command::Add(command) => command.run().await,
+            Command::List(command) => command.run().await,
+            Command::Show(command) => command.run().await,
+            Command::Update(command) => command.run().await,
+            Command::Remove(command) => command.run().await,
+        }
+    }
+}
+
+/// What went wrong, with the exit code that it has: what the user wrote is wrong usage, all else a failure.
+fn failed(error: PluginError) -> anyhow::Error {
+    if error.is_usage() {
+        let hint = error.hint.clone().unwrap_or_else(|| "see `hookbox plugin --help`".to_owned());
+        return InputError::new(error.to_string(), hint).into();
+    }
+    error.into()
+}

@@ -1,0 +1,193 @@
+//! Where plugins are: in the repository, and in the home directory.
+
+use std::path::{Path, PathBuf};
+
+use hookbox::discovery::{self, Options};
+use hookbox::manager::Manager;
+use hookbox::plugin::{
+    Guard, Hosts, Installed, Location, PluginError, PluginErrorKind, PluginName, Plugins, needs_repair,
+};
+use hookbox::private;
+use hookbox::text::escape;
+use hookbox::wasm::{Allocation, Runtime};
+
+use super::failed;
+use crate::error::{InputError, hint, note, warn};
+use crate::options;
+
+/// What the commands work with.
+pub(super) struct Here<'a> {
+    locate: &'a options::Locate,
+    options: Options,
+    /// One engine for all looks into components.
+    pub(super) runtime: Runtime,
+}
+
+/// A place that holds plugins.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    location: Location,
+    /// The repository, or the home directory.
+    base: PathBuf,
+}
+
+impl<'a> Here<'a> {
+    /// After [`options::Locate::enter`].
+    pub(super) fn new(locate: &'a options::Locate) -> Result<Self, InputError> {
+        let options = locate.discovery()?;
+        let repository = discovery::repository(&options);
+        let cache = private::default_cache(options.home.as_deref());
+        // Without a cache components are compiled each time; `hookbox list` says why there is none.
+        let cache = cache.and_then(|dir| private::open(&dir, repository.as_deref()).ok());
+        Ok(Self { locate, options, runtime: Runtime::new(Allocation::OnDemand, cache.as_deref()) })
+    }
+
+    /// The hooks that are there now.
+    pub(super) async fn manager(&self) -> Result<Manager, InputError> {
+        self.locate.manager_with(&self.runtime).await
+    }
+
+    /// Where this process works.
+    pub(super) fn cwd(&self) -> &Path {
+        &self.options.cwd
+    }
+
+    fn local(&self) -> Option<Place> {
+        let base = discovery::repository(&self.options)?;
+        Some(Place { location: Location::Local, base })
+    }
+
+    fn global(&self) -> Option<Place> {
+        let base = self.options.home.clone()?;
+        Some(Place { location: Location::Global, base })
+    }
+
+    /// The place that a command is to change.
+    pub(super) fn place(&self, global: bool) -> Result<Place, InputError> {
+        if global {
+            return self.global().ok_or_else(|| {
+                InputError::new(
+                    "expected a home directory, found none",
+                    "set HOME to a directory of your own",
+                )
+            });
+        }
+        self.local().ok_or_else(|| {
+            let what = "expected a repository to install into, and this directory is in none";
+            InputError::new(what, "work in a repository, or give --global for your home directory")
+        })
+    }
+
+    /// What a source is read with, where a relative directory is looked for in this one.
+    pub(super) fn hosts(&self, cwd: &Path) -> Hosts {
+        let mut hosts = Hosts::new(cwd);
+        if let Some(host) = discovery::git_host(&self.options) {
+            hosts.git = host;
+        }
+        hosts
+    }
+
+    /// The plugins of the first root of a place, where new ones are installed. It is made where it is missing; the
+    /// second value has to live longer than all work there.
+    pub(super) fn first(&self, place: &Place) -> anyhow::Result<(Plugins, Fresh)> {
+        let root = self.options.roots.first().map_or(".hookbox", String::as_str);
+        let root_dir = place.base.join(root);
+        let missing = [root_dir.join("plugins"), root_dir].into_iter().filter(|dir| !dir.exists());
+        let fresh = Fresh(missing.collect());
+        let plugins = Plugins::open(place.location, &place.base, root).map_err(failed)?;
+        Ok((plugins, fresh))
+    }
+
+    /// The same, if they are there.
+    pub(super) fn find_first(&self, place: &Place) -> anyhow::Result<Option<Plugins>> {
+        let root = self.options.roots.first().map_or(".hookbox", String::as_str);
+        Plugins::find(place.location, &place.base, root).map_err(failed)
+    }
+
+    /// The plugins of all roots of these places, as far as they are there; what cannot be read is a warning.
+    pub(super) fn all(&self, places: impl IntoIterator<Item = Place>) -> Vec<Plugins> {
+        let mut all = Vec::new();
+        for place in places {
+            for root in &self.options.roots {
+                match Plugins::find(place.location, &place.base, root) {
+                    Ok(found) => all.extend(found),
+                    Err(error) => warned(&error),
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Directories that were made for a plugin. Dropping this removes those that hold nothing after all: an empty root
+/// would be taken for one that is meant.
+pub(super) struct Fresh(Vec<PathBuf>);
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|dir| drop(std::fs::remove_dir(dir)));
+    }
+}
+
+/// Both places, or the one that a flag names.
+pub(super) fn places(here: &Here<'_>, global: bool, local: bool) -> Vec<Place> {
+    let in_repository = here.local().filter(|_| !global);
+    let in_home = here.global().filter(|_| !local);
+    in_repository.into_iter().chain(in_home).collect()
+}
+
+/// Locks a plugins directory to change it, and says what was repaired there.
+pub(super) fn lock(plugins: &Plugins) -> anyhow::Result<Guard<'_>> {
+    let guard = plugins.lock_exclusively().map_err(failed)?;
+    for repair in hookbox::plugin::repair(&guard).map_err(failed)? {
+        note(repair);
+    }
+    Ok(guard)
+}
+
+/// Repairs what a killed process left behind, unless another one is at work, for a command that changes nothing itself.
+/// Whoever may not write there may still look.
+pub(super) fn repair(plugins: &Plugins) {
+    if needs_repair(plugins).unwrap_or(false)
+        && let Err(error) = lock(plugins)
+    {
+        warn(&error);
+    }
+}
+
+fn warned(error: &PluginError) {
+    warn(error);
+    error.hint.iter().for_each(hint);
+}
+
+/// Reads the name of a plugin.
+pub(super) fn name(word: &str) -> anyhow::Result<PluginName> {
+    word.parse().map_err(|error| {
+        let error = PluginError::new(word, PluginErrorKind::Name(error));
+        failed(error.hint("give its name as ORG/REPO; see `hookbox plugin list`"))
+    })
+}
+
+/// The plugin of this name, with where it stands.
+pub(super) fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Plugins, Installed)> {
+    let name = name(word)?;
+    let mut found = Vec::new();
+    for plugins in all {
+        let installed = hookbox::plugin::installed(plugins).map_err(failed)?;
+        found.extend(installed.into_iter().filter(|it| it.name == name).map(|it| (plugins, it)));
+    }
+    if found.len() > 1 {
+        let paths: Vec<String> =
+            found.iter().map(|(_, it)| escape(&it.path.to_string_lossy(), 1024)).collect();
+        let what = format!("{name}: expected one plugin, found {}", paths.join(" and "));
+        return Err(InputError::new(
+            what,
+            "give --local or --global, and --root NAME where that is not enough",
+        )
+        .into());
+    }
+    found.pop().ok_or_else(|| {
+        let error = PluginError::new(word, PluginErrorKind::NotInstalled);
+        failed(error.hint("see `hookbox plugin list`"))
+    })
+}

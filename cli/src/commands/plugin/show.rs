@@ -1,0 +1,68 @@
+//! `hookbox plugin show`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use hookbox::text::escape;
+
+use super::account;
+use super::place::{self, Here};
+use super::row;
+use crate::{options, output};
+
+/// Say everything about one plugin.
+#[derive(Args, Debug)]
+pub(crate) struct Show {
+    /// The plugin, as ORG/REPO.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Print JSON: an object as in `plugin list --json`.
+    #[arg(long)]
+    json: bool,
+    /// The one of the home directory.
+    #[arg(long, conflicts_with = "local")]
+    global: bool,
+    /// The one of the repository.
+    #[arg(long)]
+    local: bool,
+    #[command(flatten)]
+    locate: options::Locate,
+}
+
+impl Show {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        self.locate.enter()?;
+        let here = Here::new(&self.locate)?;
+        let all = here.all(place::places(&here, self.global, self.local));
+        all.iter().for_each(place::repair);
+        let (plugins, installed) = place::find(&all, &self.name)?;
+        let (row, contents) = row::one(&here, plugins, &installed).await?;
+        if self.json {
+            return output::json(&row);
+        }
+        let mut lines = vec![format!("{} ({})", row.name, row.location)];
+        let mut field = |name: &str, value: Option<&str>| {
+            lines.extend(value.map(|value| format!("  {name:<10}{}", escape(value, 4096))));
+        };
+        let details = &row.details;
+        field("path", Some(&row.path));
+        field("source", Some(details.source.as_deref().unwrap_or("put there by hand, not by hookbox")));
+        field("ref", details.reference.as_deref());
+        field("commit", details.commit.as_deref());
+        field("digest", details.digest.as_deref());
+        field("tree", details.tree.as_deref());
+        field("installed", details.installed.as_deref());
+        if details.changed {
+            field("changed", Some("it is not what was installed any more"));
+        }
+        field("trusted", Some(if details.trusted { "yes" } else { "no" }));
+        field("skills", Some(&account::list(&contents.skills)));
+        field("recipes", Some(&account::list(&contents.recipes)));
+        field("hooks", Some(&account::counts(&contents)));
+        for (hook, about) in contents.hooks.iter().zip(&details.hooks) {
+            lines.extend(account::hook(hook));
+            lines.extend(about.standing().into_iter().map(|line| format!("      {line}")));
+        }
+        output::line(&lines.join("\n"))
+    }
+}

@@ -1,0 +1,146 @@
+//! Recording that the hooks of an installed plugin are trusted, as the bytes that were shown.
+
+use std::path::{Path, PathBuf};
+
+use hookbox::Digest;
+use hookbox::Kind;
+use hookbox::capability::Capability;
+use hookbox::discovery::{Approvable, EntryStatus};
+use hookbox::manager::Manager;
+use hookbox::plugin::{Contents, Installed};
+use hookbox::text::escape;
+use hookbox::trust::Record;
+
+use super::failed;
+use crate::approval;
+use crate::commands::trust;
+use crate::error::{InputError, hint, say, warn};
+
+/// What is to be trusted.
+pub(super) struct Shown<'a> {
+    pub(super) contents: &'a Contents,
+    /// The digest of all of the plugin.
+    pub(super) tree: &'a Digest,
+    /// Whether the hooks are granted what they ask for.
+    pub(super) grant: bool,
+}
+
+/// The hooks of a plugin, as the commands see them that trust and grant.
+pub(super) fn hooks<'m>(all: &'m [Approvable], plugin: &Path) -> impl Iterator<Item = &'m Approvable> {
+    let plugin: PathBuf = plugin.to_owned();
+    all.iter().filter(move |hook| hook.reference.starts_with(&plugin))
+}
+
+/// Records trust in the hooks of a plugin that was just installed. Their digests are worked out where they stand now,
+/// and nothing is recorded unless the plugin is still what was shown.
+pub(super) fn record(manager: &Manager, installed: &Installed, shown: &Shown<'_>) -> anyhow::Result<()> {
+    let file = approval::trust_file(manager)?;
+    let all = manager.approvable();
+    is_as_shown(installed, shown)?;
+    let mut records: Vec<Record> = Vec::new();
+    for hook in hooks(&all, &installed.path).filter(|it| it.status != EntryStatus::Disabled) {
+        match of(manager, hook, shown) {
+            Ok(record) => records.push(record),
+            Err(error) => {
+                warn(&error);
+                hint(error.next());
+            }
+        }
+    }
+    is_as_shown(installed, shown)?;
+    approval::update(&file, |held| {
+        for record in &mut records {
+            // What was granted to the same bytes in the same place stays.
+            let kept = held.current(&record.place, &record.path, &record.digest).filter(|it| it.trusted);
+            record.grants.extend(kept.into_iter().flat_map(|it| it.grants.iter().cloned()));
+            record.grants.sort();
+            record.grants.dedup();
+            held.insert(record.clone());
+        }
+    })?;
+    for record in &records {
+        let granted = if record.asked.is_empty() && record.grants.is_empty() {
+            String::new()
+        } else {
+            format!(" (granted: {})", approval::list(&record.grants))
+        };
+        say(format_args!("trusted {}{granted}", escape(&record.name, 200)));
+    }
+    Ok(())
+}
+
+/// The record of one hook.
+fn of(manager: &Manager, hook: &Approvable, shown: &Shown<'_>) -> Result<Record, InputError> {
+    approval::showable(hook)?;
+    let name = || escape(&hook.name, 200);
+    let looked = shown.contents.hooks.iter().find(|it| it.full_name == hook.name && it.kind == hook.kind);
+    let looked = looked.ok_or_else(|| InputError::new(format!("{}: was not shown", name()), AGAIN))?;
+    if let Some(problem) = &looked.problem {
+        let what = format!("{}: cannot be trusted: {}", name(), escape(problem, 1024));
+        return Err(InputError::new(what, "see `hookbox list`"));
+    }
+    let digest = match hook.kind {
+        // It is its bytes, also where another hook of its name runs in its place.
+        Kind::Component => {
+            let unread = || InputError::new(format!("{}: was not looked into", name()), "see `hookbox list`");
+            looked.digest.clone().ok_or_else(unread)?
+        }
+        _ => approval::digest(hook)?,
+    };
+    if hook.kind == Kind::Component && hook.digest().ok().flatten().is_some_and(|it| it != digest) {
+        return Err(InputError::new(format!("{}: has changed since it was shown", name()), AGAIN));
+    }
+    let asked = looked.asks.clone();
+    let mut grants: Vec<Capability> = Vec::new();
+    for right in asked.iter().filter(|_| shown.grant) {
+        match approval::never_grantable(manager, right) {
+            None => grants.push(right.clone()),
+            Some(error) => {
+                warn(format_args!("{}: {error}", name()));
+                hint(error.next());
+            }
+        }
+    }
+    trust::record(hook, digest, asked, grants)
+}
+
+/// Checks that a plugin is what was shown.
+fn is_as_shown(installed: &Installed, shown: &Shown<'_>) -> anyhow::Result<()> {
+    let now = hookbox::plugin::digest(&installed.path).map_err(failed)?;
+    if now == *shown.tree {
+        return Ok(());
+    }
+    let what =
+        format!("{}: has changed since it was shown, so that nothing of it is trusted", installed.name);
+    Err(InputError::new(what, AGAIN).into())
+}
+
+const AGAIN: &str = "look at what has changed, then `hookbox trust`";
+
+/// Takes back what was recorded of the hooks of a plugin, also of those whose files are gone; says of how many.
+pub(super) fn forget(
+    manager: &Manager,
+    base: &Path,
+    plugin: &Path,
+    is_global: bool,
+) -> anyhow::Result<Vec<Record>> {
+    use hookbox::trust::Place;
+    let file = approval::trust_file(manager)?;
+    let place = if is_global {
+        Place::Global
+    } else {
+        Place::Repository(base.canonicalize().unwrap_or_else(|_| base.to_owned()))
+    };
+    let beneath = plugin.strip_prefix(base).unwrap_or(plugin);
+    let is_of_it = |record: &&Record| record.place == place && record.path.starts_with(beneath);
+    if !approval::read(&file)?.iter().any(|record| is_of_it(&record)) {
+        return Ok(Vec::new());
+    }
+    approval::update(&file, |records| {
+        let of_it: Vec<Record> = records.iter().filter(is_of_it).cloned().collect();
+        for record in &of_it {
+            records.remove(&record.place, &record.path);
+        }
+        of_it
+    })
+}

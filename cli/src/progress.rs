@@ -1,0 +1,136 @@
+//! A progress bar on the terminal, for what takes its time.
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use hookbox::plugin::{Observer, Step};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How often the spinner turns where nothing else is new.
+const TICK: Duration = Duration::from_millis(120);
+
+/// A bar on standard error. Where that is no terminal there is none.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    /// What is fetched, safe to show.
+    what: String,
+}
+
+/// How far something is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Shown {
+    /// How far nobody knows.
+    Spinner(String),
+    /// So many of so many.
+    Bar(String, u64, u64),
+    /// No longer of interest.
+    Nothing,
+}
+
+impl Progress {
+    /// A bar for this, which is escaped already.
+    pub(crate) fn new(what: &str) -> Self {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let is_shown = std::io::stderr().is_terminal() && !is_dumb;
+        let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        bar.set_style(style(false));
+        if is_shown {
+            bar.enable_steady_tick(TICK);
+        }
+        Self { bar, what: what.to_owned() }
+    }
+
+    /// Takes the bar away, so that what is printed next has a line of its own.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl Observer for Progress {
+    fn step(&self, step: &Step<'_>) {
+        match shown(step, &self.what) {
+            Shown::Spinner(text) => {
+                if self.bar.length().is_some() {
+                    self.bar.unset_length();
+                    self.bar.set_style(style(false));
+                }
+                self.bar.set_message(text);
+            }
+            Shown::Bar(text, done, total) => {
+                if self.bar.length().is_none() {
+                    self.bar.set_style(style(true));
+                }
+                self.bar.set_length(total);
+                self.bar.set_position(done);
+                self.bar.set_message(text);
+            }
+            Shown::Nothing => self.clear(),
+        }
+    }
+}
+
+/// What the terminal says of a step.
+fn shown(step: &Step<'_>, what: &str) -> Shown {
+    match step {
+        Step::Resolving => Shown::Spinner(format!("looking for {what}")),
+        Step::Fetching { done, total: Some(total) } if *total > 0 => {
+            Shown::Bar(format!("fetching {what}"), (*done).min(*total), *total)
+        }
+        Step::Fetching { .. } => Shown::Spinner(format!("fetching {what}")),
+        Step::Staging { entries, bytes } => {
+            Shown::Spinner(format!("unpacking {what} ({entries} entries, {} KiB)", bytes.div_ceil(1024)))
+        }
+        _ => Shown::Nothing,
+    }
+}
+
+/// How it looks; without colours where `NO_COLOR` is set (<https://no-color.org>).
+fn style(is_bar: bool) -> ProgressStyle {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
+    let template = match (is_bar, plain) {
+        (true, true) => "{spinner} {msg} [{bar:24}] {percent}%",
+        (true, false) => "{spinner:.cyan} {msg} [{bar:24.cyan}] {percent}%",
+        (false, true) => "{spinner} {msg}",
+        (false, false) => "{spinner:.cyan} {msg}",
+    };
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
+    style.progress_chars("=> ").tick_chars("|/-\\ ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_says_what_is_done_and_how_far_it_is() {
+        let spinner = |text: &str| Shown::Spinner(text.to_owned());
+        for (step, want) in [
+            (Step::Resolving, spinner("looking for a/b")),
+            (Step::Fetching { done: 5, total: None }, spinner("fetching a/b")),
+            (Step::Fetching { done: 5, total: Some(0) }, spinner("fetching a/b")),
+            (Step::Fetching { done: 5, total: Some(9) }, Shown::Bar("fetching a/b".to_owned(), 5, 9)),
+            (Step::Fetching { done: 10, total: Some(9) }, Shown::Bar("fetching a/b".to_owned(), 9, 9)),
+            (Step::Staging { entries: 3, bytes: 1025 }, spinner("unpacking a/b (3 entries, 2 KiB)")),
+            (Step::Staged, Shown::Nothing),
+        ] {
+            assert_eq!(shown(&step, "a/b"), want, "{step:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_terminal_nothing_is_drawn() {
+        // Standard error of a test may be a terminal; what is hidden stays so.
+        let progress = Progress::new("a/b");
+        for step in [Step::Resolving, Step::Fetching { done: 1, total: Some(2) }, Step::Staged] {
+            progress.step(&step);
+        }
+        assert!(progress.bar.is_finished());
+    }
+}
