@@ -181,8 +181,13 @@ pub(crate) fn showable(hook: &Approvable) -> Result<(), InputError> {
     }
 }
 
+/// A command line in one line: whole, or cut where it is too long to be trusted.
+pub(crate) fn line(runs: &str) -> String {
+    if runs.len() > MAX_LINE { escape(runs, MAX_LINE) } else { whole(runs) }
+}
+
 /// A command line in one line, whole: nothing of it is out of sight. Line breaks and tabs are written out, and many spaces as their number.
-pub(crate) fn whole(line: &str) -> String {
+fn whole(line: &str) -> String {
     // A letter without ink is as good as a space to hide what follows.
     let is_blank = |c: char| {
         (c.is_whitespace() && !c.is_control())

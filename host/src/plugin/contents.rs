@@ -66,6 +66,8 @@ pub struct PluginHook {
     pub asks: Vec<Capability>,
     /// What an entry of hooks.json runs. Not escaped.
     pub runs: Option<String>,
+    /// Whether a command line may use files that no word of it names, so that trust does not end where those change.
+    pub may_use_more: bool,
     /// What a component says of itself. Not escaped.
     pub description: Option<String>,
     /// The digest of its file, or of the file that declares it, where that could be read.
@@ -178,6 +180,7 @@ fn hooks(dir: &Path, name: &PluginName, discovery: &Discovery) -> Vec<PluginHook
             answers: manifest.map(|it| it.answers.names()).unwrap_or_default(),
             asks: manifest.map(|it| it.capabilities.clone()).unwrap_or_default(),
             runs: found.runs.clone(),
+            may_use_more: found.may_use_more(),
             description: manifest.map(|it| it.description.clone()),
             digest: place.digest(&found.path, MAX_FILE).ok(),
             problem: row
@@ -299,7 +302,7 @@ mod tests {
             &dir,
             "hooks/hooks.json",
             r#"{"hooks": {"PreToolUse": [
-                {"command": "sh hooks/lib/x", "priority": 7, "on_failure": "block", "observe": true},
+                {"command": "sh hooks/lib/x $MORE", "priority": 7, "on_failure": "block", "observe": true},
                 {"component": "hooks/gone.wasm", "name": "gone"}]}}"#,
             0o644,
         );
@@ -333,7 +336,8 @@ mod tests {
         assert_eq!((guard.events(), &guard.problem), (vec![], &None));
         let entry = &contents.hooks[3];
         assert_eq!(entry.events(), [EventName::BeforeToolCall]);
-        assert_eq!(entry.runs.as_deref(), Some("sh hooks/lib/x"));
+        assert_eq!(entry.runs.as_deref(), Some("sh hooks/lib/x $MORE"));
+        assert!(entry.may_use_more && !guard.may_use_more);
         assert_eq!((entry.priority, entry.on_failure), (7, OnFailure::Block));
         assert!(contents.hooks[0].problem.is_some() && contents.hooks[4].problem.is_some());
         assert_eq!(contents.hooks[4].digest, None);

@@ -238,6 +238,7 @@ mod tests {
             answers: vec!["inject"],
             asks: vec!["store".parse().unwrap()],
             runs: None,
+            may_use_more: false,
             description: None,
             digest: Some(Digest::of(b"1")),
             problem: None,

@@ -94,6 +94,7 @@ fn what_is_installed_is_listed_as_a_table_and_as_data() {
     done(&env, &["add", "../b", "--name", "anthropic/recipes", "--global"]);
     let kept = "repo/.kodelet/plugins/by@hand";
     env.file(&format!("{kept}/hooks/bad.wasm"), "no component");
+    env.native("repo/.kodelet/plugins/odd/hooks/x", "turn_end", "true");
     let table = done(&env, &["list"]);
     assert_eq!(
         table.stdout,
@@ -104,6 +105,7 @@ fn what_is_installed_is_listed_as_a_table_and_as_data() {
          anthropic/recipes  global    0       2        0\n"
     );
     assert!(table.stderr.contains("hooks/bad.wasm"), "{table:#?}");
+    assert!(table.stderr.contains("plugins/odd: is not listed"), "{table:#?}");
     for (flag, names) in
         [("--global", json!(["anthropic/recipes"])), ("--local", json!(["jingkaihe/skills", "by/hand"]))]
     {
@@ -347,6 +349,25 @@ fn without_a_source_exactly_what_the_lock_file_says_is_installed() {
         &["vendor/own: is not what plugins.lock says: tree: expected"],
     );
     assert!(installed("org@tools").exists() && !installed("vendor@own").exists());
+}
+
+#[test]
+fn what_the_lock_file_names_is_asked_about_once() {
+    let env = TestEnvironment::new();
+    written(&env, "x/a");
+    written(&env, "x/b");
+    done(&env, &["add", "../x/a", "../x/b"]);
+    for name in ["x@a", "x@b"] {
+        std::fs::remove_dir_all(env.path(format!("repo/.hookbox/plugins/{name}"))).unwrap();
+    }
+    let output = on_a_terminal(&env, &["add"], "y\n");
+    assert_eq!(output.stdout.matches("[y/N]").count(), 1, "{output:#?}");
+    assert!(output.stdout.contains("Trust the hooks of x/a and x/b as shown?"), "{output:#?}");
+    let rows = done(&env, &["list", "--json"]).json();
+    for row in rows.as_array().unwrap() {
+        assert_eq!(row["details"]["trusted"], true, "{row:#}");
+    }
+    assert_eq!(rows.as_array().unwrap().len(), 2);
 }
 
 #[test]

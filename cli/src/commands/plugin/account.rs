@@ -53,7 +53,10 @@ pub(super) fn hook(hook: &PluginHook) -> Vec<String> {
         field("says", &escape(description, 300));
     }
     if let Some(runs) = &hook.runs {
-        field("runs", &approval::whole(runs));
+        field("runs", &approval::line(runs));
+    }
+    if hook.may_use_more {
+        field("uses", "files that cannot all be known: trust does not end where those change");
     }
     let events = hook.events();
     let events: Vec<&str> = events.iter().map(|event| event.as_str()).collect();

@@ -15,6 +15,9 @@ use super::failed;
 use crate::error::{InputError, hint, note, warn};
 use crate::options;
 
+/// How many names of a plugins directory are looked at for what is no plugin.
+const MAX_MENTIONED: usize = 1024;
+
 /// What the commands work with.
 pub(super) struct Here<'a> {
     locate: &'a options::Locate,
@@ -152,6 +155,21 @@ pub(super) fn repair(plugins: &Plugins) {
         && let Err(error) = lock(plugins)
     {
         warn(&error);
+    }
+}
+
+/// Says which directories are not listed, though hooks are looked for in them.
+pub(super) fn mention_others(plugins: &Plugins) {
+    let Ok(entries) = std::fs::read_dir(plugins.path()) else { return };
+    let names = entries.take(MAX_MENTIONED).filter_map(|entry| entry.ok());
+    let directories = names.filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()));
+    for entry in directories {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with(".hookbox-") && PluginName::from_dir(&name).is_err() {
+            let path = escape(&entry.path().to_string_lossy(), 4096);
+            warn(format_args!("{path}: is not listed: expected a directory that is called org@repo"));
+            hint("its hooks are in `hookbox list`");
+        }
     }
 }
 

@@ -126,6 +126,7 @@ pub(super) async fn one(
 pub(super) async fn all(here: &Here<'_>, places: Vec<Place>) -> anyhow::Result<Vec<Row>> {
     let all = here.all(places);
     all.iter().for_each(place::repair);
+    all.iter().for_each(place::mention_others);
     let mut rows = Vec::new();
     let manager = here.manager().await?;
     let records = records(&manager)?;

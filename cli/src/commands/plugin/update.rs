@@ -272,6 +272,7 @@ mod tests {
             answers: Vec::new(),
             asks: Vec::new(),
             runs: None,
+            may_use_more: false,
             description: None,
             digest: Some(Digest::of(bytes)),
             problem: None,
