@@ -6,6 +6,7 @@ mod arrival;
 mod consent;
 mod list;
 mod place;
+mod publish;
 mod remove;
 mod row;
 mod show;
@@ -19,7 +20,7 @@ use hookbox::plugin::PluginError;
 
 use crate::error::InputError;
 
-/// Install, list, show, update and remove plugins: directories with skills, recipes and hooks.
+/// Install, list, show, update, remove and publish plugins: directories with skills, recipes and hooks.
 #[derive(Args, Debug)]
 pub(crate) struct Plugin {
     #[command(subcommand)]
@@ -33,6 +34,7 @@ enum Command {
     Show(show::Show),
     Update(update::Update),
     Remove(remove::Remove),
+    Publish(publish::Publish),
 }
 
 impl Plugin {
@@ -43,6 +45,7 @@ impl Plugin {
             Command::Show(command) => command.run().await,
             Command::Update(command) => command.run().await,
             Command::Remove(command) => command.run().await,
+            Command::Publish(command) => command.run().await,
         }
     }
 }

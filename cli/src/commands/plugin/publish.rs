@@ -1,0 +1,117 @@
+//! `hookbox plugin publish`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use hookbox::Digest;
+use hookbox::plugin::registry::{Description, Options, Registry};
+use hookbox::plugin::{Hosts, Location, OciReference, Plugins, Silent, Source, Stage, Staged, fetch};
+use hookbox::text::escape;
+use hookbox::wasm::{Allocation, Runtime};
+use serde_json::json;
+
+use super::failed;
+use crate::error::{InputError, say};
+use crate::{approval, input, output};
+
+/// Publish a component, or a directory with skills, recipes and hooks, to an OCI registry.
+///
+/// It is checked first: a component has to be a hook, a directory a plugin that can be installed. Credentials are those
+/// of docker (`docker login HOST`).
+#[derive(Args, Debug)]
+pub(crate) struct Publish {
+    /// A component (.wasm), or a directory that holds skills/, recipes/ or hooks/.
+    #[arg(value_name = "FILE|DIR")]
+    path: PathBuf,
+    /// Where to: oci://HOST[:PORT]/ORG/NAME:TAG.
+    #[arg(value_name = "REFERENCE")]
+    reference: String,
+    /// Speak to the registry without TLS: whoever is on the way can read and change everything.
+    #[arg(long)]
+    plain_http: bool,
+    /// Where its source code is, an address: kept beside it in the registry.
+    #[arg(long, value_name = "URL")]
+    source: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Publish {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        approval::not_from_a_hook()?;
+        let source = Source::parse(&self.reference, &Hosts::new("/")).map_err(failed)?;
+        let name = source.name().map_err(failed)?;
+        let Source::Oci(reference) = source else {
+            let what = format!("{}: expected a place in a registry", escape(&self.reference, 1024));
+            return Err(InputError::new(what, "write oci://HOST/ORG/NAME:TAG").into());
+        };
+        let registry = Registry::new(Options { plain_http: self.plain_http, ..Options::default() });
+        let source = self.source.clone().unwrap_or_default();
+        let (kind, digest) = if self.path.is_dir() {
+            let scratch = tempfile::tempdir()?;
+            let plugin = staged(&self.path, scratch.path()).await?;
+            let title = name.to_string();
+            let description = Description { title, source, ..Description::default() };
+            let pushed = registry.push_directory(&reference, &name, &plugin, &description, &Silent).await;
+            ("directory", pushed.map_err(failed)?)
+        } else {
+            let bytes = input::component(&self.path)?;
+            let description = Description { source, ..described(&self.path, bytes.clone()).await? };
+            let pushed = registry.push_component(&reference, bytes, &description, &Silent).await;
+            ("component", pushed.map_err(failed)?)
+        };
+        self.say(&reference, kind, digest)
+    }
+
+    fn say(&self, reference: &OciReference, kind: &str, digest: Digest) -> anyhow::Result<ExitCode> {
+        let tag = reference.tag.as_deref().unwrap_or("latest");
+        let exact = OciReference { tag: None, digest: Some(digest.clone()), ..reference.clone() };
+        if self.json {
+            return output::json(&json!({
+                "reference": exact.to_string(), "kind": kind, "tag": tag, "digest": digest,
+            }));
+        }
+        say(format_args!("published a {kind} as {tag}; install it: hookbox plugin add {exact}"));
+        output::line(&exact.to_string())
+    }
+}
+
+/// What a component says of itself, once it has been shown to be a hook.
+async fn described(path: &Path, bytes: Vec<u8>) -> anyhow::Result<Description> {
+    let runtime = Runtime::new(Allocation::OnDemand, None);
+    let component = runtime.load(bytes).await.map_err(|error| input::no_component(path, &error))?;
+    let manifest = component.manifest();
+    Ok(Description {
+        title: manifest.name.clone(),
+        version: manifest.version.clone(),
+        description: manifest.description.clone(),
+        ..Description::default()
+    })
+}
+
+/// A directory as it would be installed: what is in it has passed the rules, and its components are hooks.
+async fn staged(path: &Path, scratch: &Path) -> anyhow::Result<Staged> {
+    let plugins = Plugins::open(Location::Local, scratch, ".hookbox").map_err(failed)?;
+    let mut stage = Stage::new(&plugins, &Silent).map_err(failed)?;
+    let path = path.canonicalize()?;
+    fetch::directory(&path, &mut stage, &Silent).map_err(failed)?;
+    let staged = stage.finish().map_err(failed)?;
+    let hooks = staged.path().join("hooks");
+    let mut components = Vec::new();
+    for entry in hooks.read_dir().into_iter().flatten() {
+        let name = entry?.file_name();
+        if Path::new(&name).extension().is_some_and(|extension| extension == "wasm") {
+            components.push(name);
+        }
+    }
+    components.sort();
+    let runtime = Runtime::new(Allocation::OnDemand, None);
+    for name in components {
+        let bytes = input::component(&hooks.join(&name))?;
+        let shown = path.join("hooks").join(&name);
+        runtime.load(bytes).await.map_err(|error| input::no_component(&shown, &error))?;
+    }
+    Ok(staged)
+}
