@@ -32,6 +32,14 @@ impl Authority {
         Self { issuer: Issuer::new(params, key), pem }
     }
 
+    /// A certificate for these names, and its key, in PEM.
+    pub(crate) fn certificate(&self, names: &[&str]) -> (String, String) {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &self.issuer).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    }
+
     /// What a server of these names needs.
     fn server(&self, names: &[&str]) -> ServerConfig {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();

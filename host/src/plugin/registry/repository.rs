@@ -8,7 +8,7 @@ use oci_client::manifest::{
     IMAGE_MANIFEST_LIST_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE,
     OCI_IMAGE_MEDIA_TYPE,
 };
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
 use reqwest::{Method, Response, StatusCode, Url};
 use tokio::io::AsyncWriteExt as _;
 
@@ -57,8 +57,7 @@ impl Repository {
         let request = Request::new(Method::GET, self.url(&["manifests", reference]));
         let request = types.into_iter().fold(request, |request, kind| request.header(ACCEPT, kind));
         let Some(response) = self.connection.get(request).await? else { return Ok(None) };
-        let said = response.headers().get("docker-content-digest").and_then(|it| it.to_str().ok());
-        let said: Option<Digest> = said.and_then(|it| it.parse().ok());
+        let said = said(&response);
         let bytes = self.connection.read(response, MAX_MANIFEST, "a manifest").await?;
         if let Some(said) = said
             && said != Digest::of(&bytes)
@@ -69,10 +68,17 @@ impl Repository {
         Ok(Some(bytes))
     }
 
-    /// What refers to the artifact with this digest: an index, as its bytes; `None` where there is nothing.
-    pub(super) async fn referrers(&mut self, artifact: &Digest) -> Result<Option<Bytes>, PluginError> {
-        let request = Request::new(Method::GET, self.url(&["referrers", &artifact.to_string()]))
-            .header(ACCEPT, OCI_IMAGE_INDEX_MEDIA_TYPE);
+    /// What refers to the artifact with this digest, at least what is of this artifact type: an index, as its bytes;
+    /// `None` where there is nothing.
+    pub(super) async fn referrers(
+        &mut self,
+        artifact: &Digest,
+        kind: &str,
+    ) -> Result<Option<Bytes>, PluginError> {
+        let mut url = self.url(&["referrers", &artifact.to_string()]);
+        // A registry may leave out the others, of which there can be many.
+        url.query_pairs_mut().append_pair("artifactType", kind);
+        let request = Request::new(Method::GET, url).header(ACCEPT, OCI_IMAGE_INDEX_MEDIA_TYPE);
         // Registries before 1.1 of the specification do not know the question, and keep the list under a tag.
         if let Ok(Some(response)) = self.connection.get(request).await {
             return self.connection.read(response, MAX_MANIFEST, "a list of referrers").await.map(Some);
@@ -135,7 +141,9 @@ impl Repository {
         if self.connection.send(there).await?.status() == StatusCode::OK {
             return Ok(());
         }
-        let begin = Request::new(Method::POST, self.url(&["blobs", "uploads", ""]));
+        // Some registries insist on a length, and an empty body has none of its own.
+        let begin =
+            Request::new(Method::POST, self.url(&["blobs", "uploads", ""])).header(CONTENT_LENGTH, "0");
         let response = self.connection.send(begin).await?;
         let begun = self.connection.accepted(response, StatusCode::ACCEPTED, "to begin an upload").await?;
         let mut at = self.connection.location(&begun)?;
@@ -150,9 +158,16 @@ impl Repository {
     pub(super) async fn put_manifest(&mut self, reference: &str, manifest: Bytes) -> Result<(), PluginError> {
         let url = self.url(&["manifests", reference]);
         let mut put = Request::new(Method::PUT, url).header(CONTENT_TYPE, OCI_IMAGE_MEDIA_TYPE);
-        put.body = Some(manifest);
+        put.body = Some(manifest.clone());
         let response = self.connection.send(put).await?;
-        self.connection.accepted(response, StatusCode::CREATED, "to store a manifest").await.map(|_| ())
+        let response = self.connection.accepted(response, StatusCode::CREATED, "to store a manifest").await?;
+        match said(&response) {
+            Some(said) if said != Digest::of(&manifest) => {
+                let wanted = Digest::of(&manifest);
+                Err(self.mismatch(format!("expected it to store the manifest {wanted}, found {said}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// An address below this repository.
@@ -192,4 +207,9 @@ impl Repository {
     pub(super) fn failed(&self, what: impl Into<String>) -> PluginError {
         self.connection.failed(what)
     }
+}
+
+/// What a registry says that a manifest is called.
+fn said(response: &Response) -> Option<Digest> {
+    response.headers().get("docker-content-digest")?.to_str().ok()?.parse().ok()
 }

@@ -4,6 +4,7 @@ mod hostile;
 mod publish;
 mod server;
 mod signatures;
+mod tls;
 
 use std::fs::File;
 use std::net::{TcpListener, TcpStream};

@@ -116,7 +116,7 @@ async fn bundles(
     key: &PublicKey,
     rejected: &mut Vec<String>,
 ) -> Result<bool, PluginError> {
-    let Some(index) = repository.referrers(artifact).await? else { return Ok(false) };
+    let Some(index) = repository.referrers(artifact, bundle::MEDIA_TYPE).await? else { return Ok(false) };
     let index: OciImageIndex = match serde_json::from_slice(&index) {
         Ok(index) => index,
         Err(error) => {
