@@ -99,6 +99,11 @@ impl Signed {
 
     /// The signatures of the newer form.
     async fn refer(&self, bundles: &[Value]) {
+        self.refer_as(Some(BUNDLE), bundles).await;
+    }
+
+    /// The same, listed as this type of artifact.
+    async fn refer_as(&self, kind: Option<&str>, bundles: &[Value]) {
         let mut entries = Vec::new();
         for bundle in bundles {
             let layers = [ImageLayer::new(bundle.to_string(), BUNDLE.to_owned(), None)];
@@ -118,7 +123,7 @@ impl Signed {
                 size: bytes.len().try_into().unwrap(),
                 platform: None,
                 annotations: None,
-                artifact_type: Some(BUNDLE.to_owned()),
+                artifact_type: kind.map(str::to_owned),
             });
         }
         let tag = Some(format!("sha256-{}", self.digest.hex()));
@@ -163,6 +168,20 @@ async fn a_signature_by_the_key_is_enough_in_either_form_and_of_any_kind() {
             .await;
         assert_eq!(signed.pull(&key).await.unwrap(), signed.digest);
     }
+}
+
+#[tokio::test]
+async fn a_bundle_is_found_whatever_its_list_calls_it() {
+    let Some(signed) = Signed::new().await else { return };
+    let key = key();
+    let bundles = [bundle(&signed.digest, SIGNED, &key)];
+    for kind in [None, Some(BUNDLE), Some("application/vnd.oci.empty.v1+json")] {
+        signed.refer_as(kind, &bundles).await;
+        assert_eq!(signed.pull(&key).await.unwrap(), signed.digest, "{kind:?}");
+    }
+    signed.refer_as(Some("application/spdx+json"), &bundles).await;
+    let error = signed.pull(&key).await.unwrap_err();
+    assert!(error.to_string().contains("found no signature"), "{error}");
 }
 
 #[tokio::test]

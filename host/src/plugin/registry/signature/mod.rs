@@ -27,6 +27,9 @@ const MAX_PAYLOAD: u64 = 64 << 10;
 /// How large a bundle may be, in bytes: some thousand in practice, with the proof of a transparency log.
 const MAX_BUNDLE: u64 = 1 << 20;
 
+/// The configuration of an artifact that has none (OCI image specification 1.1).
+const NO_CONFIG: &str = "application/vnd.oci.empty.v1+json";
+
 /// Why a signature does not count that somebody else made.
 const ANOTHER_KEY: &str = "it was made with another key";
 /// Why a signature does not count that was made without a key of its own.
@@ -127,8 +130,9 @@ async fn bundles(
             return Ok(false);
         }
     };
-    let is_bundle = |kind: Option<&str>| kind == Some(bundle::MEDIA_TYPE);
-    let entries = index.manifests.iter().filter(|entry| is_bundle(entry.artifact_type.as_deref()));
+    // Clients differ in what they call an entry of a list that is kept under a tag; its manifest says what it is.
+    let may_be_bundle = |kind: Option<&str>| matches!(kind, None | Some(bundle::MEDIA_TYPE | NO_CONFIG));
+    let entries = index.manifests.iter().filter(|entry| may_be_bundle(entry.artifact_type.as_deref()));
     for entry in entries.take(MAX_SIGNATURES) {
         let checked = match entry.digest.parse::<Digest>() {
             Ok(digest) => one_bundle(repository, &digest, artifact, key).await,
