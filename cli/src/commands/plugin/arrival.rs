@@ -154,11 +154,15 @@ impl Wanted {
         let done: Result<Option<Fetched>, PluginError> = match unless_interrupted(&mut work).await {
             Ok(done) => done?,
             Err(interrupted) => {
+                // Either of these ends the fetch: git gives up when its staging directory is gone.
                 stop.send_replace(true);
-                if tokio::time::timeout(GRACE, work).await.is_err() {
-                    let path = scratch.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let remove = || {
+                    let path = scratch.lock().unwrap_or_else(PoisonError::into_inner);
                     path.iter().for_each(|path| drop(std::fs::remove_dir_all(path)));
-                }
+                };
+                remove();
+                drop(tokio::time::timeout(GRACE, work).await);
+                remove();
                 return Err(interrupted.into());
             }
         };
