@@ -49,6 +49,8 @@ pub(super) struct Connection {
     options: Options,
     /// What proves who calls, once the registry has asked.
     authorization: Option<HeaderValue>,
+    /// Whether docker has credentials for the registry; a token can be had without.
+    has_login: bool,
 }
 
 /// A request that can be sent again.
@@ -91,6 +93,7 @@ impl Connection {
             access,
             options: options.clone(),
             authorization: None,
+            has_login: false,
         })
     }
 
@@ -136,11 +139,11 @@ impl Connection {
             challenges.filter_map(|it| Challenge::parse(it.to_str().ok()?)).take(MAX_CHALLENGES).collect();
         // A token runs out: a second question of the same repository is answered anew.
         let credentials = credentials::find(&self.registry, self.options.docker_config.clone()).await?;
-        let answer = login::answer(self, &challenges, credentials.as_ref()).await?;
-        self.authorization = Some(answer);
+        self.has_login = credentials.is_some();
+        self.authorization = Some(login::answer(self, &challenges, credentials.as_ref()).await?);
         let response = self.send_once(&request).await?;
         if response.status() == StatusCode::UNAUTHORIZED {
-            return Err(self.denied(credentials.is_some()));
+            return Err(self.denied());
         }
         Ok(response)
     }
@@ -220,8 +223,9 @@ impl Connection {
     /// What a registry says that does not do what it was asked.
     async fn refusal(&self, response: Response, to: &str) -> PluginError {
         let status = response.status();
-        if [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status) {
-            return self.denied(self.authorization.is_some());
+        let is_own = response.url().origin() == self.root.origin();
+        if is_own && [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status) {
+            return self.denied();
         }
         let said = self.read(response, MAX_FAILURE, "a message").await.unwrap_or_default();
         let said = message(&said).map(|said| format!(": {said}")).unwrap_or_default();
@@ -229,10 +233,13 @@ impl Connection {
     }
 
     /// Who calls may not do this.
-    pub(super) fn denied(&self, has_login: bool) -> PluginError {
+    pub(super) fn denied(&self) -> PluginError {
         let access = if self.access == Access::Push { "write to" } else { "read" };
-        let found =
-            if has_login { "docker's credentials were refused" } else { "docker has no credentials for it" };
+        let found = if self.has_login {
+            "docker's credentials were refused"
+        } else {
+            "docker has no credentials for it"
+        };
         self.failed(format!("expected to be allowed to {access} it, but {found}"))
             .hint(format!("docker login {}", shell_word(&self.registry)))
     }

@@ -40,7 +40,7 @@ pub(super) async fn answer(
         Some(Login::Password(user, password)) if challenges.contains(&Challenge::Basic) => {
             secret(connection, &basic(user, password))
         }
-        login => Err(connection.denied(login.is_some())),
+        _ => Err(connection.denied()),
     }
 }
 
@@ -86,7 +86,7 @@ async fn token(
     match response.status() {
         StatusCode::OK => {}
         StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            return Err(connection.denied(login.is_some()));
+            return Err(connection.denied());
         }
         status => {
             return Err(connection.failed(format!("expected a token, found HTTP {}", status.as_u16())));
@@ -105,7 +105,7 @@ fn basic(user: &str, password: &str) -> String {
 
 /// A header that is never shown.
 fn secret(connection: &Connection, value: &str) -> Result<HeaderValue, PluginError> {
-    let mut value = HeaderValue::from_str(value).map_err(|_| connection.denied(true))?;
+    let mut value = HeaderValue::from_str(value).map_err(|_| connection.denied())?;
     value.set_sensitive(true);
     Ok(value)
 }
