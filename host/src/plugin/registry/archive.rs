@@ -12,6 +12,7 @@ use tar::{Archive, EntryType, PaxExtensions};
 
 use crate::plugin::limits::{MAX_PATH, MAX_TARGET};
 use crate::plugin::{EntryPath, PluginError, PluginErrorKind, Stage};
+use crate::text::escape;
 
 /// How large what stands before an entry and belongs to it may be, in bytes: a long name, or extended attributes.
 const MAX_EXTENDED: u64 = 64 << 10;
@@ -35,7 +36,8 @@ pub(super) fn unpack(
             let what = format!("unpacks to more than {limit} bytes");
             PluginError::new(ARCHIVE, PluginErrorKind::TooLarge(what))
         }
-        _ => PluginError::new(ARCHIVE, PluginErrorKind::Hostile(format!("is damaged: {error}"))),
+        // The text may repeat what stands in the archive.
+        _ => odd(&format!("is damaged: {}", escape(&error.to_string(), 200))),
     };
     let mut archive = Archive::new(reader);
     let mut extended = Extended::default();

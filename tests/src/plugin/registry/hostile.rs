@@ -190,16 +190,18 @@ async fn what_is_no_plugin_is_named_before_its_layers_are_fetched() {
 #[tokio::test]
 async fn a_registry_that_takes_its_time_is_left() {
     let layer = archive("hooks/guard", b"#!/bin/sh\n");
-    for (body, at, want) in [
-        (Body::Silent, MANIFEST, "expected an answer, found none within 300ms"),
-        (Body::Silent, &blob(&layer)[..], "expected an answer, found none within 300ms"),
-        (Body::Drip, MANIFEST, "expected all of it within 3s"),
+    let (short, long) = (Duration::from_millis(300), Duration::from_secs(60));
+    for (body, at, read, whole, want) in [
+        (Body::Silent, MANIFEST, short, long, "expected an answer, found none within 300ms"),
+        (Body::Silent, &blob(&layer)[..], short, long, "expected an answer, found none within 300ms"),
+        (Body::Drip, MANIFEST, long, short, "expected all of it within 300ms"),
     ] {
         let env = TestEnvironment::new();
         let server = Server::new(honest(&layer)).await;
         server.answer(at, Answer::body(body));
         let reference = reference(&format!("{}/org/name:1", server.address));
-        let error = refused(&env, pull(&env, &impatient(&env), &reference, None, None).await);
+        let registry = impatient(&env, read, whole);
+        let error = refused(&env, pull(&env, &registry, &reference, None, None).await);
         assert!(error.contains(want), "{error}");
     }
     let env = TestEnvironment::new();

@@ -8,6 +8,7 @@ mod signatures;
 mod tls;
 
 use std::fs::File;
+use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -58,7 +59,9 @@ impl LocalRegistry {
     /// One with this beside its usual configuration.
     fn start_with(env: &TestEnvironment, configuration: &str) -> Option<Self> {
         let Some(program) = program() else {
-            println!("skipped: {PROGRAM} is not installed; hint: apt-get install {PROGRAM}");
+            // Not through `println`: what a test says that passes is not shown.
+            let line = format!("skipped: {PROGRAM} is not installed; hint: apt-get install {PROGRAM}");
+            writeln!(std::io::stderr(), "{line}").unwrap();
             return None;
         };
         // Somebody else may take the port between the look and the start.
@@ -295,12 +298,8 @@ async fn a_registry_is_told_who_calls_as_docker_knows_it() {
     assert!(!error.contains("secret"), "{error}");
 }
 
-/// Short enough for a test, long enough for a busy machine.
-fn impatient(env: &TestEnvironment) -> Registry {
-    let timeouts = Timeouts {
-        connect: Duration::from_secs(5),
-        read: Duration::from_millis(300),
-        whole: Duration::from_secs(3),
-    };
+/// One that waits so long for the next byte, and for everything.
+fn impatient(env: &TestEnvironment, read: Duration, whole: Duration) -> Registry {
+    let timeouts = Timeouts { read, whole, ..Timeouts::default() };
     Registry::new(Options { timeouts, ..options(env) })
 }

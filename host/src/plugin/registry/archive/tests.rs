@@ -106,6 +106,8 @@ fn a_hostile_archive_is_refused_by_name() {
     long.resize(200_000, b'0');
     let mut broken = file("hooks/x", b"x");
     broken[150] ^= 1;
+    let mut coloured = file("hooks/\u{1b}[31m", b"x");
+    coloured[148..156].copy_from_slice(b"\x1b[31mxxx");
     let x = || file("hooks/x", b"x");
     for (parts, want) in [
         (vec![file("../escaped", b"x")], "../escaped: has a part `..`"),
@@ -158,12 +160,14 @@ fn a_hostile_archive_is_refused_by_name() {
         (vec![x(), file("hooks/X", b"x")], "by the case of its letters only"),
         (vec![file("hooks/x/", b"x")], "is a file with the name of a directory"),
         (vec![broken], "the archive: is damaged"),
+        (vec![coloured], "the archive: is damaged"),
         (vec![b"no archive".to_vec()], "the archive: is damaged"),
         (vec![file("README.md", b"x")], "has no skills"),
         (vec![], "has no skills"),
     ] {
         let error = unpacked(&parts, false, 1 << 20).unwrap_err().to_string();
         assert!(error.contains(want), "expected {want:?}, found {error:?}");
+        assert!(!error.contains(char::is_control), "{error:?}");
     }
     let error = unpacked(&[x()], true, 1 << 20).unwrap_err().to_string();
     assert!(error.contains("the archive: is damaged"), "no gzip: {error}");
