@@ -135,9 +135,9 @@ impl Wanted {
         let (stop, mut stopped) = watch::channel(false);
         let scratch: Arc<Mutex<Option<PathBuf>>> = Arc::default();
         let runtime = tokio::runtime::Handle::current();
-        let mut work = {
+        let work = {
             let scratch = Arc::clone(&scratch);
-            tokio::task::spawn_blocking(move || {
+            move || -> Result<Option<Fetched>, PluginError> {
                 let progress = Progress::new(&name.to_string());
                 let mut stage = Stage::new(&plugins, &progress)?;
                 *scratch.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage.scratch().to_owned());
@@ -149,9 +149,12 @@ impl Wanted {
                 })?;
                 let Some(resolved) = resolved else { return Ok(None) };
                 Ok(Some(Fetched { resolved, staged: stage.finish()? }))
-            })
+            }
         };
-        let done: Result<Option<Fetched>, PluginError> = match unless_interrupted(&mut work).await {
+        // It begins once signals are listened for.
+        let mut begun = None;
+        let done = unless_interrupted(async { begun.insert(tokio::task::spawn_blocking(work)).await }).await;
+        let done = match done {
             Ok(done) => done?,
             Err(interrupted) => {
                 // Either of these ends the fetch: git gives up when its staging directory is gone.
@@ -161,7 +164,9 @@ impl Wanted {
                     path.iter().for_each(|path| drop(std::fs::remove_dir_all(path)));
                 };
                 remove();
-                drop(tokio::time::timeout(GRACE, work).await);
+                if let Some(work) = begun {
+                    drop(tokio::time::timeout(GRACE, work).await);
+                }
                 remove();
                 return Err(interrupted.into());
             }

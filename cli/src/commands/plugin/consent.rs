@@ -43,7 +43,7 @@ impl Consent {
             return Ok(Answer::No);
         }
         // The answer is waited for on a thread of its own, so that a signal ends the wait.
-        let asked = tokio::task::spawn_blocking(move || approval::ask(&question));
+        let asked = async { tokio::task::spawn_blocking(move || approval::ask(&question)).await };
         let said = unless_interrupted(asked).await?.unwrap_or(false);
         Ok(if said { Answer::Yes } else { Answer::No })
     }
