@@ -105,24 +105,21 @@ impl Tree {
         self.install(&built, &self.target.join(out).join(format!("{name}.wasm")))
     }
 
-    /// Copies the sample plugin to `target/plugin`, with the component that was built for it.
+    /// Copies the sample plugin to `target/plugin`, with the component that was built for it, and nothing of older ones.
     fn plugin(&self) -> Result<(), Box<dyn Error>> {
         let (from, to) = (self.root.join("sample-hooks/plugin"), self.target.join("plugin"));
-        let mut waiting = vec![PathBuf::new()];
-        while let Some(directory) = waiting.pop() {
-            let read = fs::read_dir(from.join(&directory));
-            for entry in read.map_err(|error| format!("failed to read {}: {error}", from.display()))? {
-                let entry = entry?;
-                let path = directory.join(entry.file_name());
-                if entry.file_type()?.is_dir() {
-                    waiting.push(path);
-                } else {
-                    self.install(&entry.path(), &to.join(path))?;
-                }
-            }
-        }
         let component = format!("{OF_PLUGIN}.wasm");
-        self.install(&self.target.join("hooks").join(&component), &to.join("hooks").join(&component))
+        let mut wanted = files(&from)?;
+        for file in &wanted {
+            self.install(&from.join(file), &to.join(file))?;
+        }
+        let place = Path::new("hooks").join(&component);
+        self.install(&self.target.join("hooks").join(&component), &to.join(&place))?;
+        wanted.push(place);
+        for file in files(&to)?.iter().filter(|file| !wanted.contains(file)) {
+            fs::remove_file(to.join(file))?;
+        }
+        Ok(())
     }
 
     /// Builds the native form of every sample.
@@ -218,6 +215,21 @@ impl Tree {
         println!("{:>8} KiB  {}", format!("{}.{}", size / 1024, size % 1024 * 10 / 1024), shown.display());
         Ok(())
     }
+}
+
+/// The files below a directory, by their paths there.
+fn files(dir: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut files = Vec::new();
+    let mut waiting = vec![PathBuf::new()];
+    while let Some(below) = waiting.pop() {
+        let read = fs::read_dir(dir.join(&below));
+        for entry in read.map_err(|error| format!("failed to read {}: {error}", dir.display()))? {
+            let entry = entry?;
+            let path = below.join(entry.file_name());
+            if entry.file_type()?.is_dir() { waiting.push(path) } else { files.push(path) }
+        }
+    }
+    Ok(files)
 }
 
 /// Fails with what to do where the compiler has no library for components.
