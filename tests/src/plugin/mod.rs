@@ -1,13 +1,17 @@
 //! Plugins: where they come from, how they are installed, what they may hold.
 
+mod changes;
 mod fetch;
 mod fetch_directory;
 mod fetch_environment;
+mod full_disk;
 mod hostile_trees;
+mod kill;
 mod program;
 mod registry;
 mod repository;
 mod sample;
+mod transaction;
 mod trust;
 mod update;
 
