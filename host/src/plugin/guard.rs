@@ -29,7 +29,7 @@ pub struct Guard<'a> {
 
 impl Plugins {
     /// Waits until no other process changes these plugins, and keeps others from it. Fetch before, not while this is
-    /// held: others wait no longer than this does. Call [`repair`](super::repair) next. This blocks, up to 10 s.
+    /// held: others wait no longer than this does. Call [`repair`](super::repair()) next. This blocks, up to 10 s.
     ///
     /// # Errors
     ///

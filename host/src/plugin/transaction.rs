@@ -6,7 +6,7 @@
 //! 4. One rename puts the new `plugins.lock` in its place.
 //! 5. The journal goes, then the staging directory with what was replaced or removed.
 //!
-//! Before 3 the next command goes back, after it forward ([`super::repair`]).
+//! Before 3 the next command goes back, after it forward ([`repair()`](super::repair())).
 
 use std::io;
 use std::path::PathBuf;
