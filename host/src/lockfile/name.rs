@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::OWN;
 use crate::text;
 
 /// The longest part of a name, in bytes. Both parts and the `@` fit into the name of a directory.
@@ -28,6 +29,9 @@ pub enum NameError {
     /// A part is too long.
     #[error("a part of the name has more than {MAX_PART} bytes")]
     TooLong,
+    /// Its directory would have the name of one of hookbox's own beside the plugins.
+    #[error("begins with {OWN}, as hookbox's own files beside the plugins do")]
+    Own,
     /// A part is `.` or `..`, or begins with a dash.
     #[error("{0:?} cannot be a part of the name of a plugin")]
     Part(String),
@@ -46,10 +50,14 @@ impl PluginName {
     ///
     /// # Errors
     ///
-    /// Where a part is empty, `.`, `..`, longer than 100 bytes, begins with a dash, or has another character.
+    /// Where a part is empty, `.`, `..`, longer than 100 bytes, begins with a dash or `~`, or has another character, and
+    /// where the first begins with `.hookbox-`.
     pub fn new(org: &str, repo: &str) -> Result<Self, NameError> {
         part(org)?;
         part(repo)?;
+        if org.to_ascii_lowercase().starts_with(OWN) {
+            return Err(NameError::Own);
+        }
         Ok(Self { org: org.to_owned(), repo: repo.to_owned() })
     }
 

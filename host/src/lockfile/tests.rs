@@ -31,6 +31,8 @@ fn a_name_has_two_parts_of_plain_letters() {
         "./x",
         "x/.",
         "-x/y",
+        ".hookbox-x/y",
+        ".Hookbox-stage-1/y",
         "x/-y",
         "~x/y",
         "a@b/c",

@@ -57,13 +57,18 @@ impl Plugins {
                 dir.create_dir_all("plugins")?;
                 return Ok(dir);
             }
-            above.create_dir_all(Path::new(root).join("plugins"))?;
-            above.open_dir(root)
+            // Where a symlink leads out, making it fails as if a file stood there.
+            let dir = above.open_dir(root).or_else(|error| match error.kind() {
+                io::ErrorKind::NotFound => above.create_dir(root).and_then(|()| above.open_dir(root)),
+                _ => Err(error),
+            })?;
+            dir.create_dir_all("plugins")?;
+            Ok(dir)
         };
         let dir = opened().map_err(|error| {
-            let error = PluginError::new(path.to_string_lossy(), error);
-            error
-                .hint("expected a directory that you may write, and that is no symlink out of the repository")
+            let hint =
+                "expected a directory that you may write, and that is no symlink out of the repository";
+            PluginError::new(path.to_string_lossy(), error).hint(hint)
         })?;
         Ok(Self { location, base: base.to_owned(), root: root.to_owned(), dir })
     }

@@ -86,6 +86,7 @@ impl<'a> Stage<'a> {
     /// The error for something that no plugin may have, by its path in the source.
     pub fn refuse(&self, path: impl AsRef<[u8]>, why: impl Into<String>) -> PluginError {
         PluginError::new(String::from_utf8_lossy(path.as_ref()), PluginErrorKind::Hostile(why.into()))
+            .hint("nothing of the plugin was installed; whoever makes it has to take this out")
     }
 
     /// Checks a path of the source.

@@ -21,7 +21,6 @@ use super::{
     Guard, Installed, Lock, Locked, Observer, PluginError, PluginErrorKind, PluginName, Plugins, Staged,
     Step, repair,
 };
-use crate::lockfile::OWN;
 use crate::text;
 
 /// What to do where a plugin of this name is there.
@@ -82,10 +81,6 @@ pub(super) fn put(
     if locked.tree != *staged.digest() {
         let what = format!("was staged as {}, and not as {}", staged.digest(), locked.tree);
         return Err(PluginError::new(name.to_string(), PluginErrorKind::Mismatch(what)));
-    }
-    if dir.starts_with(OWN) {
-        let what = PluginErrorKind::Source(format!("begins with {OWN}, as hookbox's own files here do"));
-        return Err(PluginError::new(name.to_string(), what).hint("give it another name"));
     }
     let before = plugins.lock()?;
     one_case(guard, &before, &name)?;
