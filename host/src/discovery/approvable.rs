@@ -54,6 +54,11 @@ impl Approvable {
         self.named().0
     }
 
+    /// Whether settings beside it say something of it: those of a repository are part of its digest.
+    pub fn has_settings(&self) -> bool {
+        self.tree.as_ref().is_some_and(|tree| !tree.settings.is_empty())
+    }
+
     /// Whether its command line may use files of the repository that no word of it names, so that its digest does not
     /// cover them: because of a variable, a pattern, what another command prints, or a program such as `make`.
     pub fn may_use_more(&self) -> bool {

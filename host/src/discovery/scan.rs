@@ -48,7 +48,7 @@ pub(super) struct RootDir {
 enum Installed {
     /// Those that the lock file names.
     These(Lock),
-    /// Which they are cannot be known.
+    /// Which they are cannot be known: the lock file cannot be read, or a change is under way.
     Any,
 }
 
@@ -56,6 +56,10 @@ impl Installed {
     fn of(place: &Place, tier: Tier, plugins: &Path, problems: &mut Vec<Problem>) -> Self {
         if tier != Tier::GlobalPlugin {
             return Self::These(Lock::default());
+        }
+        let pending = plugins.join(lockfile::PENDING);
+        if place.find(&pending).is_ok() || place.is_symlink(&pending) {
+            return Self::Any;
         }
         let file = plugins.with_file_name(lockfile::FILE);
         let why = match place.read(&file, lockfile::MAX_FILE) {
@@ -306,8 +310,10 @@ impl Scan {
     /// The plugins of one root.
     fn plugins(&mut self, place: &Place, tier: Tier, root: usize, path: &Path) {
         let mut plugins = 0;
+        let names = self.names(place, path);
+        // After the names: a plugin that stands there is in the lock file by the time its journal is gone.
         let installed = Installed::of(place, tier, path, &mut self.problems);
-        for name in self.names(place, path) {
+        for name in names {
             // A plugin that is being installed.
             if name.as_encoded_bytes().starts_with(OWN.as_bytes()) {
                 continue;

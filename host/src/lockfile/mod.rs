@@ -19,6 +19,10 @@ pub const FILE: &str = "plugins.lock";
 /// What the names of hookbox's own files in a plugins directory begin with: staging directories, a lock, a journal.
 pub(crate) const OWN: &str = ".hookbox-";
 
+/// The journal of a change that is under way, beside the plugins: while it is there, the lock file may not say yet what
+/// stands there.
+pub(crate) const PENDING: &str = ".hookbox-pending.toml";
+
 /// The version of the format.
 pub(crate) const VERSION: i64 = 1;
 

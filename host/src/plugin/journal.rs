@@ -8,11 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::staging::StageName;
 use super::{PluginName, beneath};
-use crate::lockfile::{Lock, Locked};
+use crate::lockfile::{Lock, Locked, PENDING as FILE};
 use crate::text;
-
-/// Its name.
-const FILE: &str = ".hookbox-pending.toml";
 
 /// Its name while it is written.
 pub(super) const NEW: &str = ".hookbox-pending.new";

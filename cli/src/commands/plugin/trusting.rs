@@ -39,7 +39,7 @@ pub(super) fn record(manager: &Manager, installed: &Installed, shown: &Shown<'_>
     is_as_shown(installed, shown)?;
     let mut records: Vec<Record> = Vec::new();
     for hook in hooks(&all, &installed.path).filter(|it| it.status != EntryStatus::Disabled) {
-        match of(manager, hook, shown) {
+        match of(manager, hook, &installed.path, shown) {
             Ok(record) => records.push(record),
             Err(error) => {
                 warn(&error);
@@ -70,7 +70,7 @@ pub(super) fn record(manager: &Manager, installed: &Installed, shown: &Shown<'_>
 }
 
 /// The record of one hook.
-fn of(manager: &Manager, hook: &Approvable, shown: &Shown<'_>) -> Result<Record, InputError> {
+fn of(manager: &Manager, hook: &Approvable, plugin: &Path, shown: &Shown<'_>) -> Result<Record, InputError> {
     approval::showable(hook)?;
     let name = || escape(&hook.name, 200);
     let looked = shown.contents.hooks.iter().find(|it| it.full_name == hook.name && it.kind == hook.kind);
@@ -85,7 +85,13 @@ fn of(manager: &Manager, hook: &Approvable, shown: &Shown<'_>) -> Result<Record,
             let unread = || InputError::new(format!("{}: was not looked into", name()), "see `hookbox list`");
             looked.digest.clone().ok_or_else(unread)?
         }
-        _ => approval::digest(hook)?,
+        _ => {
+            if let Some(what) = not_shown(manager, hook, looked.runs.as_deref(), plugin) {
+                let what = format!("{}: is not trusted: {what}", name());
+                return Err(InputError::new(what, "`hookbox trust` shows it, and asks"));
+            }
+            approval::digest(hook)?
+        }
     };
     if hook.kind == Kind::Component && hook.digest().ok().flatten().is_some_and(|it| it != digest) {
         return Err(InputError::new(format!("{}: has changed since it was shown", name()), AGAIN));
@@ -102,6 +108,25 @@ fn of(manager: &Manager, hook: &Approvable, shown: &Shown<'_>) -> Result<Record,
         }
     }
     trust::record(hook, digest, asked, grants)
+}
+
+/// What a hook is where it stands that nobody could see in the plugin alone: a repository may hold servers, files and
+/// settings that belong to it there.
+fn not_shown(manager: &Manager, hook: &Approvable, runs: Option<&str>, plugin: &Path) -> Option<String> {
+    if hook.runs.as_deref() != runs {
+        let runs = hook.runs.as_deref().unwrap_or("nothing");
+        return Some(format!("where it stands now it runs {}, which was not shown", escape(runs, 300)));
+    }
+    let repository = manager.repository().unwrap_or_default();
+    let outside = |path: &PathBuf| !repository.join(path).starts_with(plugin);
+    // What is installed in the home directory names files of its plugin only.
+    let is_local = hook.tier.origin() == hookbox::hook::Origin::Repo;
+    if let Some(path) = hook.names().into_iter().find(|path| is_local && outside(path)) {
+        let path = escape(&path.to_string_lossy(), 300);
+        return Some(format!("it uses {path} of the repository, which was not shown"));
+    }
+    let settings = "the repository has settings for it, which were not shown";
+    (is_local && hook.has_settings()).then(|| settings.to_owned())
 }
 
 /// Checks that a plugin is what was shown.

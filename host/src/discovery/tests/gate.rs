@@ -92,6 +92,15 @@ fn a_plugin_that_was_installed_in_the_home_directory_runs_once_it_is_trusted() {
 }
 
 #[test]
+fn while_a_plugin_is_being_installed_none_of_the_home_directory_runs_untrusted() {
+    let tree = Tree::new(&[
+        ("home/.hookbox/plugins/o@r/hooks/x", Hook("turn_end")),
+        ("home/.hookbox/plugins/.hookbox-pending.toml", Text("")),
+    ]);
+    assert_eq!(statuses(&tree.discover(TrustPolicy::Recorded)), [("o/r/x", "untrusted")]);
+}
+
+#[test]
 fn where_the_lock_file_cannot_be_read_no_plugin_of_the_home_directory_runs_untrusted() {
     let tree = Tree::new(&[
         ("home/.hookbox/plugins/o@r/hooks/x", Hook("turn_end")),
