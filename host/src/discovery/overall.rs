@@ -18,17 +18,34 @@ use crate::thresholds::Thresholds;
 pub const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];
 
 /// Where plugins are fetched from that are named by `org/repo`: `[plugins] git_host` of the user's own settings, of the
-/// first root that says it. A repository has no say in it. No hook is looked for, and what is wrong with a file is for
-/// [`discover`](super::discover) to say.
-pub fn git_host(options: &Options) -> Option<String> {
-    let home = options.home.as_deref().map(super::absolute);
-    let files =
-        home.iter().flat_map(|home| options.roots.iter().map(|root| home.join(root).join(settings::FILE)));
-    let mut hosts = files.filter_map(|file| {
-        let said = settings::read(&Place::Global, &file, None, &mut Vec::new());
-        said.unwrap_or_else(|broken| *broken.rest).top.git_host
-    });
-    hosts.next()
+/// first root that says it. A repository has no say in it. No hook is looked for.
+///
+/// # Errors
+///
+/// Where a file cannot be read, or what it says of this cannot be used: another host may hold something else by the same
+/// name. What else is wrong with a file is for [`discover`](super::discover) to say.
+pub fn git_host(options: &Options) -> Result<Option<String>, Problem> {
+    let Some(home) = options.home.as_deref().map(super::absolute) else { return Ok(None) };
+    for root in &options.roots {
+        let file = home.join(root).join(settings::FILE);
+        let mut problems = Vec::new();
+        let said = match settings::read(&Place::Global, &file, None, &mut problems) {
+            Ok(said) => said,
+            Err(broken) => return Err(Problem::new(&file, broken.why)),
+        };
+        match said.top.git_host {
+            Some(host) => return Ok(Some(host)),
+            None if said.top.keys.iter().any(|(key, _)| *key == "plugins") => {
+                let what = "says nothing usable of plugins.git_host".to_owned();
+                return Err(problems
+                    .into_iter()
+                    .find(|it| it.message.contains("plugins"))
+                    .unwrap_or_else(|| Problem::new(&file, what)));
+            }
+            None => {}
+        }
+    }
+    Ok(None)
 }
 
 /// Why no hook runs at all.

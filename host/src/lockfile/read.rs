@@ -132,6 +132,9 @@ impl Plugin {
         if !self.commit.as_ref().is_none_or(is_commit) {
             return Err("commit: expected 40 or 64 hexadecimal digits".to_owned());
         }
+        if self.key.is_some() && self.manifest.is_none() {
+            return Err("key: expected a manifest beside it: nothing else is signed".to_owned());
+        }
         if self.installed.parse::<jiff::Timestamp>().is_err() {
             return Err("installed: expected a time such as 2026-01-31T12:00:00Z".to_owned());
         }

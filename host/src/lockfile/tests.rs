@@ -84,6 +84,10 @@ fn a_file_is_read_whole_or_not_at_all() {
         (format!("version = 1\n{}", plugin("commit = \"--upload-pack=x\"")), "commit: expected 40"),
         (format!("version = 1\n{}", plugin("reference = \"\"")), "reference: expected a line"),
         (format!("version = 1\n{}", plugin("manifest = \"sha256:xyz\"")), "line 7"),
+        (
+            format!("version = 1\n{}", plugin(&format!("key = \"{digest}\""))),
+            "key: expected a manifest beside it",
+        ),
         (format!("version = 1\n{}", plugin("extra = 1")), "unknown field"),
         (format!("version = 1\n{}", one.replace("2026-01-01T", "yesterday")), "installed: expected a time"),
         (format!("version = 1\n{one}{}{}", hook("a"), hook("a")), "a name stands there twice"),

@@ -11,6 +11,7 @@ mod program;
 mod registry;
 mod repository;
 mod sample;
+mod seen;
 mod transaction;
 mod trust;
 mod update;

@@ -328,7 +328,7 @@ fn without_a_source_exactly_what_the_lock_file_says_is_installed() {
     std::fs::remove_dir_all(installed("org@tools")).unwrap();
     for (from, to, words) in [
         (line("tree = "), format!("tree = \"{tree}\""), "tree: expected sha256:0000"),
-        (hook.to_owned(), format!("digest = \"{tree}\""), "hook guard: expected sha256:0000"),
+        (hook.to_owned(), format!("digest = \"{tree}\""), "hook guard: expected native sha256:0000"),
         (line("commit = "), format!("commit = \"{other}\""), other.as_str()),
         (line("name = "), "name = \"../../x\"".to_owned(), "line "),
     ] {

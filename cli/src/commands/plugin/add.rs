@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use hookbox::plugin::{Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Source};
+use hookbox::plugin::{Contents, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Source};
 use hookbox::text::escape;
-use hookbox_agent::interrupt::Interrupted;
+use hookbox_agent::interrupt::{Interrupted, unless_interrupted};
 
-use super::arrival::{Arrived, How, Wanted, has_password, is_interrupt, summary};
+use super::arrival::{self, Arrived, How, Wanted, has_password, is_interrupt, summary};
 use super::consent::{Answer, Consent};
 use super::failed;
 use super::place::{self, Here};
@@ -97,7 +97,7 @@ impl Add {
         }
         // What is written wrong is found before anything is done.
         let wanted: Vec<anyhow::Result<Wanted>> =
-            self.sources.iter().map(|source| self.wanted(here, source)).collect();
+            self.sources.iter().map(|source| self.wanted(here, how, source)).collect();
         let mut list = Vec::new();
         for (wanted, source) in wanted.into_iter().zip(&self.sources) {
             match wanted {
@@ -112,6 +112,8 @@ impl Add {
             let installed = async {
                 let wanted = wanted?;
                 self.is_free(&plugins, &wanted.name)?;
+                let before = plugins.lock().map_err(failed)?;
+                before.get(&wanted.name).into_iter().for_each(|locked| how.warn_of(locked));
                 let arrived = wanted.fetch(here, &plugins, how).await?;
                 arrived.show();
                 let answer = self.ask(std::slice::from_ref(&arrived)).await?;
@@ -126,8 +128,11 @@ impl Add {
     }
 
     /// What a source is.
-    fn wanted(&self, here: &Here<'_>, source: &str) -> anyhow::Result<Wanted> {
-        let source = Source::parse(source, &here.hosts(here.cwd()));
+    fn wanted(&self, here: &Here<'_>, how: &How, source: &str) -> anyhow::Result<Wanted> {
+        // Only a name has no colon: every other source has a scheme, a host or a leading dot or slash.
+        let is_name = !source.contains(':') && !source.starts_with(['.', '/']);
+        let hosts = if is_name { here.hosts_of_names(here.cwd())? } else { here.hosts(here.cwd()) };
+        let source = Source::parse(source, &hosts);
         let source = source.and_then(|it| it.at(self.reference.as_deref())).map_err(failed)?;
         if has_password(&source) {
             let what = format!(
@@ -140,7 +145,8 @@ impl Add {
             Some(name) => place::name(name)?,
             None => source.name().map_err(failed)?,
         };
-        Ok(Wanted { name, source, locked: None })
+        let key = how.key(&source, None)?;
+        Ok(Wanted { name, source, locked: None, key })
     }
 
     /// Installs what the lock file names: all of it is fetched and checked before anything is installed.
@@ -164,7 +170,7 @@ impl Add {
         let lock = plugins.lock().map_err(failed)?;
         let mut arrived: Vec<Arrived> = Vec::new();
         for locked in lock.iter() {
-            match self.missing(here, &plugins, locked) {
+            match self.missing(here, &plugins, how, locked).await {
                 Ok(None) => say(format_args!("{} is installed", locked.name)),
                 Ok(Some(wanted)) => match wanted.fetch(here, &plugins, how).await {
                     Ok(it) => arrived.push(it),
@@ -187,12 +193,20 @@ impl Add {
     }
 
     /// What is to be fetched of what a lock file names: nothing where it is installed as these bytes.
-    fn missing(&self, here: &Here<'_>, plugins: &Plugins, locked: &Locked) -> anyhow::Result<Option<Wanted>> {
+    async fn missing(
+        &self,
+        here: &Here<'_>,
+        plugins: &Plugins,
+        how: &How,
+        locked: &Locked,
+    ) -> anyhow::Result<Option<Wanted>> {
         let installed = hookbox::plugin::installed(plugins).map_err(failed)?;
         if let Some(installed) = installed.iter().find(|it| it.name == locked.name) {
             let now = hookbox::plugin::digest(&installed.path).map_err(failed)?;
             if now == locked.tree {
-                return Ok(None);
+                let look = Contents::look(&installed.path, &locked.name, &here.runtime);
+                let there = Locked { hooks: unless_interrupted(look).await?.locked(), ..locked.clone() };
+                return arrival::is_what_was_locked(locked, &there).map(|()| None).map_err(failed);
             }
             if !self.force {
                 let what = format!(
@@ -206,7 +220,8 @@ impl Add {
         // Directories are named from the place.
         let source = Source::parse(&locked.source, &here.hosts(plugins.base()));
         let source = source.and_then(|it| it.at(locked.reference.as_deref())).map_err(failed)?;
-        Ok(Some(Wanted { name: locked.name.clone(), source, locked: Some(locked.clone()) }))
+        let key = how.key(&source, Some(locked))?;
+        Ok(Some(Wanted { name: locked.name.clone(), source, locked: Some(locked.clone()), key }))
     }
 
     /// Whether a plugin of this name may be installed, before anything is fetched.

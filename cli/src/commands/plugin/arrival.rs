@@ -21,7 +21,7 @@ use super::row::{self, Row};
 use super::trusting::{self, Shown};
 use super::{failed, place};
 use crate::approval;
-use crate::error::{InputError, hint, say};
+use crate::error::{InputError, hint, say, warn};
 use crate::progress::Progress;
 
 /// How long a fetch may take to end that was interrupted.
@@ -34,6 +34,8 @@ pub(super) struct Wanted {
     pub(super) source: Source,
     /// What it has to be, where a lock file says.
     pub(super) locked: Option<Locked>,
+    /// The key that its signature is verified against: see [`How::key`].
+    pub(super) key: Option<PublicKey>,
 }
 
 /// How sources are fetched.
@@ -52,6 +54,8 @@ pub(super) struct Arrived {
     pub(super) locked: Locked,
     pub(super) contents: Contents,
     staged: Staged,
+    /// Whether a signature was verified just now, whatever a lock file says.
+    signed: bool,
 }
 
 /// What came from a source.
@@ -73,6 +77,56 @@ impl How {
         let key = PublicKey::from_pem(&text).map_err(|error| wrong(error.to_string()))?;
         Ok(Self { plain_http, key: Some(key) })
     }
+
+    /// The key for this source. One that the lock file names is wanted again; where it names a source that was not
+    /// verified, none is needed, and the user's is for the others.
+    pub(super) fn key(&self, source: &Source, locked: Option<&Locked>) -> anyhow::Result<Option<PublicKey>> {
+        let wanted = locked.map(|it| it.key.as_ref());
+        match (&self.key, wanted) {
+            (Some(key), Some(Some(wanted))) if key.fingerprint() == *wanted => Ok(Some(key.clone())),
+            (Some(key), Some(Some(wanted))) => {
+                let what = format!(
+                    "is verified against another key: plugins.lock names {wanted}, --key is {}",
+                    key.fingerprint()
+                );
+                let error = PluginError::new(source.shown(), PluginErrorKind::Mismatch(what));
+                Err(failed(
+                    error.hint(
+                        "give the same key, or take the new one: hookbox plugin add … --force --key FILE",
+                    ),
+                ))
+            }
+            (None, Some(Some(_))) => {
+                let what = format!(
+                    "{}: expected --key: its signature was verified when it was installed",
+                    source.shown()
+                );
+                let hint = "give the public key again, so that what comes now is verified as well";
+                Err(InputError::new(what, hint).into())
+            }
+            (Some(_), Some(None)) => {
+                let source = source.shown();
+                warn(format_args!("{source}: is not verified: it was installed without a key"));
+                Ok(None)
+            }
+            (None, _) => Ok(None),
+            (Some(key), None) if matches!(source, Source::Oci(_)) => Ok(Some(key.clone())),
+            (Some(_), None) => {
+                let what =
+                    format!("{}: expected a source of oci:// for --key: no other is signed", source.shown());
+                Err(InputError::new(what, "leave out --key").into())
+            }
+        }
+    }
+
+    /// Says where what is replaced was verified against a key that is not given now.
+    pub(super) fn warn_of(&self, replaced: &Locked) {
+        let given = self.key.as_ref().map(PublicKey::fingerprint);
+        if let Some(key) = replaced.key.as_ref().filter(|key| given.as_ref() != Some(key)) {
+            let name = &replaced.name;
+            warn(format_args!("{name} was verified against the key {key}, and what replaces it is not"));
+        }
+    }
 }
 
 impl Wanted {
@@ -83,13 +137,8 @@ impl Wanted {
         plugins: &Arc<Plugins>,
         how: &How,
     ) -> anyhow::Result<Arrived> {
-        if how.key.is_some() && !matches!(self.source, Source::Oci(_)) {
-            let what =
-                format!("{}: expected a source of oci:// for --key: no other is signed", self.source.shown());
-            return Err(InputError::new(what, "leave out --key").into());
-        }
         let Fetched { resolved, staged } = self.stage(plugins, how).await?;
-        let Self { name, source, locked: pinned } = self;
+        let Self { name, source, locked: pinned, key } = self;
         let contents = unless_interrupted(Contents::look(&staged.path(), &name, &here.runtime)).await?;
         if contents.is_empty() {
             let error = PluginError::new(source.shown(), PluginErrorKind::Empty);
@@ -109,7 +158,7 @@ impl Wanted {
             commit,
             manifest,
             tree: staged.digest().clone(),
-            key: how.key.as_ref().map(PublicKey::fingerprint),
+            key: key.as_ref().map(PublicKey::fingerprint),
             installed: approval::now(),
             hooks: contents.locked(),
         };
@@ -120,12 +169,13 @@ impl Wanted {
             }
             None => came,
         };
-        Ok(Arrived { shown: source.shown(), name, locked, contents, staged })
+        let signed = key.is_some();
+        Ok(Arrived { shown: source.shown(), name, locked, contents, staged, signed })
     }
 
     /// Fetches it into a staging directory, on a thread of its own: git blocks, and a signal has to end the wait.
     async fn stage(&self, plugins: &Arc<Plugins>, how: &How) -> anyhow::Result<Fetched> {
-        let Self { name, source, locked } = self.clone();
+        let Self { name, source, locked, key } = self.clone();
         let (plugins, how) = (Arc::clone(plugins), how.clone());
         let pin = locked.and_then(|it| match (it.commit, it.manifest) {
             (Some(commit), _) => Some(Resolved::Commit(commit)),
@@ -143,7 +193,7 @@ impl Wanted {
                 *scratch.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage.scratch().to_owned());
                 let resolved = runtime.block_on(async {
                     tokio::select! {
-                        resolved = fetch(&source, &name, pin.as_ref(), &how, &mut stage, &progress) => resolved.map(Some),
+                        resolved = fetch(&source, &name, pin.as_ref(), &how, key.as_ref(), &mut stage, &progress) => resolved.map(Some),
                         _ = stopped.wait_for(|stop| *stop) => Ok(None),
                     }
                 })?;
@@ -182,6 +232,7 @@ async fn fetch(
     name: &PluginName,
     pin: Option<&Resolved>,
     how: &How,
+    key: Option<&PublicKey>,
     stage: &mut Stage<'_>,
     progress: &Progress,
 ) -> Result<Resolved, PluginError> {
@@ -193,14 +244,14 @@ async fn fetch(
             };
             let options = registry::Options { plain_http: how.plain_http, ..registry::Options::default() };
             let registry = Registry::new(options);
-            registry.pull(reference, name, pin, how.key.as_ref(), stage, progress).await
+            registry.pull(reference, name, pin, key, stage, progress).await
         }
         _ => hookbox::plugin::fetch::fetch(source, pin, stage, progress).await,
     }
 }
 
 /// Checks that what came is what a lock file says, and names all that differs.
-fn is_what_was_locked(locked: &Locked, came: &Locked) -> Result<(), PluginError> {
+pub(super) fn is_what_was_locked(locked: &Locked, came: &Locked) -> Result<(), PluginError> {
     let mut differs: Vec<String> = Vec::new();
     let mut compare = |what: &str, locked: Option<String>, came: Option<String>| {
         if locked != came {
@@ -212,8 +263,10 @@ fn is_what_was_locked(locked: &Locked, came: &Locked) -> Result<(), PluginError>
     let manifest = |it: &Locked| it.manifest.as_ref().map(ToString::to_string);
     compare("manifest", manifest(locked), manifest(came));
     compare("tree", Some(locked.tree.to_string()), Some(came.tree.to_string()));
+    compare("key", locked.key.as_ref().map(ToString::to_string), came.key.as_ref().map(ToString::to_string));
     let digest = |it: &Locked, name: &str| {
-        it.hooks.iter().find(|hook| hook.name == name).map(|hook| hook.digest.to_string())
+        let hook = it.hooks.iter().find(|hook| hook.name == name)?;
+        Some(format!("{} {}", hook.kind.as_str(), hook.digest))
     };
     let mut names: Vec<&str> =
         locked.hooks.iter().chain(&came.hooks).map(|hook| hook.name.as_str()).collect();
@@ -243,7 +296,7 @@ impl Arrived {
         let commit = self.locked.commit.as_ref().map(|it| format!("commit {it}"));
         let origin = Origin { source: &self.shown, resolved: commit.or(manifest) };
         account::show(&self.name.to_string(), &origin, &self.contents);
-        if self.locked.key.is_some() {
+        if self.signed {
             say("  signed  by the key that was given");
         }
     }
@@ -356,17 +409,25 @@ mod tests {
     #[test]
     fn all_that_differs_from_the_lock_file_is_named() {
         type Change = fn(&mut Locked);
-        let cases: [(Change, &[&str]); 8] = [
+        let cases: [(Change, &[&str]); 10] = [
             (|_| {}, &[]),
             (|it| it.installed = "2026-02-01T00:00:00Z".to_owned(), &[]),
             (|it| it.commit = Some("1".repeat(40)), &["commit: expected 0000", "found 1111"]),
             (|it| it.commit = None, &["commit: expected 0000", "found none"]),
             (|it| it.manifest = Some(Digest::of(b"m")), &["manifest: expected none, found sha256:"]),
             (|it| it.tree = Digest::of(b"other"), &["tree: expected sha256:"]),
-            (|it| it.hooks[0].digest = Digest::of(b"x"), &["hook a: expected sha256:"]),
+            (|it| it.key = Some(Digest::of(b"k")), &["key: expected none, found sha256:"]),
+            (
+                |it| it.hooks[0].kind = Kind::Component,
+                &["hook a: expected native sha256:", "found component"],
+            ),
+            (|it| it.hooks[0].digest = Digest::of(b"x"), &["hook a: expected native sha256:"]),
             (
                 |it| it.hooks[1].name = "evil\u{1b}.wasm".to_owned(),
-                &["hook b.wasm: expected sha256:", "found none; hook evil\\u{1b}.wasm: expected none"],
+                &[
+                    "hook b.wasm: expected component sha256:",
+                    "found none; hook evil\\u{1b}.wasm: expected none",
+                ],
             ),
         ];
         for (change, want) in cases {

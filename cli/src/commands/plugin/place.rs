@@ -10,6 +10,7 @@ use hookbox::plugin::{
 use hookbox::private;
 use hookbox::text::escape;
 use hookbox::wasm::{Allocation, Runtime};
+use hookbox_agent::interrupt::unless_interrupted;
 
 use super::failed;
 use crate::error::{InputError, hint, note, warn};
@@ -46,8 +47,9 @@ impl<'a> Here<'a> {
     }
 
     /// The hooks that are there now.
-    pub(super) async fn manager(&self) -> Result<Manager, InputError> {
-        self.locate.manager_with(&self.runtime).await
+    pub(super) async fn manager(&self) -> anyhow::Result<Manager> {
+        // Hooks are asked what they are: a signal ends those as well.
+        Ok(unless_interrupted(self.locate.manager_with(&self.runtime)).await??)
     }
 
     /// Where this process works.
@@ -83,11 +85,18 @@ impl<'a> Here<'a> {
 
     /// What a source is read with, where a relative directory is looked for in this one.
     pub(super) fn hosts(&self, cwd: &Path) -> Hosts {
+        Hosts::new(cwd)
+    }
+
+    /// The same for `org/repo`, whose host the settings may name.
+    pub(super) fn hosts_of_names(&self, cwd: &Path) -> Result<Hosts, InputError> {
         let mut hosts = Hosts::new(cwd);
-        if let Some(host) = discovery::git_host(&self.options) {
-            hosts.git = host;
-        }
-        hosts
+        let said = discovery::git_host(&self.options).map_err(|problem| {
+            let hint = "repair it: without it nobody can say which host is meant; or give the whole URL";
+            InputError::new(problem.to_string(), hint)
+        })?;
+        hosts.git = said.unwrap_or(hosts.git);
+        Ok(hosts)
     }
 
     /// The plugins of the first root of a place, where new ones are installed. It is made where it is missing; the

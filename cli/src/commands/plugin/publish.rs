@@ -9,6 +9,7 @@ use hookbox::plugin::registry::{Description, Options, Registry};
 use hookbox::plugin::{Hosts, Location, OciReference, Plugins, Silent, Source, Stage, Staged, fetch};
 use hookbox::text::escape;
 use hookbox::wasm::{Allocation, Runtime};
+use hookbox_agent::interrupt::unless_interrupted;
 use serde_json::json;
 
 use super::failed;
@@ -41,6 +42,11 @@ pub(crate) struct Publish {
 impl Publish {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         approval::not_from_a_hook()?;
+        // A signal drops what was staged.
+        unless_interrupted(self.publish()).await?
+    }
+
+    async fn publish(&self) -> anyhow::Result<ExitCode> {
         let source = Source::parse(&self.reference, &Hosts::new("/")).map_err(failed)?;
         let name = source.name().map_err(failed)?;
         let Source::Oci(reference) = source else {

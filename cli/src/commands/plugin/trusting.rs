@@ -118,7 +118,12 @@ fn not_shown(manager: &Manager, hook: &Approvable, runs: Option<&str>, plugin: &
         return Some(format!("where it stands now it runs {}, which was not shown", escape(runs, 300)));
     }
     let repository = manager.repository().unwrap_or_default();
-    let outside = |path: &PathBuf| !repository.join(path).starts_with(plugin);
+    // By where they lead: there may be `..` and symlinks on the way.
+    let real = |path: &Path| path.canonicalize().ok();
+    let outside = |path: &PathBuf| match (real(&repository.join(path)), real(plugin)) {
+        (Some(path), Some(plugin)) => !path.starts_with(plugin),
+        _ => true,
+    };
     // What is installed in the home directory names files of its plugin only.
     let is_local = hook.tier.origin() == hookbox::hook::Origin::Repo;
     if let Some(path) = hook.names().into_iter().find(|path| is_local && outside(path)) {

@@ -17,7 +17,7 @@ use super::arrival::{Arrived, How, Wanted};
 use super::consent::{Answer, Consent};
 use super::failed;
 use super::place::{self, Here};
-use crate::error::{InputError, say, warn};
+use crate::error::{say, warn};
 use crate::{approval, options, output};
 
 /// Bring plugins up to what their sources have now, and show what that changes.
@@ -121,19 +121,14 @@ impl Update {
             let error = PluginError::new(name.to_string(), PluginErrorKind::Unexpected(what));
             return Err(failed(error.hint("install it: hookbox plugin add SOURCE --force")));
         };
-        if locked.key.is_some() && self.key.is_none() {
-            let what = format!("{name}: expected --key: its signature was verified when it was installed");
-            return Err(InputError::new(
-                what,
-                "give the public key again, so that the new one is verified as well",
-            )
-            .into());
-        }
         // Directories are named from the place.
         let source = Source::parse(&locked.source, &here.hosts(plugins.base())).map_err(failed)?;
         let reference = self.reference.as_deref().or(locked.reference.as_deref());
         let source = source.at(reference).map_err(failed)?;
-        let arrived = Wanted { name, source, locked: None }.fetch(here, plugins, how).await?;
+        // Who names a plugin means it with the key.
+        let verified = Some(&locked).filter(|it| it.key.is_some() || self.names.is_empty());
+        let key = how.key(&source, verified)?;
+        let arrived = Wanted { name, source, locked: None, key }.fetch(here, plugins, how).await?;
         let contents = Contents::look(&installed.path, &installed.name, &here.runtime).await;
         self.replace(here, plugins, Old { installed, locked, contents }, arrived).await
     }
