@@ -3,13 +3,10 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::path::Path;
 
 use cap_std::fs::{Dir, MetadataExt as _};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
-
-use super::PluginError;
 
 /// What stands under a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,20 +137,6 @@ pub(super) fn exchange(one: At<'_>, other: At<'_>) -> io::Result<bool> {
         Err(error) if is_unknown(error) => Ok(false),
         Err(error) => Err(error.into()),
     }
-}
-
-/// The error for something that cannot be done to this path.
-pub(super) fn wrong(path: impl AsRef<Path>, error: io::Error) -> PluginError {
-    let hint = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on this disk",
-        io::ErrorKind::ReadOnlyFilesystem => "nothing can be written to this file system",
-        io::ErrorKind::PermissionDenied => "expected a directory, and all in it, that you may write",
-        io::ErrorKind::CrossesDevices | io::ErrorKind::ResourceBusy => {
-            "expected a directory that can be renamed: no mount point, and no part of a layer of a container"
-        }
-        _ => return PluginError::new(path.as_ref().to_string_lossy(), error),
-    };
-    PluginError::new(path.as_ref().to_string_lossy(), error).hint(hint)
 }
 
 /// Whether a file system says so of a flag that it does not know.

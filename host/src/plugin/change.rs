@@ -39,7 +39,7 @@ impl Change<'_> {
         // What a full disk forbids comes first: after the journal there are only renames.
         let prepared = Prepared::new(plugins, &lock)?;
         journal::store(self.guard.dir(), &self.journal)
-            .map_err(|error| beneath::wrong(plugins.path(), error))?;
+            .map_err(|error| PluginError::io(plugins.path(), error))?;
         self.observer.step(&Step::Journalled(&name));
         if let Err(error) = self.exchange(prepared) {
             return Err(self.undo(error));
@@ -61,7 +61,7 @@ impl Change<'_> {
 
     fn exchange(&self, prepared: Prepared<'_>) -> Result<(), PluginError> {
         self.rename().map_err(|error| {
-            beneath::wrong(self.guard.plugins().path().join(self.journal.name.dir()), error)
+            PluginError::io(self.guard.plugins().path().join(self.journal.name.dir()), error)
         })?;
         self.observer.step(&Step::Exchanged(&self.journal.name));
         prepared.commit()
@@ -106,7 +106,7 @@ impl Change<'_> {
     fn put_back(&self) -> Result<(), PluginError> {
         let (plugins, staging, dir) = (self.guard.dir(), self.staging.dir(), self.journal.name.dir());
         let (name, tree) = ((plugins, dir.as_str()), (staging, TREE));
-        let wrong = |error: io::Error| beneath::wrong(self.guard.plugins().path().join(&dir), error);
+        let wrong = |error: io::Error| PluginError::io(self.guard.plugins().path().join(&dir), error);
         // At most two moves bring everything back.
         for _ in 0..=2 {
             let seen = look(plugins, Some(staging), &self.journal).map_err(wrong)?;

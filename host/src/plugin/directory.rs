@@ -68,7 +68,7 @@ impl Plugins {
         let dir = opened().map_err(|error| {
             let hint =
                 "expected a directory that you may write, and that is no symlink out of the repository";
-            PluginError::new(path.to_string_lossy(), error).hint(hint)
+            PluginError::io(&path, error).or_hint(hint)
         })?;
         Ok(Self { location, base: base.to_owned(), root: root.to_owned(), dir })
     }
@@ -87,7 +87,7 @@ impl Plugins {
                     Err(_) => Ok(None),
                 }
             }
-            Err(error) => Err(PluginError::new(base.join(root).to_string_lossy(), error)),
+            Err(error) => Err(PluginError::io(base.join(root), error)),
         }
     }
 
@@ -127,7 +127,7 @@ impl Plugins {
     ///
     /// Where it cannot be opened, or leads out of the root.
     pub(super) fn plugins(&self) -> Result<Dir, PluginError> {
-        self.dir.open_dir("plugins").map_err(|error| PluginError::new(self.path().to_string_lossy(), error))
+        self.dir.open_dir("plugins").map_err(|error| PluginError::io(self.path(), error))
     }
 
     /// What the lock file says; nothing where there is none.

@@ -1,8 +1,10 @@
 //! Why a plugin cannot be installed, listed, changed or removed.
 
 use std::io;
+use std::path::Path;
 
 use super::{EntryPathError, LockError, NameError};
+use crate::place;
 
 /// Why something could not be done with a plugin. Nothing has changed then.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +72,33 @@ impl PluginError {
         Self { what: crate::text::escape(what.as_ref(), 1024), kind: kind.into(), hint: None }
     }
 
+    /// The error for something that the system does not do to this path, with the next step where that is known.
+    pub(super) fn io(path: impl AsRef<Path>, error: io::Error) -> Self {
+        use io::ErrorKind as Kind;
+        let hint = match error.kind() {
+            Kind::StorageFull | Kind::QuotaExceeded => Some("make room on this disk"),
+            Kind::ReadOnlyFilesystem => Some("nothing can be written to this file system"),
+            Kind::PermissionDenied if place::is_escape(&error) => {
+                Some("expected a directory, and no symlink that leads out of it")
+            }
+            Kind::PermissionDenied => {
+                Some("expected a directory, and all in it, that you may read and write")
+            }
+            Kind::CrossesDevices | Kind::ResourceBusy => Some(
+                "expected a directory that can be renamed: no mount point, and no part of a layer of a container",
+            ),
+            _ => None,
+        };
+        let error = Self::new(path.as_ref().to_string_lossy(), error);
+        Self { hint: hint.map(str::to_owned), ..error }
+    }
+
+    /// The same error with the next step, unless it has one.
+    #[must_use]
+    pub(super) fn or_hint(self, hint: &str) -> Self {
+        Self { hint: self.hint.or_else(|| Some(hint.to_owned())), ..self }
+    }
+
     /// The same error with the next step.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -86,5 +115,32 @@ impl PluginError {
     /// Whether what the user wrote is wrong, rather than what was found.
     pub fn is_usage(&self) -> bool {
         matches!(self.kind, PluginErrorKind::Name(_) | PluginErrorKind::Source(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use io::ErrorKind as Kind;
+
+    #[test]
+    fn what_the_system_refuses_comes_with_the_next_step() {
+        for (error, hint) in [
+            (Kind::StorageFull.into(), Some("make room")),
+            (Kind::QuotaExceeded.into(), Some("make room")),
+            (Kind::ReadOnlyFilesystem.into(), Some("nothing can be written")),
+            (rustix::io::Errno::ACCESS.into(), Some("you may read and write")),
+            (Kind::PermissionDenied.into(), Some("no symlink that leads out")),
+            (Kind::CrossesDevices.into(), Some("no mount point")),
+            (Kind::NotFound.into(), None),
+        ] {
+            let error = PluginError::io("a\u{1b}", error);
+            assert!(error.what == "a\\u{1b}" && matches!(error.kind, PluginErrorKind::Io(_)), "{error}");
+            match (&error.hint, hint) {
+                (Some(found), Some(hint)) => assert!(found.contains(hint), "{error}: {found}"),
+                (found, hint) => assert!(found.is_none() && hint.is_none(), "{error}: {found:?}"),
+            }
+            assert_eq!(error.or_hint("else").hint.as_deref() == Some("else"), hint.is_none());
+        }
     }
 }

@@ -41,7 +41,7 @@ impl Plugins {
 
     fn lock_within(&self, patience: Duration) -> Result<Guard<'_>, PluginError> {
         let dir = self.plugins()?;
-        let wrong = |error: io::Error| beneath::wrong(self.path().join(LOCK), error);
+        let wrong = |error: io::Error| PluginError::io(self.path().join(LOCK), error);
         // The file stays: removing it would let two processes lock two files.
         let mut lock = beneath::open(&dir, LOCK, OFlags::RDWR | OFlags::CREATE).map_err(wrong)?;
         if !lock.metadata().map_err(wrong)?.is_file() {
@@ -66,7 +66,7 @@ impl Plugins {
 
     /// Whether a process changes these plugins now.
     pub(super) fn is_locked(&self) -> Result<bool, PluginError> {
-        let wrong = |error: io::Error| beneath::wrong(self.path().join(LOCK), error);
+        let wrong = |error: io::Error| PluginError::io(self.path().join(LOCK), error);
         let lock = match beneath::open(&self.plugins()?, LOCK, OFlags::RDONLY) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             lock => lock.map_err(wrong)?,

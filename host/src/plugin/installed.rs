@@ -33,7 +33,7 @@ pub struct Installed {
 pub fn installed(plugins: &Plugins) -> Result<Vec<Installed>, PluginError> {
     let lock = plugins.lock()?;
     let dir = plugins.plugins()?;
-    let wrong = |error: io::Error| beneath::wrong(plugins.path(), error);
+    let wrong = |error: io::Error| PluginError::io(plugins.path(), error);
     let mut all = Vec::new();
     for name in names(&dir).map_err(wrong)? {
         let Ok(plugin) = PluginName::from_dir(&name) else { continue };

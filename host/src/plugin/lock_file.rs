@@ -18,7 +18,7 @@ pub(super) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     /// Writes one that says this, and puts it on the disk.
     pub(super) fn new(plugins: &'a Plugins, lock: &Lock) -> Result<Self, PluginError> {
-        let wrong = |error: io::Error| beneath::wrong(plugins.lock_path(), error);
+        let wrong = |error: io::Error| PluginError::io(plugins.lock_path(), error);
         let unexpected = |what: String| {
             let kind = PluginErrorKind::Unexpected(what);
             PluginError::new(plugins.lock_path().to_string_lossy(), kind)
@@ -44,7 +44,7 @@ impl<'a> Prepared<'a> {
     /// Puts it in the place of the other.
     pub(super) fn commit(mut self) -> Result<(), PluginError> {
         let dir = self.plugins.dir();
-        let wrong = |error: io::Error| beneath::wrong(self.plugins.lock_path(), error);
+        let wrong = |error: io::Error| PluginError::io(self.plugins.lock_path(), error);
         beneath::replace(dir, NEW, FILE).map_err(wrong)?;
         beneath::sync(dir).map_err(wrong)?;
         self.is_done = true;
@@ -62,6 +62,6 @@ impl Drop for Prepared<'_> {
 
 /// Removes what a kill left of one that was being written.
 pub(super) fn sweep(plugins: &Plugins) -> Result<(), PluginError> {
-    let wrong = |error: io::Error| beneath::wrong(plugins.lock_path().with_file_name(NEW), error);
+    let wrong = |error: io::Error| PluginError::io(plugins.lock_path().with_file_name(NEW), error);
     beneath::unlink(plugins.dir(), NEW).map_err(wrong)
 }

@@ -109,7 +109,7 @@ impl Action {
 ///
 /// Where the plugins directory cannot be read.
 pub fn needs_repair(plugins: &Plugins) -> Result<bool, PluginError> {
-    let wrong = |error: io::Error| beneath::wrong(plugins.path(), error);
+    let wrong = |error: io::Error| PluginError::io(plugins.path(), error);
     let dir = plugins.plugins()?;
     if plugins.is_locked()? {
         return Ok(false);
@@ -134,7 +134,7 @@ pub fn needs_repair(plugins: &Plugins) -> Result<bool, PluginError> {
 /// journal was written by a newer program; where the system says no.
 pub fn repair(guard: &Guard<'_>) -> Result<Vec<Repair>, PluginError> {
     let plugins = guard.plugins();
-    let wrong = |error: io::Error| beneath::wrong(plugins.path(), error);
+    let wrong = |error: io::Error| PluginError::io(plugins.path(), error);
     let mut done = Vec::new();
     match journal::load(guard.dir()).map_err(wrong)? {
         None => {}
@@ -156,7 +156,7 @@ pub fn repair(guard: &Guard<'_>) -> Result<Vec<Repair>, PluginError> {
             .hint("run any `plugin` command of that hookbox"));
         }
     }
-    journal::sweep(guard.dir()).map_err(|error| beneath::wrong(plugins.path().join(journal::NEW), error))?;
+    journal::sweep(guard.dir()).map_err(|error| PluginError::io(plugins.path().join(journal::NEW), error))?;
     lock_file::sweep(plugins)?;
     sweep(guard, &mut done).map_err(wrong)?;
     Ok(done)
@@ -165,7 +165,7 @@ pub fn repair(guard: &Guard<'_>) -> Result<Vec<Repair>, PluginError> {
 /// Sees to one change that was cut short.
 fn settle(guard: &Guard<'_>, journal: &Journal) -> Result<Repair, PluginError> {
     let (plugins, dir, name) = (guard.plugins(), guard.dir(), journal.name.dir());
-    let wrong = |error: io::Error| beneath::wrong(plugins.path().join(&name), error);
+    let wrong = |error: io::Error| PluginError::io(plugins.path().join(&name), error);
     let before = plugins.lock()?;
     let staging = match beneath::look(dir, journal.stage.as_str()).map_err(wrong)? {
         Some(Found::Directory(_)) => Some(dir.open_dir(journal.stage.as_str()).map_err(wrong)?),

@@ -66,7 +66,7 @@ impl<'a> Stage<'a> {
         limits: Limits,
         observer: &'a dyn Observer,
     ) -> Result<Self, PluginError> {
-        let wrong = |error: io::Error| PluginError::new(plugins.path().to_string_lossy(), error);
+        let wrong = |error: io::Error| PluginError::io(plugins.path(), error);
         let home = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
         home.dir().create_dir(TREE).map_err(wrong)?;
         let tree = home.dir().open_dir(TREE).map_err(wrong)?;
@@ -150,7 +150,7 @@ impl<'a> Stage<'a> {
         self.room(path, len.unwrap_or_default())?;
         self.parents(path)?;
         self.add(path, Written::File)?;
-        let wrong = |error: io::Error| PluginError::new(path.as_str(), error);
+        let wrong = |error: io::Error| PluginError::io(path.as_path(), error);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let mut to = self.tree.open_with(path.as_path(), &options).map_err(wrong)?;
@@ -216,7 +216,7 @@ impl<'a> Stage<'a> {
         }
         self.parents(path)?;
         self.add(path, Written::Symlink(target.to_owned()))?;
-        self.tree.symlink(target, path.as_path()).map_err(|error| PluginError::new(path.as_str(), error))?;
+        self.tree.symlink(target, path.as_path()).map_err(|error| PluginError::io(path.as_path(), error))?;
         self.told();
         Ok(())
     }
@@ -253,7 +253,7 @@ impl<'a> Stage<'a> {
                     .refuse(path.as_str(), format!("is a symlink to {target}, which {why} in the plugin")));
             }
         }
-        let wrong = |error: io::Error| PluginError::new(self.home.path().to_string_lossy(), error);
+        let wrong = |error: io::Error| PluginError::io(self.home.path(), error);
         sync(&self.tree).map_err(wrong)?;
         let path = self.home.path().join(TREE);
         let digest = tree::of_plugin(&path).map_err(|error| {
@@ -288,7 +288,7 @@ impl<'a> Stage<'a> {
         builder.mode(0o755);
         self.tree
             .create_dir_with(path.as_path(), &builder)
-            .map_err(|error| PluginError::new(path.as_str(), error))
+            .map_err(|error| PluginError::io(path.as_path(), error))
     }
 
     /// Counts one more entry, which nothing else may have the path of.

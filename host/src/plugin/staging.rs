@@ -76,7 +76,7 @@ pub(super) struct StagingDirectory {
 impl StagingDirectory {
     /// Makes one in an open plugins directory, which has this path.
     pub(super) fn new(plugins: Dir, path: &Path) -> Result<Self, PluginError> {
-        let wrong = |error| beneath::wrong(path, error);
+        let wrong = |error| PluginError::io(path, error);
         let mut builder = DirBuilder::new();
         builder.mode(0o700);
         for _ in 0..MAX_TRIES {

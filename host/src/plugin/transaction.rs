@@ -84,7 +84,7 @@ pub(super) fn put(
     }
     let before = plugins.lock()?;
     one_case(guard, &before, &name)?;
-    let wrong = |error: io::Error| beneath::wrong(&path, error);
+    let wrong = |error: io::Error| PluginError::io(&path, error);
     let there = beneath::look(guard.dir(), &dir).map_err(wrong)?;
     let staging = staged.into_staging();
     let new = match beneath::look(staging.dir(), TREE).map_err(wrong)? {
@@ -121,7 +121,7 @@ pub fn remove(guard: &Guard<'_>, name: &PluginName, observer: &dyn Observer) -> 
     let path = plugins.path().join(&dir);
     let before = plugins.lock()?;
     let locked = before.get(name).cloned();
-    let wrong = |error: io::Error| beneath::wrong(&path, error);
+    let wrong = |error: io::Error| PluginError::io(&path, error);
     let old = match beneath::look(guard.dir(), &dir).map_err(wrong)? {
         // On some file systems it is found by another name, too.
         Some(_) if !names(guard.dir()).map_err(wrong)?.contains(&dir) => {
@@ -156,7 +156,7 @@ fn settle(guard: &Guard<'_>) -> Result<(), PluginError> {
 /// No other plugin may have this name but for the case of its letters.
 fn one_case(guard: &Guard<'_>, lock: &Lock, name: &PluginName) -> Result<(), PluginError> {
     let plugins = guard.plugins();
-    let dirs = names(guard.dir()).map_err(|error| beneath::wrong(plugins.path(), error))?;
+    let dirs = names(guard.dir()).map_err(|error| PluginError::io(plugins.path(), error))?;
     let locked = lock.iter().map(|it| it.name.dir());
     let (folded, dir) = (name.folded(), name.dir());
     match dirs.into_iter().chain(locked).find(|it| *it != dir && it.to_ascii_lowercase() == folded) {

@@ -67,6 +67,6 @@ fn a_directory_that_may_not_be_written_is_named_and_nothing_changes() {
         return;
     };
     assert!(error.to_string().contains("plugins: Permission denied"), "{error}");
-    assert!(error.hint.unwrap().contains("that you may write"));
+    assert!(error.hint.unwrap().contains("that you may read and write"));
     assert_eq!(tree(&base), before);
 }

@@ -41,7 +41,7 @@ pub(super) fn copy(path: &Path, stage: &mut Stage<'_>) -> Result<(), PluginError
                 copy.entry(&top, &name.into(), &path, &about)?;
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(PluginError::new(name, error)),
+            Err(error) => return Err(PluginError::io(name, error)),
         }
     }
     Ok(())
@@ -168,6 +168,6 @@ fn changed(path: &EntryPath) -> PluginError {
 fn unreadable(path: &EntryPath, error: io::Error) -> PluginError {
     match error.kind() {
         io::ErrorKind::NotFound => changed(path),
-        _ => PluginError::new(path.as_str(), error),
+        _ => PluginError::io(path.as_path(), error),
     }
 }

@@ -181,8 +181,7 @@ enum FetchedKind {
 impl Fetched {
     /// Writes it into the stage.
     fn write(&self, name: &PluginName, stage: &mut Stage<'_>) -> Result<(), PluginError> {
-        let file = std::fs::File::open(&self.path)
-            .map_err(|error| PluginError::new(self.path.to_string_lossy(), error))?;
+        let file = std::fs::File::open(&self.path).map_err(|error| PluginError::io(&self.path, error))?;
         match self.kind {
             FetchedKind::Component => {
                 let repo = name.repo();

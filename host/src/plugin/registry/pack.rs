@@ -84,7 +84,7 @@ fn append<W: Write>(archive: &mut Builder<W>, top: &Path, path: &Path) -> io::Re
 }
 
 fn wrong(path: &Path, error: io::Error) -> PluginError {
-    PluginError::new(path.to_string_lossy(), error)
+    PluginError::io(path, error)
 }
 
 #[cfg(test)]

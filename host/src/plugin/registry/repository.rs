@@ -104,7 +104,7 @@ impl Repository {
     ) -> Result<(), PluginError> {
         use sha2::Digest as _;
         let mut response = self.blob(blob, limit).await?;
-        let local = |error: std::io::Error| PluginError::new(to.to_string_lossy(), error);
+        let local = |error: std::io::Error| PluginError::io(to, error);
         let mut options = tokio::fs::OpenOptions::new();
         let mut file = options.write(true).create_new(true).mode(0o600).open(to).await.map_err(local)?;
         let (mut hash, mut done) = (sha2::Sha256::new(), 0);

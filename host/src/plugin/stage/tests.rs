@@ -133,3 +133,17 @@ fn a_plugin_is_checked_as_a_whole() {
         assert!(names(&plugins).is_empty(), "{expected}");
     }
 }
+
+#[test]
+fn a_disk_that_is_full_while_a_file_comes_is_said_with_what_to_do() {
+    struct Full;
+    impl Read for Full {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+    let (_temp, plugins) = plugins();
+    let mut stage = Stage::new(&plugins, &Silent).unwrap();
+    let error = stage.file(&path("hooks/x"), false, None, Full).unwrap_err();
+    assert_eq!((error.what.as_str(), error.hint.as_deref()), ("hooks/x", Some("make room on this disk")));
+}

@@ -43,7 +43,7 @@ struct Objects {
 
 impl Objects {
     fn next(&mut self, entry: &Entry, stage: &mut Stage<'_>) -> Result<(), PluginError> {
-        let wrong = |error: io::Error| PluginError::new(entry.path.as_str(), error);
+        let wrong = |error: io::Error| PluginError::io(entry.path.as_path(), error);
         self.request(entry).map_err(wrong)?;
         let mut bytes = (&mut self.from).take(entry.len);
         match entry.kind {

@@ -46,7 +46,7 @@ impl<'a> Repository<'a> {
     ) -> Result<Self, PluginError> {
         let dir = std::path::absolute(scratch.join("git"));
         let program = Program {
-            dir: dir.map_err(|error| PluginError::new(scratch.to_string_lossy(), error))?,
+            dir: dir.map_err(|error| PluginError::io(scratch, error))?,
             ends: Instant::now() + bounds.time,
             time: bounds.time,
             disk: bounds.disk,
