@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 
-use super::{PluginError, PluginErrorKind};
+use super::{PluginError, PluginErrorKind, beneath};
 use crate::lockfile::{self, Lock, LockError};
+
+/// What a root and its plugins directory have to be.
+const OPENED: &str = "expected a directory that you may write, and that is no symlink out of the repository";
 
 /// Where plugins are installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,46 +52,45 @@ impl Plugins {
     ///
     /// Where they cannot be made or opened.
     pub fn open(location: Location, base: &Path, root: &str) -> Result<Self, PluginError> {
+        let plugins = Self::of(location, base, root, true)?;
+        plugins.plugins()?;
+        Ok(plugins)
+    }
+
+    /// The same where the root holds `plugins` or `plugins.lock`, and nothing is made; `None` where it holds neither.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be opened.
+    pub fn find(location: Location, base: &Path, root: &str) -> Result<Option<Self>, PluginError> {
+        let path = base.join(root);
+        for name in ["plugins", lockfile::FILE] {
+            match path.join(name).symlink_metadata() {
+                Ok(_) => return Self::of(location, base, root, false).map(Some),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(PluginError::io(path, error)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn of(location: Location, base: &Path, root: &str, make: bool) -> Result<Self, PluginError> {
         let path = base.join(root);
         let opened = || -> io::Result<Dir> {
             let above = Dir::open_ambient_dir(base, ambient_authority())?;
             if location == Location::Global && above.symlink_metadata(root).is_ok_and(|it| it.is_symlink()) {
-                let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
-                dir.create_dir_all("plugins")?;
-                return Ok(dir);
+                return Dir::open_ambient_dir(&path, ambient_authority());
             }
-            // Where a symlink leads out, making it fails as if a file stood there.
-            let dir = above.open_dir(root).or_else(|error| match error.kind() {
-                io::ErrorKind::NotFound => above.create_dir(root).and_then(|()| above.open_dir(root)),
-                _ => Err(error),
-            })?;
-            dir.create_dir_all("plugins")?;
-            Ok(dir)
-        };
-        let dir = opened().map_err(|error| {
-            let hint =
-                "expected a directory that you may write, and that is no symlink out of the repository";
-            PluginError::io(&path, error).or_hint(hint)
-        })?;
-        Ok(Self { location, base: base.to_owned(), root: root.to_owned(), dir })
-    }
-
-    /// The same if the root and its `plugins` are there already; `None` where they are not.
-    ///
-    /// # Errors
-    ///
-    /// Where they cannot be opened.
-    pub fn find(location: Location, base: &Path, root: &str) -> Result<Option<Self>, PluginError> {
-        match base.join(root).join("plugins").symlink_metadata() {
-            Ok(_) => Self::open(location, base, root).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match base.join(root).join(lockfile::FILE).symlink_metadata() {
-                    Ok(_) => Self::open(location, base, root).map(Some),
-                    Err(_) => Ok(None),
+            match above.open_dir(root) {
+                // Where a symlink leads out, making it fails as if a file stood there.
+                Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
+                    above.create_dir(root).and_then(|()| above.open_dir(root))
                 }
+                opened => opened,
             }
-            Err(error) => Err(PluginError::io(base.join(root), error)),
-        }
+        };
+        let dir = opened().map_err(|error| PluginError::io(&path, error).or_hint(OPENED))?;
+        Ok(Self { location, base: base.to_owned(), root: root.to_owned(), dir })
     }
 
     /// Where they are installed.
@@ -121,13 +123,29 @@ impl Plugins {
         &self.dir
     }
 
-    /// The plugins directory, open.
+    /// The plugins directory, open, for whoever writes there: it is made where it is missing.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be made or opened, or leads out of the root.
+    pub(super) fn plugins(&self) -> Result<Dir, PluginError> {
+        self.dir
+            .create_dir_all("plugins")
+            .and_then(|()| self.dir.open_dir("plugins"))
+            .map_err(|error| PluginError::io(self.path(), error).or_hint(OPENED))
+    }
+
+    /// The plugins directory, open, for whoever only looks; `None` where there is none.
     ///
     /// # Errors
     ///
     /// Where it cannot be opened, or leads out of the root.
-    pub(super) fn plugins(&self) -> Result<Dir, PluginError> {
-        self.dir.open_dir("plugins").map_err(|error| PluginError::io(self.path(), error))
+    pub(super) fn plugins_there(&self) -> Result<Option<Dir>, PluginError> {
+        let wrong = |error: io::Error| PluginError::io(self.path(), error).or_hint(OPENED);
+        match beneath::look(&self.dir, "plugins").map_err(wrong)? {
+            Some(_) => self.dir.open_dir("plugins").map(Some).map_err(wrong),
+            None => Ok(None),
+        }
     }
 
     /// What the lock file says; nothing where there is none.
@@ -159,5 +177,41 @@ impl Plugins {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Lock::default()),
             Err(error) => Err(wrong(error.into())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::{installed, needs_repair};
+    use std::fs;
+
+    #[test]
+    fn whoever_only_looks_makes_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let find = || Plugins::find(Location::Local, temp.path(), ".hookbox");
+        assert!(find().unwrap().is_none());
+        let root = temp.path().join(".hookbox");
+        assert!(!root.exists());
+        fs::create_dir(&root).unwrap();
+        assert!(find().unwrap().is_none());
+
+        fs::write(root.join(lockfile::FILE), "version = 1").unwrap();
+        let plugins = find().unwrap().unwrap();
+        assert_eq!(installed(&plugins).unwrap(), []);
+        assert!(!needs_repair(&plugins).unwrap());
+        assert_eq!(fs::read_dir(&root).unwrap().count(), 1);
+        // Whoever changes something does.
+        drop(plugins.lock_exclusively().unwrap());
+        assert!(plugins.path().is_dir());
+
+        fs::remove_dir_all(plugins.path()).unwrap();
+        std::os::unix::fs::symlink("nowhere", plugins.path()).unwrap();
+        let plugins = find().unwrap().unwrap();
+        installed(&plugins).unwrap_err();
+        plugins.lock_exclusively().unwrap_err();
+        fs::remove_dir_all(&root).unwrap();
+        fs::write(&root, "").unwrap();
+        find().unwrap_err();
     }
 }

@@ -64,10 +64,10 @@ impl Plugins {
         Ok(Guard { plugins: self, dir, lock })
     }
 
-    /// Whether a process changes these plugins now.
-    pub(super) fn is_locked(&self) -> Result<bool, PluginError> {
+    /// Whether a process changes these plugins now, whose directory this is.
+    pub(super) fn is_locked(&self, dir: &Dir) -> Result<bool, PluginError> {
         let wrong = |error: io::Error| PluginError::io(self.path().join(LOCK), error);
-        let lock = match beneath::open(&self.plugins()?, LOCK, OFlags::RDONLY) {
+        let lock = match beneath::open(dir, LOCK, OFlags::RDONLY) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             lock => lock.map_err(wrong)?,
         };
@@ -120,15 +120,16 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let open = || Plugins::open(Location::Local, temp.path(), ".hookbox").unwrap();
         let (first, second) = (open(), open());
-        assert!(!second.is_locked().unwrap());
+        let is_locked = || second.is_locked(&second.plugins().unwrap()).unwrap();
+        assert!(!is_locked());
         let guard = first.lock_exclusively().unwrap();
-        assert!(second.is_locked().unwrap());
+        assert!(is_locked());
         let error = second.lock_within(Duration::ZERO).unwrap_err();
         assert!(matches!(error.kind, PluginErrorKind::Busy(_)));
         assert!(error.to_string().contains(&format!("process {} ", std::process::id())), "{error}");
         drop(guard);
         drop(second.lock_within(Duration::ZERO).unwrap());
-        assert!(!second.is_locked().unwrap());
+        assert!(!is_locked());
     }
 
     #[test]

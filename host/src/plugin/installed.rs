@@ -32,7 +32,7 @@ pub struct Installed {
 /// Where the plugins directory or the lock file cannot be read.
 pub fn installed(plugins: &Plugins) -> Result<Vec<Installed>, PluginError> {
     let lock = plugins.lock()?;
-    let dir = plugins.plugins()?;
+    let Some(dir) = plugins.plugins_there()? else { return Ok(Vec::new()) };
     let wrong = |error: io::Error| PluginError::io(plugins.path(), error);
     let mut all = Vec::new();
     for name in names(&dir).map_err(wrong)? {

@@ -110,8 +110,8 @@ impl Action {
 /// Where the plugins directory cannot be read.
 pub fn needs_repair(plugins: &Plugins) -> Result<bool, PluginError> {
     let wrong = |error: io::Error| PluginError::io(plugins.path(), error);
-    let dir = plugins.plugins()?;
-    if plugins.is_locked()? {
+    let Some(dir) = plugins.plugins_there()? else { return Ok(false) };
+    if plugins.is_locked(&dir)? {
         return Ok(false);
     }
     if journal::is_there(&dir).map_err(wrong)? {
