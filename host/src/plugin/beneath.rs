@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 
 use cap_std::fs::{Dir, MetadataExt as _};
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 /// What stands under a name.
@@ -119,9 +119,8 @@ pub(super) type At<'a> = (&'a Dir, &'a str);
 
 /// Renames a directory to a name that nothing has.
 pub(super) fn move_to(from: At<'_>, to: At<'_>) -> io::Result<()> {
-    match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
-        Err(error) if is_unknown(error) => {}
-        result => return Ok(result?),
+    if rename(from, to, How::ToNothing)? {
+        return Ok(());
     }
     // All that write here hold the lock, and what a rename could replace is at most an empty directory.
     if look(to.0, to.1)?.is_some() {
@@ -132,16 +131,37 @@ pub(super) fn move_to(from: At<'_>, to: At<'_>) -> io::Result<()> {
 
 /// Exchanges two directories in one step; `false` where the file system cannot.
 pub(super) fn exchange(one: At<'_>, other: At<'_>) -> io::Result<bool> {
-    match rustix::fs::renameat_with(one.0, one.1, other.0, other.1, RenameFlags::EXCHANGE) {
+    rename(one, other, How::Exchange)
+}
+
+/// What a rename does with what has the name.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    /// Nothing has it.
+    ToNothing,
+    /// It gets the other name.
+    Exchange,
+}
+
+/// A rename in one step; `false` where the file system knows no such one.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn rename(from: At<'_>, to: At<'_>, how: How) -> io::Result<bool> {
+    use rustix::fs::RenameFlags;
+    let flags = match how {
+        How::ToNothing => RenameFlags::NOREPLACE,
+        How::Exchange => RenameFlags::EXCHANGE,
+    };
+    match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, flags) {
         Ok(()) => Ok(true),
-        Err(error) if is_unknown(error) => Ok(false),
+        Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
+        Err(error) if error == Errno::NOTSUP || error == Errno::OPNOTSUPP => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether a file system says so of a flag that it does not know.
-fn is_unknown(error: Errno) -> bool {
-    [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&error)
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn rename(_: At<'_>, _: At<'_>, _: How) -> io::Result<bool> {
+    Ok(false)
 }
 
 #[cfg(test)]
@@ -150,6 +170,7 @@ mod tests {
     use cap_std::ambient_authority;
     use std::fs;
     use std::os::unix::fs::symlink;
+    use std::process::Command;
 
     fn place() -> (tempfile::TempDir, Dir) {
         let temp = tempfile::tempdir().unwrap();
@@ -162,7 +183,7 @@ mod tests {
         let (temp, dir) = place();
         fs::write(temp.path().join("file"), "0123456789").unwrap();
         symlink("file", temp.path().join("link")).unwrap();
-        rustix::fs::mkfifoat(&dir, "pipe", Mode::RUSR | Mode::WUSR).unwrap();
+        assert!(Command::new("mkfifo").arg(temp.path().join("pipe")).status().unwrap().success());
         fs::create_dir(temp.path().join("dir")).unwrap();
         assert_eq!(read(&dir, "file", 10).unwrap().unwrap(), b"0123456789");
         assert_eq!(read(&dir, "nothing", 10).unwrap(), None);
