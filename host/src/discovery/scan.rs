@@ -73,10 +73,7 @@ impl Installed {
             },
         };
         let message = format!("{why}: the plugins beside it run only as far as you trust their hooks");
-        let shown = text::escape(&file.to_string_lossy(), 4096);
-        problems.push(
-            Problem::new(&file, message).hint(format!("repair it, or move it aside: mv {shown} {shown}.old")),
-        );
+        problems.push(Problem::new(&file, message).hint(lockfile::hint(&file)));
         Self::Any
     }
 

@@ -9,6 +9,10 @@ mod read;
 #[cfg(feature = "plugin")]
 mod write;
 
+use std::path::Path;
+
+use crate::text;
+
 pub use entry::{Locked, LockedHook};
 pub use name::{NameError, PluginName};
 pub use read::LockError;
@@ -31,6 +35,13 @@ pub(crate) const MAX_FILE: u64 = 4 << 20;
 
 /// How many plugins one file may name: no more are looked at in a root.
 pub(crate) const MAX_PLUGINS: usize = 256;
+
+/// What to do about a lock file that cannot be used.
+pub(crate) fn hint(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let command = format!("mv {} {}", text::shell_word(&path), text::shell_word(&format!("{path}.old")));
+    format!("repair it, or move it aside: {}", text::escape(&command, 8192))
+}
 
 /// What a `plugins.lock` says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

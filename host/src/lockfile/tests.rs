@@ -98,6 +98,21 @@ fn a_file_is_read_whole_or_not_at_all() {
 }
 
 #[test]
+fn the_command_that_moves_it_aside_can_be_pasted() {
+    for (path, command) in [
+        (
+            "/home/ada/.hookbox/plugins.lock",
+            "mv /home/ada/.hookbox/plugins.lock /home/ada/.hookbox/plugins.lock.old",
+        ),
+        ("/a b/plugins.lock", "mv '/a b/plugins.lock' '/a b/plugins.lock.old'"),
+        ("/$(x)'/plugins.lock", r"mv '/$(x)'\''/plugins.lock' '/$(x)'\''/plugins.lock.old'"),
+        ("/\u{1b}/plugins.lock", r"mv '/\u{1b}/plugins.lock' '/\u{1b}/plugins.lock.old'"),
+    ] {
+        assert_eq!(hint(Path::new(path)), format!("repair it, or move it aside: {command}"));
+    }
+}
+
+#[test]
 #[cfg(feature = "plugin")]
 fn what_is_printed_is_read_back() {
     let hook =

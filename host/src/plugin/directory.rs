@@ -157,9 +157,7 @@ impl Plugins {
         use std::io::Read as _;
         let path = self.lock_path();
         let wrong = |kind: PluginErrorKind| {
-            let shown = crate::text::escape(&path.to_string_lossy(), 1024);
-            PluginError::new(path.to_string_lossy(), kind)
-                .hint(format!("repair it, or move it aside: mv {shown} {shown}.old"))
+            PluginError::new(path.to_string_lossy(), kind).hint(lockfile::hint(&path))
         };
         let mut text = String::new();
         let mut options = OpenOptions::new();
