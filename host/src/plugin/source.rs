@@ -91,7 +91,13 @@ impl Source {
             return OciReference::parse(rest).map(Self::Oci).map_err(wrong);
         }
         if matches!(source, "." | "..") || ["./", "../", "/"].iter().any(|it| source.starts_with(it)) {
-            return Ok(Self::Directory { path: plain(&hosts.cwd.join(source)) });
+            let path = plain(&hosts.cwd.join(source));
+            if path.to_str().is_none() {
+                let what =
+                    "stands in a directory whose path is not UTF-8, so that plugins.lock could not name it";
+                return Err(wrong(what).hint("expected a directory whose whole path is UTF-8"));
+            }
+            return Ok(Self::Directory { path });
         }
         if source.starts_with('-') {
             return Err(wrong("begins with a dash: expected a source"));
@@ -449,6 +455,18 @@ mod tests {
         ] {
             assert!(Source::parse(text, &hosts).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_directory_that_the_lock_file_could_not_name_is_refused() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let hosts = Hosts::new(Path::new(std::ffi::OsStr::from_bytes(b"/work/\xff")));
+        for text in [".", "./plugin", "./a/.."] {
+            let error = Source::parse(text, &hosts).unwrap_err();
+            assert!(error.is_usage() && error.to_string().contains("not UTF-8"), "{error}");
+        }
+        assert!(Source::parse("..", &hosts).is_ok());
+        assert!(Source::parse("/work/plugin", &hosts).is_ok());
     }
 
     #[test]
