@@ -32,7 +32,7 @@ pub use signature::PublicKey;
 use self::artifact::{Artifact, Blob, Mismatch};
 use self::connection::Access;
 use self::repository::Repository;
-use super::{Observer, OciReference, PluginError, PluginErrorKind, PluginName, Resolved, Stage, Step};
+use super::{Observer, OciReference, PluginError, PluginErrorKind, PluginName, Resolved, Stage, Step, fetch};
 use crate::hook::Digest;
 
 /// How large the configuration of a component may be, in bytes: the names of its imports and exports.
@@ -89,7 +89,8 @@ impl Registry {
     /// Writes what a reference names into a stage. Of a component, the hook is called as the second part of `name`.
     ///
     /// With a `pin`, the artifact with this manifest and no other is pulled, whatever the tag names by now. With a
-    /// `key`, its signature is checked before anything but its manifest is fetched. Unpacking holds the thread.
+    /// `key`, its signature is checked before anything but its manifest is fetched. Unpacking blocks: on a runtime
+    /// of one thread, nothing else goes on meanwhile.
     ///
     /// # Errors
     ///
@@ -111,7 +112,7 @@ impl Registry {
             return Err(too_slow(reference, whole));
         };
         let (digest, artifact) = fetched?;
-        artifact.write(name, stage)?;
+        fetch::blocking(|| artifact.write(name, stage))?;
         Ok(Resolved::Manifest(digest))
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use flate2::{Compression, GzBuilder};
 use tar::{Builder, EntryType, Header};
 
-use crate::plugin::{INSTALLED, PluginError, Staged};
+use crate::plugin::{INSTALLED, PluginError};
 
 /// What a gzip header says of the system that wrote it: nothing (RFC 1952, "OS").
 const NO_SYSTEM: u8 = 255;
@@ -16,9 +16,8 @@ const NO_SYSTEM: u8 = 255;
 /// The names of what stands in the directories of a plugin, sorted.
 pub(super) type Contents = Vec<(&'static str, Vec<String>)>;
 
-/// A plugin as `tar.gz`.
-pub(super) fn pack(plugin: &Staged) -> Result<Vec<u8>, PluginError> {
-    let top = plugin.path();
+/// The plugin in this directory, which was staged, as `tar.gz`.
+pub(super) fn pack(top: &Path) -> Result<Vec<u8>, PluginError> {
     let mut paths = Vec::new();
     let mut waiting = vec![PathBuf::new()];
     while let Some(dir) = waiting.pop() {
@@ -35,18 +34,18 @@ pub(super) fn pack(plugin: &Staged) -> Result<Vec<u8>, PluginError> {
     let gzip = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
     let mut archive = Builder::new(gzip.write(Vec::new(), Compression::best()));
     for path in paths {
-        append(&mut archive, &top, &path).map_err(|error| wrong(&top.join(&path), error))?;
+        append(&mut archive, top, &path).map_err(|error| wrong(&top.join(&path), error))?;
     }
     let packed = archive.into_inner().and_then(|gzip| gzip.finish());
-    packed.map_err(|error| wrong(&top, error))
+    packed.map_err(|error| wrong(top, error))
 }
 
-/// What a plugin has, by its directories.
-pub(super) fn contents(plugin: &Staged) -> Result<Contents, PluginError> {
-    let of = |dir: &'static str| match names(&plugin.path().join(dir)) {
+/// What the plugin in this directory has, by its directories.
+pub(super) fn contents(top: &Path) -> Result<Contents, PluginError> {
+    let of = |dir: &'static str| match names(&top.join(dir)) {
         Ok(names) => Ok((dir, names)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((dir, Vec::new())),
-        Err(error) => Err(wrong(&plugin.path().join(dir), error)),
+        Err(error) => Err(wrong(&top.join(dir), error)),
     };
     INSTALLED.into_iter().map(of).collect()
 }
@@ -91,7 +90,7 @@ fn wrong(path: &Path, error: io::Error) -> PluginError {
 mod tests {
     use super::super::archive;
     use super::*;
-    use crate::plugin::{Location, Plugins, Silent, Stage};
+    use crate::plugin::{Location, Plugins, Silent, Stage, Staged};
 
     /// A plugin with these files, written in this order.
     fn staged(plugins: &Plugins, files: &[(&str, bool, &str)]) -> Staged {
@@ -119,8 +118,8 @@ mod tests {
             .unwrap()
             .set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000))
             .unwrap();
-        let packed = pack(&one).unwrap();
-        assert_eq!(packed, pack(&other).unwrap());
+        let packed = pack(&one.path()).unwrap();
+        assert_eq!(packed, pack(&other.path()).unwrap());
         let mut stage = Stage::new(&plugins, &Silent).unwrap();
         let layer = stage.scratch().join("layer");
         fs::write(&layer, &packed).unwrap();
@@ -132,6 +131,6 @@ mod tests {
             ("recipes", names(&["r.md"])),
             ("hooks", names(&["alias", "guard"])),
         ];
-        assert_eq!(contents(&one).unwrap(), want);
+        assert_eq!(contents(&one.path()).unwrap(), want);
     }
 }

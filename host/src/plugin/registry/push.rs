@@ -1,6 +1,7 @@
 //! Publishing: a component as other WebAssembly tools do, a plugin directory in the form of our own.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use bytes::Bytes;
 use oci_client::client::{Config, ImageLayer};
@@ -62,18 +63,21 @@ impl Registry {
         description: &Description,
         observer: &dyn Observer,
     ) -> Result<Digest, PluginError> {
-        let no_component = |error: String| {
-            let what = format!("expected a component, found bytes that are none: {}", escape(&error, 200));
-            PluginError::new(reference.to_string(), PluginErrorKind::Unexpected(what))
+        let (about, annotations) = (reference.to_string(), description.annotations());
+        let ready = move || {
+            let no_component = |error: String| {
+                let what =
+                    format!("expected a component, found bytes that are none: {}", escape(&error, 200));
+                PluginError::new(&about, PluginErrorKind::Unexpected(what))
+            };
+            let (mut config, layer) = WasmConfig::from_raw_component(component, None)
+                .map_err(|error| no_component(error.to_string()))?;
+            config.created = Default::default();
+            let config = config.to_config().map_err(|error| no_component(error.to_string()))?;
+            let manifest = OciImageManifest::build(std::slice::from_ref(&layer), &config, Some(annotations));
+            Ready::new(&about, layer, config, manifest)
         };
-        let (mut config, layer) = WasmConfig::from_raw_component(component, None)
-            .map_err(|error| no_component(error.to_string()))?;
-        config.created = Default::default();
-        let config = config.to_config().map_err(|error| no_component(error.to_string()))?;
-        let mut manifest =
-            OciImageManifest::build(std::slice::from_ref(&layer), &config, Some(description.annotations()));
-        manifest.media_type = Some(OCI_IMAGE_MEDIA_TYPE.to_owned());
-        self.push(reference, layer, config, &manifest, observer).await
+        self.push(reference, ready, observer).await
     }
 
     /// Publishes a plugin directory under a tag, and says what its manifest is called. What was staged has passed all
@@ -90,49 +94,112 @@ impl Registry {
         description: &Description,
         observer: &dyn Observer,
     ) -> Result<Digest, PluginError> {
-        let layer = ImageLayer::new(pack::pack(plugin)?, IMAGE_LAYER_GZIP_MEDIA_TYPE.to_owned(), None);
-        let contents: BTreeMap<&str, Vec<String>> = pack::contents(plugin)?.into_iter().collect();
-        let config = json!({"format": FORMAT, "name": name.to_string(), "contents": contents});
-        let config = Config::new(config.to_string(), PLUGIN_CONFIG_MEDIA_TYPE.to_owned(), None);
-        let mut manifest =
-            OciImageManifest::build(std::slice::from_ref(&layer), &config, Some(description.annotations()));
-        manifest.media_type = Some(OCI_IMAGE_MEDIA_TYPE.to_owned());
-        manifest.artifact_type = Some(PLUGIN_ARTIFACT_TYPE.to_owned());
-        self.push(reference, layer, config, &manifest, observer).await
+        let (about, annotations) = (reference.to_string(), description.annotations());
+        let (name, top) = (name.to_string(), plugin.path());
+        let ready = move || {
+            let layer = ImageLayer::new(pack::pack(&top)?, IMAGE_LAYER_GZIP_MEDIA_TYPE.to_owned(), None);
+            let contents: BTreeMap<&str, Vec<String>> = pack::contents(&top)?.into_iter().collect();
+            let config = json!({"format": FORMAT, "name": name, "contents": contents});
+            let config = Config::new(config.to_string(), PLUGIN_CONFIG_MEDIA_TYPE.to_owned(), None);
+            let mut manifest =
+                OciImageManifest::build(std::slice::from_ref(&layer), &config, Some(annotations));
+            manifest.artifact_type = Some(PLUGIN_ARTIFACT_TYPE.to_owned());
+            Ready::new(&about, layer, config, manifest)
+        };
+        self.push(reference, ready, observer).await
     }
 
+    /// Publishes what `ready` gives. Packing and hashing take a while, on a thread of their own.
     async fn push(
         &self,
         reference: &OciReference,
-        layer: ImageLayer,
-        config: Config,
-        manifest: &OciImageManifest,
+        ready: impl FnOnce() -> Result<Ready, PluginError> + Send + 'static,
         observer: &dyn Observer,
     ) -> Result<Digest, PluginError> {
-        let wrong = |kind: PluginErrorKind| PluginError::new(reference.to_string(), kind);
         if reference.digest.is_some() {
-            let what = "expected a tag to publish under, found a digest";
-            return Err(wrong(PluginErrorKind::Source(what.to_owned())).hint("write oci://HOST/ORG/NAME:TAG"));
+            let what = PluginErrorKind::Source("expected a tag to publish under, found a digest".to_owned());
+            return Err(PluginError::new(reference.to_string(), what).hint("write oci://HOST/ORG/NAME:TAG"));
         }
-        let manifest = serde_json::to_vec(manifest)
-            .map_err(|error| wrong(PluginErrorKind::Unexpected(error.to_string())))?;
         let tag = reference.tag.as_deref().unwrap_or("latest");
-        let total = (layer.data.len() + config.data.len() + manifest.len()) as u64;
         let pushed = async {
+            let Ready { blobs, manifest } = tokio::task::spawn_blocking(ready).await.map_err(|error| {
+                PluginError::new(reference.to_string(), PluginErrorKind::Io(io::Error::other(error)))
+            })??;
+            let total =
+                blobs.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>() + manifest.len() as u64;
             observer.step(&Step::Resolving);
             let mut repository = Repository::new(reference, Access::Push, &self.options).await?;
             let mut done = 0;
-            for content in [layer.data, config.data] {
+            for (digest, content) in blobs {
                 observer.step(&Step::Fetching { done, total: Some(total) });
                 done += content.len() as u64;
-                repository.upload(content).await?;
+                repository.upload(&digest, content).await?;
             }
             let digest = Digest::of(&manifest);
-            repository.put_manifest(tag, Bytes::from(manifest)).await?;
+            repository.put_manifest(tag, manifest).await?;
             observer.step(&Step::Fetching { done: total, total: Some(total) });
             Ok(digest)
         };
         let whole = self.options.timeouts.whole;
         tokio::time::timeout(whole, pushed).await.unwrap_or_else(|_| Err(too_slow(reference, whole)))
+    }
+}
+
+/// An artifact that is ready to be sent.
+struct Ready {
+    blobs: [(Digest, Bytes); 2],
+    manifest: Bytes,
+}
+
+impl Ready {
+    /// Of one layer.
+    fn new(
+        about: &str,
+        layer: ImageLayer,
+        config: Config,
+        mut manifest: OciImageManifest,
+    ) -> Result<Self, PluginError> {
+        manifest.media_type = Some(OCI_IMAGE_MEDIA_TYPE.to_owned());
+        let manifest = serde_json::to_vec(&manifest)
+            .map_err(|error| PluginError::new(about, PluginErrorKind::Unexpected(error.to_string())))?;
+        let blobs = [layer.data, config.data].map(|bytes| (Digest::of(&bytes), bytes));
+        Ok(Self { blobs, manifest: Bytes::from(manifest) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::{Hosts, Location, Plugins, Source, Stage};
+    use std::io::Read as _;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[derive(Default)]
+    struct Packed(AtomicBool);
+
+    impl Observer for Packed {
+        fn step(&self, step: &Step<'_>) {
+            self.0.fetch_or(*step == Step::Resolving, Ordering::SeqCst);
+        }
+    }
+
+    #[tokio::test]
+    async fn other_tasks_go_on_while_a_plugin_is_packed() {
+        let temp = tempfile::tempdir().unwrap();
+        let plugins = Plugins::open(Location::Local, temp.path(), ".hookbox").unwrap();
+        let mut stage = Stage::new(&plugins, &crate::plugin::Silent).unwrap();
+        let file = stage.path(b"skills/a/SKILL.md").unwrap();
+        stage.file(&file, false, None, std::io::repeat(7).take(8 << 20)).unwrap();
+        let staged = stage.finish().unwrap();
+
+        let Ok(Source::Oci(reference)) = Source::parse("oci://localhost:1/a/b:1", &Hosts::new("/")) else {
+            panic!("no reference");
+        };
+        let (registry, packed) = (Registry::default(), Packed::default());
+        let (name, description) = ("a/b".parse().unwrap(), Description::default());
+        let push = registry.push_directory(&reference, &name, &staged, &description, &packed);
+        let (pushed, before) = tokio::join!(push, async { packed.0.load(Ordering::SeqCst) });
+        assert!(matches!(pushed.unwrap_err().kind, PluginErrorKind::Fetch(_)), "nobody listens there");
+        assert!(packed.0.load(Ordering::SeqCst) && !before);
     }
 }

@@ -134,9 +134,9 @@ impl Repository {
         })
     }
 
-    /// Makes sure that the registry has this content.
-    pub(super) async fn upload(&mut self, bytes: Bytes) -> Result<(), PluginError> {
-        let digest = Digest::of(&bytes).to_string();
+    /// Makes sure that the registry has this content, which has this digest.
+    pub(super) async fn upload(&mut self, digest: &Digest, bytes: Bytes) -> Result<(), PluginError> {
+        let digest = digest.to_string();
         let there = Request::new(Method::HEAD, self.url(&["blobs", &digest]));
         if self.connection.send(there).await?.status() == StatusCode::OK {
             return Ok(());
