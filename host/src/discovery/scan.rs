@@ -67,7 +67,7 @@ impl Installed {
                 return Self::These(Lock::default());
             }
             Err(error) => place::explain(&error),
-            Ok(bytes) => match Lock::parse(&String::from_utf8_lossy(&bytes)) {
+            Ok(bytes) => match Lock::from_bytes(&bytes) {
                 Ok(lock) => return Self::These(lock),
                 Err(error) => error.to_string(),
             },

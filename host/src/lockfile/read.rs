@@ -77,6 +77,24 @@ struct Version {
 }
 
 impl Lock {
+    /// Reads the bytes of a lock file.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Lock::parse`], and for bytes that are no text.
+    pub fn from_bytes(file: &[u8]) -> Result<Self, LockError> {
+        if file.len() as u64 > MAX_FILE {
+            return Err(LockError::TooLarge);
+        }
+        match str::from_utf8(file) {
+            Ok(file) => Self::parse(file),
+            Err(error) => Err(LockError::Entry {
+                line: line(file, error.valid_up_to()),
+                what: "is not UTF-8".to_owned(),
+            }),
+        }
+    }
+
     /// Reads the text of a lock file.
     ///
     /// # Errors
@@ -92,16 +110,17 @@ impl Lock {
             return Err(LockError::Version(version));
         }
         let wire: Wire = toml::from_str(file).map_err(|error| match error.span() {
-            Some(span) => {
-                LockError::Entry { line: line(file, span.start), what: text::escape(error.message(), 300) }
-            }
+            Some(span) => LockError::Entry {
+                line: line(file.as_bytes(), span.start),
+                what: text::escape(error.message(), 300),
+            },
             None => garbage(error),
         })?;
         let mut lock = Self::default();
         let mut folded = std::collections::HashSet::new();
         for plugin in wire.plugin {
             let at = plugin.span().start;
-            let wrong = |what: String| LockError::Entry { line: line(file, at), what };
+            let wrong = |what: String| LockError::Entry { line: line(file.as_bytes(), at), what };
             let locked = plugin.into_inner().into_locked().map_err(wrong)?;
             if !folded.insert(locked.name.folded()) {
                 return Err(wrong(format!("{}: stands there twice", locked.name)));
@@ -159,6 +178,6 @@ impl Plugin {
 }
 
 /// The line of a byte.
-fn line(file: &str, at: usize) -> usize {
-    file.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+fn line(file: &[u8], at: usize) -> usize {
+    file.iter().take(at).filter(|byte| **byte == b'\n').count() + 1
 }

@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::Dir;
 
-use super::{PluginError, PluginErrorKind, beneath};
+use super::{PluginError, beneath};
 use crate::lockfile::{self, Lock, LockError};
 
 /// What a root and its plugins directory have to be.
@@ -148,32 +148,25 @@ impl Plugins {
         }
     }
 
-    /// What the lock file says; nothing where there is none.
+    /// What the lock file says; nothing where there is none. A symlink is not followed, as it is not when the file is
+    /// written.
     ///
     /// # Errors
     ///
     /// Where it cannot be read, or is no lock file.
     pub fn lock(&self) -> Result<Lock, PluginError> {
-        use std::io::Read as _;
+        use io::ErrorKind::{InvalidData, InvalidInput};
         let path = self.lock_path();
-        let wrong = |kind: PluginErrorKind| {
-            PluginError::new(path.to_string_lossy(), kind).hint(lockfile::hint(&path))
-        };
-        let mut text = String::new();
-        let mut options = OpenOptions::new();
-        // A pipe of that name must not make the open wait.
-        options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-        let read = self.dir.open_with(lockfile::FILE, &options).and_then(|file| {
-            if !file.metadata()?.is_file() {
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, "is no file"));
+        let wrong =
+            |error: LockError| PluginError::new(path.to_string_lossy(), error).hint(lockfile::hint(&path));
+        match beneath::read(&self.dir, lockfile::FILE, lockfile::MAX_FILE) {
+            Ok(Some(bytes)) => Lock::from_bytes(&bytes).map_err(wrong),
+            Ok(None) => Ok(Lock::default()),
+            Err(error) if error.kind() == InvalidData => Err(wrong(LockError::TooLarge)),
+            Err(error) if error.kind() == InvalidInput => {
+                Err(PluginError::io(&path, error).hint("put the file itself there, or move it aside"))
             }
-            file.take(lockfile::MAX_FILE + 1).read_to_string(&mut text)
-        });
-        match read {
-            Ok(_) if text.len() as u64 > lockfile::MAX_FILE => Err(wrong(LockError::TooLarge.into())),
-            Ok(_) => Lock::parse(&text).map_err(|error| wrong(error.into())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Lock::default()),
-            Err(error) => Err(wrong(error.into())),
+            Err(error) => Err(PluginError::io(&path, error).or_hint(&lockfile::hint(&path))),
         }
     }
 }
@@ -211,5 +204,38 @@ mod tests {
         fs::remove_dir_all(&root).unwrap();
         fs::write(&root, "").unwrap();
         find().unwrap_err();
+    }
+
+    #[test]
+    fn a_lock_file_is_a_file_of_text_that_stands_there_itself() {
+        let temp = tempfile::tempdir().unwrap();
+        let plugins = Plugins::open(Location::Local, temp.path(), ".hookbox").unwrap();
+        let path = plugins.lock_path();
+        assert_eq!(plugins.lock().unwrap(), Lock::default());
+        type Put = fn(&Path);
+        let cases: [(Put, &str, &str); 6] = [
+            (|it| std::os::unix::fs::symlink("nowhere", it).unwrap(), "is a symlink", "put the file itself"),
+            (|it| std::os::unix::fs::symlink("mine", it).unwrap(), "is a symlink", "put the file itself"),
+            (|it| fs::create_dir(it).unwrap(), "is no regular file", "put the file itself"),
+            (
+                |it| fs::write(it, b"version = 1\n# \xff").unwrap(),
+                "line 2: is not UTF-8",
+                "move it aside: mv",
+            ),
+            (|it| fs::write(it, "garbage").unwrap(), "is no plugins.lock", "move it aside: mv"),
+            (
+                |it| fs::File::create(it).unwrap().set_len(lockfile::MAX_FILE + 1).unwrap(),
+                "is larger than 4 MiB",
+                "move it aside: mv",
+            ),
+        ];
+        fs::write(path.with_file_name("mine"), "version = 1").unwrap();
+        for (put, what, hint) in cases {
+            put(&path);
+            let error = plugins.lock().unwrap_err();
+            assert!(error.to_string().contains(what), "{what}: {error}");
+            assert!(error.hint.clone().unwrap_or_default().contains(hint), "{what}: {error:?}");
+            fs::remove_file(&path).or_else(|_| fs::remove_dir(&path)).unwrap();
+        }
     }
 }
