@@ -16,6 +16,8 @@ use crate::text;
 pub use entry::{Locked, LockedHook};
 pub use name::{NameError, PluginName};
 pub use read::LockError;
+#[cfg(feature = "plugin")]
+pub(crate) use read::version;
 
 /// The file's name, in a root.
 pub const FILE: &str = "plugins.lock";

@@ -70,10 +70,13 @@ struct Hook {
     digest: Digest,
 }
 
-/// The version alone, which is read first: another version may hold other fields.
-#[derive(Deserialize)]
-struct Version {
-    version: i64,
+/// The version of a file of hookbox. It is read first, and alone: another version may hold other fields.
+pub(crate) fn version(file: &str) -> Result<i64, toml::de::Error> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: i64,
+    }
+    toml::from_str(file).map(|Version { version }| version)
 }
 
 impl Lock {
@@ -105,7 +108,7 @@ impl Lock {
             return Err(LockError::TooLarge);
         }
         let garbage = |error: toml::de::Error| LockError::Garbage(text::escape(error.message(), 300));
-        let Version { version } = toml::from_str(file).map_err(garbage)?;
+        let version = version(file).map_err(garbage)?;
         if version != VERSION {
             return Err(LockError::Version(version));
         }

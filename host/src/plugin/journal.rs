@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::staging::StageName;
 use super::{PluginName, beneath};
-use crate::lockfile::{Lock, Locked, PENDING as FILE};
+use crate::lockfile::{self, Lock, Locked, PENDING as FILE};
 use crate::text;
 
 /// Its name while it is written.
@@ -98,19 +98,13 @@ enum Word {
     Remove,
 }
 
-/// The version alone, which is read first: another version may hold other fields.
-#[derive(Deserialize)]
-struct Version {
-    version: i64,
-}
-
 impl Journal {
     /// Reads the text of a journal.
     pub(super) fn parse(file: &[u8]) -> Result<Self, JournalError> {
         let garbage =
             |what: &dyn std::fmt::Display| JournalError::Garbage(text::escape(&what.to_string(), 300));
         let file = str::from_utf8(file).map_err(|error| garbage(&error))?;
-        let Version { version } = toml::from_str(file).map_err(|error| garbage(&error.message()))?;
+        let version = lockfile::version(file).map_err(|error| garbage(&error.message()))?;
         if version != VERSION {
             return Err(JournalError::Version(version));
         }
