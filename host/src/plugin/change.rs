@@ -31,11 +31,7 @@ impl Change<'_> {
     /// Makes it. After an error all is as it was, unless the error says otherwise.
     pub(super) fn make(mut self) -> Result<(), PluginError> {
         let (plugins, name) = (self.guard.plugins(), self.journal.name.clone());
-        let mut lock = self.before.clone();
-        match self.journal.locked() {
-            Some(locked) => lock.insert(locked.clone()),
-            None => lock.remove(&name),
-        };
+        let lock = self.journal.apply(&self.before);
         // What a full disk forbids comes first: after the journal there are only renames.
         let prepared = Prepared::new(plugins, &lock)?;
         journal::store(self.guard.dir(), &self.journal)

@@ -158,12 +158,16 @@ impl Journal {
         Ok(format!("{HEAD}{}", toml::to_string(&wire)?))
     }
 
-    /// What the lock file says of the plugin when this is done.
-    pub(super) fn locked(&self) -> Option<&Locked> {
+    /// What the lock file says when this is done, where it says this before.
+    pub(super) fn apply(&self, before: &Lock) -> Lock {
+        let mut lock = before.clone();
         match &self.action {
-            Action::Install { locked, .. } | Action::Replace { locked, .. } => Some(locked),
-            Action::Remove { .. } => None,
-        }
+            Action::Install { locked, .. } | Action::Replace { locked, .. } => {
+                lock.insert(Locked::clone(locked))
+            }
+            Action::Remove { .. } => lock.remove(&self.name),
+        };
+        lock
     }
 }
 
@@ -271,6 +275,25 @@ mod tests {
         for journal in journals() {
             let text = journal.print().unwrap();
             assert_eq!(Journal::parse(text.as_bytes()), Ok(journal), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_made_to_the_lock_file_once_however_often_it_is_applied() {
+        let other = locked("c/d");
+        for before in [vec![], vec![Locked { installed: "2020-01-01T00:00:00Z".to_owned(), ..locked("a/b") }]]
+        {
+            let mut lock = Lock::default();
+            for locked in before.into_iter().chain([other.clone()]) {
+                lock.insert(locked);
+            }
+            for journal in journals() {
+                let after = journal.apply(&lock);
+                let is_removed = matches!(journal.action, Action::Remove { .. });
+                let want = if is_removed { vec![other.clone()] } else { vec![locked("a/b"), other.clone()] };
+                assert!(after.iter().eq(&want), "{journal:?}: {after:?}");
+                assert_eq!(journal.apply(&after), after);
+            }
         }
     }
 

@@ -190,11 +190,7 @@ fn settle(guard: &Guard<'_>, journal: &Journal) -> Result<Repair, PluginError> {
             return set_aside(guard, Some(name), why, stages.as_slice()).map_err(wrong);
         }
         Decision::Forward | Decision::Finish => {
-            let mut lock = before.clone();
-            match journal.locked() {
-                Some(locked) => lock.insert(locked.clone()),
-                None => lock.remove(&name),
-            };
+            let lock = journal.apply(&before);
             if lock != before {
                 Prepared::new(plugins, &lock)?.commit()?;
             }
