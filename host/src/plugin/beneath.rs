@@ -8,6 +8,9 @@ use cap_std::fs::{Dir, MetadataExt as _};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+/// How many names of a directory are looked at: there are at most some hundreds of plugins.
+const MAX_NAMES: usize = 65_536;
+
 /// What stands under a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
@@ -45,6 +48,17 @@ pub(super) fn look(dir: &Dir, name: &str) -> io::Result<Option<Found>> {
         kind if kind.is_file() => Found::File,
         _ => Found::Special,
     }))
+}
+
+/// The names in a directory that are text, sorted: no other can be that of a plugin, or of something of hookbox. Of
+/// very many only some are looked at.
+pub(super) fn names(dir: &Dir) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in dir.entries()?.take(MAX_NAMES) {
+        names.extend(entry?.file_name().into_string());
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Opens what stands under this name; no symlink is followed, and no pipe waited for. `CREATE` makes a file that the
@@ -200,6 +214,7 @@ mod tests {
         assert_eq!([found("file"), found("link")], [Some(Found::File), Some(Found::Symlink)]);
         assert_eq!(found("pipe"), Some(Found::Special));
         assert!(matches!(found("dir"), Some(Found::Directory(_))));
+        assert_eq!(names(&dir).unwrap(), ["dir", "file", "link", "pipe"]);
     }
 
     #[test]

@@ -9,9 +9,6 @@ use super::beneath::Found;
 use super::{Locked, PluginError, PluginName, Plugins, beneath};
 use crate::lockfile::OWN;
 
-/// How many names of a plugins directory are looked at.
-const MAX_NAMES: usize = 65_536;
-
 /// A plugin that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
@@ -48,13 +45,7 @@ pub fn installed(plugins: &Plugins) -> Result<Vec<Installed>, PluginError> {
 
 /// The names in a plugins directory that are not hookbox's own.
 pub(super) fn names(dir: &Dir) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in dir.entries()?.take(MAX_NAMES) {
-        if let Ok(name) = entry?.file_name().into_string()
-            && !name.starts_with(OWN)
-        {
-            names.push(name);
-        }
-    }
+    let mut names = beneath::names(dir)?;
+    names.retain(|name| !name.starts_with(OWN));
     Ok(names)
 }

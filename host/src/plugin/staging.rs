@@ -21,9 +21,6 @@ pub(super) const REPLACED: &str = "replaced";
 /// How often a name is chosen.
 const MAX_TRIES: u32 = 100;
 
-/// How many names of a plugins directory are looked at.
-const MAX_NAMES: usize = 65_536;
-
 /// The name of a staging directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StageName(String);
@@ -159,16 +156,13 @@ fn lock(plugins: &Dir, name: &StageName, how: FlockOperation) -> io::Result<Opti
 
 /// The staging directories in a plugins directory, whoever made them.
 pub(super) fn all(plugins: &Dir) -> io::Result<Vec<StageName>> {
-    let mut names = Vec::new();
-    for entry in plugins.entries()?.take(MAX_NAMES) {
-        if let Some(name) = entry?.file_name().to_str().and_then(StageName::new)
-            && matches!(beneath::look(plugins, name.as_str())?, Some(Found::Directory(_)))
-        {
-            names.push(name);
+    let mut stages = Vec::new();
+    for name in beneath::names(plugins)?.iter().filter_map(|name| StageName::new(name)) {
+        if matches!(beneath::look(plugins, name.as_str())?, Some(Found::Directory(_))) {
+            stages.push(name);
         }
     }
-    names.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(names)
+    Ok(stages)
 }
 
 /// Gives a staging directory another name, under which nothing removes it. The name comes back.
