@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
@@ -196,6 +196,21 @@ impl Repository {
     }
 }
 
+/// A path without `.` and `..`, by its letters: symlinks are not followed, and nothing is looked at.
+pub(crate) fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
 fn too_large(max: u64) -> io::Error {
     io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {max} bytes"))
 }
@@ -228,6 +243,15 @@ pub(crate) fn explain(error: &io::Error) -> String {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_path_is_made_plain_by_its_letters() {
+        for (path, want) in
+            [("/a/./b//c/", "/a/b/c"), ("/a/../b", "/b"), ("/../../b", "/b"), ("a/../../b", "b"), (".", "")]
+        {
+            assert_eq!(plain(Path::new(path)), Path::new(want), "{path}");
+        }
+    }
 
     #[test]
     fn a_repository_is_read_only_within_itself() {

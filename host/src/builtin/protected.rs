@@ -1,6 +1,8 @@
 //! Which files decide what hooks run: hookbox's own, and the hook configuration of the agents.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use crate::place::plain;
 
 /// Files in a directory of a certain name, wherever that directory stands: an agent works in many repositories, and
 /// which of them is meant is not always known.
@@ -140,21 +142,6 @@ impl Pattern {
             Some(name) => self.names.iter().any(|it| it.eq_ignore_ascii_case(name)),
         }
     }
-}
-
-/// A path without `.` and `..`, by its letters.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

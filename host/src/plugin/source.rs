@@ -1,10 +1,11 @@
 //! Where a plugin comes from: what a user writes, what the lock file says. No I/O.
 
 use std::fmt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::{PluginError, PluginErrorKind, PluginName};
 use crate::hook::Digest;
+use crate::place::plain;
 use crate::text;
 
 /// The git host of `org/repo`, unless the settings name another one.
@@ -272,21 +273,6 @@ pub(super) fn checked(reference: Option<&str>) -> Result<Option<String>, &'stati
         || name.contains(odd)
         || name.split('/').any(|part| part.starts_with('.') || part.ends_with(".lock"));
     if is_odd { Err(WRONG) } else { Ok(Some(name.to_owned())) }
-}
-
-/// A path without `.` and `..`, by its letters: symlinks are not followed.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
 }
 
 impl OciReference {
