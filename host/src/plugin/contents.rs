@@ -6,7 +6,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use serde::Serialize;
 
-use super::limits::MAX_FILE;
+use super::limits::{MAX_BYTES, MAX_ENTRIES, MAX_FILE};
 use super::{LockedHook, PluginError, PluginErrorKind, PluginName};
 use crate::capability::Capability;
 use crate::discovery::{self, Approvable, Discovery, Entry, EntryStatus, Problem};
@@ -151,7 +151,8 @@ impl Contents {
 ///
 /// Where it cannot be read, or is larger than a plugin may be.
 pub fn digest(dir: &Path) -> Result<Digest, PluginError> {
-    tree::of_plugin(dir).map_err(|error| {
+    // Symlinks count with what they lead to.
+    tree::of_plugin(dir, 2 * MAX_ENTRIES, 2 * MAX_BYTES).map_err(|error| {
         PluginError::new(dir.to_string_lossy(), PluginErrorKind::Unexpected(error.to_string()))
     })
 }

@@ -16,7 +16,6 @@ use super::staging::{StagingDirectory, TREE};
 use super::{EntryPath, Observer, PluginError, PluginErrorKind, Plugins, Step};
 use crate::hook::Digest;
 use crate::text;
-use crate::trust::tree;
 
 /// What was written at a path.
 #[derive(Clone, Debug)]
@@ -255,10 +254,7 @@ impl<'a> Stage<'a> {
         }
         let wrong = |error: io::Error| PluginError::io(self.home.path(), error);
         sync(&self.tree).map_err(wrong)?;
-        let path = self.home.path().join(TREE);
-        let digest = tree::of_plugin(&path).map_err(|error| {
-            PluginError::new(path.to_string_lossy(), PluginErrorKind::Unexpected(error.to_string()))
-        })?;
+        let digest = super::digest(&self.home.path().join(TREE))?;
         let (entries, bytes) = (self.written.len(), self.bytes);
         self.observer.step(&Step::Staged);
         Ok(Staged { home: self.home, digest, entries, bytes })

@@ -71,14 +71,6 @@ impl Allowance {
         Self { files: 2 * MAX_FILES, bytes: MAX_BYTES / 4, over: |_| TreeError::Spent }
     }
 
-    /// What a whole plugin may have.
-    #[cfg(feature = "plugin")]
-    fn of_plugin() -> Self {
-        use crate::plugin::limits::{MAX_BYTES, MAX_ENTRIES};
-        // Symlinks count with what they lead to.
-        Self { files: 2 * MAX_ENTRIES, bytes: 2 * MAX_BYTES, ..Self::of_one() }
-    }
-
     fn file(&mut self) -> Result<(), TreeError> {
         self.files = self.files.checked_sub(1).ok_or_else(|| (self.over)(true))?;
         Ok(())
@@ -273,11 +265,12 @@ struct Named {
     more: bool,
 }
 
-/// The digest of all that stands in a directory: names, modes and bytes. Symlinks are followed within it only.
+/// The digest of all that stands in a directory: names, modes and bytes, where that is at most so many files and bytes.
+/// Symlinks are followed within it only, and count with what they lead to.
 #[cfg(feature = "plugin")]
-pub(crate) fn of_plugin(dir: &Path) -> Result<Digest, TreeError> {
+pub(crate) fn of_plugin(dir: &Path, files: usize, bytes: u64) -> Result<Digest, TreeError> {
+    let allowance = &mut Allowance { files, bytes, ..Allowance::of_one() };
     let files = Files::repository(dir).map_err(|error| unreadable(dir, &error))?;
-    let allowance = &mut Allowance::of_plugin();
     let mut walk =
         Walk { files: &files, base: dir, allowance, fields: Fields::default(), real: BTreeSet::new() };
     walk.any(dir, 0)?;

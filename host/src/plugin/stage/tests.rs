@@ -1,5 +1,5 @@
 use super::*;
-use crate::plugin::{Location, Silent};
+use crate::plugin::{Location, Silent, digest};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -35,9 +35,9 @@ fn what_was_staged_stands_there_with_plain_modes_until_it_is_dropped() {
     assert_eq!((mode("hooks/guard"), mode("hooks/lib/a.sh")), (0o755, 0o644));
     assert_eq!((staged.entries(), staged.bytes()), (8, 13));
     let before = staged.digest().clone();
-    assert_eq!(tree::of_plugin(&staged.path()).unwrap(), before);
+    assert_eq!(digest(&staged.path()).unwrap(), before);
     fs::set_permissions(at("hooks/lib/a.sh"), fs::Permissions::from_mode(0o755)).unwrap();
-    assert_ne!(tree::of_plugin(&staged.path()).unwrap(), before, "the mode is part of it");
+    assert_ne!(digest(&staged.path()).unwrap(), before, "the mode is part of it");
     assert_eq!(names(&plugins).len(), 1);
     drop(staged);
     assert!(names(&plugins).is_empty());
