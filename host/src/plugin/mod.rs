@@ -37,7 +37,7 @@ pub use guard::Guard;
 pub use installed::{Installed, installed};
 pub use observer::{Observer, Silent, Step};
 pub use repair::{Repair, needs_repair, repair};
-pub use source::{DEFAULT_GIT_HOST, Hosts, OciReference, Resolved, Source};
+pub use source::{DEFAULT_GIT_HOST, GitUrl, Hosts, OciReference, Resolved, Source};
 pub use stage::{Stage, Staged};
 pub use transaction::{Removed, Replace, install, remove};
 

@@ -1,5 +1,8 @@
 //! Where a plugin comes from: what a user writes, what the lock file says. No I/O.
 
+mod oci;
+mod url;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +10,9 @@ use super::{PluginError, PluginErrorKind, PluginName};
 use crate::hook::Digest;
 use crate::place::plain;
 use crate::text;
+
+pub use oci::OciReference;
+pub use url::GitUrl;
 
 /// The git host of `org/repo`, unless the settings name another one.
 pub const DEFAULT_GIT_HOST: &str = "https://github.com";
@@ -19,8 +25,8 @@ const MAX_TEXT: usize = 2048;
 pub enum Source {
     /// A git repository.
     Git {
-        /// Its address, for git: `https`, `http`, `ssh`, `git`, `file`, or `user@host:path`.
-        url: String,
+        /// Its address.
+        url: GitUrl,
         /// The branch, tag or commit; the repository's default branch where it is none.
         reference: Option<String>,
     },
@@ -31,19 +37,6 @@ pub enum Source {
     },
     /// An artifact in an OCI registry.
     Oci(OciReference),
-}
-
-/// An artifact in an OCI registry: `oci://HOST[:PORT]/ORG/NAME[:TAG][@sha256:HEX]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OciReference {
-    /// The host, with its port if it has one.
-    pub registry: String,
-    /// The path in it, in small letters (OCI distribution specification 1.1, "Pulling manifests").
-    pub repository: String,
-    /// The tag; `latest` where there is neither a tag nor a digest.
-    pub tag: Option<String>,
-    /// The digest of the manifest. It goes before the tag.
-    pub digest: Option<Digest>,
 }
 
 /// What a source was, at the time when it was fetched.
@@ -100,24 +93,8 @@ impl Source {
             }
             return Ok(Self::Directory { path });
         }
-        if source.starts_with('-') {
-            return Err(wrong("begins with a dash: expected a source"));
-        }
-        if let Some((scheme, rest)) = source.split_once("://") {
-            if !["https", "http", "ssh", "git", "file"].contains(&scheme) {
-                return Err(wrong("expected a URL that begins with https, http, ssh, git, file or oci"));
-            }
-            // What follows would be an option for ssh.
-            if rest.starts_with('-') || rest.is_empty() {
-                return Err(wrong("expected a host after the scheme"));
-            }
-            return Self::git(source).map_err(wrong);
-        }
-        if source.contains("::") {
-            return Err(wrong("names a helper of git (NAME::): expected a URL"));
-        }
         let before_slash = source.split('/').next().unwrap_or_default();
-        if before_slash.contains(':') {
+        if before_slash.starts_with('-') || before_slash.contains(':') {
             return Self::git(source).map_err(wrong);
         }
         let (name, reference) = match source.split_once('@') {
@@ -126,7 +103,7 @@ impl Source {
         };
         let name: PluginName =
             name.parse().map_err(|error| wrong("").with_kind(PluginErrorKind::Name(error)))?;
-        let url = format!("{}/{name}", hosts.git.trim_end_matches('/'));
+        let url = GitUrl::new(format!("{}/{name}", hosts.git.trim_end_matches('/'))).map_err(wrong)?;
         Ok(Self::Git { url, reference: checked(reference).map_err(wrong)? })
     }
 
@@ -140,7 +117,7 @@ impl Source {
             Some((tail, reference)) => (tail, Some(reference)),
             None => (tail, None),
         };
-        Ok(Self::Git { url: format!("{head}{tail}"), reference: checked(reference)? })
+        Ok(Self::Git { url: GitUrl::new(format!("{head}{tail}"))?, reference: checked(reference)? })
     }
 
     /// The same source at this branch, tag or commit.
@@ -178,10 +155,7 @@ impl Source {
     pub fn name(&self) -> Result<PluginName, PluginError> {
         let (path, fallback) = match self {
             Self::Git { url, .. } => {
-                let path = match url.split_once("://") {
-                    Some((_, rest)) => rest.to_owned(),
-                    None => url.replacen(':', "/", 1),
-                };
+                let path = url.path();
                 let path = path.trim_end_matches('/');
                 (path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/').to_owned(), None)
             }
@@ -215,7 +189,7 @@ impl Source {
     /// the working directory. The reference stands apart from it, and a password nowhere.
     pub fn text(&self, base: &Path) -> String {
         match self {
-            Self::Git { url, .. } => without_password(url, ""),
+            Self::Git { url, .. } => url.for_lock(),
             Self::Directory { path } => match path.strip_prefix(base) {
                 Ok(relative) => format!("./{}", relative.display()),
                 Err(_) => path.display().to_string(),
@@ -229,8 +203,8 @@ impl fmt::Display for Source {
     /// As a user writes it. It may hold a password: see [`Source::shown`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Git { url, reference: Some(reference) } => write!(f, "{url}@{reference}"),
-            Self::Git { url, reference: None } => f.write_str(url),
+            Self::Git { url, reference: Some(reference) } => write!(f, "{}@{reference}", url.as_str()),
+            Self::Git { url, reference: None } => f.write_str(url.as_str()),
             Self::Directory { path } => write!(f, "{}", path.display()),
             Self::Oci(reference) => reference.fmt(f),
         }
@@ -240,20 +214,17 @@ impl fmt::Display for Source {
 impl Source {
     /// For people: escaped, and without the password that a URL may hold.
     pub fn shown(&self) -> String {
-        text::escape(&without_password(&self.to_string(), "…@"), MAX_TEXT)
+        let shown = match self {
+            Self::Git { url, reference: Some(reference) } => format!("{}@{reference}", url.shown()),
+            Self::Git { url, reference: None } => url.shown(),
+            _ => self.to_string(),
+        };
+        text::escape(&shown, MAX_TEXT)
     }
-}
 
-/// A URL with this in place of the user and password that stand before its host. The name alone of an ssh user stays.
-pub(super) fn without_password(url: &str, instead: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let host_end = rest.find('/').unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(host_end);
-    match authority.rsplit_once('@') {
-        Some((user, host)) if scheme != "ssh" || user.contains(':') => {
-            format!("{scheme}://{instead}{host}{path}")
-        }
-        _ => url.to_owned(),
+    /// Whether its address holds a password. The lock file would keep that for everybody to read.
+    pub fn has_password(&self) -> bool {
+        matches!(self, Self::Git { url, .. } if url.has_password())
     }
 }
 
@@ -273,75 +244,6 @@ pub(super) fn checked(reference: Option<&str>) -> Result<Option<String>, &'stati
         || name.contains(odd)
         || name.split('/').any(|part| part.starts_with('.') || part.ends_with(".lock"));
     if is_odd { Err(WRONG) } else { Ok(Some(name.to_owned())) }
-}
-
-impl OciReference {
-    /// Reads what follows `oci://`.
-    fn parse(text: &str) -> Result<Self, &'static str> {
-        const SHAPE: &str = "expected oci://HOST[:PORT]/ORG/NAME[:TAG] or …@sha256:HEX";
-        let (registry, path) = text.split_once('/').ok_or(SHAPE)?;
-        let (host, port) = match registry.strip_prefix('[') {
-            Some(rest) => {
-                let (address, port) = rest.split_once(']').ok_or(SHAPE)?;
-                if address.parse::<std::net::Ipv6Addr>().is_err() {
-                    return Err("expected an address between [ and ]");
-                }
-                ("v6", port)
-            }
-            None => registry.split_at(registry.find(':').unwrap_or(registry.len())),
-        };
-        let is_host = !host.is_empty()
-            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
-            && !host.starts_with(['-', '.']);
-        let is_port = port.is_empty()
-            || port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok_and(|it| it > 0));
-        if !is_host || !is_port {
-            return Err("expected a host, and a port if one is given");
-        }
-        let (path, digest) = match path.split_once('@') {
-            Some((path, digest)) => (
-                path,
-                Some(digest.parse().map_err(|_| "expected sha256: and 64 hexadecimal digits after @")?),
-            ),
-            None => (path, None),
-        };
-        let (repository, tag) = match path.split_once(':') {
-            Some((path, tag)) => (path, Some(tag)),
-            None => (path, None),
-        };
-        let is_part = |part: &str| {
-            let small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-            part.bytes().all(|byte| small(byte) || b"._-".contains(&byte))
-                && part.bytes().next().is_some_and(small)
-                && part.bytes().last().is_some_and(small)
-        };
-        if repository.len() > 255 || !repository.split('/').all(is_part) {
-            return Err("expected a repository in small letters, such as org/name");
-        }
-        let is_tag = |tag: &str| {
-            (1..=128).contains(&tag.len())
-                && tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-                && !tag.starts_with(['.', '-'])
-        };
-        if !tag.is_none_or(is_tag) {
-            return Err("expected a tag of letters, digits and any of . _ - after the colon");
-        }
-        let (registry, repository) = (registry.to_owned(), repository.to_owned());
-        Ok(Self { registry, repository, tag: tag.map(str::to_owned), digest })
-    }
-}
-
-impl fmt::Display for OciReference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "oci://{}/{}", self.registry, self.repository)?;
-        if let Some(tag) = &self.tag {
-            write!(f, ":{tag}")?;
-        }
-        match &self.digest {
-            Some(digest) => write!(f, "@{digest}"),
-            None => Ok(()),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -456,18 +358,19 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_not_shown() {
-        for (url, shown) in [
-            ("https://u:secret@h/a/b", "https://…@h/a/b"),
-            ("https://token@h/a/b", "https://…@h/a/b"),
-            ("ssh://git:secret@h/a/b", "ssh://…@h/a/b"),
-            ("ssh://git@h/a/b", "ssh://git@h/a/b"),
-            ("git@h:a/b", "git@h:a/b"),
-            ("https://h/a/b@c", "https://h/a/b@c"),
+    fn a_password_is_neither_shown_nor_locked_and_the_rest_is() {
+        let long = format!("https://h/a/b{}", "\u{feff}".repeat(600));
+        for (text, shown, has_password) in [
+            ("https://u:secret@h/a/b@v1", "https://…@h/a/b@v1", true),
+            ("ssh://git@h/a/b", "ssh://git@h/a/b", false),
+            ("/x://u:secret@h/a", "/x:/u:secret@h/a", false),
+            ("oci://h/a/b:1", "oci://h/a/b:1", false),
+            (&long, "https://h/a/b\\u{feff}", false),
         ] {
-            assert_eq!(without_password(url, "…@"), shown);
-            let source = Source::parse(url, &Hosts::new("/")).unwrap();
-            assert!(!source.text(Path::new("/")).contains("secret"));
+            let source = Source::parse(text, &Hosts::new("/")).unwrap();
+            assert!(source.shown().starts_with(shown), "{text}: {}", source.shown());
+            assert_eq!(source.has_password(), has_password, "{text}");
+            assert_eq!(source.text(Path::new("/else")).contains("secret"), text.starts_with('/'));
         }
     }
 

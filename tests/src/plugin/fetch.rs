@@ -227,7 +227,8 @@ fn what_comes_in_is_told() {
     let repository = Repository::new(&env, "source");
     repository.commit("main", &PLUGIN);
     let seen = Seen::default();
-    staged(&env, Limits::default(), |stage| fetch::git(&repository.url(), None, None, stage, &seen)).unwrap();
+    staged(&env, Limits::default(), |stage| fetch::git(&repository.url().parse()?, None, None, stage, &seen))
+        .unwrap();
     let seen = seen.0.into_inner().unwrap();
     assert_eq!(seen.first().unwrap(), "Resolving");
     // Six files, their directories and the commit.

@@ -238,7 +238,8 @@ fn limits_hold_for_all_files_together() {
         (Limits { entries: 2, ..Limits::default() }, Some("hooks/b: is one too many")),
         (Limits { bytes: 120, file: 60, entries: 3 }, None),
     ] {
-        let result = staged(&env, limits, |stage| fetch::git(&repository.url(), None, None, stage, &Silent));
+        let result =
+            staged(&env, limits, |stage| fetch::git(&repository.url().parse()?, None, None, stage, &Silent));
         match says {
             Some(says) => assert!(result.unwrap_err().to_string().contains(says), "{says}"),
             None => assert_eq!(result.unwrap().0.len(), 2),

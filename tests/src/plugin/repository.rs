@@ -142,7 +142,8 @@ pub(crate) fn fetched(
     reference: Option<&str>,
     pin: Option<&str>,
 ) -> Result<(Tree, String), PluginError> {
-    let brought = staged(env, Limits::default(), |stage| fetch::git(url, reference, pin, stage, &Silent));
+    let brought =
+        staged(env, Limits::default(), |stage| fetch::git(&url.parse()?, reference, pin, stage, &Silent));
     brought.map(|(tree, resolved)| match resolved {
         Resolved::Commit(commit) => (tree, commit),
         other => panic!("{other:?}"),

@@ -5,7 +5,7 @@ mod git;
 
 use std::path::Path;
 
-use super::{Observer, OciReference, PluginError, PluginErrorKind, Resolved, Source, Stage};
+use super::{GitUrl, Observer, OciReference, PluginError, PluginErrorKind, Resolved, Source, Stage};
 use crate::hook::Digest;
 
 /// Copies `skills`, `recipes` and `hooks` of a local directory into the stage. Symlinks are copied as symlinks and
@@ -36,7 +36,7 @@ pub fn directory(
 /// Where git is missing or fails, the reference or the commit is not there, the repository is larger than 1 GiB, or it
 /// holds what no plugin may have.
 pub fn git(
-    url: &str,
+    url: &GitUrl,
     reference: Option<&str>,
     pin: Option<&str>,
     stage: &mut Stage<'_>,

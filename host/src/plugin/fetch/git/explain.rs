@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use crate::plugin::{PluginError, PluginErrorKind, source};
+use crate::plugin::{GitUrl, PluginError, PluginErrorKind};
 use crate::{redact, text};
 
 /// How much of what git said is shown, in lines and bytes.
@@ -53,8 +53,8 @@ impl Failed {
     }
 
     /// The error about this address.
-    pub(super) fn about(self, url: &str) -> PluginError {
-        let shown = source::without_password(url, "…@");
+    pub(super) fn about(self, url: &GitUrl) -> PluginError {
+        let shown = url.shown();
         let fetch = |what: String| PluginError::new(&shown, PluginErrorKind::Fetch(what));
         match self {
             Self::NotStarted(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -192,7 +192,7 @@ const MEANINGS: [Meaning; 9] = [
 ];
 
 /// The lines that say most, without secrets, escaped.
-fn excerpt(lines: &[String], url: &str) -> String {
+fn excerpt(lines: &[String], url: &GitUrl) -> String {
     let is_said = |line: &&String| {
         ["fatal: ", "error: ", "remote: ", "ssh: ", "ERROR: "].iter().any(|it| line.starts_with(it))
     };
@@ -204,41 +204,17 @@ fn excerpt(lines: &[String], url: &str) -> String {
     let chosen: Vec<&str> = chosen.iter().skip(last).map(|line| line.as_str()).collect();
     match chosen.as_slice() {
         [] => "it says nothing".to_owned(),
-        chosen => text::escape(&without_secrets(&chosen.join("; "), url), SHOWN),
+        chosen => text::escape(&redact::text(&url.hide_in(&chosen.join("; "))), SHOWN),
     }
-}
-
-/// The text without the password of this address, and of any other.
-fn without_secrets(said: &str, url: &str) -> String {
-    let user = url
-        .split_once("://")
-        .and_then(|(_, rest)| rest.split('/').next()?.rsplit_once('@'))
-        .map(|(user, _)| user);
-    let mut said = said.to_owned();
-    if let Some(user) = user {
-        let parts = [Some(user), user.split_once(':').map(|(_, password)| password)];
-        // A short one would be found in every other word; in an address it goes with those below.
-        for secret in parts.into_iter().flatten().filter(|it| it.len() >= 4 && *it != "git") {
-            said = said.replace(secret, "…");
-        }
-    }
-    let words = said.split(' ').map(|word| match word.split_once("://") {
-        Some((scheme, rest)) => {
-            let end = rest.find('/').unwrap_or(rest.len());
-            let (authority, path) = rest.split_at(end);
-            let host =
-                authority.rsplit_once('@').map_or(authority.to_owned(), |(_, host)| format!("…@{host}"));
-            format!("{scheme}://{host}{path}")
-        }
-        None => word.to_owned(),
-    });
-    let said = words.collect::<Vec<_>>().join(" ");
-    redact::text(&said).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn url(url: &str) -> GitUrl {
+        url.parse().unwrap()
+    }
 
     #[test]
     fn what_git_says_becomes_what_it_means() {
@@ -262,24 +238,24 @@ mod tests {
             ("fatal: write error: No space left on device", "does not fit"),
             ("fatal: something new", "git failed: fatal: something new"),
         ] {
-            let error = Failed::Said(vec![said.to_owned()]).about("https://h/a/b").to_string();
+            let error = Failed::Said(vec![said.to_owned()]).about(&url("https://h/a/b")).to_string();
             assert!(error.starts_with("https://h/a/b: "), "{error}");
             assert!(error.contains(means), "{error}");
         }
-        let silent = Failed::Said(Vec::new()).about("https://h/a/b").to_string();
+        let silent = Failed::Said(Vec::new()).about(&url("https://h/a/b")).to_string();
         assert_eq!(silent, "https://h/a/b: git failed: it says nothing");
     }
 
     #[test]
     fn a_git_that_is_not_installed_is_said_to_be_missing() {
-        let error = Failed::NotStarted(io::ErrorKind::NotFound.into()).about("https://h/a/b");
+        let error = Failed::NotStarted(io::ErrorKind::NotFound.into()).about(&url("https://h/a/b"));
         assert_eq!(error.to_string(), "https://h/a/b: git is not installed, or not on PATH");
         assert!(error.hint.unwrap().contains("install git"));
     }
 
     #[test]
     fn no_password_is_shown() {
-        let url = "https://me:s3cretpass@h/a/b";
+        let url = url("https://me:s3cretpass@h/a/b");
         for said in [
             "fatal: unable to access 'https://me:s3cretpass@h/a/b/': x",
             "fatal: could not read Password for 'https://me:s3cretpass@h'",
@@ -287,7 +263,7 @@ mod tests {
             "fatal: other 'https://ghp_0123456789abcdefghijABCDEFGHIJ456789@other/x'",
             "fatal: moved to http://u:s3@o/x",
         ] {
-            let error = Failed::Said(vec![said.to_owned()]).about(url).to_string();
+            let error = Failed::Said(vec![said.to_owned()]).about(&url).to_string();
             for secret in ["s3", "ghp_"] {
                 assert!(!error.contains(secret), "{error}");
             }
@@ -297,7 +273,7 @@ mod tests {
     #[test]
     fn what_a_server_says_is_escaped_and_short() {
         let lines = vec![format!("remote: \u{1b}[31m{}", "x".repeat(5000)), "fatal: end".to_owned()];
-        let error = Failed::Said(lines).about("https://h/a/b").to_string();
+        let error = Failed::Said(lines).about(&url("https://h/a/b")).to_string();
         assert!(error.contains("\\u{1b}[31mxxx") && error.len() < 1000, "{error}");
     }
 }

@@ -14,7 +14,7 @@ mod wanted;
 
 use std::time::Duration;
 
-use crate::plugin::{Observer, PluginError, PluginErrorKind, Stage, Step};
+use crate::plugin::{GitUrl, Observer, PluginError, PluginErrorKind, Stage, Step};
 use repository::Repository;
 use wanted::Wanted;
 
@@ -37,14 +37,14 @@ impl Default for Bounds {
 
 /// Brings what is installed of a repository into the stage, and says from what commit.
 pub(super) fn bring(
-    url: &str,
+    url: &GitUrl,
     reference: Option<&str>,
     pin: Option<&str>,
     bounds: &Bounds,
     stage: &mut Stage<'_>,
     observer: &dyn Observer,
 ) -> Result<String, PluginError> {
-    let wanted = Wanted::new(url, reference, pin)?;
+    let wanted = Wanted::new(reference, pin)?;
     observer.step(&Step::Resolving);
     let mut repository = Repository::new(url, stage.scratch(), bounds, observer)?;
     let commit = repository.fetch(&wanted)?;

@@ -8,7 +8,7 @@ use super::explain::Failed;
 use super::process::Program;
 use super::said::Said;
 use super::wanted::{Wanted, What, is_id, may_abbreviate};
-use crate::plugin::{Observer, PluginError, PluginErrorKind, Step, source};
+use crate::plugin::{GitUrl, Observer, PluginError, PluginErrorKind, Step};
 use crate::text;
 
 /// What was fetched is kept under this name.
@@ -23,7 +23,7 @@ const HINTS: usize = 3;
 /// A bare repository.
 pub(super) struct Repository<'a> {
     pub(super) program: Program,
-    url: &'a str,
+    url: &'a GitUrl,
     /// How many entries a tree may have.
     pub(super) listed: usize,
     observer: &'a dyn Observer,
@@ -39,7 +39,7 @@ enum Depth {
 impl<'a> Repository<'a> {
     /// Makes an empty one.
     pub(super) fn new(
-        url: &'a str,
+        url: &'a GitUrl,
         scratch: &Path,
         bounds: &Bounds,
         observer: &'a dyn Observer,
@@ -70,7 +70,7 @@ impl<'a> Repository<'a> {
 
     /// The address, for messages.
     pub(super) fn shown(&self) -> String {
-        source::without_password(self.url, "…@")
+        self.url.shown()
     }
 
     /// The error for a git that failed.
@@ -179,7 +179,7 @@ impl<'a> Repository<'a> {
             // Where the source has no more than a part itself, that part is all.
             Depth::All => "--update-shallow",
         });
-        args.extend(["--", self.url]);
+        args.extend(["--", self.url.as_str()]);
         args.extend(refspecs);
         let mut seen = None;
         self.program.run(args, |said: &Said| {
@@ -215,7 +215,8 @@ impl<'a> Repository<'a> {
 
     /// The error for a branch or tag that is not there, with those that are nearest.
     fn not_found(&self, name: &str) -> PluginError {
-        let listed = self.program.print(["ls-remote", "--heads", "--tags", "--", self.url], MAX_REFS);
+        let listed =
+            self.program.print(["ls-remote", "--heads", "--tags", "--", self.url.as_str()], MAX_REFS);
         let listed = String::from_utf8_lossy(&listed.unwrap_or_default()).into_owned();
         let names = listed.lines().filter_map(|line| {
             let (_, name) = line.split_once('\t')?;
