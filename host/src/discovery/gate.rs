@@ -20,9 +20,9 @@ use crate::trust::{self, Bases, Place, Protected, Record, Records, Standing, Tre
 
 /// A component beyond this size is not loaded, so that it needs no digest.
 #[cfg(feature = "component")]
-const MAX_COMPONENT: u64 = crate::wasm::MAX_COMPONENT;
+pub(crate) const MAX_COMPONENT: u64 = crate::wasm::MAX_COMPONENT;
 #[cfg(not(feature = "component"))]
-const MAX_COMPONENT: u64 = 64 << 20;
+pub(crate) const MAX_COMPONENT: u64 = 64 << 20;
 
 /// What the user said, and where it holds.
 pub(super) struct Gate {

@@ -34,6 +34,8 @@ use std::sync::Arc;
 
 pub use approvable::Approvable;
 pub use entry::{Entry, EntryStatus, Problem};
+#[cfg(feature = "plugin")]
+pub(crate) use gate::MAX_COMPONENT;
 pub use last_good::Kept;
 pub(crate) use last_good::LastGood;
 pub(crate) use overall::Overall;
@@ -220,7 +222,7 @@ pub(crate) async fn discover_again(
 /// Looks into one plugin, in whatever directory it stands, as if a repository had brought it: nothing of it is trusted,
 /// and nothing of it runs but `describe` of its components, in a sandbox with nothing granted.
 #[cfg(feature = "plugin")]
-pub async fn look_into_plugin(
+pub(crate) async fn look_into_plugin(
     dir: &Path,
     name: &crate::lockfile::PluginName,
     #[cfg(feature = "component")] runtime: &Runtime,

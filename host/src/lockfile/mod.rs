@@ -64,7 +64,7 @@ impl Lock {
     }
 
     /// Whether it names the plugin of this directory, whatever the case of its letters.
-    pub fn names_directory(&self, directory: &str) -> bool {
+    pub(crate) fn names_directory(&self, directory: &str) -> bool {
         self.plugins.iter().any(|it| it.name.dir().eq_ignore_ascii_case(directory))
     }
 
@@ -80,11 +80,6 @@ impl Lock {
     pub fn remove(&mut self, name: &PluginName) -> Option<Locked> {
         let at = self.plugins.iter().position(|it| it.name == *name)?;
         Some(self.plugins.remove(at))
-    }
-
-    /// Whether it names no plugin.
-    pub fn is_empty(&self) -> bool {
-        self.plugins.is_empty()
     }
 }
 

@@ -78,11 +78,6 @@ impl PluginName {
         format!("{}@{}", self.org, self.repo)
     }
 
-    /// The first part.
-    pub fn org(&self) -> &str {
-        &self.org
-    }
-
     /// The second part.
     pub fn repo(&self) -> &str {
         &self.repo

@@ -103,11 +103,6 @@ impl Plugins {
         &self.base
     }
 
-    /// The root's name.
-    pub fn root(&self) -> &str {
-        &self.root
-    }
-
     /// The path of the plugins directory.
     pub fn path(&self) -> PathBuf {
         self.base.join(&self.root).join("plugins")

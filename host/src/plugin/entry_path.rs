@@ -82,7 +82,7 @@ impl EntryPath {
     }
 
     /// Whether what stands at this path is installed: `skills`, `recipes`, `hooks`, and everything below them.
-    pub fn is_installed(&self) -> bool {
+    pub(super) fn is_installed(&self) -> bool {
         self.parts().next().is_some_and(|first| INSTALLED.contains(&first))
     }
 

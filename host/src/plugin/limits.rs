@@ -1,22 +1,24 @@
 //! How big a plugin may be, from whatever source. Every source and every file is counted by [`super::Stage`].
 
-/// How many files, directories and symlinks a plugin may have. The digest of a native hook covers no more.
-pub const MAX_ENTRIES: usize = 4096;
+use crate::trust::tree;
+
+/// How many files, directories and symlinks a plugin may have: as many as the digest of a native hook covers.
+pub const MAX_ENTRIES: usize = tree::MAX_FILES;
 
 /// How many bytes all of its files may have together: several components that carry an interpreter (18 MB each).
 pub const MAX_BYTES: u64 = 256 << 20;
 
-/// How many bytes one file may have; no larger component is loaded.
-pub const MAX_FILE: u64 = 64 << 20;
+/// How many bytes one file may have: as many as a component that is loaded.
+pub const MAX_FILE: u64 = crate::discovery::MAX_COMPONENT;
 
 /// How deep directories may stand in each other.
 pub const MAX_DEPTH: usize = 32;
 
 /// How long a path in a plugin may be, in bytes.
-pub const MAX_PATH: usize = 1024;
+pub(crate) const MAX_PATH: usize = 1024;
 
 /// How long the target of a symlink may be, in bytes.
-pub const MAX_TARGET: usize = 1024;
+pub(crate) const MAX_TARGET: usize = 1024;
 
 /// How big a plugin may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

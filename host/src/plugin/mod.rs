@@ -42,4 +42,4 @@ pub use stage::{Stage, Staged};
 pub use transaction::{Removed, Replace, install, remove};
 
 /// What of a repository is installed (ADR 029).
-pub const INSTALLED: [&str; 3] = ["skills", "recipes", "hooks"];
+pub(crate) const INSTALLED: [&str; 3] = ["skills", "recipes", "hooks"];

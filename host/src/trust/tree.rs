@@ -13,7 +13,7 @@ use crate::hook::Digest;
 use crate::place::{self, Found, Place as Files};
 
 /// How many files and directories one digest covers.
-const MAX_FILES: usize = 4096;
+pub(crate) const MAX_FILES: usize = 4096;
 
 /// How many bytes of files one digest covers.
 const MAX_BYTES: u64 = 64 << 20;

@@ -14,7 +14,7 @@ use crate::text::escape;
 /// The type of an artifact that is a plugin directory: skills, recipes and hooks in one archive.
 pub const PLUGIN_ARTIFACT_TYPE: &str = "application/vnd.hookbox.plugin.v1";
 /// The media type of the configuration of such an artifact.
-pub const PLUGIN_CONFIG_MEDIA_TYPE: &str = "application/vnd.hookbox.plugin.config.v1+json";
+pub(super) const PLUGIN_CONFIG_MEDIA_TYPE: &str = "application/vnd.hookbox.plugin.config.v1+json";
 
 /// The interface that a hook exports, without its version.
 const HOOK: &str = "hookbox:hook/hook@";

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-pub use artifact::{PLUGIN_ARTIFACT_TYPE, PLUGIN_CONFIG_MEDIA_TYPE};
+pub use artifact::PLUGIN_ARTIFACT_TYPE;
 pub use push::Description;
 pub use signature::PublicKey;
 

@@ -57,7 +57,7 @@ fn a_directory_that_comes_between_is_not_written_over() {
         "{error}"
     );
     assert_eq!(place.plugin("org@repo").unwrap().len(), 0);
-    assert_eq!((place.own(), plugins.lock().unwrap().is_empty()), (vec![], true));
+    assert_eq!((place.own(), plugins.lock().unwrap()), (vec![], Lock::default()));
 }
 
 /// Where the two tests below tell themselves what to do: a directory, and after how many steps to stop.
