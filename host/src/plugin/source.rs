@@ -75,7 +75,7 @@ impl Source {
     /// [`PluginErrorKind::Source`] or [`PluginErrorKind::Name`]: what was expected, and what was found.
     pub fn parse(source: &str, hosts: &Hosts) -> Result<Self, PluginError> {
         let wrong = |what: &str| {
-            PluginError::new(source, PluginErrorKind::Source(what.to_owned()))
+            PluginError::new(url::without_user(source), PluginErrorKind::Source(what.to_owned()))
                 .hint("give org/repo[@ref], the URL of a git repository, a directory (./DIR), or oci://HOST/ORG/NAME:TAG")
         };
         if source.is_empty() || source.len() > MAX_TEXT || source.chars().any(char::is_control) {
@@ -109,11 +109,16 @@ impl Source {
 
     /// A git URL, with `@ref` in its last part if there is one.
     fn git(url: &str) -> Result<Self, &'static str> {
-        let last = url.rfind(['/', ':']).map_or(0, |at| at + 1);
+        // What stands before the path is the host's, and perhaps a password.
+        let last = match url.find("://").map(|at| at + 3) {
+            Some(host) => match url.rfind('/') {
+                Some(last) if last >= host => last,
+                _ => return Err("expected a path after the host"),
+            },
+            None => url.rfind(['/', ':']).unwrap_or_default(),
+        };
         let (head, tail) = url.split_at(last);
         let (tail, reference) = match tail.split_once('@') {
-            // `ssh://git@host` has no path.
-            Some(_) if head.ends_with("://") => return Err("expected a path after the host"),
             Some((tail, reference)) => (tail, Some(reference)),
             None => (tail, None),
         };
@@ -127,7 +132,7 @@ impl Source {
     /// Where it has another one already, or is no git repository.
     pub fn at(self, reference: Option<&str>) -> Result<Self, PluginError> {
         let Some(wanted) = reference else { return Ok(self) };
-        let shown = self.to_string();
+        let shown = self.shown();
         let wrong = |what: &str| PluginError::new(&shown, PluginErrorKind::Source(what.to_owned()));
         match self {
             Self::Git { url, reference: None } => {
@@ -180,7 +185,7 @@ impl Source {
             (named, _) => named,
         };
         named.map_err(|error| {
-            PluginError::new(self.to_string(), PluginErrorKind::Name(error))
+            PluginError::new(self.shown(), PluginErrorKind::Name(error))
                 .hint("give the plugin a name: --name ORG/REPO")
         })
     }
@@ -371,6 +376,20 @@ mod tests {
             assert!(source.shown().starts_with(shown), "{text}: {}", source.shown());
             assert_eq!(source.has_password(), has_password, "{text}");
             assert_eq!(source.text(Path::new("/else")).contains("secret"), text.starts_with('/'));
+        }
+    }
+
+    #[test]
+    fn no_error_shows_a_password() {
+        let read = |text: &str| Source::parse(text, &Hosts::new("/"));
+        for error in [
+            read("ftp://u:secret@h/a").unwrap_err(),
+            read("https://u:secret@h/a@b..c").unwrap_err(),
+            read("https://u:secret@h/a@v1").unwrap().at(Some("v2")).unwrap_err(),
+            read("https://u:secret@h").unwrap_err(),
+            read("https://u:secret@h/é").unwrap().name().unwrap_err(),
+        ] {
+            assert!(!error.to_string().contains("secret"), "{error}");
         }
     }
 

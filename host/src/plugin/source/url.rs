@@ -88,11 +88,7 @@ impl GitUrl {
                 said = said.replace(secret, "…");
             }
         }
-        let words = said.split(' ').map(|word| match Parts::of(word) {
-            Some(parts) if parts.user.is_some() => parts.with(HIDDEN),
-            _ => word.to_owned(),
-        });
-        words.collect::<Vec<_>>().join(" ")
+        said.split(' ').map(without_user).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -127,6 +123,14 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// What may be no address at all, for people, without what may be a password in it; not escaped.
+pub(super) fn without_user(source: &str) -> String {
+    match Parts::of(source) {
+        Some(parts) if parts.user.is_some() => parts.with(HIDDEN),
+        _ => source.to_owned(),
+    }
+}
+
 /// Whether this is `NAME::…`, which runs a helper of git (gitremote-helpers(7)).
 fn is_helper(url: &str) -> bool {
     url.split_once("::")
@@ -137,10 +141,8 @@ impl FromStr for GitUrl {
     type Err = PluginError;
 
     fn from_str(url: &str) -> Result<Self, PluginError> {
-        Self::new(url).map_err(|why| {
-            let shown = Parts::of(url).map_or_else(|| url.to_owned(), |parts| parts.with(""));
-            PluginError::new(shown, PluginErrorKind::Source(why.to_owned()))
-        })
+        Self::new(url)
+            .map_err(|why| PluginError::new(without_user(url), PluginErrorKind::Source(why.to_owned())))
     }
 }
 
@@ -187,7 +189,7 @@ mod tests {
             assert_eq!(url.parse::<GitUrl>().unwrap().as_str(), url);
         }
         let error = "ftp://u:secret@h/a".parse::<GitUrl>().unwrap_err().to_string();
-        assert!(error.starts_with("ftp://h/a: expected a URL that begins with"), "{error}");
+        assert!(error.starts_with("ftp://…@h/a: expected a URL that begins with"), "{error}");
     }
 
     #[test]
