@@ -7,6 +7,7 @@
 mod beneath;
 mod change;
 mod contents;
+mod count;
 mod decide;
 mod difference;
 mod directory;

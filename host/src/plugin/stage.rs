@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, OpenOptions, OpenOptionsExt as _};
 
+use super::count::Count;
 use super::limits::{Limits, MAX_TARGET};
 use super::staging::{StagingDirectory, TREE};
 use super::{EntryPath, Observer, PluginError, PluginErrorKind, Plugins, Step};
@@ -29,11 +30,10 @@ enum Written {
 pub struct Stage<'a> {
     home: StagingDirectory,
     tree: Dir,
-    limits: Limits,
+    count: Count,
     observer: &'a dyn Observer,
     /// What was written, by the path that a file system knows it by that takes capital and small letters for the same.
     written: HashMap<String, (EntryPath, Written)>,
-    bytes: u64,
 }
 
 /// A plugin that was written whole and checked, and is on the disk. Dropping it removes it, unless it was installed.
@@ -69,7 +69,7 @@ impl<'a> Stage<'a> {
         let home = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
         home.dir().create_dir(TREE).map_err(wrong)?;
         let tree = home.dir().open_dir(TREE).map_err(wrong)?;
-        Ok(Self { home, tree, limits, observer, written: HashMap::new(), bytes: 0 })
+        Ok(Self { home, tree, count: Count::new(limits), observer, written: HashMap::new() })
     }
 
     /// A directory for what the source needs on the way, absolute. It goes with the stage.
@@ -79,7 +79,7 @@ impl<'a> Stage<'a> {
 
     /// How much a plugin may hold here.
     pub fn limits(&self) -> Limits {
-        self.limits
+        self.count.limits()
     }
 
     /// The error for something that no plugin may have, by its path in the source.
@@ -103,20 +103,7 @@ impl<'a> Stage<'a> {
     ///
     /// [`PluginErrorKind::TooLarge`].
     pub fn room(&self, path: &EntryPath, len: u64) -> Result<(), PluginError> {
-        let too_large = |what: String| Err(PluginError::new(path.as_str(), PluginErrorKind::TooLarge(what)));
-        if len > self.limits.file {
-            return too_large(format!(
-                "is too large: expected a file of at most {} bytes, found {len}",
-                self.limits.file
-            ));
-        }
-        if len > self.limits.bytes.saturating_sub(self.bytes) {
-            return too_large(format!(
-                "is too much: a plugin may have {} bytes in all of its files",
-                self.limits.bytes
-            ));
-        }
-        Ok(())
+        self.count.room(path, len)
     }
 
     /// Writes a directory. Those of files need not be given.
@@ -153,7 +140,7 @@ impl<'a> Stage<'a> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let mut to = self.tree.open_with(path.as_path(), &options).map_err(wrong)?;
-        let most = len.unwrap_or(self.limits.file).min(self.limits.bytes - self.bytes);
+        let most = len.unwrap_or(self.limits().file).min(self.count.left());
         let mut from = from.take(most.saturating_add(1));
         let mut buffer = vec![0; 64 << 10];
         let mut written = 0;
@@ -184,7 +171,7 @@ impl<'a> Stage<'a> {
         let mode = if executable { 0o755 } else { 0o644 };
         let mode = cap_std::fs::Permissions::from_std(std::os::unix::fs::PermissionsExt::from_mode(mode));
         to.set_permissions(mode).map_err(wrong)?;
-        self.bytes += written;
+        self.count.file(path, written)?;
         self.told();
         Ok(())
     }
@@ -255,7 +242,7 @@ impl<'a> Stage<'a> {
         let wrong = |error: io::Error| PluginError::io(self.home.path(), error);
         sync(&self.tree).map_err(wrong)?;
         let digest = super::digest(&self.home.path().join(TREE))?;
-        let (entries, bytes) = (self.written.len(), self.bytes);
+        let (entries, bytes) = (self.count.entries(), self.count.bytes());
         self.observer.step(&Step::Staged);
         Ok(Staged { home: self.home, digest, entries, bytes })
     }
@@ -292,11 +279,7 @@ impl<'a> Stage<'a> {
         if let Some((there, _)) = self.written.get(&path.folded()) {
             return Err(self.twice(path, &there.clone()));
         }
-        if self.written.len() >= self.limits.entries {
-            let what =
-                format!("is one too many: a plugin may have {} files and directories", self.limits.entries);
-            return Err(PluginError::new(path.as_str(), PluginErrorKind::TooLarge(what)));
-        }
+        self.count.entry(path)?;
         self.written.insert(path.folded(), (path.clone(), what));
         Ok(())
     }
@@ -313,7 +296,7 @@ impl<'a> Stage<'a> {
     }
 
     fn told(&self) {
-        self.observer.step(&Step::Staging { entries: self.written.len(), bytes: self.bytes });
+        self.observer.step(&Step::Staging { entries: self.count.entries(), bytes: self.count.bytes() });
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read as _};
 
 use super::repository::Repository;
 use super::wanted::is_id;
+use crate::plugin::count::Count;
 use crate::plugin::{EntryPath, EntryPathError, INSTALLED, PluginError, PluginErrorKind, Stage};
 
 /// How long one record of the list may be, in bytes. Paths are at most 4096 bytes long where they can be opened.
@@ -44,7 +45,8 @@ pub(super) fn list(
     let args = ["ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit];
     let failed = |failed| repository.failed(failed);
     let (mut running, stdout) = repository.program.read(args).map_err(failed)?;
-    let mut list = List { stage, seen: HashSet::new(), entries: Vec::new(), bytes: 0 };
+    let mut list =
+        List { stage, seen: HashSet::new(), entries: Vec::new(), count: Count::new(stage.limits()) };
     let mut from = BufReader::new(stdout);
     let mut record = Vec::new();
     for listed in 0.. {
@@ -73,7 +75,7 @@ struct List<'a> {
     /// What stands at the paths so far: no tree of git holds a name twice, unless somebody made it by hand.
     seen: HashSet<EntryPath>,
     entries: Vec<Entry>,
-    bytes: u64,
+    count: Count,
 }
 
 impl List<'_> {
@@ -95,11 +97,7 @@ impl List<'_> {
         if !self.seen.insert(path.clone()) {
             return Err(self.stage.refuse(path.as_str(), "stands there twice"));
         }
-        let limits = self.stage.limits();
-        if self.seen.len() > limits.entries {
-            let what = format!("is one too many: a plugin may have {} files and directories", limits.entries);
-            return Err(PluginError::new(path.as_str(), PluginErrorKind::TooLarge(what)));
-        }
+        self.count.entry(&path)?;
         let kind = match mode {
             b"040000" => return Ok(()),
             b"100644" => Kind::File { executable: false },
@@ -119,12 +117,7 @@ impl List<'_> {
         let Some(len) = len else {
             return Err(self.stage.refuse(path.as_str(), "has no size: git does not have it"));
         };
-        self.stage.room(&path, len)?;
-        self.bytes = self.bytes.saturating_add(len);
-        if self.bytes > limits.bytes {
-            let what = format!("is too much: a plugin may have {} bytes in all of its files", limits.bytes);
-            return Err(PluginError::new(path.as_str(), PluginErrorKind::TooLarge(what)));
-        }
+        self.count.file(&path, len)?;
         self.entries.push(Entry { path, kind, id: id.to_owned(), len });
         Ok(())
     }
