@@ -9,7 +9,7 @@ use hookbox::plugin::{Contents, Locked, PluginError, PluginErrorKind, PluginName
 use hookbox::text::escape;
 use hookbox_agent::interrupt::{Interrupted, unless_interrupted};
 
-use super::arrival::{self, Arrived, How, Wanted, has_password, is_interrupt, summary};
+use super::arrival::{self, Arrived, How, Wanted, is_interrupt, summary};
 use super::consent::{Answer, Consent};
 use super::failed;
 use super::place::{self, Here};
@@ -134,7 +134,7 @@ impl Add {
         let hosts = if is_name { here.hosts_of_names(here.cwd())? } else { here.hosts(here.cwd()) };
         let source = Source::parse(source, &hosts);
         let source = source.and_then(|it| it.at(self.reference.as_deref())).map_err(failed)?;
-        if has_password(&source) {
+        if source.has_password() {
             let what = format!(
                 "{}: expected an address without a password: plugins.lock would hold it",
                 source.shown()

@@ -371,11 +371,6 @@ pub(super) fn summary(verb: &str, row: &Row) -> String {
     format!("{verb} {}:\n  Skills:  {skills}\n  Recipes: {recipes}\n  Hooks:   {hooks}", row.name)
 }
 
-/// Whether the address holds a password, which the lock file would keep for everybody to read.
-pub(super) fn has_password(source: &Source) -> bool {
-    escape(&source.to_string(), usize::MAX) != source.shown()
-}
-
 /// Whether the work was ended by a signal, so that nothing else is begun.
 pub(super) fn is_interrupt(error: &anyhow::Error) -> bool {
     error.is::<Interrupted>()
