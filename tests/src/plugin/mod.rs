@@ -4,6 +4,7 @@ mod changes;
 mod fetch;
 mod fetch_directory;
 mod fetch_environment;
+mod fetch_killed;
 mod full_disk;
 mod hostile_trees;
 mod kill;

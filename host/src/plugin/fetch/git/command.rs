@@ -33,7 +33,7 @@ pub(super) const REMOVED: [&str; 21] = [
 
 /// Settings that go before the user's. What a fetched repository brings is data: no hook, no monitor, no maintenance
 /// and no submodule of it is run. Objects have to be well-formed.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 17] = [
     "protocol.ext.allow=never",
     "protocol.fd.allow=never",
     "core.hooksPath=/dev/null",
@@ -47,6 +47,12 @@ const SETTINGS: [&str; 13] = [
     "fetch.unpackLimit=1",
     // What is larger goes through memory in parts.
     "core.bigFileThreshold=32m",
+    // Each thread has some large objects at hand, and a cache of so much; all of them share the bound of memory.
+    "pack.threads=4",
+    "core.deltaBaseCacheLimit=64m",
+    // A line that is dead is given up. A server that only counts says more than this about it.
+    "http.lowSpeedLimit=10",
+    "http.lowSpeedTime=60",
     "transfer.fsckObjects=true",
     "fetch.fsckObjects=true",
 ];
@@ -79,9 +85,12 @@ const IGNORED: [&str; 22] = [
     "badTagName",
 ];
 
-/// A git that works on this repository.
-pub(super) fn command<S: AsRef<OsStr>>(dir: &Path, args: impl IntoIterator<Item = S>) -> Command {
-    let mut command = Command::new("git");
+/// This git, to work on this repository.
+pub(super) fn command<S: AsRef<OsStr>>(
+    mut command: Command,
+    dir: &Path,
+    args: impl IntoIterator<Item = S>,
+) -> Command {
     for name in REMOVED {
         command.env_remove(name);
     }

@@ -83,12 +83,7 @@ impl Failed {
                     return fetch(format!("git failed: {said}"));
                 };
                 let what = format!("{} (git: {said})", meaning.what);
-                let kind = if meaning.is_hostile {
-                    PluginErrorKind::Hostile(what)
-                } else {
-                    PluginErrorKind::Fetch(what)
-                };
-                PluginError::new(&shown, kind).hint(meaning.hint)
+                PluginError::new(&shown, (meaning.kind)(what)).hint(meaning.hint)
             }
         }
     }
@@ -99,15 +94,18 @@ struct Meaning {
     said: &'static [&'static str],
     what: &'static str,
     hint: &'static str,
-    is_hostile: bool,
+    kind: fn(String) -> PluginErrorKind,
 }
 
 const fn meaning(said: &'static [&'static str], what: &'static str, hint: &'static str) -> Meaning {
-    Meaning { said, what, hint, is_hostile: false }
+    Meaning { said, what, hint, kind: PluginErrorKind::Fetch }
 }
 
+/// What to do about a repository that git has no room for.
+const BY_HAND: &str = "if you trust who serves it, clone it with git and install it from that directory";
+
 /// The first that fits.
-const MEANINGS: [Meaning; 9] = [
+const MEANINGS: [Meaning; 13] = [
     meaning(
         &[
             "could not resolve host",
@@ -127,6 +125,7 @@ const MEANINGS: [Meaning; 9] = [
             "network is unreachable",
             "no route to host",
             "timed out",
+            "operation too slow",
         ],
         "its host does not answer",
         "check the address, the network and the proxy",
@@ -171,6 +170,36 @@ const MEANINGS: [Meaning; 9] = [
         "is not allowed by the settings of git",
         "see protocol.allow and GIT_ALLOW_PROTOCOL in git-config(1)",
     ),
+    meaning(
+        &["mismatched algorithms"],
+        "names its objects in one way and refuses it in the next",
+        "its server is at fault: try `git ls-remote` with the address, and tell those who run it",
+    ),
+    Meaning {
+        said: &[
+            "out of memory",
+            "attempting to allocate",
+            "attempting to mmap",
+            "cannot allocate memory",
+            "unable to create thread",
+        ],
+        what: "needs more memory than git may use for it",
+        hint: BY_HAND,
+        kind: PluginErrorKind::TooLarge,
+    },
+    // SIGXFSZ and SIGXCPU.
+    Meaning {
+        said: &["signal 25", "file too large"],
+        what: "has more in one file than git may write for it",
+        hint: BY_HAND,
+        kind: PluginErrorKind::TooLarge,
+    },
+    Meaning {
+        said: &["signal 24"],
+        what: "keeps git busy for longer than it may be",
+        hint: BY_HAND,
+        kind: PluginErrorKind::TooLarge,
+    },
     Meaning {
         said: &[
             "fsck error",
@@ -182,7 +211,7 @@ const MEANINGS: [Meaning; 9] = [
         ],
         what: "has objects that are not well-formed, or lacks some",
         hint: "`git fsck` in the repository names them",
-        is_hostile: true,
+        kind: PluginErrorKind::Hostile,
     },
     meaning(
         &["no space left on device", "disk quota exceeded"],
@@ -235,6 +264,15 @@ mod tests {
             ("fatal: detected dubious ownership in repository at '/x'", "belongs to another user"),
             ("fatal: transport 'ext' not allowed", "is not allowed"),
             ("fatal: fsck error in packed object", "not well-formed"),
+            (
+                "fatal: attempting to allocate 2147483521 over limit 536870912; fatal: fetch-pack: invalid index-pack output",
+                "needs more memory than git may use",
+            ),
+            ("fatal: Out of memory, realloc failed", "needs more memory than git may use"),
+            ("error: index-pack died of signal 25", "has more in one file than git may write"),
+            ("fatal: git was ended by signal 24", "keeps git busy"),
+            ("fatal: remote error: mismatched algorithms: client sha1", "refuses it in the next"),
+            ("fatal: unable to access 'https://h/': Operation too slow.", "its host does not answer"),
             ("fatal: write error: No space left on device", "does not fit"),
             ("fatal: something new", "git failed: fatal: something new"),
         ] {

@@ -5,6 +5,7 @@
 
 mod command;
 mod explain;
+mod limits;
 mod listing;
 mod objects;
 mod process;
@@ -25,13 +26,15 @@ pub(super) struct Bounds {
     time: Duration,
     /// Bytes that git may write. A repository may hold far more than is installed of it.
     disk: u64,
+    /// Bytes of memory for each process of git. Those that resolve what a large repository packs need some hundred MiB.
+    memory: u64,
     /// Files and directories in the whole tree of the commit. The largest repositories that there are have fewer.
     listed: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { time: Duration::from_secs(600), disk: 1 << 30, listed: 1_000_000 }
+        Self { time: Duration::from_secs(600), disk: 1 << 30, memory: 1 << 30, listed: 1_000_000 }
     }
 }
 

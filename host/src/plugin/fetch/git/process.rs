@@ -1,11 +1,11 @@
-//! One run of git, within bounds of time and of what it may write.
+//! One run of git, within bounds of time, of memory and of what it may write.
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::command::command;
 use super::explain::{Failed, Stopped};
+use super::limits::{ENDED, Input, Limits};
 use super::said::Said;
 use crate::native::process::signal_name;
 
@@ -31,6 +32,10 @@ const LINGER: Duration = Duration::from_millis(100);
 /// How deep a bare repository is looked into for what git wrote, in directories.
 const MAX_DEPTH: usize = 6;
 
+/// The statuses of a shell that does not find what it is to become, and that cannot become it (POSIX, `exec`).
+const NO_PROGRAM: i32 = 127;
+const NO_EXECUTABLE: i32 = 126;
+
 /// How git is run.
 pub(super) struct Program {
     /// The bare repository.
@@ -41,11 +46,14 @@ pub(super) struct Program {
     pub(super) time: Duration,
     /// How many bytes may stand in the repository.
     pub(super) disk: u64,
+    /// How many bytes of memory each process of git may have.
+    pub(super) memory: u64,
 }
 
 /// A git that runs. Dropping it ends it.
 pub(super) struct Running {
     child: Arc<Mutex<Child>>,
+    leash: Option<ChildStdin>,
     stopped: Arc<Mutex<Option<Stopped>>>,
     done: Option<Sender<()>>,
     watch: Option<JoinHandle<()>>,
@@ -59,7 +67,7 @@ impl Program {
         args: impl IntoIterator<Item = S>,
         mut look: impl FnMut(&Said),
     ) -> Result<(), Failed> {
-        let mut running = self.start(command(&self.dir, args).stdout(Stdio::null()).stdin(Stdio::null()))?;
+        let mut running = self.start(args, Input::Leash, Stdio::null())?;
         let status = running.end(&mut look)?;
         running.finish(status)?;
         // It may have been faster than the eye.
@@ -87,7 +95,7 @@ impl Program {
         &self,
         args: impl IntoIterator<Item = S>,
     ) -> Result<(Running, ChildStdout), Failed> {
-        let running = self.start(command(&self.dir, args).stdout(Stdio::piped()).stdin(Stdio::null()))?;
+        let running = self.start(args, Input::Leash, Stdio::piped())?;
         let stdout = running.lock().stdout.take();
         let stdout = stdout.ok_or_else(|| Failed::from(io::Error::other("git has no standard output")))?;
         Ok((running, stdout))
@@ -98,7 +106,7 @@ impl Program {
         &self,
         args: impl IntoIterator<Item = S>,
     ) -> Result<(Running, ChildStdin, ChildStdout), Failed> {
-        let running = self.start(command(&self.dir, args).stdout(Stdio::piped()).stdin(Stdio::piped()))?;
+        let running = self.start(args, Input::Talk, Stdio::piped())?;
         let (stdin, stdout) = {
             let mut child = running.lock();
             (child.stdin.take(), child.stdout.take())
@@ -109,8 +117,23 @@ impl Program {
         }
     }
 
-    fn start(&self, command: &mut Command) -> Result<Running, Failed> {
-        let mut child = command.spawn().map_err(Failed::NotStarted)?;
+    fn start<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+        input: Input,
+        stdout: Stdio,
+    ) -> Result<Running, Failed> {
+        if Instant::now() >= self.ends {
+            return Err(Stopped::Time(self.time).into());
+        }
+        let limits = Limits { memory: self.memory, file: self.disk, time: self.time };
+        let mut command = command(limits.git(input), &self.dir, args);
+        let spawned = command.stdin(Stdio::piped()).stdout(stdout).spawn();
+        // It is the shell that was not there, or the directory to work in.
+        let not_started =
+            |error| Failed::NotStarted(io::Error::other(format!("its shell was not started: {error}")));
+        let mut child = spawned.map_err(not_started)?;
+        let leash = if input == Input::Leash { child.stdin.take() } else { None };
         let said = child.stderr.take().map(Said::listen).unwrap_or_default();
         let child = Arc::new(Mutex::new(child));
         let stopped = Arc::new(Mutex::new(None));
@@ -135,7 +158,7 @@ impl Program {
                 }
             })
         };
-        Ok(Running { child, stopped, done: Some(done), watch: Some(watch), said })
+        Ok(Running { child, leash, stopped, done: Some(done), watch: Some(watch), said })
     }
 }
 
@@ -175,6 +198,14 @@ impl Running {
             return Ok(());
         }
         let mut lines = self.said.lines();
+        match status.code() {
+            // A library of git that is missing has the same status, and other words.
+            Some(NO_PROGRAM) if lines.iter().any(|line| line.contains("not found")) => {
+                return Err(Failed::NotStarted(io::ErrorKind::NotFound.into()));
+            }
+            Some(NO_EXECUTABLE) => return Err(Failed::NotStarted(io::ErrorKind::PermissionDenied.into())),
+            _ => {}
+        }
         if let Some(signal) = status.signal() {
             lines.push(format!("fatal: git was ended by {}", signal_name(signal)));
         }
@@ -203,6 +234,10 @@ impl Drop for Running {
             drop(watch.join());
         }
         stop(&self.child);
+        if let Some(mut leash) = self.leash.take() {
+            // Where nobody holds it any more nobody needs to be told.
+            drop(leash.write_all(ENDED));
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The bare repository in the staging directory, and bringing a commit into it.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::time::Instant;
 
@@ -26,6 +27,8 @@ pub(super) struct Repository<'a> {
     url: &'a GitUrl,
     /// How many entries a tree may have.
     pub(super) listed: usize,
+    /// Whether it was made again for objects whose ids are SHA-256.
+    is_remade: Cell<bool>,
     observer: &'a dyn Observer,
 }
 
@@ -50,8 +53,9 @@ impl<'a> Repository<'a> {
             ends: Instant::now() + bounds.time,
             time: bounds.time,
             disk: bounds.disk,
+            memory: bounds.memory,
         };
-        let repository = Self { program, url, listed: bounds.listed, observer };
+        let repository = Self { program, url, listed: bounds.listed, is_remade: Cell::new(false), observer };
         repository.make("sha1").map_err(|failed| repository.failed(failed))?;
         Ok(repository)
     }
@@ -154,22 +158,20 @@ impl<'a> Repository<'a> {
         self.bring(Depth::All, &every).map_err(|failed| self.failed(failed))
     }
 
-    /// Fetches, by what the server can do.
-    fn bring(&self, depth: Depth, refspecs: &[&str]) -> Result<(), Failed> {
-        let failed = match self.try_to_bring(depth, refspecs) {
-            Ok(()) => return Ok(()),
-            Err(failed) => failed,
-        };
-        if depth == Depth::One && failed.says(&["shallow"]) {
-            return self.bring(Depth::All, refspecs);
+    /// Fetches, by what the server can do. Each of its refusals is believed once.
+    fn bring(&self, mut depth: Depth, refspecs: &[&str]) -> Result<(), Failed> {
+        loop {
+            let Err(failed) = self.try_to_bring(depth, refspecs) else { return Ok(()) };
+            if depth == Depth::One && failed.says(&["shallow"]) {
+                depth = Depth::All;
+            } else if !self.is_remade.get() && failed.says(&["mismatched algorithms: client sha1"]) {
+                self.is_remade.set(true);
+                std::fs::remove_dir_all(&self.program.dir)?;
+                self.make("sha256")?;
+            } else {
+                return Err(failed);
+            }
         }
-        if !failed.says(&["mismatched algorithms: client sha1"]) {
-            return Err(failed);
-        }
-        // A repository in SHA-256 needs one of its kind; it fails with other words if it is refused as well.
-        std::fs::remove_dir_all(&self.program.dir)?;
-        self.make("sha256")?;
-        self.bring(depth, refspecs)
     }
 
     fn try_to_bring(&self, depth: Depth, refspecs: &[&str]) -> Result<(), Failed> {

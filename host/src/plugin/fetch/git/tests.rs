@@ -13,6 +13,8 @@ use super::process::Program;
 use super::*;
 use crate::plugin::{Location, Plugins, Silent};
 
+mod hostile;
+
 /// A repository with one commit, and a place for plugins.
 struct Place(TempDir);
 
@@ -67,6 +69,7 @@ impl Place {
             ends: Instant::now() + bounds.time,
             time: bounds.time,
             disk: bounds.disk,
+            memory: bounds.memory,
         }
     }
 }
@@ -139,7 +142,7 @@ fn what_git_sets_for_its_hooks_does_not_reach_ours() {
     let left: Vec<&str> =
         local.lines().filter(|it| !settings.contains(it) && !REMOVED.contains(it)).collect();
     assert_eq!(left, [""; 0]);
-    let command = command(&place.path("source"), ["version"]);
+    let command = command(Command::new("git"), &place.path("source"), ["version"]);
     let value = |name: &str| command.get_envs().find(|(it, _)| *it == name).map(|(_, value)| value);
     assert_eq!(value("GIT_DIR"), Some(None));
     assert_eq!(value("LC_ALL"), Some(Some(OsStr::new("C"))));

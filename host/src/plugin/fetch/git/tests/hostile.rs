@@ -1,0 +1,116 @@
+//! Servers that would have git use more than there is.
+
+use std::io::Read as _;
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+
+/// A server of git's own protocol, which does this after it was asked for a repository.
+fn server(answer: impl Fn(TcpStream) + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("git://{}/org/repo", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut len = [0; 4];
+            stream.read_exact(&mut len).unwrap();
+            let len = usize::from_str_radix(str::from_utf8(&len).unwrap(), 16).unwrap();
+            stream.read_exact(&mut vec![0; len - 4]).unwrap();
+            answer(stream);
+        }
+    });
+    url
+}
+
+fn packet(text: &str) -> String {
+    format!("{:04x}{text}", text.len() + 4)
+}
+
+/// A git that may have little memory.
+fn small() -> Bounds {
+    Bounds { memory: 64 << 20, ..Bounds::default() }
+}
+
+#[track_caller]
+fn is_too_large(error: &PluginError) {
+    assert!(matches!(error.kind, PluginErrorKind::TooLarge(_)), "{error}");
+    assert!(error.to_string().contains("needs more memory than git may use for it"), "{error}");
+    assert!(error.hint.as_ref().is_some_and(|it| it.contains("clone it with git")), "{error:?}");
+}
+
+#[test]
+fn branches_without_end_do_not_fill_the_memory() {
+    let url = server(|mut stream| {
+        let id = "a".repeat(40);
+        let mut lines = packet(&format!("{id} HEAD\0ofs-delta side-band-64k shallow\n"));
+        for number in 0_u64.. {
+            lines += &packet(&format!("{id} refs/heads/{number}{}\n", "x".repeat(900)));
+            // It ends when git has.
+            if number % 100 == 0 && stream.write_all(std::mem::take(&mut lines).as_bytes()).is_err() {
+                return;
+            }
+        }
+    });
+    is_too_large(&Place::new().bring(&url, &small()).unwrap_err());
+}
+
+#[test]
+fn a_file_that_is_small_on_its_way_does_not_fill_the_memory() {
+    let place = Place::new();
+    // The second is a few bytes that refer to the first, which is needed whole for that; it is a few more.
+    let (large, larger) = (vec![0; 40 << 20], vec![0; 41 << 20]);
+    place.commit(&[("hooks/guard", b"x"), ("a/large", &large), ("b/large", &larger)]);
+    place.git(["-C", "source", "repack", "-adfq"]);
+    let dir = place.path("source");
+    let packs = std::fs::read_dir(dir.join("objects/pack")).unwrap();
+    let size: u64 = packs.map(|it| it.unwrap().metadata().unwrap().len()).sum();
+    assert!(size < 1 << 20, "{size}");
+    let url = server(move |stream| {
+        let mut command = Command::new("git");
+        let end = || OwnedFd::from(stream.try_clone().unwrap());
+        command.arg("upload-pack").arg(&dir).stdin(end()).stdout(end()).status().unwrap();
+    });
+    is_too_large(&place.bring(&url, &small()).unwrap_err());
+    assert_eq!(place.bring(&url, &Bounds::default()).unwrap().len(), 40);
+}
+
+#[test]
+fn a_large_repository_of_honest_people_is_there_as_before() {
+    let place = Place::new();
+    let noise =
+        |seed: u32| (0..2500_u32).flat_map(move |n| (seed ^ n).wrapping_mul(2_654_435_761).to_le_bytes());
+    let files: Vec<(String, Vec<u8>)> = (0..3000)
+        .map(|number| {
+            let top = if number % 10 == 0 { "skills" } else { "lib" };
+            (format!("{top}/{}/{number}", number % 50), noise(number * 7919).collect())
+        })
+        .collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), &**bytes)).collect();
+    place.commit(&files);
+    assert_eq!(place.bring(&place.url(), &Bounds::default()).unwrap().len(), 40);
+}
+
+#[test]
+fn a_server_that_always_wants_other_ids_is_asked_twice() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let url = server(move |mut stream| {
+        count.fetch_add(1, Ordering::SeqCst);
+        stream.write_all(packet("ERR mismatched algorithms: client sha1\n").as_bytes()).unwrap();
+    });
+    let error = Place::new().bring(&url, &Bounds::default()).unwrap_err();
+    assert!(error.to_string().contains("names its objects in one way and refuses it"), "{error}");
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn no_git_is_started_when_the_time_is_over() {
+    let place = Place::new();
+    let program = Program { ends: Instant::now(), ..place.program() };
+    let failed = program.run(["init", "--bare", "here"], |_| ()).unwrap_err();
+    let error = failed.about("https://h/a/b").to_string();
+    assert_eq!(error, "https://h/a/b: was not there after 600 seconds");
+    assert!(!place.path("here").exists());
+}
