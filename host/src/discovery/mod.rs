@@ -219,20 +219,21 @@ pub(crate) async fn discover_again(
     discovery
 }
 
-/// Looks into one plugin, in whatever directory it stands, as if a repository had brought it: nothing of it is trusted,
+/// Looks into one plugin, in whatever directory it stands, as if a repository had brought it in a directory that is
+/// called so (`org@repo`): nothing of it is trusted,
 /// and nothing of it runs but `describe` of its components, in a sandbox with nothing granted.
 #[cfg(feature = "plugin")]
 pub(crate) async fn look_into_plugin(
     dir: &Path,
-    name: &crate::lockfile::PluginName,
+    called: &str,
     #[cfg(feature = "component")] runtime: &Runtime,
 ) -> Discovery {
-    let (dir, name) = (absolute(dir), name.clone());
+    let (dir, called) = (absolute(dir), called.to_owned());
     let options = Arc::new(Options::new(&dir, None));
     let looked = {
         let options = Arc::clone(&options);
         tokio::task::spawn_blocking(move || {
-            let mut found = scan::scan_plugin(&dir, &name);
+            let mut found = scan::scan_plugin(&dir, &called);
             let gate = gate::Gate::open(&options, Some(&dir), &mut found.problems);
             let judged = gate.judge(&found, &options);
             (found, gate, judged)

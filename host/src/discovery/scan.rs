@@ -147,17 +147,17 @@ pub(super) fn scan(options: &Options, repo: Option<&Path>, last: Arc<LastGood>) 
     scan
 }
 
-/// What stands in one plugin, as if a repository had brought it and nothing else.
+/// What stands in one plugin, as if a repository had brought it and nothing else, in a directory of this name.
 #[cfg(feature = "plugin")]
-pub(super) fn scan_plugin(dir: &Path, name: &crate::lockfile::PluginName) -> Scan {
+pub(super) fn scan_plugin(dir: &Path, called: &str) -> Scan {
     let mut scan = Scan::default();
     match Place::repository(dir) {
         Ok(place) => scan.plugin(Arc::new(HooksDir {
             place,
             tier: Tier::RepoPlugin,
             root: 0,
-            plugin_dir: name.dir(),
-            plugin: Some(name.to_string()),
+            plugin_dir: called.to_owned(),
+            plugin: Some(called.replacen('@', "/", 1)),
             path: dir.join("hooks"),
             needs_trust: true,
             base: dir.to_owned(),

@@ -1,5 +1,6 @@
 //! What a plugin holds, be it staged or installed: skills, recipes and hooks, with what the hooks ask for.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
@@ -12,7 +13,7 @@ use crate::capability::Capability;
 use crate::discovery::{self, Approvable, Discovery, Entry, EntryStatus, Problem};
 use crate::event::EventName;
 use crate::hook::{Digest, OnFailure, Subscription};
-use crate::place::Place;
+use crate::place::{Found, Place};
 use crate::report::Kind;
 use crate::text;
 use crate::trust::tree;
@@ -24,6 +25,9 @@ const MAX_NAMES: usize = 256;
 
 /// How many bytes a recipe may have; an agent reads no more.
 const MAX_RECIPE: u64 = 64 << 10;
+
+/// How many programs without an execute bit are named.
+const MAX_MENTIONED: usize = 20;
 
 /// What a plugin holds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -97,9 +101,20 @@ impl Contents {
         name: &PluginName,
         #[cfg(feature = "component")] runtime: &Runtime,
     ) -> Self {
+        Self::look_in(
+            dir,
+            &name.dir(),
+            #[cfg(feature = "component")]
+            runtime,
+        )
+        .await
+    }
+
+    /// The same of a plugin whose directory has this name: somebody may have put it there by hand, under any name.
+    pub async fn look_in(dir: &Path, called: &str, #[cfg(feature = "component")] runtime: &Runtime) -> Self {
         let discovery = discovery::look_into_plugin(
             dir,
-            name,
+            called,
             #[cfg(feature = "component")]
             runtime,
         )
@@ -112,7 +127,8 @@ impl Contents {
             }
             Err(error) => contents.problems.push(problem(".", format!("cannot be read: {error}"))),
         }
-        contents.hooks = hooks(dir, name, &discovery);
+        contents.hooks = hooks(dir, &called.replacen('@', "/", 1), &discovery);
+        contents.problems.extend(without_execute_bit(dir, &contents.hooks));
         contents.problems.extend(discovery.problems.into_iter().map(|it| beneath(dir, it)));
         contents
     }
@@ -157,7 +173,7 @@ pub fn digest(dir: &Path) -> Result<Digest, PluginError> {
     })
 }
 
-fn hooks(dir: &Path, name: &PluginName, discovery: &Discovery) -> Vec<PluginHook> {
+fn hooks(dir: &Path, name: &str, discovery: &Discovery) -> Vec<PluginHook> {
     let Ok(place) = Place::repository(dir) else { return Vec::new() };
     let mut rows: Vec<&Entry> = discovery.entries.iter().collect();
     let prefix = format!("{name}/");
@@ -209,6 +225,39 @@ fn subscriptions(found: &Approvable, row: &Entry) -> Vec<Subscription> {
             Subscription { event: event.clone(), tools: tools.unwrap_or_default(), priority, observe }
         })
         .collect()
+}
+
+/// Programs in `hooks/` that are no hooks, for they have no execute bit. One that a hooks.json names needs none.
+fn without_execute_bit(dir: &Path, hooks: &[PluginHook]) -> Vec<Problem> {
+    let at = Path::new("hooks");
+    let Ok(place) = Place::repository(dir) else { return Vec::new() };
+    let (names, _) = place.names(&dir.join(at)).unwrap_or_default();
+    let is_program = |name: &str| {
+        let path = dir.join(at).join(name);
+        let mut start = Vec::new();
+        !name.ends_with(".disable")
+            && matches!(place.find(&path), Ok(Found::File { executable: false, .. }))
+            && !hooks.iter().any(|hook| hook.file == at.join(name))
+            && !hooks.iter().any(|hook| hook.runs.as_ref().is_some_and(|line| line.contains(name)))
+            && place.open(&path).and_then(|file| file.take(4).read_to_end(&mut start)).is_ok()
+            && (start.starts_with(b"#!") || start == *b"\x7fELF")
+    };
+    let names = names.into_iter().take(MAX_NAMES).filter_map(|name| name.into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| is_program(name)).collect();
+    let more = names.len().saturating_sub(MAX_MENTIONED);
+    names.truncate(MAX_MENTIONED);
+    let mut problems: Vec<Problem> = Vec::new();
+    for name in names {
+        let path = at.join(&name);
+        let shown = text::escape(&text::shell_word(&path.to_string_lossy()), 300);
+        let hint = format!("where it is a hook: chmod +x {shown}; else move it into a directory of hooks/");
+        let message = "is no hook: it has no execute bit".to_owned();
+        problems.push(Problem { hint: Some(hint), ..problem(&path.to_string_lossy(), message) });
+    }
+    if more > 0 {
+        problems.push(problem("hooks", format!("has {more} more programs without an execute bit")));
+    }
+    problems
 }
 
 fn skills(plugin: &Dir) -> Vec<String> {
@@ -356,6 +405,37 @@ mod tests {
         }
         assert!(!problems.contains(&*temp.path().to_string_lossy()), "no path of this place: {problems}");
         assert_eq!(digest(&dir).unwrap(), digest(&dir).unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_program_without_an_execute_bit_is_named_unless_a_command_names_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path();
+        put(dir, "hooks/guard", "#!/bin/sh\n", 0o755);
+        put(dir, "hooks/run.sh", "#!/bin/sh\n", 0o644);
+        put(dir, "hooks/off.disable", "#!/bin/sh\n", 0o644);
+        put(dir, "hooks/README.md", "# words\n", 0o644);
+        put(dir, "hooks/lib/part.sh", "#!/bin/sh\n", 0o644);
+        symlink("/etc/profile", dir.join("hooks/out")).unwrap();
+        put(dir, "hooks/hooks.json", r#"{"hooks": {"PreToolUse": [{"command": "sh hooks/run.sh"}]}}"#, 0o644);
+        let runtime = Runtime::new(Allocation::OnDemand, None);
+        let mut lines = Vec::new();
+        for add in ["", "left\u{1b}", "#many"] {
+            match add {
+                "" => {}
+                "#many" => (0..30).for_each(|n| put(dir, &format!("hooks/m{n:02}"), "#!/bin/sh\n", 0o644)),
+                name => put(dir, &format!("hooks/{name}"), "#!/bin/sh\n", 0o644),
+            }
+            // A directory that somebody put there by hand, under a name of their own.
+            let contents = Contents::look_in(dir, "my-hooks", &runtime).await;
+            assert_eq!(contents.hooks[0].full_name, "my-hooks/guard");
+            let told = contents.problems.iter().map(ToString::to_string);
+            lines.push(told.filter(|it| it.contains("execute bit")).collect::<Vec<_>>());
+        }
+        assert_eq!(lines[0], [""; 0]);
+        assert_eq!(lines[1], ["hooks/left\\u{1b}: is no hook: it has no execute bit"]);
+        assert_eq!(lines[2].len(), MAX_MENTIONED + 1);
+        assert_eq!(lines[2].last().unwrap(), "hooks: has 11 more programs without an execute bit");
     }
 
     #[tokio::test]

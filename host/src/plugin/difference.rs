@@ -2,11 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::contents::{Contents, PluginHook};
+use super::files::Files;
 use crate::text;
+
+/// How many of the other files that differ are shown.
+const MAX_FILES: usize = 20;
 
 /// What differs between two states of a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -21,6 +26,19 @@ pub struct Difference {
     pub hooks_removed: Vec<String>,
     /// Hooks that both have, and that are not the same.
     pub hooks_changed: Vec<ChangedHook>,
+    /// Files that nothing of the above speaks of. They count as part of every hook that is not a component.
+    pub other_files: Paths,
+}
+
+/// Files that came, went and changed, by their paths in the plugin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Paths {
+    /// Those that only the later state has.
+    pub added: Vec<String>,
+    /// Those that only the earlier state has.
+    pub removed: Vec<String>,
+    /// Those that both have, with other bytes, another execute bit or another target.
+    pub changed: Vec<String>,
 }
 
 /// Names that came and went.
@@ -116,7 +134,38 @@ impl Difference {
             hooks_added: only(after, before),
             hooks_removed: only(before, after),
             hooks_changed: changed.collect(),
+            other_files: Paths::default(),
         }
+    }
+
+    /// The same, with the files that differ.
+    pub fn of_files(before: (&Contents, &Files), after: (&Contents, &Files)) -> Self {
+        let mut difference = Self::between(before.0, after.0);
+        let told = difference.told(before.0, after.0);
+        let others = |paths: &mut dyn Iterator<Item = &Path>| -> Vec<String> {
+            let others = paths.filter(|path| !told.iter().any(|it| path.starts_with(it)));
+            others.map(|path| path.to_string_lossy().into_owned()).collect()
+        };
+        let (before, after) = (before.1, after.1);
+        difference.other_files = Paths {
+            added: others(&mut after.only(before)),
+            removed: others(&mut before.only(after)),
+            changed: others(&mut before.changed(after)),
+        };
+        difference
+    }
+
+    /// The files and directories that are spoken of already.
+    fn told(&self, before: &Contents, after: &Contents) -> BTreeSet<PathBuf> {
+        let names = |names: &Names| [names.added.clone(), names.removed.clone()].concat();
+        let skills = names(&self.skills).into_iter().map(|name| Path::new("skills").join(name));
+        let recipes = names(&self.recipes).into_iter().map(|name| format!("recipes/{name}.md").into());
+        let touched = self.touched();
+        let is_told = |hook: &&PluginHook| {
+            touched.contains(hook.name.as_str()) || self.hooks_removed.contains(&hook.name)
+        };
+        let hooks = before.hooks.iter().chain(&after.hooks).filter(is_told).map(|it| it.file.clone());
+        skills.chain(recipes).chain(hooks).collect()
     }
 
     /// Whether nothing differs. The plugin's other files still may.
@@ -212,6 +261,13 @@ impl fmt::Display for Difference {
             lines.push(format!("  ~ hook {}", text::escape(&hook.name, 200)));
             lines.extend(hook.changes.iter().map(|change| format!("      {change}")));
         }
+        let Paths { added, removed, changed } = &self.other_files;
+        let signed = [("+", added), ("-", removed), ("~", changed)];
+        let files = signed.iter().flat_map(|(sign, paths)| paths.iter().map(move |path| (sign, path)));
+        let more = files.clone().count().saturating_sub(MAX_FILES);
+        let files = files.take(MAX_FILES);
+        lines.extend(files.map(|(sign, path)| format!("  {sign} file {}", text::escape(path, 1024))));
+        lines.extend((more > 0).then(|| format!("  … and {more} more files")));
         f.write_str(&lines.join("\n"))
     }
 }
@@ -312,5 +368,42 @@ mod tests {
         assert!(Difference::between(&after, &after).is_empty());
         let back = Difference::between(&after, &before);
         assert_eq!((back.hooks_added, back.hooks_removed), (names(&["gone"]), names(&["new"])));
+    }
+
+    #[test]
+    fn files_are_named_that_nothing_else_speaks_of_and_not_too_many() {
+        let temp = tempfile::tempdir().unwrap();
+        let dirs = ["before", "after"].map(|name| temp.path().join(name));
+        let put = |at: usize, path: &str, text: &str| {
+            let path = dirs[at].join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        for (at, text) in [(0, "1"), (1, "2")] {
+            put(at, "hooks/a", text);
+            put(at, "hooks/lib/h.sh", text);
+            put(at, "skills/pdf/SKILL.md", text);
+        }
+        put(0, "recipes/old.md", "x");
+        put(0, "hooks/lib/gone\u{1b}", "x");
+        put(1, "skills/new/SKILL.md", "x");
+        let changed = PluginHook { digest: Some(Digest::of(b"2")), ..hook("a") };
+        let states = [
+            Contents { recipes: vec!["old".to_owned()], ..of(vec![hook("a")]) },
+            Contents { skills: vec!["new".to_owned()], ..of(vec![changed]) },
+        ];
+        let between = || {
+            let [before, after] = [0, 1].map(|at| Files::of(&dirs[at]).unwrap());
+            Difference::of_files((&states[0], &before), (&states[1], &after))
+        };
+        assert_eq!(
+            between().to_string(),
+            "  + skill new\n  - recipe old\n  ~ hook a\n      bytes: changed\n  - file hooks/lib/gone\\u{1b}\n  \
+             ~ file hooks/lib/h.sh\n  ~ file skills/pdf/SKILL.md"
+        );
+        (0..30).for_each(|n| put(1, &format!("hooks/lib/{n}"), "x"));
+        let many = between();
+        assert_eq!(many.other_files.added.len(), 30, "data is whole");
+        assert!(many.to_string().ends_with("\n  … and 13 more files"), "{many}");
     }
 }

@@ -103,6 +103,11 @@ impl Plugins {
         &self.base
     }
 
+    /// The name of the root that they stand in, such as `.hookbox`.
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
     /// The path of the plugins directory.
     pub fn path(&self) -> PathBuf {
         self.base.join(&self.root).join("plugins")

@@ -30,6 +30,10 @@ fn a_directory_is_installed_and_said_to_be() {
 
     let again = fails(&env, &["add", "./org/tools"], 1, &["org/tools: is installed already", "--force"]);
     assert_eq!(again.stdout, "");
+    for force in [&[][..], &["--force"]] {
+        let args = [&["add", "./org/tools", "--name", "Org/tools"], force].concat();
+        fails(&env, &args, 1, &["Org/tools: differs from org/tools, which is installed, by the case"]);
+    }
     env.file("repo/org/tools/recipes/second.md", "x");
     let row = done(&env, &["add", "./org/tools", "--force", "--json"]).json()[0].clone();
     assert_eq!(row["recipes"], json!(["review", "second"]));
@@ -65,6 +69,9 @@ fn a_git_repository_is_reached_by_its_name_its_url_and_the_users_own_host() {
         );
     }
     assert!(lock(&env).contains(&format!("commit = \"{first}\"")), "{}", lock(&env));
+    // A directory of that name is another thing, and the user may have meant it.
+    env.file("repo/no/such/recipes/x.md", "x");
+    fails(&env, &["add", "no/such"], 1, &["the directory of this name is ./no/such"]);
     let named = added(&["org/tools", "--name", "my/own"]);
     assert_eq!(named["name"], "my/own");
 
@@ -102,13 +109,14 @@ fn what_is_installed_is_listed_as_a_table_and_as_data() {
          ----               --------  ------  -------  -----\n\
          jingkaihe/skills   local     1       1        1 (1 disabled)\n\
          by/hand            local     0       0        1\n\
+         odd                local     0       0        1\n\
          anthropic/recipes  global    0       2        0\n"
     );
-    assert!(table.stderr.contains("hooks/bad.wasm"), "{table:#?}");
-    assert!(table.stderr.contains("plugins/odd: is not listed"), "{table:#?}");
-    for (flag, names) in
-        [("--global", json!(["anthropic/recipes"])), ("--local", json!(["jingkaihe/skills", "by/hand"]))]
-    {
+    assert!(table.stderr.contains("warning: by/hand: hooks/bad.wasm: "), "{table:#?}");
+    for (flag, names) in [
+        ("--global", json!(["anthropic/recipes"])),
+        ("--local", json!(["jingkaihe/skills", "by/hand", "odd"])),
+    ] {
         let rows = done(&env, &["list", "--json", flag]).json();
         let found: Vec<&Value> = rows.as_array().unwrap().iter().map(|row| &row["name"]).collect();
         assert_eq!(json!(found), names);
@@ -144,6 +152,14 @@ fn what_is_installed_is_listed_as_a_table_and_as_data() {
         assert!(shown.stdout.contains(&words), "{words}: {shown:#?}");
     }
     assert_eq!(done(&env, &["show", "jingkaihe/skills", "--json"]).json(), rows[0]);
+    // What somebody put there under a name of their own is theirs to take away.
+    let odd = done(&env, &["show", "odd", "--json"]).json();
+    assert_eq!(
+        (&odd["details"]["hooks"][0]["full_name"], &odd["details"]["source"]),
+        (&json!("odd/x"), &Value::Null)
+    );
+    fails(&env, &["remove", "odd"], 1, &["odd: was put there by hand", "rm -r ", "plugins/odd"]);
+    assert!(env.path("repo/.kodelet/plugins/odd").exists());
     fails(&env, &["show", "no/such"], 1, &["no/such: is not installed"]);
     fails(&env, &["show", "such"], 2, &["expected ORG/REPO"]);
 }
@@ -163,6 +179,42 @@ fn a_plugin_in_both_places_is_named_with_its_place() {
     let removed = done(&env, &["remove", "org/tools", "--json"]).json();
     assert_eq!((&removed[0]["name"], &removed[0]["location"]), (&json!("org/tools"), &json!("global")));
     assert_eq!(done(&env, &["list", "--json"]).json(), json!([]));
+}
+
+#[test]
+fn two_plugins_of_one_name_are_listed_with_their_roots() {
+    let env = TestEnvironment::new();
+    env.file("repo/.hookbox/plugins/a@b/recipes/x.md", "x")
+        .file("repo/.kodelet/plugins/a@b/recipes/x.md", "x")
+        .file("repo/.hookbox/plugins/c@d/recipes/x.md", "x");
+    let table = done(&env, &["list"]).stdout;
+    for line in ["a/b   local (.hookbox)", "a/b   local (.kodelet)", "c/d   local  "] {
+        assert!(table.contains(line), "{line}: {table}");
+    }
+}
+
+#[test]
+fn a_plugin_that_only_the_lock_file_names_is_said_to_be_missing() {
+    let env = TestEnvironment::new();
+    written(&env, "x/gone").file("x/here/recipes/a.md", "a");
+    done(&env, &["add", "../x/gone", "../x/here", "--yes"]);
+    std::fs::remove_dir_all(env.path("repo/.hookbox/plugins/x@gone")).unwrap();
+    let missing = "x/gone: is named by plugins.lock, and is not here";
+    let list = done(&env, &["list", "--json"]);
+    assert_eq!(list.json().as_array().unwrap().len(), 1);
+    assert!(list.stderr.contains(missing), "{list:#?}");
+    assert!(list.stderr.contains("hint: install what plugins.lock names with `hookbox plugin add`"));
+    fails(&env, &["show", "x/gone"], 1, &[missing, "hookbox plugin add"]);
+    let update = fails(&env, &["update"], 1, &[missing, "x/gone was not updated"]);
+    assert_eq!(update.stdout, "x/here is up to date\n");
+    let removed = done(&env, &["remove", "x/gone", "--json"]).json();
+    assert_eq!(removed[0]["untrusted"], json!(["x/gone/guard"]), "{removed:#}");
+    assert!(!lock(&env).contains("x/gone"), "{}", lock(&env));
+    assert!(!done(&env, &["list"]).stderr.contains("x/gone"));
+
+    done(&env, &["remove", "x/here"]);
+    let nothing = done(&env, &["add"]);
+    assert!(nothing.stderr.contains("plugins.lock names no plugin"), "{nothing:#?}");
 }
 
 #[test]
@@ -253,8 +305,17 @@ fn only_an_artifact_is_signed_and_only_a_public_key_verifies() {
 fn what_holds_nothing_is_no_plugin() {
     let env = TestEnvironment::new();
     env.file("empty/README.md", "x").file("text/hooks/notes", "no hook").directory("none/skills/a");
-    for dir in ["../empty", "../text", "../none"] {
-        fails(&env, &["add", dir], 1, &["has no skills, no recipes and no hooks"]);
+    env.file("script/hooks/guard", "#!/bin/sh\n").file("json/hooks/hooks.json", "{");
+    for (dir, why) in [
+        ("empty", "hint: expected files in skills/"),
+        ("text", "hint: expected skills/NAME"),
+        ("none", "hint: "),
+        ("script", "hooks/guard: is no hook: it has no execute bit"),
+        ("json", "hooks/hooks.json: "),
+    ] {
+        let path = env.path(dir).into_os_string().into_string().unwrap();
+        let error = format!("error: {path}: has no skills, no recipes and no hooks");
+        fails(&env, &["add", &format!("../{dir}")], 1, &[&error, why]);
     }
     fails(&env, &["add", "../gone"], 1, &[]);
     assert!(!env.path("repo/.hookbox").exists(), "not even an empty root stays");

@@ -49,6 +49,9 @@ fn a_plugin_runs_once_the_user_said_yes_and_not_before_wherever_it_stands() {
         env.event(&["before_tool_call"], &call());
         assert_eq!(env.read("home/ran").as_deref(), Some("run\n"), "{base}");
         assert_eq!(status(&env, GUARD), (json!("active"), json!(true)));
+        let shown = done(&env, &["show", "org/tools"]);
+        assert!(shown.stdout.contains("events  before_tool_call (priority"), "{shown:#?}");
+        assert!(!shown.stdout.contains("not known"), "it has been asked: {shown:#?}");
 
         // What a `git pull` brings, in whatever file of the plugin.
         for file in ["skills/pdf/SKILL.md", "hooks/guard"] {
@@ -129,10 +132,53 @@ fn rights_are_granted_only_where_the_user_says_so_and_trusts_it() {
         assert_eq!(output.stderr.contains(hint), trusted && granted == json!([]), "{output:#?}");
         let records = env.hookbox(["grants", "--json"]).json();
         assert_eq!(records.as_array().unwrap().len(), usize::from(trusted), "{records:#}");
+        // The same bytes keep what they were granted, and nobody is told to grant it.
+        let again = add(&env, &["--force", "--yes", "--json"]);
+        assert_eq!(again.json()[0]["details"]["hooks"][0]["granted"], granted, "{flags:?}");
+        assert_eq!(again.stderr.contains(hint), granted == json!([]), "{again:#?}");
     }
     let env = TestEnvironment::new();
     for flags in [["--no-trust", "--yes"], ["--no-trust", "--grant"]] {
         assert_eq!(plugin(&env, &[&["add", "./x"], &flags[..]].concat()).code, Some(2));
+    }
+}
+
+#[test]
+fn a_no_takes_back_what_was_trusted_and_granted_before() {
+    for (place, base) in PLACES {
+        let env = TestEnvironment::new();
+        written(&env, "tools").copy("tools/hooks/audit-log.wasm", &sample("audit-log")).native(
+            "repo/.hookbox/hooks/mine",
+            "turn_end",
+            "true",
+        );
+        assert_eq!(env.hookbox(["trust", "mine", "--yes"]).code, Some(0));
+        let recorded = || {
+            let records = env.hookbox(["grants", "--json"]).json();
+            let names = records.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap().to_owned());
+            names.collect::<Vec<_>>()
+        };
+        // No terminal, a flag, and the form without a source.
+        for (no, from_lock) in [(&["--force"][..], false), (&["--force", "--no-trust"], false), (&[], true)] {
+            add(&env, &[place, &["--yes", "--grant", "--force"]].concat());
+            assert_eq!(recorded().len(), 3, "{base}");
+            let output = match from_lock {
+                false => add(&env, &[place, no].concat()),
+                true => {
+                    let plugin = env.path(format!("{base}/.hookbox/plugins/org@tools"));
+                    std::fs::remove_dir_all(plugin).unwrap();
+                    done(&env, &[&["add"], place, no].concat())
+                }
+            };
+            for hook in ["guard", "audit-log.wasm"] {
+                let words = format!("took back trust and grants of org/tools/{hook}");
+                assert!(output.stderr.contains(&words), "{words}: {output:#?}");
+            }
+            assert_eq!(recorded(), ["mine"], "{base} {no:?}");
+            assert_eq!(status(&env, GUARD).0, "untrusted");
+        }
+        let again = add(&env, &[place, &["--force", "--no-trust"]].concat());
+        assert!(!again.stderr.contains("took back"), "{again:#?}");
     }
 }
 

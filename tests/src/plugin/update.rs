@@ -51,7 +51,8 @@ fn an_update_shows_what_changes_and_asks_anew_for_what_changed() {
         "      on_failure: pass -> block",
         "      runs: true -> false",
         "      bytes: changed",
-        "  new or changed, so that a new yes is needed: org/tools/guard org/tools/second org/tools/say",
+        "  new or changed, so that a new yes is needed: org/tools/second org/tools/say",
+        "  unchanged beside other files that changed, so that a new yes is needed: org/tools/guard",
     ] {
         assert!(shown.stdout.lines().any(|it| it == line), "{line}: {shown:#?}");
     }
@@ -112,6 +113,8 @@ fn a_component_that_is_the_same_keeps_what_it_has_and_a_changed_one_loses_it() {
         "{row:#}"
     );
     assert_eq!((&row[1]["trusted"], &row[1]["granted"]), (&json!(false), &json!([])), "{row:#}");
+    let records = env.hookbox(["grants", "--json"]).json();
+    assert_eq!(records.as_array().unwrap().len(), 1, "nothing is kept of the other bytes: {records:#}");
     // A yes grants nothing anew.
     env.copy("x/tools/hooks/error-kb.wasm", &sample("loop-detector"));
     done(&env, &["update", "--yes"]);
@@ -122,6 +125,68 @@ fn a_component_that_is_the_same_keeps_what_it_has_and_a_changed_one_loses_it() {
         "{row:#}"
     );
     assert_eq!(row[1]["granted"], json!([]));
+}
+
+#[test]
+fn a_yes_to_an_update_trusts_nothing_that_the_user_has_untrusted_and_that_is_unchanged() {
+    let env = TestEnvironment::new();
+    env.copy("x/tools/hooks/audit-log.wasm", &sample("audit-log"));
+    done(&env, &["add", "../x/tools", "--yes", "--grant"]);
+    assert_eq!(env.hookbox(["untrust", "x/tools/audit-log.wasm"]).code, Some(0));
+    env.script("x/tools/hooks/guard", GUARD);
+    let output = done(&env, &["update", "--yes", "--grant"]);
+    for words in [
+        "unchanged byte for byte and not trusted, which stays so: x/tools/audit-log.wasm",
+        "a new yes is needed: x/tools/guard",
+    ] {
+        assert!(output.stderr.contains(words), "{words}: {output:#?}");
+    }
+    let row = &done(&env, &["show", "x/tools", "--json"]).json()["details"]["hooks"];
+    let trusted = [&row[0]["trusted"], &row[1]["trusted"]];
+    assert_eq!((trusted, &row[0]["granted"]), ([&json!(false), &json!(true)], &json!([])), "{row:#}");
+}
+
+#[test]
+fn a_change_of_another_file_is_named_with_the_hook_that_it_concerns() {
+    let env = TestEnvironment::new();
+    env.script("x/tools/hooks/guard", GUARD).file("x/tools/hooks/lib/h.sh", "1");
+    done(&env, &["add", "../x/tools", "--yes"]);
+    env.file("x/tools/hooks/lib/h.sh", "2").file("x/tools/hooks/lib/new.sh", "x");
+    let shown = done(&env, &["update", "--dry-run"]);
+    for line in [
+        "  + file hooks/lib/new.sh",
+        "  ~ file hooks/lib/h.sh",
+        "  unchanged beside other files that changed, so that a new yes is needed: x/tools/guard",
+    ] {
+        assert!(shown.stdout.lines().any(|it| it == line), "{line}: {shown:#?}");
+    }
+    let row = &rows(&env, &["--no-trust"])[0];
+    let files = json!({"added": ["hooks/lib/new.sh"], "removed": [], "changed": ["hooks/lib/h.sh"]});
+    assert_eq!(row["difference"]["other_files"], files, "{row:#}");
+}
+
+#[test]
+fn one_plugin_that_cannot_be_updated_or_removed_keeps_no_other_from_it() {
+    let env = TestEnvironment::new();
+    for name in ["a", "b", "c"] {
+        env.file(&format!("x/{name}/recipes/one.md"), "x");
+        done(&env, &["add", &format!("../x/{name}")]);
+        env.file(&format!("x/{name}/recipes/two.md"), "x");
+    }
+    std::fs::remove_dir_all(env.path("x/a")).unwrap();
+    let output = fails(&env, &["update", "--json"], 1, &["x/a was not updated"]);
+    let rows: Value = serde_json::from_str(&output.stdout).unwrap();
+    let done_of: Vec<_> = rows.as_array().unwrap().iter().map(|it| (&it["name"], &it["updated"])).collect();
+    assert_eq!(done_of, [(&json!("x/b"), &json!(true)), (&json!("x/c"), &json!(true))]);
+
+    // What is no directory of a plugin any more stays where it is.
+    let broken = env.path("repo/.hookbox/plugins/x@a");
+    std::fs::remove_dir_all(&broken).unwrap();
+    std::fs::write(&broken, "x").unwrap();
+    let output = fails(&env, &["remove", "x/a", "x/b", "--json"], 1, &["x/a was not removed"]);
+    let rows: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["name"]), (1, &json!("x/b")), "{rows:#}");
+    assert!(broken.exists());
 }
 
 #[test]

@@ -25,23 +25,23 @@ pub(super) fn show(name: &str, origin: &Origin<'_>, contents: &Contents) {
     say(format_args!("  skills  {}", list(&contents.skills)));
     say(format_args!("  recipes {}", list(&contents.recipes)));
     say(format_args!("  hooks   {}", counts(contents)));
-    contents.hooks.iter().flat_map(hook).for_each(say);
+    contents.hooks.iter().flat_map(|it| hook(it, false)).for_each(say);
     if contents.enabled().any(|it| it.kind != Kind::Component) {
         say("  once they are trusted, native hooks and commands run with all your rights");
     }
-    problems(contents);
+    problems(name, contents);
 }
 
-/// Says what is wrong with a plugin.
-pub(super) fn problems(contents: &Contents) {
+/// Says what is wrong with a plugin, which is called so.
+pub(super) fn problems(name: &str, contents: &Contents) {
     for problem in &contents.problems {
-        warn(problem);
+        warn(format_args!("{name}: {problem}"));
         problem.hint.iter().for_each(hint);
     }
 }
 
-/// One hook, in lines.
-pub(super) fn hook(hook: &PluginHook) -> Vec<String> {
+/// One hook, in lines, where it is known whether it is trusted.
+pub(super) fn hook(hook: &PluginHook, trusted: bool) -> Vec<String> {
     let standing = match hook.status {
         EntryStatus::Disabled => ", disabled",
         EntryStatus::Invalid => ", cannot be used",
@@ -61,7 +61,9 @@ pub(super) fn hook(hook: &PluginHook) -> Vec<String> {
     let events = hook.events();
     let events: Vec<&str> = events.iter().map(|event| event.as_str()).collect();
     match events.as_slice() {
-        [] if hook.kind == Kind::Native => field("events", "not known: it is asked once it is trusted"),
+        [] if hook.kind == Kind::Native && !trusted => {
+            field("events", "not known: it is asked once it is trusted");
+        }
         [] => {}
         events => {
             let observes = if hook.observe { ", observing" } else { "" };

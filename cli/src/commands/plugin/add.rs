@@ -1,12 +1,12 @@
 //! `hookbox plugin add`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
 use hookbox::plugin::{Contents, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Source};
-use hookbox::text::escape;
+use hookbox::text::{escape, shell_word};
 use hookbox_agent::interrupt::{Interrupted, unless_interrupted};
 
 use super::arrival::{self, Arrived, How, Wanted, is_interrupt, summary};
@@ -14,6 +14,7 @@ use super::consent::{Answer, Consent};
 use super::failed;
 use super::place::{self, Here};
 use super::row::Row;
+use super::trusting::Said;
 use crate::error::{EXIT_FAILED, InputError, complain, say};
 use crate::{approval, options, output};
 
@@ -117,11 +118,11 @@ impl Add {
                 let arrived = wanted.fetch(here, &plugins, how).await?;
                 arrived.show();
                 let answer = self.ask(std::slice::from_ref(&arrived)).await?;
-                arrived.install(here, &plugins, self.replace(), answer, &self.consent).await
+                arrived.install(here, &plugins, self.replace(), Some(self.said(answer))).await
             };
             match installed.await {
                 Ok(row) => self.installed(row, done)?,
-                Err(error) => self.failed(source, error, done)?,
+                Err(error) => self.failed(source, or_directory(error, source, here.cwd()), done)?,
             }
         }
         Ok(())
@@ -168,6 +169,10 @@ impl Add {
         };
         place::repair(&plugins);
         let lock = plugins.lock().map_err(failed)?;
+        if lock.iter().next().is_none() {
+            let path = escape(&plugins.lock_path().to_string_lossy(), 4096);
+            say(format_args!("{path} names no plugin, so that there is nothing to install"));
+        }
         let mut arrived: Vec<Arrived> = Vec::new();
         for locked in lock.iter() {
             match self.missing(here, &plugins, how, locked).await {
@@ -184,7 +189,7 @@ impl Add {
         for plugin in arrived {
             let name = plugin.name.to_string();
             // What stands there was looked at: it is missing, or --force replaces it.
-            match plugin.install(here, &plugins, self.replace(), answer, &self.consent).await {
+            match plugin.install(here, &plugins, self.replace(), Some(self.said(answer))).await {
                 Ok(row) => self.installed(row, done)?,
                 Err(error) => self.failed(&name, error, done)?,
             }
@@ -227,12 +232,28 @@ impl Add {
     /// Whether a plugin of this name may be installed, before anything is fetched.
     fn is_free(&self, plugins: &Plugins, name: &PluginName) -> anyhow::Result<()> {
         let installed = hookbox::plugin::installed(plugins).map_err(failed)?;
-        if self.force || !installed.iter().any(|it| it.name.folded() == name.folded()) {
-            return Ok(());
+        // Two names that differ by case only are refused, with --force as well.
+        let there = installed.iter().find(|it| it.name.folded() == name.folded());
+        let Some(there) = there.filter(|it| !self.force || it.name != *name) else { return Ok(()) };
+        if there.name != *name {
+            let other = &there.name;
+            let what = format!(
+                "differs from {other}, which is installed, by the case of its letters only: on some systems these are one directory"
+            );
+            let error = PluginError::new(name.to_string(), PluginErrorKind::Exists(what));
+            let hint = format!(
+                "replace that one with --name {other} --force, or remove it first: hookbox plugin remove {other}"
+            );
+            return Err(failed(error.hint(hint)));
         }
         let error =
             PluginError::new(name.to_string(), PluginErrorKind::Exists("is installed already".to_owned()));
         Err(failed(error.hint("give --force to replace it, or see `hookbox plugin update`")))
+    }
+
+    /// The answer is about all hooks that were shown.
+    fn said(&self, answer: Answer) -> Said<'static> {
+        Said { answer, grant: self.consent.grant, besides: &[] }
     }
 
     fn replace(&self) -> Replace {
@@ -271,5 +292,20 @@ impl Add {
         say(format_args!("{} was not installed", escape(what, 1024)));
         done.failures += 1;
         Ok(())
+    }
+}
+
+/// The same error with one more thing to do, where ORG/REPO was not found and is a directory here.
+fn or_directory(error: anyhow::Error, source: &str, cwd: &Path) -> anyhow::Error {
+    let is_directory = !source.starts_with(['.', '/']) && !source.contains(':') && cwd.join(source).is_dir();
+    match error.downcast::<PluginError>() {
+        Ok(error) if is_directory && matches!(error.kind, PluginErrorKind::Fetch(_)) => {
+            let path = format!("./{source}");
+            let here = format!("the directory of this name is {}", escape(&shell_word(&path), 1024));
+            let hint = error.hint.as_ref().map_or(here.clone(), |hint| format!("{hint}; {here}"));
+            error.hint(hint).into()
+        }
+        Ok(error) => error.into(),
+        Err(error) => error,
     }
 }

@@ -7,19 +7,19 @@ use std::time::Duration;
 use hookbox::Digest;
 use hookbox::plugin::registry::{self, PublicKey, Registry};
 use hookbox::plugin::{
-    Contents, Installed, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Resolved,
-    Silent, Source, Stage, Staged,
+    Contents, Files, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Resolved, Silent,
+    Source, Stage, Staged,
 };
 use hookbox::text::{escape, shell_word};
 use hookbox_agent::interrupt::{Interrupted, unless_interrupted};
 use tokio::sync::watch;
 
 use super::account::{self, Origin};
-use super::consent::{Answer, Consent};
-use super::place::Here;
+use super::consent::Answer;
+use super::place::{Here, There};
 use super::row::{self, Row};
-use super::trusting::{self, Shown};
-use super::{failed, place};
+use super::trusting::{self, Said, Shown};
+use super::{failed, of_source, place};
 use crate::approval;
 use crate::error::{InputError, hint, say, warn};
 use crate::progress::Progress;
@@ -137,15 +137,12 @@ impl Wanted {
         plugins: &Arc<Plugins>,
         how: &How,
     ) -> anyhow::Result<Arrived> {
-        let Fetched { resolved, staged } = self.stage(plugins, how).await?;
+        let shown = self.source.shown();
+        let fetched = self.stage(plugins, how).await;
+        let Fetched { resolved, staged } = fetched.map_err(|error| of_source(error, &shown))?;
         let Self { name, source, locked: pinned, key } = self;
         let contents = unless_interrupted(Contents::look(&staged.path(), &name, &here.runtime)).await?;
-        if contents.is_empty() {
-            let error = PluginError::new(source.shown(), PluginErrorKind::Empty);
-            let hint =
-                "expected skills/NAME/SKILL.md, recipes/NAME.md, or hooks/NAME with an execute bit or .wasm";
-            return Err(failed(error.hint(hint)));
-        }
+        is_something(&contents, &shown)?;
         let (commit, manifest) = match resolved {
             Resolved::Commit(commit) => (Some(commit), None),
             Resolved::Manifest(digest) => (None, Some(digest)),
@@ -170,7 +167,7 @@ impl Wanted {
             None => came,
         };
         let signed = key.is_some();
-        Ok(Arrived { shown: source.shown(), name, locked, contents, staged, signed })
+        Ok(Arrived { shown, name, locked, contents, staged, signed })
     }
 
     /// Fetches it into a staging directory, on a thread of its own: git blocks, and a signal has to end the wait.
@@ -250,6 +247,19 @@ async fn fetch(
     }
 }
 
+/// Checks that there is something in a plugin that anybody could use; says first what is wrong with what is there.
+pub(super) fn is_something(contents: &Contents, shown: &str) -> anyhow::Result<()> {
+    if !contents.is_empty() {
+        return Ok(());
+    }
+    account::problems(shown, contents);
+    let mut error = PluginError::new("", PluginErrorKind::Empty);
+    // It is escaped already.
+    error.what = shown.to_owned();
+    let hint = "expected skills/NAME/SKILL.md, recipes/NAME.md, or hooks/NAME with an execute bit or .wasm";
+    Err(failed(error.hint(hint)))
+}
+
 /// Checks that what came is what a lock file says, and names all that differs.
 pub(super) fn is_what_was_locked(locked: &Locked, came: &Locked) -> Result<(), PluginError> {
     let mut differs: Vec<String> = Vec::new();
@@ -290,6 +300,11 @@ impl Arrived {
         self.staged.digest()
     }
 
+    /// All files of it.
+    pub(super) fn files(&self) -> Result<Files, PluginError> {
+        Files::of(&self.staged.path())
+    }
+
     /// Shows it, on standard error.
     pub(super) fn show(&self) {
         let manifest = self.locked.manifest.as_ref().map(|it| format!("manifest {it}"));
@@ -306,14 +321,14 @@ impl Arrived {
         self.contents.enabled().next().is_some()
     }
 
-    /// Puts it in its place, and records what the user said of it.
+    /// Puts it in its place, and records what the user said of it: a yes trusts what was shown, a no takes back what
+    /// was said before. Without either, what is recorded stays as it is.
     pub(super) async fn install(
         self,
         here: &Here<'_>,
         plugins: &Plugins,
         replace: Replace,
-        answer: Answer,
-        consent: &Consent,
+        said: Option<Said<'_>>,
     ) -> anyhow::Result<Row> {
         let Self { name, locked, contents, staged, .. } = self;
         let tree = staged.digest().clone();
@@ -322,22 +337,29 @@ impl Arrived {
             hookbox::plugin::install(&guard, staged, locked, replace, &Silent).map_err(failed)?
         };
         let manager = here.manager().await?;
-        if answer == Answer::Yes && contents.enabled().next().is_some() {
-            let shown = Shown { contents: &contents, tree: &tree, grant: consent.grant };
-            if let Err(error) = trusting::record(&manager, &installed, &shown) {
-                say(format_args!("{name} is installed, and nothing of it was trusted"));
-                return Err(error);
+        match said {
+            Some(said) if said.answer == Answer::Yes => {
+                let shown = Shown { contents: &contents, tree: &tree };
+                if contents.enabled().next().is_some()
+                    && let Err(error) = trusting::record(&manager, &installed, &shown, &said)
+                {
+                    say(format_args!("{name} is installed, and nothing of it was trusted"));
+                    return Err(error);
+                }
             }
+            Some(said) => drop(trusting::forget(&manager, plugins, &installed.path, said.besides)?),
+            None => {}
         }
-        let row = row::of(plugins, &installed, &contents, &manager, &row::records(&manager)?);
-        advise(&installed, &contents, &row, consent);
+        let there = There::from(installed);
+        let row = row::of(plugins, &there, &contents, &manager, &row::records(&manager)?);
+        advise(&row, said.is_some_and(|it| it.grant));
         Ok(row)
     }
 }
 
 /// Says what the user can do next.
-fn advise(installed: &Installed, contents: &Contents, row: &Row, consent: &Consent) {
-    let name = &installed.name;
+fn advise(row: &Row, granted: bool) {
+    let name = &row.name;
     let untrusted: Vec<&str> = row.untrusted().collect();
     if let Some(first) = untrusted.first() {
         say(format_args!(
@@ -349,17 +371,15 @@ fn advise(installed: &Installed, contents: &Contents, row: &Row, consent: &Conse
             escape(&shell_word(first), 300)
         ));
     }
-    if consent.grant {
+    if granted {
         return;
     }
-    for hook in
-        contents.enabled().filter(|it| !it.asks.is_empty() && !untrusted.contains(&it.full_name.as_str()))
-    {
-        let rights: Vec<String> = hook.asks.iter().map(|right| shell_word(&right.to_string())).collect();
-        let line = format!("hookbox grants add {} {}", shell_word(&hook.full_name), rights.join(" "));
+    for (hook, missing) in row.without_grants() {
+        let rights: Vec<String> = missing.iter().map(|right| shell_word(&right.to_string())).collect();
+        let line = format!("hookbox grants add {} {}", shell_word(hook), rights.join(" "));
         hint(format_args!(
-            "{} has nothing of what it asks for until you grant it: {}",
-            escape(&hook.full_name, 200),
+            "{} asks for what it does not have until you grant it: {}",
+            escape(hook, 200),
             escape(&line, 4096)
         ));
     }

@@ -42,7 +42,13 @@ impl List {
         let lines = header.map(|name| "-".repeat(name.len())).to_vec();
         let cells = rows.iter().map(|row| {
             let (skills, recipes, hooks) = row.counts();
-            vec![escape(&row.name, 200), row.location.to_owned(), skills, recipes, hooks]
+            // Two roots may hold a plugin of one name.
+            let same = |it: &&row::Row| it.name == row.name && it.location == row.location;
+            let location = match rows.iter().filter(same).count() {
+                0 | 1 => row.location.to_owned(),
+                _ => format!("{} ({})", row.location, escape(&row.root, 200)),
+            };
+            vec![escape(&row.name, 200), location, skills, recipes, hooks]
         });
         output::line(&output::table(&header, std::iter::once(lines).chain(cells)))
     }

@@ -10,13 +10,14 @@ mod publish;
 mod remove;
 mod row;
 mod show;
+mod standing;
 mod trusting;
 mod update;
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use hookbox::plugin::PluginError;
+use hookbox::plugin::{PluginError, PluginErrorKind};
 
 use crate::error::InputError;
 
@@ -47,6 +48,17 @@ impl Plugin {
             Command::Remove(command) => command.run().await,
             Command::Publish(command) => command.run().await,
         }
+    }
+}
+
+/// The same error about its source, where it is about a plugin that is empty: which one it is, the user knows by that.
+fn of_source(error: anyhow::Error, shown: &str) -> anyhow::Error {
+    match error.downcast::<PluginError>() {
+        Ok(error) if matches!(error.kind, PluginErrorKind::Empty) => {
+            PluginError { what: shown.to_owned(), ..error }.into()
+        }
+        Ok(error) => error.into(),
+        Err(error) => error,
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use hookbox::discovery::{self, Options};
 use hookbox::manager::Manager;
 use hookbox::plugin::{
-    Guard, Hosts, Installed, Location, PluginError, PluginErrorKind, PluginName, Plugins, needs_repair,
+    Guard, Hosts, Installed, Location, Locked, PluginError, PluginErrorKind, PluginName, Plugins,
+    needs_repair,
 };
 use hookbox::private;
 use hookbox::text::escape;
@@ -17,7 +18,7 @@ use crate::error::{InputError, hint, note, warn};
 use crate::options;
 
 /// How many names of a plugins directory are looked at for what is no plugin.
-const MAX_MENTIONED: usize = 1024;
+const MAX_NAMES: usize = 1024;
 
 /// What the commands work with.
 pub(super) struct Here<'a> {
@@ -167,21 +168,6 @@ pub(super) fn repair(plugins: &Plugins) {
     }
 }
 
-/// Says which directories are not listed, though hooks are looked for in them.
-pub(super) fn mention_others(plugins: &Plugins) {
-    let Ok(entries) = std::fs::read_dir(plugins.path()) else { return };
-    let names = entries.take(MAX_MENTIONED).filter_map(|entry| entry.ok());
-    let directories = names.filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()));
-    for entry in directories {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with(".hookbox-") && PluginName::from_dir(&name).is_err() {
-            let path = escape(&entry.path().to_string_lossy(), 4096);
-            warn(format_args!("{path}: is not listed: expected a directory that is called org@repo"));
-            hint("its hooks are in `hookbox list`");
-        }
-    }
-}
-
 fn warned(error: &PluginError) {
     warn(error);
     error.hint.iter().for_each(hint);
@@ -195,26 +181,111 @@ pub(super) fn name(word: &str) -> anyhow::Result<PluginName> {
     })
 }
 
+/// A plugin of a place, as the commands speak of it.
+#[derive(Clone, Debug)]
+pub(super) struct There {
+    /// What it is called: `org/repo`, or the name of its directory where that is none of a plugin.
+    pub(super) name: String,
+    /// The name that it is installed and removed by.
+    pub(super) id: Option<PluginName>,
+    /// The name of its directory.
+    pub(super) dir: String,
+    pub(super) path: PathBuf,
+    /// What the lock file says of it.
+    pub(super) locked: Option<Locked>,
+    /// Whether its directory is there.
+    pub(super) is_here: bool,
+}
+
+impl From<Installed> for There {
+    fn from(installed: Installed) -> Self {
+        let Installed { name, dir, path, locked } = installed;
+        Self { name: name.to_string(), id: Some(name), dir, path, locked, is_here: true }
+    }
+}
+
+impl There {
+    /// That only the lock file names it.
+    pub(super) fn missing(&self, plugins: &Plugins) -> PluginError {
+        let mut flags = String::new();
+        if plugins.location() == Location::Global {
+            flags.push_str(" --global");
+        }
+        if plugins.root() != ".hookbox" {
+            flags.push_str(&format!(" --root {}", escape(plugins.root(), 200)));
+        }
+        let what = "is named by plugins.lock, and is not here".to_owned();
+        PluginError::new(&self.name, PluginErrorKind::Unexpected(what))
+            .hint(format!("install what plugins.lock names with `hookbox plugin add{flags}`"))
+    }
+}
+
+/// The plugins of a place by name: those that are there, also under a name that is none of a plugin, and those that
+/// only the lock file names.
+pub(super) fn plugins(plugins: &Plugins) -> anyhow::Result<Vec<There>> {
+    let installed = hookbox::plugin::installed(plugins).map_err(failed)?;
+    let mut all: Vec<There> = installed.into_iter().map(There::from).collect();
+    all.extend(by_hand(plugins));
+    let lock = plugins.lock().map_err(failed)?;
+    for locked in lock.iter() {
+        let dir = locked.name.dir();
+        if !all.iter().any(|it| it.dir == dir) {
+            all.push(There {
+                name: locked.name.to_string(),
+                id: Some(locked.name.clone()),
+                path: plugins.path().join(&dir),
+                dir,
+                locked: Some(locked.clone()),
+                is_here: false,
+            });
+        }
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(all)
+}
+
+/// The directories that hooks are looked for in, and whose names are none of a plugin.
+fn by_hand(plugins: &Plugins) -> Vec<There> {
+    let Ok(entries) = std::fs::read_dir(plugins.path()) else { return Vec::new() };
+    let names = entries.take(MAX_NAMES).filter_map(|entry| entry.ok());
+    let directories = names.filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()));
+    let names = directories.filter_map(|entry| entry.file_name().into_string().ok());
+    names
+        .filter(|name| !name.starts_with(".hookbox-") && PluginName::from_dir(name).is_err())
+        .map(|dir| There {
+            // As its hooks are called.
+            name: dir.replacen('@', "/", 1),
+            id: None,
+            path: plugins.path().join(&dir),
+            dir,
+            locked: None,
+            is_here: true,
+        })
+        .collect()
+}
+
 /// The plugin of this name, with where it stands.
-pub(super) fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Plugins, Installed)> {
-    let name = name(word)?;
+pub(super) fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Plugins, There)> {
     let mut found = Vec::new();
-    for plugins in all {
-        let installed = hookbox::plugin::installed(plugins).map_err(failed)?;
-        found.extend(installed.into_iter().filter(|it| it.name == name).map(|it| (plugins, it)));
+    for place in all {
+        let there = plugins(place)?;
+        found.extend(there.into_iter().filter(|it| it.name == word).map(|it| (place, it)));
     }
     if found.len() > 1 {
         let paths: Vec<String> =
             found.iter().map(|(_, it)| escape(&it.path.to_string_lossy(), 1024)).collect();
-        let what = format!("{name}: expected one plugin, found {}", paths.join(" and "));
+        let what = format!("{}: expected one plugin, found {}", escape(word, 200), paths.join(" and "));
         return Err(InputError::new(
             what,
             "give --local or --global, and --root NAME where that is not enough",
         )
         .into());
     }
-    found.pop().ok_or_else(|| {
-        let error = PluginError::new(word, PluginErrorKind::NotInstalled);
-        failed(error.hint("see `hookbox plugin list`"))
-    })
+    match found.pop() {
+        Some(found) => Ok(found),
+        None => {
+            let error = PluginError::new(name(word)?.to_string(), PluginErrorKind::NotInstalled);
+            Err(failed(error.hint("see `hookbox plugin list`")))
+        }
+    }
 }

@@ -6,13 +6,16 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::Digest;
 use hookbox::plugin::registry::{Description, Options, Registry};
-use hookbox::plugin::{Hosts, Location, OciReference, Plugins, Silent, Source, Stage, Staged, fetch};
+use hookbox::plugin::{
+    Contents, Hosts, Location, OciReference, PluginName, Plugins, Silent, Source, Stage, Staged, fetch,
+};
 use hookbox::text::escape;
 use hookbox::wasm::{Allocation, Runtime};
 use hookbox_agent::interrupt::unless_interrupted;
 use serde_json::json;
 
-use super::failed;
+use super::arrival::is_something;
+use super::{account, failed, of_source};
 use crate::error::{InputError, say};
 use crate::{approval, input, output};
 
@@ -47,17 +50,26 @@ impl Publish {
     }
 
     async fn publish(&self) -> anyhow::Result<ExitCode> {
+        // Without it, what is wrong would be said of the sources that `add` takes.
+        if !self.reference.starts_with("oci://") {
+            return Err(self.no_reference());
+        }
         let source = Source::parse(&self.reference, &Hosts::new("/")).map_err(failed)?;
         let name = source.name().map_err(failed)?;
         let Source::Oci(reference) = source else {
-            let what = format!("{}: expected a place in a registry", escape(&self.reference, 1024));
-            return Err(InputError::new(what, "write oci://HOST/ORG/NAME:TAG").into());
+            return Err(self.no_reference());
         };
+        if let Err(error) = self.path.metadata() {
+            let path = escape(&self.path.to_string_lossy(), 1024);
+            let what = format!("{path}: expected a component or a directory, found: {error}");
+            let hint = "give a component (.wasm), or a directory that holds skills/, recipes/ or hooks/";
+            return Err(InputError::new(what, hint).into());
+        }
         let registry = Registry::new(Options { plain_http: self.plain_http, ..Options::default() });
         let source = self.source.clone().unwrap_or_default();
         let (kind, digest) = if self.path.is_dir() {
             let scratch = tempfile::tempdir()?;
-            let plugin = staged(&self.path, scratch.path()).await?;
+            let plugin = staged(&self.path, &name, scratch.path()).await?;
             let title = name.to_string();
             let description = Description { title, source, ..Description::default() };
             let pushed = registry.push_directory(&reference, &name, &plugin, &description, &Silent).await;
@@ -69,6 +81,11 @@ impl Publish {
             ("component", pushed.map_err(failed)?)
         };
         self.say(&reference, kind, digest)
+    }
+
+    fn no_reference(&self) -> anyhow::Error {
+        let what = format!("{}: expected a place in a registry", escape(&self.reference, 1024));
+        InputError::new(what, "write oci://HOST/ORG/NAME:TAG").into()
     }
 
     fn say(&self, reference: &OciReference, kind: &str, digest: Digest) -> anyhow::Result<ExitCode> {
@@ -97,13 +114,15 @@ async fn described(path: &Path, bytes: Vec<u8>) -> anyhow::Result<Description> {
     })
 }
 
-/// A directory as it would be installed: what is in it has passed the rules, and its components are hooks.
-async fn staged(path: &Path, scratch: &Path) -> anyhow::Result<Staged> {
+/// A directory as it would be installed: what is in it has passed the rules, its components are hooks, and there is
+/// something in it that `add` would install.
+async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Result<Staged> {
     let plugins = Plugins::open(Location::Local, scratch, ".hookbox").map_err(failed)?;
     let mut stage = Stage::new(&plugins, &Silent).map_err(failed)?;
     let path = path.canonicalize()?;
     fetch::directory(&path, &mut stage, &Silent).map_err(failed)?;
-    let staged = stage.finish().map_err(failed)?;
+    let shown = escape(&path.to_string_lossy(), 1024);
+    let staged = stage.finish().map_err(|error| of_source(failed(error), &shown))?;
     let hooks = staged.path().join("hooks");
     let mut components = Vec::new();
     for entry in hooks.read_dir().into_iter().flatten() {
@@ -114,10 +133,13 @@ async fn staged(path: &Path, scratch: &Path) -> anyhow::Result<Staged> {
     }
     components.sort();
     let runtime = Runtime::new(Allocation::OnDemand, None);
-    for name in components {
-        let bytes = input::component(&hooks.join(&name))?;
-        let shown = path.join("hooks").join(&name);
-        runtime.load(bytes).await.map_err(|error| input::no_component(&shown, &error))?;
+    for file in components {
+        let bytes = input::component(&hooks.join(&file))?;
+        let at = path.join("hooks").join(&file);
+        runtime.load(bytes).await.map_err(|error| input::no_component(&at, &error))?;
     }
+    let contents = Contents::look(&staged.path(), name, &runtime).await;
+    is_something(&contents, &shown)?;
+    account::problems(&shown, &contents);
     Ok(staged)
 }

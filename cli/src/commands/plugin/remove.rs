@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::plugin::{Location, Silent};
-use hookbox::text::escape;
-use serde_json::json;
+use hookbox::manager::Manager;
+use hookbox::plugin::{PluginError, PluginErrorKind, PluginName, Plugins, Silent};
+use hookbox::text::{escape, shell_word};
+use serde_json::{Value, json};
 
-use super::place::{self, Here};
+use super::place::{self, Here, There};
 use super::{failed, trusting};
-use crate::error::say;
+use crate::error::{EXIT_FAILED, complain, say};
 use crate::{approval, options, output};
 
 /// Remove plugins, with the trust in their hooks and all that was granted to them.
@@ -38,30 +39,58 @@ impl Remove {
         let here = Here::new(&self.locate)?;
         let all = here.all(place::places(&here, self.global, self.local));
         // All of them are found before one is removed.
-        let found: anyhow::Result<Vec<_>> = self.names.iter().map(|name| place::find(&all, name)).collect();
+        let found: anyhow::Result<Vec<_>> = self.names.iter().map(|name| find(&all, name)).collect();
+        let manager = here.manager().await?;
         let mut removed = Vec::new();
-        for (plugins, installed) in found? {
-            {
-                let guard = place::lock(plugins)?;
-                hookbox::plugin::remove(&guard, &installed.name, &Silent).map_err(failed)?;
-            }
-            let is_global = plugins.location() == Location::Global;
-            let manager = here.manager().await?;
-            let records = trusting::forget(&manager, plugins.base(), &installed.path, is_global)?;
-            for record in &records {
-                say(format_args!("took back trust and grants of {}", escape(&record.name, 200)));
-            }
-            let location = plugins.location().as_str();
-            if self.json {
-                let untrusted: Vec<&str> = records.iter().map(|it| it.name.as_str()).collect();
-                let path = installed.path.to_string_lossy();
-                removed.push(json!({
-                    "name": installed.name.to_string(), "location": location, "path": path, "untrusted": untrusted,
-                }));
-            } else {
-                output::line(&format!("Removed {} ({location})", installed.name))?;
+        let mut failures = 0;
+        for (plugins, there, name) in found? {
+            match self.one(plugins, &there, &name, &manager) {
+                Ok(row) => removed.push(row),
+                Err(error) => {
+                    complain(&error);
+                    say(format_args!("{name} was not removed"));
+                    failures += 1;
+                }
             }
         }
-        if self.json { output::json(&removed) } else { Ok(ExitCode::SUCCESS) }
+        if self.json {
+            output::json(&removed)?;
+        }
+        Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+    }
+
+    fn one(
+        &self,
+        plugins: &Plugins,
+        there: &There,
+        name: &PluginName,
+        manager: &Manager,
+    ) -> anyhow::Result<Value> {
+        {
+            let guard = place::lock(plugins)?;
+            hookbox::plugin::remove(&guard, name, &Silent).map_err(failed)?;
+        }
+        let records = trusting::forget(manager, plugins, &there.path, &[])?;
+        let location = plugins.location().as_str();
+        if !self.json {
+            output::line(&format!("Removed {name} ({location})"))?;
+        }
+        let untrusted: Vec<&str> = records.iter().map(|it| it.name.as_str()).collect();
+        let path = there.path.to_string_lossy();
+        Ok(json!({"name": name.to_string(), "location": location, "path": path, "untrusted": untrusted}))
+    }
+}
+
+/// The plugin of this name, which has to be one that hookbox could have installed.
+fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Plugins, There, PluginName)> {
+    let (plugins, there) = place::find(all, word)?;
+    match there.id.clone() {
+        Some(name) => Ok((plugins, there, name)),
+        None => {
+            let what = "was put there by hand, under a name that is none of a plugin (org@repo)".to_owned();
+            let path = shell_word(&there.path.to_string_lossy());
+            let error = PluginError::new(&there.name, PluginErrorKind::Unexpected(what));
+            Err(failed(error.hint(format!("remove it yourself: rm -r {}", escape(&path, 4096)))))
+        }
     }
 }

@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use hookbox::capability::Capability;
 use hookbox::discovery::{Approvable, Entry, EntryStatus};
 use hookbox::manager::Manager;
-use hookbox::plugin::{Contents, Installed, PluginHook, Plugins};
+use hookbox::plugin::{Contents, PluginHook, Plugins};
+use hookbox::text::escape;
 use hookbox::trust::{Record, Records};
-use hookbox::{Digest, EventName, Kind, OnFailure};
+use hookbox::{Digest, EventName, Kind, OnFailure, Subscription};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::place::{self, Here, Place};
-use super::{account, failed, trusting};
+use super::place::{self, Here, Place, There};
+use super::{account, trusting};
 use crate::approval;
-use crate::error::warn;
+use crate::error::{hint, warn};
 
 /// An installed plugin.
 #[derive(Debug, Serialize)]
@@ -22,6 +23,9 @@ pub(super) struct Row {
     pub(super) name: String,
     pub(super) location: &'static str,
     pub(super) path: String,
+    /// The root that it stands in.
+    #[serde(skip)]
+    pub(super) root: String,
     skills: Vec<String>,
     recipes: Vec<String>,
     hooks: Vec<String>,
@@ -74,24 +78,25 @@ struct Known<'a> {
     records: &'a Records,
 }
 
-/// The row of an installed plugin, by what the user has said of its hooks.
+/// The row of a plugin that is there, by what the user has said of its hooks.
 pub(super) fn of(
     plugins: &Plugins,
-    installed: &Installed,
+    there: &There,
     contents: &Contents,
     manager: &Manager,
     records: &Records,
 ) -> Row {
     let (entries, approvable) = (manager.entries(), manager.approvable());
     let known = Known { entries: &entries, approvable: &approvable, records };
-    let hooks: Vec<HookRow> = contents.hooks.iter().map(|it| HookRow::of(it, installed, &known)).collect();
-    let locked = installed.locked.as_ref();
+    let hooks: Vec<HookRow> = contents.hooks.iter().map(|it| HookRow::of(it, there, &known)).collect();
+    let locked = there.locked.as_ref();
     let is_what_was_locked =
-        |tree: &Digest| hookbox::plugin::digest(&installed.path).is_ok_and(|now| now == *tree);
+        |tree: &Digest| hookbox::plugin::digest(&there.path).is_ok_and(|now| now == *tree);
     Row {
-        name: installed.name.to_string(),
+        name: there.name.clone(),
         location: plugins.location().as_str(),
-        path: installed.path.to_string_lossy().into_owned(),
+        path: there.path.to_string_lossy().into_owned(),
+        root: plugins.root().to_owned(),
         skills: contents.skills.clone(),
         recipes: contents.recipes.clone(),
         hooks: contents.enabled().map(|hook| hook.name.clone()).collect(),
@@ -109,16 +114,16 @@ pub(super) fn of(
     }
 }
 
-/// One installed plugin, looked into now; what is wrong with it is a warning.
+/// One plugin that is there, looked into now; what is wrong with it is a warning.
 pub(super) async fn one(
     here: &Here<'_>,
     plugins: &Plugins,
-    installed: &Installed,
+    there: &There,
 ) -> anyhow::Result<(Row, Contents)> {
     let manager = here.manager().await?;
-    let contents = Contents::look(&installed.path, &installed.name, &here.runtime).await;
-    account::problems(&contents);
-    let row = of(plugins, installed, &contents, &manager, &records(&manager)?);
+    let contents = Contents::look_in(&there.path, &there.dir, &here.runtime).await;
+    account::problems(&escape(&there.name, 200), &contents);
+    let row = of(plugins, there, &contents, &manager, &records(&manager)?);
     Ok((row, contents))
 }
 
@@ -126,22 +131,31 @@ pub(super) async fn one(
 pub(super) async fn all(here: &Here<'_>, places: Vec<Place>) -> anyhow::Result<Vec<Row>> {
     let all = here.all(places);
     all.iter().for_each(place::repair);
-    all.iter().for_each(place::mention_others);
     let mut rows = Vec::new();
     let manager = here.manager().await?;
     let records = records(&manager)?;
     for plugins in &all {
-        let installed = match hookbox::plugin::installed(plugins) {
-            Ok(installed) => installed,
+        let there = match place::plugins(plugins) {
+            Ok(there) => there,
             // One place that cannot be read hides no other.
             Err(error) => {
-                warn(failed(error));
+                warn(error);
                 continue;
             }
         };
-        for plugin in &installed {
-            let contents = Contents::look(&plugin.path, &plugin.name, &here.runtime).await;
-            account::problems(&contents);
+        for plugin in &there {
+            if !plugin.is_here {
+                let error = plugin.missing(plugins);
+                warn(&error);
+                error.hint.iter().for_each(hint);
+                continue;
+            }
+            let contents = Contents::look_in(&plugin.path, &plugin.dir, &here.runtime).await;
+            // What is called otherwise may be anything.
+            if plugin.id.is_none() && contents.is_empty() {
+                continue;
+            }
+            account::problems(&escape(&plugin.name, 200), &contents);
             rows.push(of(plugins, plugin, &contents, &manager, &records));
         }
     }
@@ -169,6 +183,21 @@ impl Row {
         self.details.hooks.iter().filter(|it| it.counts() && !it.trusted).map(|it| it.full_name.as_str())
     }
 
+    /// Whether the hook of this full name is trusted now.
+    pub(super) fn is_trusted(&self, hook: &str) -> bool {
+        self.details.hooks.iter().any(|it| it.full_name == hook && it.trusted)
+    }
+
+    /// The hooks that are trusted and lack rights that they ask for, with these rights.
+    pub(super) fn without_grants(&self) -> impl Iterator<Item = (&str, Vec<&Capability>)> {
+        let hooks = self.details.hooks.iter().filter(|it| it.counts() && it.trusted);
+        let lacking = hooks.map(|it| {
+            let missing = it.asks.iter().filter(|right| !it.granted.contains(right));
+            (it.full_name.as_str(), missing.collect::<Vec<_>>())
+        });
+        lacking.filter(|(_, missing)| !missing.is_empty())
+    }
+
     /// The row with the keys that `add` and `update` have beside those of `list`.
     pub(super) fn with_origin(&self) -> anyhow::Result<Value> {
         let mut value = serde_json::to_value(self)?;
@@ -184,12 +213,12 @@ impl Row {
 }
 
 impl HookRow {
-    fn of(hook: &PluginHook, installed: &Installed, known: &Known<'_>) -> Self {
-        let found = trusting::hooks(known.approvable, &installed.path)
+    fn of(hook: &PluginHook, there: &There, known: &Known<'_>) -> Self {
+        let found = trusting::hooks(known.approvable, &there.path)
             .find(|it| it.name == hook.full_name && it.kind == hook.kind);
         let record = found.and_then(|it| current(it, known.records));
         let trusted = found.is_some_and(|it| it.trusted) || record.is_some_and(|it| it.trusted);
-        let file = installed.path.join(&hook.file);
+        let file = there.path.join(&hook.file);
         let listed =
             known.entries.iter().find(|it| it.name == hook.full_name && it.path.as_ref() == Some(&file));
         let status = match listed.map_or(hook.status, |it| it.status) {
@@ -224,8 +253,22 @@ impl HookRow {
         !matches!(self.status, EntryStatus::Disabled | EntryStatus::Invalid)
     }
 
+    /// It in lines: what is known of the hook by now, and how the user has left it.
+    pub(super) fn lines(&self, hook: &PluginHook) -> Vec<String> {
+        let mut hook = hook.clone();
+        hook.on_failure = self.on_failure;
+        if hook.subscriptions.is_empty() {
+            // A native hook has said by now what it sees.
+            hook.subscriptions = self.events.iter().cloned().map(Subscription::to).collect();
+            (hook.priority, hook.observe) = (self.priority, self.observe);
+        }
+        let mut lines = account::hook(&hook, self.trusted);
+        lines.extend(self.standing().into_iter().map(|line| format!("      {line}")));
+        lines
+    }
+
     /// How the user has left it, in lines.
-    pub(super) fn standing(&self) -> Vec<String> {
+    fn standing(&self) -> Vec<String> {
         let mut lines = vec![format!("{:<8}{}", "status", self.status.as_str())];
         if self.counts() {
             lines.push(format!("{:<8}{}", "trusted", if self.trusted { "yes" } else { "no" }));

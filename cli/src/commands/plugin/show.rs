@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::text::escape;
 
-use super::account;
 use super::place::{self, Here};
 use super::row;
+use super::{account, failed};
 use crate::{options, output};
 
 /// Say everything about one plugin.
 #[derive(Args, Debug)]
 pub(crate) struct Show {
-    /// The plugin, as ORG/REPO.
+    /// The plugin, as ORG/REPO, or as `hookbox plugin list` calls it.
     #[arg(value_name = "NAME")]
     name: String,
     /// Print JSON: an object as in `plugin list --json`.
@@ -35,12 +35,15 @@ impl Show {
         let here = Here::new(&self.locate)?;
         let all = here.all(place::places(&here, self.global, self.local));
         all.iter().for_each(place::repair);
-        let (plugins, installed) = place::find(&all, &self.name)?;
-        let (row, contents) = row::one(&here, plugins, &installed).await?;
+        let (plugins, there) = place::find(&all, &self.name)?;
+        if !there.is_here {
+            return Err(failed(there.missing(plugins)));
+        }
+        let (row, contents) = row::one(&here, plugins, &there).await?;
         if self.json {
             return output::json(&row);
         }
-        let mut lines = vec![format!("{} ({})", row.name, row.location)];
+        let mut lines = vec![format!("{} ({})", escape(&row.name, 200), row.location)];
         let mut field = |name: &str, value: Option<&str>| {
             lines.extend(value.map(|value| format!("  {name:<10}{}", escape(value, 4096))));
         };
@@ -60,8 +63,7 @@ impl Show {
         field("recipes", Some(&account::list(&contents.recipes)));
         field("hooks", Some(&account::counts(&contents)));
         for (hook, about) in contents.hooks.iter().zip(&details.hooks) {
-            lines.extend(account::hook(hook));
-            lines.extend(about.standing().into_iter().map(|line| format!("      {line}")));
+            lines.extend(about.lines(hook));
         }
         output::line(&lines.join("\n"))
     }

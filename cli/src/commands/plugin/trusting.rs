@@ -7,22 +7,31 @@ use hookbox::Kind;
 use hookbox::capability::Capability;
 use hookbox::discovery::{Approvable, EntryStatus};
 use hookbox::manager::Manager;
-use hookbox::plugin::{Contents, Installed};
+use hookbox::plugin::{Contents, Installed, Location, Plugins};
 use hookbox::text::escape;
-use hookbox::trust::Record;
+use hookbox::trust::{Place, Record};
 
+use super::consent::Answer;
 use super::failed;
 use crate::approval;
 use crate::commands::trust;
 use crate::error::{InputError, hint, say, warn};
 
-/// What is to be trusted.
+/// What was shown to the user.
 pub(super) struct Shown<'a> {
     pub(super) contents: &'a Contents,
     /// The digest of all of the plugin.
     pub(super) tree: &'a Digest,
+}
+
+/// What the user said of it.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'a> {
+    pub(super) answer: Answer,
     /// Whether the hooks are granted what they ask for.
     pub(super) grant: bool,
+    /// The full names of the hooks that were not asked about: what is recorded of them stays as it is.
+    pub(super) besides: &'a [String],
 }
 
 /// The hooks of a plugin, as the commands see them that trust and grant.
@@ -33,13 +42,20 @@ pub(super) fn hooks<'m>(all: &'m [Approvable], plugin: &Path) -> impl Iterator<I
 
 /// Records trust in the hooks of a plugin that was just installed. Their digests are worked out where they stand now,
 /// and nothing is recorded unless the plugin is still what was shown.
-pub(super) fn record(manager: &Manager, installed: &Installed, shown: &Shown<'_>) -> anyhow::Result<()> {
+pub(super) fn record(
+    manager: &Manager,
+    installed: &Installed,
+    shown: &Shown<'_>,
+    said: &Said<'_>,
+) -> anyhow::Result<()> {
     let file = approval::trust_file(manager)?;
     let all = manager.approvable();
     is_as_shown(installed, shown)?;
     let mut records: Vec<Record> = Vec::new();
-    for hook in hooks(&all, &installed.path).filter(|it| it.status != EntryStatus::Disabled) {
-        match of(manager, hook, &installed.path, shown) {
+    let asked =
+        |hook: &&Approvable| hook.status != EntryStatus::Disabled && !said.besides.contains(&hook.name);
+    for hook in hooks(&all, &installed.path).filter(asked) {
+        match of(manager, hook, &installed.path, shown, said.grant) {
             Ok(record) => records.push(record),
             Err(error) => {
                 warn(&error);
@@ -70,7 +86,13 @@ pub(super) fn record(manager: &Manager, installed: &Installed, shown: &Shown<'_>
 }
 
 /// The record of one hook.
-fn of(manager: &Manager, hook: &Approvable, plugin: &Path, shown: &Shown<'_>) -> Result<Record, InputError> {
+fn of(
+    manager: &Manager,
+    hook: &Approvable,
+    plugin: &Path,
+    shown: &Shown<'_>,
+    grant: bool,
+) -> Result<Record, InputError> {
     approval::showable(hook)?;
     let name = || escape(&hook.name, 200);
     let looked = shown.contents.hooks.iter().find(|it| it.full_name == hook.name && it.kind == hook.kind);
@@ -98,7 +120,7 @@ fn of(manager: &Manager, hook: &Approvable, plugin: &Path, shown: &Shown<'_>) ->
     }
     let asked = looked.asks.clone();
     let mut grants: Vec<Capability> = Vec::new();
-    for right in asked.iter().filter(|_| shown.grant) {
+    for right in asked.iter().filter(|_| grant) {
         match approval::never_grantable(manager, right) {
             None => grants.push(right.clone()),
             Some(error) => {
@@ -147,30 +169,43 @@ fn is_as_shown(installed: &Installed, shown: &Shown<'_>) -> anyhow::Result<()> {
 
 const AGAIN: &str = "look at what has changed, then `hookbox trust`";
 
-/// Takes back what was recorded of the hooks of a plugin, also of those whose files are gone; says of how many.
+/// Takes back what was recorded of the hooks of a plugin, also of those whose files are gone, but for those of these
+/// names; says of which.
 pub(super) fn forget(
     manager: &Manager,
-    base: &Path,
+    plugins: &Plugins,
     plugin: &Path,
-    is_global: bool,
+    besides: &[String],
 ) -> anyhow::Result<Vec<Record>> {
-    use hookbox::trust::Place;
-    let file = approval::trust_file(manager)?;
-    let place = if is_global {
-        Place::Global
-    } else {
-        Place::Repository(base.canonicalize().unwrap_or_else(|_| base.to_owned()))
+    // Without a private directory nothing is recorded.
+    let Some(file) = manager.trust_file() else { return Ok(Vec::new()) };
+    let base = plugins.base();
+    let place = match plugins.location() {
+        Location::Global => Place::Global,
+        Location::Local => Place::Repository(base.canonicalize().unwrap_or_else(|_| base.to_owned())),
     };
+    let all = manager.approvable();
+    let kept: Vec<_> = hooks(&all, plugin)
+        .filter(|hook| besides.contains(&hook.name))
+        .filter_map(|hook| hook.key.as_ref())
+        .collect();
     let beneath = plugin.strip_prefix(base).unwrap_or(plugin);
-    let is_of_it = |record: &&Record| record.place == place && record.path.starts_with(beneath);
-    if !approval::read(&file)?.iter().any(|record| is_of_it(&record)) {
+    let is_taken = |record: &&Record| {
+        let is_kept = kept.iter().any(|(place, path)| *place == record.place && *path == record.path);
+        record.place == place && record.path.starts_with(beneath) && !is_kept
+    };
+    if !approval::read(&file)?.iter().any(|record| is_taken(&record)) {
         return Ok(Vec::new());
     }
-    approval::update(&file, |records| {
-        let of_it: Vec<Record> = records.iter().filter(is_of_it).cloned().collect();
-        for record in &of_it {
+    let taken = approval::update(&file, |records| {
+        let taken: Vec<Record> = records.iter().filter(is_taken).cloned().collect();
+        for record in &taken {
             records.remove(&record.place, &record.path);
         }
-        of_it
-    })
+        taken
+    })?;
+    for record in &taken {
+        say(format_args!("took back trust and grants of {}", escape(&record.name, 200)));
+    }
+    Ok(taken)
 }

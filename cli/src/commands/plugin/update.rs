@@ -5,19 +5,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use hookbox::Kind;
-use hookbox::discovery::EntryStatus;
 use hookbox::plugin::{
-    Contents, Difference, Installed, Locked, PluginError, PluginErrorKind, Plugins, Replace, Source,
+    Contents, Difference, Files, Locked, PluginError, PluginErrorKind, Plugins, Replace, Source,
 };
 use hookbox::text::escape;
 use serde_json::{Value, json};
 
-use super::arrival::{Arrived, How, Wanted};
+use super::arrival::{Arrived, How, Wanted, is_interrupt};
 use super::consent::{Answer, Consent};
-use super::failed;
-use super::place::{self, Here};
-use crate::error::{say, warn};
+use super::place::{self, Here, There};
+use super::standing::Standing;
+use super::trusting::Said;
+use super::{failed, row};
+use crate::error::{EXIT_FAILED, complain, say, warn};
 use crate::{approval, options, output};
 
 /// Bring plugins up to what their sources have now, and show what that changes.
@@ -57,7 +57,7 @@ pub(crate) struct Update {
 
 /// A plugin that is to be updated.
 struct Old {
-    installed: Installed,
+    there: There,
     locked: Locked,
     contents: Contents,
 }
@@ -74,19 +74,37 @@ impl Update {
         if found.is_empty() {
             say("plugins.lock names no plugin here");
         }
-        let mut rows = Vec::new();
-        for (plugins, installed) in found {
-            rows.push(self.one(&here, &plugins, installed, &how).await?);
+        let (several, mut rows, mut failures) = (found.len() > 1, Vec::new(), 0);
+        let mut ended = Ok(());
+        for (plugins, there) in found {
+            let name = there.name.clone();
+            match self.one(&here, &plugins, there, &how).await {
+                Ok(row) => rows.push(row),
+                Err(error) if !several || is_interrupt(&error) => {
+                    ended = Err(error);
+                    break;
+                }
+                // One that cannot be updated keeps no other from it.
+                Err(error) => {
+                    complain(&error);
+                    say(format_args!("{} was not updated", escape(&name, 200)));
+                    failures += 1;
+                }
+            }
         }
-        if self.json { output::json(&rows) } else { Ok(ExitCode::SUCCESS) }
+        // What was done before something failed is data as well.
+        if self.json && (ended.is_ok() || !rows.is_empty()) {
+            output::json(&rows)?;
+        }
+        ended?;
+        Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
     }
 
     /// The plugins that are named, or all that can be updated.
-    fn find(&self, all: &[Arc<Plugins>]) -> anyhow::Result<Vec<(Arc<Plugins>, Installed)>> {
+    fn find(&self, all: &[Arc<Plugins>]) -> anyhow::Result<Vec<(Arc<Plugins>, There)>> {
         let mut there = Vec::new();
         for plugins in all {
-            let installed = hookbox::plugin::installed(plugins).map_err(failed)?;
-            there.extend(installed.into_iter().map(|it| (Arc::clone(plugins), it)));
+            there.extend(place::plugins(plugins)?.into_iter().map(|it| (Arc::clone(plugins), it)));
         }
         if self.names.is_empty() {
             there.retain(|(_, it)| it.locked.is_some());
@@ -94,9 +112,8 @@ impl Update {
         }
         let mut found = Vec::new();
         for word in &self.names {
-            let name = place::name(word)?;
-            let Some(at) = there.iter().position(|(_, it)| it.name == name) else {
-                let error = PluginError::new(word, PluginErrorKind::NotInstalled);
+            let Some(at) = there.iter().position(|(_, it)| it.name == *word) else {
+                let error = PluginError::new(place::name(word)?.to_string(), PluginErrorKind::NotInstalled);
                 let hint = match self.global {
                     false => "see `hookbox plugin list`; --global updates those of your home directory",
                     true => "see `hookbox plugin list`",
@@ -112,15 +129,18 @@ impl Update {
         &self,
         here: &Here<'_>,
         plugins: &Arc<Plugins>,
-        installed: Installed,
+        there: There,
         how: &How,
     ) -> anyhow::Result<Value> {
-        let name = installed.name.clone();
-        let Some(locked) = installed.locked.clone() else {
+        let Some(locked) = there.locked.clone() else {
             let what = "was not installed by hookbox, so that nobody knows its source".to_owned();
-            let error = PluginError::new(name.to_string(), PluginErrorKind::Unexpected(what));
+            let error = PluginError::new(&there.name, PluginErrorKind::Unexpected(what));
             return Err(failed(error.hint("install it: hookbox plugin add SOURCE --force")));
         };
+        if !there.is_here {
+            return Err(failed(there.missing(plugins)));
+        }
+        let name = locked.name.clone();
         // Directories are named from the place.
         let source = Source::parse(&locked.source, &here.hosts(plugins.base())).map_err(failed)?;
         let reference = self.reference.as_deref().or(locked.reference.as_deref());
@@ -129,8 +149,8 @@ impl Update {
         let verified = Some(&locked).filter(|it| it.key.is_some() || self.names.is_empty());
         let key = how.key(&source, verified)?;
         let arrived = Wanted { name, source, locked: None, key }.fetch(here, plugins, how).await?;
-        let contents = Contents::look(&installed.path, &installed.name, &here.runtime).await;
-        self.replace(here, plugins, Old { installed, locked, contents }, arrived).await
+        let contents = Contents::look_in(&there.path, &there.dir, &here.runtime).await;
+        self.replace(here, plugins, Old { there, locked, contents }, arrived).await
     }
 
     /// Shows what differs, asks, and replaces.
@@ -142,13 +162,13 @@ impl Update {
         arrived: Arrived,
     ) -> anyhow::Result<Value> {
         let name = arrived.name.to_string();
-        let now = hookbox::plugin::digest(&old.installed.path).map_err(failed)?;
+        let now = hookbox::plugin::digest(&old.there.path).map_err(failed)?;
         let by_hand = now != old.locked.tree;
         let same_bytes = now == *arrived.tree();
         let new = arrived.locked.clone();
         let is_current =
             same_bytes && revision(&old.locked) == revision(&new) && old.locked.reference == new.reference;
-        let difference = Difference::between(&old.contents, &arrived.contents);
+        let difference = difference(&old, &arrived);
         let row = |updated: bool, trusted: Option<bool>| {
             json!({
                 "name": name, "location": plugins.location().as_str(), "updated": updated, "current": is_current,
@@ -170,12 +190,15 @@ impl Update {
         } else if difference.is_empty() {
             lines.push("  other files of it".to_owned());
         }
-        let (kept, asked) = standing(&old.contents, &arrived.contents, same_bytes);
+        let manager = here.manager().await?;
+        let trusted = row::of(plugins, &old.there, &old.contents, &manager, &row::records(&manager)?);
+        let is_trusted = |hook: &str| trusted.is_trusted(hook);
+        let standing = Standing::between(&old.contents, &arrived.contents, same_bytes, is_trusted);
         if by_hand {
             warn(format_args!("{name} was changed by hand since it was installed, and an update loses that"));
         }
         if self.dry_run {
-            lines.extend(account(&kept, &asked));
+            lines.extend(standing.lines());
             self.print(&lines.join("\n"))?;
             return Ok(row(false, None));
         }
@@ -186,17 +209,22 @@ impl Update {
             return Err(failed(error.hint(hint)));
         }
         lines.iter().for_each(say);
-        let answer = if asked.is_empty() {
-            Answer::No
-        } else {
+        let answer = if standing.is_asked() {
             arrived.show();
-            account(&kept, &asked).iter().for_each(say);
-            let grant = if self.consent.grant { ", and grant what it asks for" } else { "" };
-            self.consent
-                .ask(format!("Trust the hooks of {name} as shown{grant}? It is updated either way."))
-                .await?
+            standing.lines().iter().for_each(say);
+            let grant = if self.consent.grant { ", and grant what they ask for" } else { "" };
+            let question = format!(
+                "Trust the hooks of {name} that need a new yes, as shown{grant}? It is updated either way."
+            );
+            self.consent.ask(question).await?
+        } else {
+            Answer::No
         };
-        let installed = arrived.install(here, plugins, Replace::Yes, answer, &self.consent).await?;
+        let besides = standing.besides();
+        // The same bytes keep all that was said of them.
+        let said = Said { answer, grant: self.consent.grant && standing.is_asked(), besides: &besides };
+        let said = (!same_bytes).then_some(said);
+        let installed = arrived.install(here, plugins, Replace::Yes, said).await?;
         self.print(&super::arrival::summary("Updated", &installed))?;
         Ok(row(true, Some(installed.details.trusted)))
     }
@@ -210,90 +238,23 @@ impl Update {
     }
 }
 
+/// What differs, down to the files where these can be read.
+fn difference(old: &Old, arrived: &Arrived) -> Difference {
+    let files = Files::of(&old.there.path).and_then(|before| Ok((before, arrived.files()?)));
+    match files {
+        Ok((before, after)) => Difference::of_files((&old.contents, &before), (&arrived.contents, &after)),
+        Err(error) => {
+            warn(error);
+            Difference::between(&old.contents, &arrived.contents)
+        }
+    }
+}
+
 /// What a plugin was at its source, in a word: commit, manifest or tree.
 fn revision(locked: &Locked) -> String {
     match (&locked.commit, &locked.manifest) {
         (Some(commit), _) => commit.clone(),
         (None, Some(manifest)) => manifest.to_string(),
         (None, None) => locked.tree.to_string(),
-    }
-}
-
-/// Which hooks keep the trust that they have, and which need a new yes: a component is its bytes, anything else every
-/// file of the plugin.
-fn standing(before: &Contents, after: &Contents, same_bytes: bool) -> (Vec<String>, Vec<String>) {
-    let is_kept = |name: &str, kind: Kind, digest: &Option<hookbox::Digest>| {
-        let same = before.hooks.iter().find(|it| it.name == name);
-        same_bytes
-            || (kind == Kind::Component && same.is_some_and(|it| it.digest == *digest && digest.is_some()))
-    };
-    let usable = after.enabled().filter(|it| it.status != EntryStatus::Invalid);
-    let (kept, asked): (Vec<_>, Vec<_>) = usable.partition(|it| is_kept(&it.name, it.kind, &it.digest));
-    let names =
-        |hooks: Vec<&hookbox::plugin::PluginHook>| hooks.iter().map(|it| it.full_name.clone()).collect();
-    (names(kept), names(asked))
-}
-
-/// The same in lines.
-fn account(kept: &[String], asked: &[String]) -> Vec<String> {
-    let list = |names: &[String]| names.iter().map(|name| escape(name, 200)).collect::<Vec<_>>().join(" ");
-    let mut lines = Vec::new();
-    if !kept.is_empty() {
-        lines.push(format!("  unchanged byte for byte, so that trust and grants stay: {}", list(kept)));
-    }
-    if !asked.is_empty() {
-        lines.push(format!("  new or changed, so that a new yes is needed: {}", list(asked)));
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hookbox::plugin::PluginHook;
-    use hookbox::{Digest, OnFailure};
-
-    fn hook(name: &str, kind: Kind, bytes: &[u8]) -> PluginHook {
-        PluginHook {
-            name: name.to_owned(),
-            full_name: format!("o/r/{name}"),
-            file: name.into(),
-            kind,
-            status: EntryStatus::Active,
-            subscriptions: Vec::new(),
-            priority: 50,
-            on_failure: OnFailure::Pass,
-            observe: false,
-            answers: Vec::new(),
-            asks: Vec::new(),
-            runs: None,
-            may_use_more: false,
-            description: None,
-            digest: Some(Digest::of(bytes)),
-            problem: None,
-        }
-    }
-
-    #[test]
-    fn only_an_unchanged_component_keeps_its_trust_when_anything_changes() {
-        let of = |hooks| Contents { hooks, ..Contents::default() };
-        let before = of(vec![
-            hook("a.wasm", Kind::Component, b"1"),
-            hook("b.wasm", Kind::Component, b"1"),
-            hook("guard", Kind::Native, b"1"),
-        ]);
-        let after = of(vec![
-            hook("a.wasm", Kind::Component, b"1"),
-            hook("b.wasm", Kind::Component, b"2"),
-            hook("c.wasm", Kind::Component, b"1"),
-            hook("guard", Kind::Native, b"1"),
-            PluginHook { status: EntryStatus::Disabled, ..hook("off.disable", Kind::Native, b"1") },
-            PluginHook { status: EntryStatus::Invalid, ..hook("bad.wasm", Kind::Component, b"1") },
-        ]);
-        let names = |names: &[&str]| names.iter().map(|it| format!("o/r/{it}")).collect::<Vec<_>>();
-        let (kept, asked) = standing(&before, &after, false);
-        assert_eq!((kept, asked), (names(&["a.wasm"]), names(&["b.wasm", "c.wasm", "guard"])));
-        let (kept, asked) = standing(&before, &before, true);
-        assert_eq!((kept, asked), (names(&["a.wasm", "b.wasm", "guard"]), vec![]));
     }
 }

@@ -116,17 +116,24 @@ fn what_cannot_be_installed_is_not_published() {
     env.directory("repo/empty/hooks")
         .file("repo/no-hook.wasm", b"\0asm\x01\0\0\0")
         .file("repo/broken/hooks/guard.wasm", "no component")
+        .file("repo/script/hooks/guard", "#!/bin/sh\n")
+        .file("repo/json/hooks/hooks.json", "{")
         .symlink("repo/leaking/hooks/passwd", "/etc/passwd");
     // Nobody listens there, and nobody is asked.
     let target = "oci://127.0.0.1:9/org/name:1";
     let digest = format!("oci://127.0.0.1:9/org/name@sha256:{}", "a".repeat(64));
     for (path, target, code, want) in [
         ("empty", target, 1, "has no skills, no recipes and no hooks"),
-        ("missing", target, 2, "missing: expected a file, found: No such file"),
+        ("script", target, 1, "hooks/guard: is no hook: it has no execute bit"),
+        ("script", target, 1, "repo/script: has no skills, no recipes and no hooks"),
+        ("json", target, 1, "hooks/hooks.json: "),
+        ("json", target, 1, "repo/json: has no skills, no recipes and no hooks"),
+        ("missing", target, 2, "missing: expected a component or a directory, found: No such file"),
         ("no-hook.wasm", target, 2, "is a core WebAssembly module"),
         ("broken", target, 2, "hooks/guard.wasm: expected a hook component"),
         ("leaking", target, 1, "hooks/passwd: is a symlink to /etc/passwd, which is not in the plugin"),
         ("plugin", "org/name", 2, "org/name: expected a place in a registry"),
+        ("plugin", "org/name:1", 2, "hint: write oci://HOST/ORG/NAME:TAG"),
         ("plugin", "oci://127.0.0.1:9/Org/name", 2, "expected a repository in small letters"),
         ("plugin", &digest, 2, "expected a tag to publish under, found a digest"),
         ("plugin", target, 1, "127.0.0.1:9/org/name: cannot be reached"),

@@ -110,7 +110,7 @@ fn no_git_is_started_when_the_time_is_over() {
     let place = Place::new();
     let program = Program { ends: Instant::now(), ..place.program() };
     let failed = program.run(["init", "--bare", "here"], |_| ()).unwrap_err();
-    let error = failed.about("https://h/a/b").to_string();
+    let error = failed.about(&"https://h/a/b".parse().unwrap()).to_string();
     assert_eq!(error, "https://h/a/b: was not there after 600 seconds");
     assert!(!place.path("here").exists());
 }
