@@ -23,6 +23,8 @@ pub struct Approvable {
     pub runs: Option<String>,
     /// The events that such an entry is for.
     pub events: Vec<EventName>,
+    /// The tools that such an entry is for, as its matcher says; all of them where it says none.
+    pub tools: Vec<String>,
     /// Its kind.
     pub kind: Kind,
     /// Where it was found.

@@ -138,6 +138,7 @@ impl Subject<'_> {
             reference: self.candidate.reference(),
             runs: self.declared().and_then(Declared::runs),
             events: self.declared().and_then(|it| it.event.clone()).into_iter().collect(),
+            tools: self.declared().map(|it| it.tools.clone()).unwrap_or_default(),
         }
     }
 

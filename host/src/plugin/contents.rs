@@ -20,7 +20,7 @@ use crate::trust::tree;
 #[cfg(feature = "component")]
 use crate::wasm::Runtime;
 
-/// How many skills and how many recipes are looked at; an agent looks at no more.
+/// How many skills and how many recipes are listed.
 const MAX_NAMES: usize = 256;
 
 /// How many bytes a recipe may have; an agent reads no more.
@@ -64,6 +64,8 @@ pub struct PluginHook {
     pub on_failure: OnFailure,
     /// Whether all its subscriptions only observe.
     pub observe: bool,
+    /// Its wall-clock limit, unless settings say otherwise, such as `3s`.
+    pub timeout: String,
     /// What a component may answer beside pass, block, ask and warnings.
     pub answers: Vec<&'static str>,
     /// The rights that a component asks for.
@@ -122,7 +124,7 @@ impl Contents {
         let mut contents = Self::default();
         match Dir::open_ambient_dir(dir, ambient_authority()) {
             Ok(plugin) => {
-                contents.skills = skills(&plugin);
+                contents.skills = skills(&plugin, &mut contents.problems);
                 contents.recipes = recipes(&plugin, &mut contents.problems);
             }
             Err(error) => contents.problems.push(problem(".", format!("cannot be read: {error}"))),
@@ -194,6 +196,7 @@ fn hooks(dir: &Path, name: &str, discovery: &Discovery) -> Vec<PluginHook> {
             observe: !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe),
             subscriptions,
             on_failure: row.on_failure,
+            timeout: row.timeout.clone(),
             answers: manifest.map(|it| it.answers.names()).unwrap_or_default(),
             asks: manifest.map(|it| it.capabilities.clone()).unwrap_or_default(),
             runs: found.runs.clone(),
@@ -220,9 +223,10 @@ fn subscriptions(found: &Approvable, row: &Entry) -> Vec<Subscription> {
         .events
         .iter()
         .map(|event| {
-            let tools = asked.iter().find(|it| it.event == *event).map(|it| it.tools.clone());
+            let asked = asked.iter().find(|it| it.event == *event).map(|it| it.tools.clone());
+            let tools = if found.tools.is_empty() { asked.unwrap_or_default() } else { found.tools.clone() };
             let (priority, observe) = (row.priority, row.observe);
-            Subscription { event: event.clone(), tools: tools.unwrap_or_default(), priority, observe }
+            Subscription { event: event.clone(), tools, priority, observe }
         })
         .collect()
 }
@@ -242,7 +246,7 @@ fn without_execute_bit(dir: &Path, hooks: &[PluginHook]) -> Vec<Problem> {
             && place.open(&path).and_then(|file| file.take(4).read_to_end(&mut start)).is_ok()
             && (start.starts_with(b"#!") || start == *b"\x7fELF")
     };
-    let names = names.into_iter().take(MAX_NAMES).filter_map(|name| name.into_string().ok());
+    let names = names.into_iter().take(MAX_ENTRIES).filter_map(|name| name.into_string().ok());
     let mut names: Vec<String> = names.filter(|name| is_program(name)).collect();
     let more = names.len().saturating_sub(MAX_MENTIONED);
     names.truncate(MAX_MENTIONED);
@@ -260,10 +264,21 @@ fn without_execute_bit(dir: &Path, hooks: &[PluginHook]) -> Vec<Problem> {
     problems
 }
 
-fn skills(plugin: &Dir) -> Vec<String> {
+fn skills(plugin: &Dir, problems: &mut Vec<Problem>) -> Vec<String> {
     let mut skills = names(plugin, "skills");
     skills.retain(|name| plugin.metadata(format!("skills/{name}/SKILL.md")).is_ok_and(|it| it.is_file()));
-    skills
+    listed(skills, "skills", problems)
+}
+
+/// The first by name, where there are more than anybody reads.
+fn listed(mut names: Vec<String>, what: &str, problems: &mut Vec<Problem>) -> Vec<String> {
+    if names.len() > MAX_NAMES {
+        let all = names.len();
+        let message = format!("holds {all} {what}: only the first {MAX_NAMES} by name are listed");
+        problems.push(problem(what, message));
+        names.truncate(MAX_NAMES);
+    }
+    names
 }
 
 /// The recipes, as an agent finds them.
@@ -281,16 +296,19 @@ fn recipes(plugin: &Dir, problems: &mut Vec<Problem>) -> Vec<String> {
             }
             Err(error) => text::escape(&error.to_string(), 200),
         };
-        problems.push(problem(&path, format!("is no recipe: {why}")));
+        if problems.len() < MAX_NAMES {
+            problems.push(problem(&path, format!("is no recipe: {why}")));
+        }
     }
-    recipes
+    listed(recipes, "recipes", problems)
 }
 
 /// The names in a directory of the plugin, sorted; none where there is no such directory.
 fn names(plugin: &Dir, directory: &str) -> Vec<String> {
     let Ok(entries) = plugin.read_dir(directory) else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = names.take(MAX_NAMES).collect();
+    // More than is ever installed; what was put there by hand may hold more.
+    let mut names: Vec<String> = names.take(2 * MAX_ENTRIES).collect();
     names.sort();
     names
 }
@@ -328,6 +346,38 @@ mod tests {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[tokio::test]
+    async fn no_skill_and_no_recipe_hides_among_other_files() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path();
+        for number in 0..400 {
+            put(dir, &format!("skills/a{number}"), "", 0o644);
+            put(dir, &format!("recipes/a{number}.txt"), "", 0o644);
+        }
+        for number in 0..300 {
+            put(dir, &format!("recipes/r{number:03}.md"), "x", 0o644);
+        }
+        put(dir, "skills/evil/SKILL.md", "x", 0o644);
+        put(dir, "recipes/evil.md", "x", 0o644);
+        let runtime = Runtime::new(Allocation::OnDemand, None);
+        let contents = Contents::look(dir, &"org/repo".parse().unwrap(), &runtime).await;
+        assert_eq!(contents.skills, ["evil"]);
+        assert_eq!((contents.recipes.len(), contents.recipes[0].as_str()), (256, "evil"));
+        let problems: Vec<_> = contents.problems.iter().map(|it| it.message.as_str()).collect();
+        assert_eq!(problems, ["holds 301 recipes: only the first 256 by name are listed"]);
+    }
+
+    #[tokio::test]
+    async fn what_an_entry_says_of_tools_and_time_is_part_of_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let entry = r#"{"name": "x", "command": "true", "matcher": "Bash", "timeout": 2}"#;
+        put(temp.path(), "hooks/hooks.json", &format!(r#"{{"hooks": {{"PreToolUse": [{entry}]}}}}"#), 0o644);
+        let runtime = Runtime::new(Allocation::OnDemand, None);
+        let contents = Contents::look(temp.path(), &"org/repo".parse().unwrap(), &runtime).await;
+        let hook = &contents.hooks[0];
+        assert_eq!((hook.subscriptions[0].tools.join(" "), hook.timeout.as_str()), ("Bash".into(), "2s"));
     }
 
     #[tokio::test]

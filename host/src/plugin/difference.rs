@@ -85,6 +85,8 @@ pub enum What {
     Priority,
     /// What follows when it fails.
     OnFailure,
+    /// Its wall-clock limit.
+    Timeout,
     /// Whether it only observes.
     Observe,
     /// What it may answer beside pass, block, ask and warnings.
@@ -106,6 +108,7 @@ impl What {
             Self::Events => "events",
             Self::Priority => "priority",
             Self::OnFailure => "on_failure",
+            Self::Timeout => "timeout",
             Self::Observe => "observe",
             Self::Answers => "answers",
             Self::Asks => "asks",
@@ -174,7 +177,7 @@ impl Difference {
     }
 
     /// The names of the hooks that are new or not what they were.
-    pub fn touched(&self) -> BTreeSet<&str> {
+    fn touched(&self) -> BTreeSet<&str> {
         let changed = self.hooks_changed.iter().map(|it| it.name.as_str());
         self.hooks_added.iter().map(String::as_str).chain(changed).collect()
     }
@@ -192,12 +195,13 @@ impl Names {
 /// What changed of one hook.
 fn changes(before: &PluginHook, after: &PluginHook) -> Vec<Change> {
     type Field = (What, fn(&PluginHook) -> Vec<String>);
-    let fields: [Field; 10] = [
+    let fields: [Field; 11] = [
         (What::Kind, |it| vec![it.kind.as_str().to_owned()]),
         (What::Status, |it| vec![it.status.as_str().to_owned()]),
         (What::Events, events),
         (What::Priority, |it| vec![it.priority.to_string()]),
         (What::OnFailure, |it| vec![it.on_failure.as_str().to_owned()]),
+        (What::Timeout, |it| vec![it.timeout.clone()]),
         (What::Observe, |it| vec![it.observe.to_string()]),
         (What::Answers, |it| it.answers.iter().map(|answer| (*answer).to_owned()).collect()),
         (What::Asks, |it| it.asks.iter().map(ToString::to_string).collect()),
@@ -294,6 +298,7 @@ mod tests {
             answers: vec!["inject"],
             asks: vec!["store".parse().unwrap()],
             runs: None,
+            timeout: "3s".to_owned(),
             may_use_more: false,
             description: None,
             digest: Some(Digest::of(b"1")),

@@ -1,6 +1,7 @@
 //! What a plugin is, for the eyes of whoever is to trust it.
 
-use hookbox::discovery::EntryStatus;
+use hookbox::discovery::{EntryStatus, show_duration};
+use hookbox::hook::Budget;
 use hookbox::plugin::{Contents, PluginHook};
 use hookbox::text::escape;
 use hookbox::{Kind, OnFailure};
@@ -70,6 +71,14 @@ pub(super) fn hook(hook: &PluginHook, trusted: bool) -> Vec<String> {
             let text = format!("{} (priority {}{observes})", events.join(" "), hook.priority);
             field("events", &escape(&text, 1024));
         }
+    }
+    for wanted in hook.subscriptions.iter().filter(|it| !it.tools.is_empty()) {
+        let text = format!("only {} at {}", wanted.tools.join(" "), wanted.event.as_str());
+        field("tools", &escape(&text, 1024));
+    }
+    let usual = show_duration(Budget::for_kind(hook.kind).wall);
+    if hook.timeout != usual && hook.kind != Kind::Native {
+        field("timeout", &format!("{} instead of {usual}", hook.timeout));
     }
     if hook.on_failure == OnFailure::Block {
         field("fails", "by blocking");

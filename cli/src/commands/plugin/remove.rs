@@ -66,11 +66,13 @@ impl Remove {
         name: &PluginName,
         manager: &Manager,
     ) -> anyhow::Result<Value> {
-        {
+        let records = {
             let guard = place::lock(plugins)?;
+            // First: a kill in between leaves a plugin that nobody trusts, not trust in one that may come again.
+            let records = trusting::forget(manager, plugins, &there.path, &[])?;
             hookbox::plugin::remove(&guard, name, &Silent).map_err(failed)?;
-        }
-        let records = trusting::forget(manager, plugins, &there.path, &[])?;
+            records
+        };
         let location = plugins.location().as_str();
         if !self.json {
             output::line(&format!("Removed {name} ({location})"))?;

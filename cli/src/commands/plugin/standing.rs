@@ -19,7 +19,7 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// A component is its bytes, anything else every file of the plugin. Which hooks are trusted now, `trusted` says by
+    /// A component is its bytes and what declares it, anything else every file of the plugin. Which hooks are trusted now, `trusted` says by
     /// their full names.
     pub(super) fn between(
         before: &Contents,
@@ -29,7 +29,9 @@ impl Standing {
     ) -> Self {
         let is_as_before = |hook: &PluginHook| {
             let was = before.hooks.iter().find(|it| it.name == hook.name && it.kind == hook.kind);
-            hook.digest.is_some() && was.is_some_and(|it| it.digest == hook.digest)
+            // What an entry of a hooks.json says of a component is in no digest of it.
+            let says = |it: &PluginHook| (it.subscriptions.clone(), it.on_failure, it.timeout.clone());
+            hook.digest.is_some() && was.is_some_and(|it| it.digest == hook.digest && says(it) == says(hook))
         };
         let mut standing = Self::default();
         for hook in after.enabled().filter(|it| it.status != EntryStatus::Invalid) {
@@ -94,6 +96,7 @@ mod tests {
             answers: Vec::new(),
             asks: Vec::new(),
             runs: None,
+            timeout: "3s".to_owned(),
             may_use_more: false,
             description: None,
             digest: Some(Digest::of(bytes)),
@@ -147,6 +150,26 @@ mod tests {
         let kept = names(&["a.wasm", "b.wasm", "guard", "kind"]);
         assert_eq!(standing, Standing { kept, left: names(&["taken-back.wasm"]), ..Standing::default() });
         assert!(!standing.is_asked());
+    }
+
+    #[test]
+    fn what_a_hooks_json_says_of_the_same_component_is_asked_about() {
+        let before = of(vec![hook("guard", Kind::Component, b"1")]);
+        let saw = |event: &str, tools: &[&str]| hookbox::hook::Subscription {
+            tools: tools.iter().map(|it| (*it).to_owned()).collect(),
+            ..hookbox::hook::Subscription::to(event.parse().unwrap())
+        };
+        let guard = || hook("guard", Kind::Component, b"1");
+        for after in [
+            PluginHook { on_failure: OnFailure::Block, ..guard() },
+            PluginHook { timeout: "1ms".to_owned(), ..guard() },
+            PluginHook { subscriptions: vec![saw("before_tool_call", &["NoSuchTool"])], ..guard() },
+            hook("another", Kind::Component, b"1"),
+        ] {
+            let name = after.full_name.clone();
+            let standing = Standing::between(&before, &of(vec![after]), false, |_| true);
+            assert_eq!((standing.kept, standing.changed), (Vec::new(), vec![name]));
+        }
     }
 
     #[test]

@@ -185,10 +185,13 @@ pub(super) fn forget(
         Location::Local => Place::Repository(base.canonicalize().unwrap_or_else(|_| base.to_owned())),
     };
     let all = manager.approvable();
-    let kept: Vec<_> = hooks(&all, plugin)
-        .filter(|hook| besides.contains(&hook.name))
-        .filter_map(|hook| hook.key.as_ref())
-        .collect();
+    let keys = |is_besides: bool| {
+        let hooks = hooks(&all, plugin).filter(move |hook| besides.contains(&hook.name) == is_besides);
+        hooks.filter_map(|hook| hook.key.as_ref()).collect::<Vec<_>>()
+    };
+    // A component that two entries name has one record: where one of them is asked about, it is asked about.
+    let asked = keys(false);
+    let kept: Vec<_> = keys(true).into_iter().filter(|key| !asked.contains(key)).collect();
     let beneath = plugin.strip_prefix(base).unwrap_or(plugin);
     let is_taken = |record: &&Record| {
         let is_kept = kept.iter().any(|(place, path)| *place == record.place && *path == record.path);
