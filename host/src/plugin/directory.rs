@@ -84,7 +84,9 @@ impl Plugins {
             match above.open_dir(root) {
                 // Where a symlink leads out, making it fails as if a file stood there.
                 Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
-                    above.create_dir(root).and_then(|()| above.open_dir(root))
+                    // Another process may have made it meanwhile.
+                    let made = above.create_dir(root);
+                    above.open_dir(root).map_err(|error| made.err().unwrap_or(error))
                 }
                 opened => opened,
             }

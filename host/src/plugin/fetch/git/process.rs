@@ -32,6 +32,9 @@ const LINGER: Duration = Duration::from_millis(100);
 /// How deep a bare repository is looked into for what git wrote, in directories.
 const MAX_DEPTH: usize = 6;
 
+/// How many bytes one file may have beyond all that may stand there, so that it is seen what it was.
+const BEYOND: u64 = 1 << 20;
+
 /// The statuses of a shell that does not find what it is to become, and that cannot become it (POSIX, `exec`).
 const NO_PROGRAM: i32 = 127;
 const NO_EXECUTABLE: i32 = 126;
@@ -69,9 +72,9 @@ impl Program {
     ) -> Result<(), Failed> {
         let mut running = self.start(args, Input::Leash, Stdio::null())?;
         let status = running.end(&mut look)?;
-        running.finish(status)?;
-        // It may have been faster than the eye.
-        if size(&self.dir, 0) > self.disk { Err(Stopped::Disk(self.disk).into()) } else { Ok(()) }
+        let finished = running.finish(status);
+        // It may have been faster than the eye, or was ended for a file that is too large, which it does not always say.
+        if size(&self.dir, 0) > self.disk { Err(Stopped::Disk(self.disk).into()) } else { finished }
     }
 
     /// Runs git and gives what it prints, of which there may be so many bytes.
@@ -126,7 +129,8 @@ impl Program {
         if Instant::now() >= self.ends {
             return Err(Stopped::Time(self.time).into());
         }
-        let limits = Limits { memory: self.memory, file: self.disk, time: self.time };
+        let file = self.disk.saturating_add(BEYOND);
+        let limits = Limits { memory: self.memory, file, time: self.time };
         let mut command = command(limits.git(input), &self.dir, args);
         let spawned = command.stdin(Stdio::piped()).stdout(stdout).spawn();
         // It is the shell that was not there, or the directory to work in.

@@ -15,6 +15,11 @@ use crate::text;
 /// What was fetched is kept under this name.
 const HERE: &str = "refs/hookbox/wanted";
 
+/// The other end on this machine. It has the bounds of our git, and not its settings: large files would be compared with
+/// each other in memory.
+const LOCAL: &str =
+    "--upload-pack=git -c core.bigFileThreshold=32m -c pack.threads=2 -c pack.windowMemory=64m upload-pack";
+
 /// How many bytes of a list of branches and tags are read for a hint.
 const MAX_REFS: u64 = 1 << 20;
 
@@ -181,6 +186,9 @@ impl<'a> Repository<'a> {
             // Where the source has no more than a part itself, that part is all.
             Depth::All => "--update-shallow",
         });
+        if self.url.as_str().starts_with("file://") {
+            args.push(LOCAL);
+        }
         args.extend(["--", self.url.as_str()]);
         args.extend(refspecs);
         let mut seen = None;

@@ -93,6 +93,17 @@ fn a_large_repository_of_honest_people_is_there_as_before() {
 }
 
 #[test]
+fn large_files_of_a_local_repository_are_not_compared_in_all_of_the_memory() {
+    let place = Place::new();
+    let files: Vec<(String, Vec<u8>)> = (0..8).map(|n| (format!("lib/{n}"), vec![n; 24 << 20])).collect();
+    let mut files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), &**bytes)).collect();
+    files.push(("hooks/guard", b"x"));
+    place.commit(&files);
+    let bounds = Bounds { memory: 160 << 20, ..Bounds::default() };
+    assert_eq!(place.bring(&place.url(), &bounds).unwrap().len(), 40);
+}
+
+#[test]
 fn a_server_that_always_wants_other_ids_is_asked_twice() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
