@@ -1,11 +1,12 @@
 //! What the commands that trust and grant have in common: finding a hook, showing it, asking.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use hookbox::Digest;
 use hookbox::capability::Capability;
-use hookbox::discovery::Approvable;
+use hookbox::discovery::{Approvable, EntryStatus};
 use hookbox::event::EventName;
 use hookbox::manager::Manager;
 use hookbox::report::Kind;
@@ -85,6 +86,49 @@ pub(crate) fn find(manager: &Manager, word: &str) -> Result<Approvable, InputErr
         }
         several => Err(ambiguous(word, several.iter().map(|hook| hook.reference.as_path()))),
     }
+}
+
+/// The hooks of the plugin of this name that need the user's word and can be used, where there is such a plugin and no
+/// hook that is called so.
+pub(crate) fn find_plugin(manager: &Manager, word: &str) -> Result<Option<Vec<Approvable>>, InputError> {
+    let hooks = manager.approvable();
+    let path = absolute(word);
+    if hooks.iter().any(|hook| hook.name == word || hook.path == path || hook.reference == path) {
+        return Ok(None);
+    }
+    let of_it: Vec<(PathBuf, Approvable)> = hooks
+        .iter()
+        .filter_map(|hook| Some((plugin_of(&hook.reference, word)?.to_owned(), hook.clone())))
+        .collect();
+    let dirs: BTreeSet<&Path> = of_it.iter().map(|(dir, _)| dir.as_path()).collect();
+    if dirs.len() > 1 {
+        let dirs: Vec<String> = dirs.iter().map(|dir| escape(&dir.to_string_lossy(), 1024)).collect();
+        let what = format!("{}: expected one plugin, found {}", escape(word, 1024), dirs.join(" and "));
+        return Err(InputError::new(what, "give the paths of its hooks, one by one"));
+    }
+    if of_it.is_empty() {
+        return Ok(None);
+    }
+    let usable = |hook: &Approvable| {
+        !matches!(hook.status, EntryStatus::Disabled | EntryStatus::Invalid) && hook.needs_trust
+    };
+    Ok(Some(of_it.into_iter().map(|(_, hook)| hook).filter(usable).collect()))
+}
+
+/// What was recorded here of the hooks of the plugin of this name.
+pub(crate) fn records_of_plugin(manager: &Manager, records: &Records, word: &str) -> Vec<Record> {
+    let repo = manager.repository().and_then(|repo| repo.canonicalize().ok());
+    let is_here = |record: &&Record| record.place.repository().is_none_or(|it| Some(it) == repo.as_deref());
+    records.iter().filter(is_here).filter(|it| plugin_of(&it.path, word).is_some()).cloned().collect()
+}
+
+/// The directory of the plugin of this name that a path leads into, if it does: `plugins/org@repo` below a root.
+fn plugin_of<'p>(path: &'p Path, word: &str) -> Option<&'p Path> {
+    path.ancestors().skip(1).find(|dir| {
+        let is_beside = dir.parent().and_then(Path::file_name).is_some_and(|it| it == "plugins");
+        let name = dir.file_name().and_then(|it| it.to_str());
+        is_beside && name.is_some_and(|name| name.replacen('@', "/", 1) == word)
+    })
 }
 
 /// What was recorded of the hook of this name or path, also where its file is gone.
@@ -349,6 +393,22 @@ pub(crate) fn now() -> String {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn a_path_leads_into_a_plugin_by_the_name_of_its_directory() {
+        for (path, word, want) in [
+            (".hookbox/plugins/a@b/hooks/x", "a/b", Some(".hookbox/plugins/a@b")),
+            ("/r/.kodelet/plugins/a@b/hooks/hooks.json#Stop[0]", "a/b", Some("/r/.kodelet/plugins/a@b")),
+            ("/r/.hookbox/plugins/mine/hooks/x", "mine", Some("/r/.hookbox/plugins/mine")),
+            ("/r/.hookbox/plugins/a@b/hooks/x", "a", None),
+            ("/r/.hookbox/plugins/a@bc/hooks/x", "a/b", None),
+            ("/r/.hookbox/plugins/a/b/hooks/x", "a/b", None),
+            ("/r/a@b/hooks/x", "a/b", None),
+            ("/r/.hookbox/hooks/x", "a/b", None),
+        ] {
+            assert_eq!(plugin_of(Path::new(path), word), want.map(Path::new), "{path} {word}");
+        }
+    }
 
     #[test]
     fn a_command_line_is_shown_whole() {

@@ -6,6 +6,7 @@ use clap::Args;
 use hookbox::Digest;
 use hookbox::capability::Capability;
 use hookbox::discovery::Approvable;
+use hookbox::manager::Manager;
 use hookbox::text::escape;
 use hookbox::trust::Record;
 
@@ -14,11 +15,12 @@ use crate::{approval, options, output};
 
 /// Trust a hook that a repository brought, for the bytes that it has now; a component is granted what it asks for.
 ///
-/// Shows what the hook is, and asks on the terminal.
+/// Shows what the hook is, and asks on the terminal. Of a plugin (ORG/REPO) all hooks are shown and asked about at once;
+/// that grants nothing.
 #[derive(Args, Debug)]
 pub(crate) struct Trust {
-    /// The hook's full name, or the path of its file.
-    #[arg(value_name = "NAME|PATH")]
+    /// The hook's full name, the path of its file, or a plugin.
+    #[arg(value_name = "NAME|PATH|ORG/REPO")]
     hook: String,
     /// Grant only this right, such as read:$REPO; may be given several times [default: all that it asks for].
     #[arg(long, value_name = "RIGHT", conflicts_with = "no_grants")]
@@ -41,6 +43,9 @@ impl Trust {
         approval::not_from_a_hook()?;
         self.locate.enter()?;
         let manager = self.locate.manager().await?;
+        if let Some(hooks) = approval::find_plugin(&manager, &self.hook)? {
+            return self.plugin(&manager, &hooks);
+        }
         let hook = &approval::find(&manager, &self.hook)?;
         approval::showable(hook)?;
         let file = &approval::trust_file(&manager)?;
@@ -77,6 +82,49 @@ impl Trust {
         }
         let granted = approval::list(&record.grants);
         output::line(&format!("trusted {} {} (granted: {granted})", escape(&hook.name, 200), record.digest))
+    }
+}
+
+impl Trust {
+    /// Trusts all hooks of a plugin. What was granted to these bytes stays, unless it is to be taken away.
+    fn plugin(&self, manager: &Manager, hooks: &[Approvable]) -> anyhow::Result<ExitCode> {
+        let name = escape(&self.hook, 200);
+        if !self.grant.is_empty() {
+            let what = format!("{name}: expected one hook for --grant, found a plugin");
+            let hint = "trust it without --grant, then grant to each hook: hookbox grants add NAME RIGHT";
+            return Err(InputError::new(what, hint).into());
+        }
+        let file = &approval::trust_file(manager)?;
+        let mut records = Vec::new();
+        for hook in hooks {
+            approval::showable(hook)?;
+            let digest = approval::digest(hook)?;
+            let current = hook.record.as_ref().filter(|it| it.digest == digest && it.trusted);
+            let granted = current.map(|it| it.grants.clone()).unwrap_or_default();
+            if current.is_some() && (granted.is_empty() || !self.no_grants) {
+                continue;
+            }
+            let grants = if self.no_grants { Vec::new() } else { granted };
+            let asked = approval::asked(hook);
+            approval::show(hook, &digest, &asked, &grants);
+            records.push(record(hook, digest, asked, grants)?);
+        }
+        if !records.is_empty() {
+            approval::confirm(&format!("Trust these hooks of {name}?"), self.yes)?;
+            approval::update(file, |held| records.iter().for_each(|it| held.insert(it.clone())))?;
+        }
+        if self.json {
+            return output::json(&records);
+        }
+        if records.is_empty() {
+            say(format_args!("{name}: has no hook that you could trust and have not trusted already"));
+        }
+        for record in &records {
+            let granted = approval::list(&record.grants);
+            let hook = escape(&record.name, 200);
+            output::line(&format!("trusted {hook} {} (granted: {granted})", record.digest))?;
+        }
+        Ok(ExitCode::SUCCESS)
     }
 }
 

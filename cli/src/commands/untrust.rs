@@ -4,14 +4,15 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::text::escape;
+use hookbox::trust::{Record, TrustFile};
 
 use crate::{approval, options, output};
 
-/// Take back the trust in a hook and all that was granted to it, also where its file is gone.
+/// Take back the trust in a hook, or in all hooks of a plugin, and all that was granted, also where files are gone.
 #[derive(Args, Debug)]
 pub(crate) struct Untrust {
-    /// The hook's full name, or the path of its file.
-    #[arg(value_name = "NAME|PATH")]
+    /// The hook's full name, the path of its file, or a plugin.
+    #[arg(value_name = "NAME|PATH|ORG/REPO")]
     hook: String,
     /// Print what was taken back as JSON.
     #[arg(long)]
@@ -25,11 +26,34 @@ impl Untrust {
         self.locate.enter()?;
         let manager = self.locate.manager().await?;
         let file = &approval::trust_file(&manager)?;
-        let record = approval::find_record(&manager, &approval::read(file)?, &self.hook)?;
+        let held = approval::read(file)?;
+        let record = match approval::find_record(&manager, &held, &self.hook) {
+            Ok(record) => record,
+            Err(error) => {
+                let records = approval::records_of_plugin(&manager, &held, &self.hook);
+                return if records.is_empty() { Err(error.into()) } else { self.plugin(file, &records) };
+            }
+        };
         approval::update(file, |records| records.remove(&record.place, &record.path))?;
         if self.json {
             return output::json(&record);
         }
         output::line(&format!("took back trust and grants of {}", escape(&record.name, 200)))
+    }
+
+    /// Takes back what was recorded of the hooks of a plugin.
+    fn plugin(&self, file: &TrustFile, records: &[Record]) -> anyhow::Result<ExitCode> {
+        approval::update(file, |held| {
+            for record in records {
+                held.remove(&record.place, &record.path);
+            }
+        })?;
+        if self.json {
+            return output::json(&records);
+        }
+        for record in records {
+            output::line(&format!("took back trust and grants of {}", escape(&record.name, 200)))?;
+        }
+        Ok(ExitCode::SUCCESS)
     }
 }

@@ -183,6 +183,33 @@ fn a_no_takes_back_what_was_trusted_and_granted_before() {
 }
 
 #[test]
+fn all_hooks_of_a_plugin_are_trusted_and_untrusted_by_its_name_and_nothing_is_granted() {
+    for (place, base) in PLACES {
+        let env = TestEnvironment::new();
+        written(&env, "tools").copy("tools/hooks/audit-log.wasm", &sample("audit-log"));
+        env.native(&format!("{base}/.hookbox/plugins/org@toolsmith/hooks/other"), "turn_end", "true");
+        add(&env, place);
+        let refused = env.hookbox(["trust", "org/tools", "--yes", "--grant", "read-write:$DATA"]);
+        assert_eq!(refused.code, Some(2), "{refused:#?}");
+        assert_eq!(env.hookbox(["trust", "org/tools"]).code, Some(2), "there is no terminal");
+        let records = env.hookbox(["trust", "org/tools", "--yes", "--json"]).json();
+        let said: Vec<_> =
+            records.as_array().unwrap().iter().map(|it| (it["name"].clone(), it["grants"].clone())).collect();
+        let none = || json!([]);
+        assert_eq!(said, [(json!("org/tools/audit-log.wasm"), none()), (json!(GUARD), none())], "{base}");
+        assert_eq!(status(&env, GUARD), (json!("active"), json!(true)));
+        let again = env.hookbox(["trust", "org/tools"]);
+        assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{again:#?}");
+
+        let output = env.hookbox(["untrust", "org/tools"]);
+        assert_eq!(output.stdout.lines().count(), 2, "{output:#?}");
+        assert_eq!(env.hookbox(["grants", "--json"]).json(), json!([]), "{base}");
+        assert_eq!(env.hookbox(["untrust", "org/tools"]).code, Some(2));
+        assert_eq!(env.hookbox(["trust", "org/none", "--yes"]).code, Some(2));
+    }
+}
+
+#[test]
 fn a_hook_cannot_install_update_or_remove() {
     let env = TestEnvironment::new().variable("HOOKBOX_DEPTH", "1");
     written(&env, "tools");

@@ -361,14 +361,14 @@ impl Arrived {
 fn advise(row: &Row, granted: bool) {
     let name = &row.name;
     let untrusted: Vec<&str> = row.untrusted().collect();
-    if let Some(first) = untrusted.first() {
+    if !untrusted.is_empty() {
         say(format_args!(
             "{name}: {} of its hooks are not trusted, and run only as far as that allows",
             untrusted.len()
         ));
         hint(format_args!(
-            "look at them with `hookbox plugin show {name}`, then `hookbox trust {}`",
-            escape(&shell_word(first), 300)
+            "look at them with `hookbox plugin show {name}`, then `hookbox trust {name}`, or one by one: {}",
+            untrusted.iter().take(20).map(|it| escape(&shell_word(it), 300)).collect::<Vec<_>>().join(" ")
         ));
     }
     if granted {
