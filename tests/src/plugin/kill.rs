@@ -68,7 +68,13 @@ fn a_kill_at_any_step_leaves_the_old_plugin_or_the_new_one_and_the_next_command_
             let left = tree(&path);
             let is = |it: Option<&(_, _)>| left == it.and_then(|(tree, _): &(Option<_>, _)| tree.clone());
             assert!(is(before) || is(after), "{case}");
-            let is_cut_short = needs_repair(&plugins).unwrap();
+            // A program that another test starts just now has our lock as well, until it is that program.
+            let is_cut_short = (0..50).any(|_| {
+                needs_repair(&plugins).unwrap() || {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                    false
+                }
+            });
 
             let said = repair(&plugins.lock_exclusively().unwrap()).unwrap();
             assert_eq!(said.is_empty(), !is_cut_short, "{case} {said:?}");

@@ -9,9 +9,10 @@ use hookbox::plugin::{Contents, Locked, PluginError, PluginErrorKind, PluginName
 use hookbox::text::{escape, shell_word};
 use hookbox_agent::interrupt::{Interrupted, unless_interrupted};
 
-use super::arrival::{self, Arrived, How, Wanted, is_interrupt, summary};
+use super::arrival::{self, Arrived, Wanted, is_interrupt, summary};
 use super::consent::{Answer, Consent};
 use super::failed;
+use super::how::How;
 use super::place::{self, Here};
 use super::row::Row;
 use super::trusting::Said;

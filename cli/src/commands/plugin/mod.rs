@@ -4,6 +4,7 @@ mod account;
 mod add;
 mod arrival;
 mod consent;
+mod how;
 mod list;
 mod place;
 mod publish;

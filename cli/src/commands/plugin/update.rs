@@ -11,8 +11,9 @@ use hookbox::plugin::{
 use hookbox::text::escape;
 use serde_json::{Value, json};
 
-use super::arrival::{Arrived, How, Wanted, is_interrupt};
+use super::arrival::{Arrived, Wanted, is_interrupt};
 use super::consent::{Answer, Consent};
+use super::how::How;
 use super::place::{self, Here, There};
 use super::standing::Standing;
 use super::trusting::Said;
