@@ -196,9 +196,10 @@ pub(crate) fn claude_names(name: &str) -> impl Iterator<Item = &'static str> {
 
 /// What a tool of this name does; [`ToolKind::Other`] for a name that the table does not hold.
 ///
-/// `mcp__SERVER__TOOL` (Claude Code, Codex) and `mcp_SERVER_TOOL` (Gemini, Qwen) are tools of MCP servers.
+/// `mcp__SERVER__TOOL` (Claude Code, Codex, Qwen), `mcp_SERVER_TOOL` (Gemini) and `MCP:TOOL` (Cursor) are tools of MCP servers.
 pub fn kind_of(name: &str) -> ToolKind {
-    let server_tool = name.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("mcp_"));
+    let server_tool =
+        name.get(..4).is_some_and(|head| ["mcp_", "mcp:"].iter().any(|it| head.eq_ignore_ascii_case(it)));
     let name = plain(name);
     if server_tool || name.contains("mcpresource") {
         return ToolKind::Mcp;
@@ -224,7 +225,7 @@ mod tests {
             (Edit, &["Edit", "MultiEdit", "NotebookEdit", "replace", "str_replace", "apply_patch", "patch"]),
             (Search, &["Glob", "Grep", "LS", "glob_tool", "grep_search", "list_directory", "list"]),
             (Fetch, &["WebFetch", "WebSearch", "web_fetch", "google_web_search", "webfetch"]),
-            (Mcp, &["mcp__t__echo", "mcp_t_echo", "ReadMcpResourceTool"]),
+            (Mcp, &["mcp__t__echo", "mcp_t_echo", "MCP:echo", "ReadMcpResourceTool"]),
             (Agent, &["Task", "Agent", "subagent", "task"]),
             (Other, &["", "TodoWrite", "BashOutput", "echo", "mcp", "mcporter", "bash ", "ｂａｓｈ"]),
         ];
