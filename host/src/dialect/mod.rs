@@ -4,6 +4,7 @@ mod fields;
 mod printed;
 mod reply;
 
+pub mod agent;
 pub mod base_coat;
 pub mod claude;
 pub mod kodelet;

@@ -1,0 +1,151 @@
+//! The agents that people already use, from the agent's side: what one of them writes to its hook command becomes an
+//! event, and the verdict of a chain becomes exactly what that agent honours.
+//!
+//! [`Agent::read`] makes a [`Request`] of the agent's JSON, [`Request::answer`] writes the [`Reply`], and
+//! [`Agent::failed`] is the reply where there is no verdict. [`Agent::events`] is the one table of an agent: its names
+//! of the events, and what becomes of each answer there. What an agent cannot do is never left out in silence: it turns
+//! to the safe side ([`Fate`]), with a warning. Nothing here does I/O.
+//!
+//! ```
+//! use hookbox::dialect::agent::Agent;
+//! use hookbox::{Context, Verdict};
+//!
+//! let stdin = br#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}"#;
+//! let agent: Agent = "codex".parse()?;
+//! let request = agent.read(stdin, None, &Context::new("", "/srv/project"))?.ok_or("no event of ours")?;
+//! assert_eq!(request.event.name().as_str(), "before_tool_call");
+//!
+//! let reply = request.answer(&Verdict::default(), &request.event); // no hook had anything to say
+//! assert_eq!((reply.exit_code, reply.stdout.as_str()), (0, ""));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod claude;
+mod codex;
+mod copilot;
+mod cursor;
+mod event;
+mod gemini;
+mod output;
+mod payload;
+mod plan;
+mod qwen;
+mod read;
+mod reply;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use self::event::{AgentEvent, Fate};
+pub use self::read::{ReadError, Request};
+pub use self::reply::Reply;
+
+use crate::event::EventName;
+use crate::text;
+
+/// An agent that runs command hooks of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Agent {
+    /// Claude Code (checked with 2.1).
+    Claude,
+    /// Codex (checked with 0.169).
+    Codex,
+    /// Gemini CLI (checked with 0.61).
+    Gemini,
+    /// Qwen Code (checked with 0.24).
+    Qwen,
+    /// Copilot CLI (checked with 1.0), in both styles of its configuration: `preToolUse` and `PreToolUse`.
+    Copilot,
+    /// Cursor, by its documentation.
+    Cursor,
+}
+
+impl Agent {
+    /// Every agent.
+    pub const ALL: [Self; 6] =
+        [Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Copilot, Self::Cursor];
+
+    /// The name on a command line, such as `claude`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Qwen => "qwen",
+            Self::Copilot => "copilot",
+            Self::Cursor => "cursor",
+        }
+    }
+
+    /// The name in a sentence, such as `Claude Code`.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+            Self::Qwen => "Qwen Code",
+            Self::Copilot => "Copilot CLI",
+            Self::Cursor => "Cursor",
+        }
+    }
+
+    /// Its events that are events of hookbox, in the order of a session.
+    pub fn events(self) -> &'static [AgentEvent] {
+        match self {
+            Self::Claude => &claude::EVENTS,
+            Self::Codex => &codex::EVENTS,
+            Self::Gemini => &gemini::EVENTS,
+            Self::Qwen => &qwen::EVENTS,
+            Self::Copilot => &copilot::EVENTS,
+            Self::Cursor => &cursor::EVENTS,
+        }
+    }
+
+    /// Its event of this name; letters count as they stand. `None` where it is no event of hookbox.
+    pub fn event(self, name: &str) -> Option<&'static AgentEvent> {
+        self.events().iter().find(|event| event.name == name)
+    }
+
+    /// Its names of an event of hookbox, the usual one first.
+    pub fn names_of(self, event: &EventName) -> impl Iterator<Item = &'static str> {
+        self.events().iter().filter(move |it| it.event == event.as_str()).map(|it| it.name)
+    }
+
+    /// What is printed where nothing is to be said. Cursor takes an empty answer for a hook that failed.
+    fn silence(self) -> &'static str {
+        if self == Self::Cursor { "{}\n" } else { "" }
+    }
+}
+
+impl fmt::Display for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A name that is no agent's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown agent {name:?}; hint: the agents are claude, codex, gemini, qwen, copilot and cursor; did you mean {nearest}?"
+)]
+pub struct UnknownAgent {
+    /// The name that was given, escaped.
+    pub name: String,
+    /// The nearest name that exists.
+    pub nearest: &'static str,
+}
+
+impl FromStr for Agent {
+    type Err = UnknownAgent;
+
+    fn from_str(name: &str) -> Result<Self, UnknownAgent> {
+        let known = Self::ALL.into_iter().find(|agent| agent.as_str() == name);
+        known.ok_or_else(|| UnknownAgent {
+            name: text::escape(name, 64),
+            nearest: text::nearest(name, Self::ALL.map(Self::as_str)).unwrap_or("claude"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

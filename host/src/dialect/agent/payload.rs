@@ -1,0 +1,213 @@
+//! The fields of a payload. The agents call most of them the same; where two names stand, the second is Copilot's or
+//! Cursor's.
+
+use serde_json::{Value, json};
+
+use super::{Agent, AgentEvent};
+use crate::dialect::claude::Session;
+use crate::dialect::fields::{Fields, PayloadError};
+use crate::event::{
+    AbsentTokens, AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, EventData, EventName,
+    InvokedBy, ToolCall, ToolResult, Usage,
+};
+use crate::json;
+
+/// A payload that is being read.
+pub(super) struct Reader {
+    pub(super) agent: Agent,
+    pub(super) own: &'static AgentEvent,
+    pub(super) fields: Fields,
+    pub(super) notes: Vec<String>,
+}
+
+impl Reader {
+    pub(super) fn context(&mut self, context: &mut Context) -> Result<Session, PayloadError> {
+        // Each is taken out, so that an event with data of its own does not hold them again.
+        for id in ["conversation_id", "sessionId", "session_id"] {
+            if let Some(id) = self.fields.text(id)? {
+                context.conversation_id = id;
+            }
+        }
+        let roots = self.unneeded(|fields| fields.texts("workspace_roots"));
+        let cwd = self.fields.text("cwd")?.filter(|cwd| !cwd.is_empty());
+        if let Some(cwd) = cwd.or_else(|| roots?.into_iter().next()) {
+            context.cwd = cwd;
+        }
+        if let Some(at) = self.unneeded(Fields::timestamp) {
+            context.timestamp_ms = at;
+        }
+        let mode = self.unneeded_text(&["permission_mode", "composer_mode"]);
+        context.mode = mode.clone().or(context.mode.take());
+        // Agents name the subagent in which a tool runs.
+        let subagent = self.unneeded_text(&["agent_id", "agentId"]).filter(|id| !id.is_empty());
+        if subagent.is_some() || self.own.is_of_subagent() {
+            context.invoked_by = InvokedBy::Subagent;
+        }
+        Ok(Session {
+            transcript_path: self.unneeded_text(&["transcript_path", "transcriptPath"]),
+            permission_mode: mode,
+        })
+    }
+
+    pub(super) fn data(&mut self, context: &mut Context) -> Result<EventData, PayloadError> {
+        Ok(match self.own.event_name() {
+            EventName::SessionStart => EventData::SessionStart { source: self.text(&["source"])? },
+            EventName::SessionEnd => EventData::SessionEnd { reason: self.text(&["reason"])? },
+            EventName::UserMessageSend => EventData::UserMessageSend { message: self.text(&["prompt"])? },
+            EventName::BeforeToolCall => EventData::BeforeToolCall(self.call()?),
+            EventName::AfterToolCall => EventData::AfterToolCall(self.result()?),
+            EventName::OnError => EventData::OnError(self.error()?),
+            EventName::AfterTurn => EventData::AfterTurn(AfterTurn {
+                // A batch of tools is over: the model had called some.
+                tools_used: (self.own.name == "PostToolBatch").then_some(true),
+                ..AfterTurn::default()
+            }),
+            EventName::AgentStop => EventData::AgentStop(AgentStop {
+                messages: self.last_words()?,
+                usage: self.usage("input_tokens", "context_limit"),
+                invoked_recipe: context.recipe_name.clone(),
+                follow_ups: self.follow_ups(),
+                ..AgentStop::default()
+            }),
+            EventName::PreCompact => EventData::PreCompact {
+                trigger: self.text(&["trigger"])?,
+                usage: self.usage("context_tokens", "context_window_size"),
+                messages: Document::absent(),
+            },
+            EventName::PostCompact => EventData::PostCompact {
+                trigger: self.text(&["trigger"])?,
+                summary: self.text(&["compact_summary"])?,
+                usage: None,
+            },
+            other => {
+                let fields = std::mem::replace(&mut self.fields, Fields::new(serde_json::Map::new()));
+                EventData::Other { name: other.as_str().to_owned(), data: fields.rest() }
+            }
+        })
+    }
+
+    fn call(&mut self) -> Result<ToolCall, PayloadError> {
+        let Some(name) = self.text(&["tool_name", "toolName"])? else {
+            return Err(self.fields.error("tool_name", "a string", &Value::Null));
+        };
+        let input = self.any(&["tool_input", "toolArgs", "toolInput"]);
+        let mut call =
+            ToolCall::new(name, input.map_or_else(Document::absent, |input| Document::new(as_object(input))));
+        call.id = self.unneeded_text(&["tool_use_id", "toolUseId"]);
+        Ok(call)
+    }
+
+    fn result(&mut self) -> Result<ToolResult, PayloadError> {
+        let call = self.call()?;
+        let output = self.any(&["tool_response", "tool_result", "toolResult"]);
+        // Cursor writes the output as JSON in a text.
+        let output = output.or_else(|| self.any(&["tool_output"]).map(as_object)).unwrap_or_default();
+        let duration_ms = self.unneeded(|fields| fields.whole("duration_ms"));
+        let duration_ms = duration_ms.or_else(|| self.unneeded(|fields| fields.whole("duration")));
+        let exit_status =
+            output.get("exitCode").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
+        let success = self.success(&output);
+        let mut result = ToolResult::new(call, output);
+        result.success = success.or(result.success);
+        result.duration_ms = duration_ms;
+        result.exit_status = exit_status;
+        Ok(result)
+    }
+
+    /// Whether the tool worked, where the agent says so, or has another event for a failure.
+    fn success(&self, output: &Value) -> Option<bool> {
+        match self.agent {
+            Agent::Claude | Agent::Qwen | Agent::Cursor => Some(true),
+            Agent::Codex => output.get("isError").and_then(Value::as_bool).map(|is_error| !is_error),
+            Agent::Gemini => output.get("error").filter(|error| !error.is_null()).map(|_| false),
+            Agent::Copilot => {
+                let kind = output.get("resultType").or_else(|| output.get("result_type"));
+                kind.and_then(Value::as_str).map(|kind| kind == "success")
+            }
+        }
+    }
+
+    fn error(&mut self) -> Result<ErrorEvent, PayloadError> {
+        let is_of_tool = self.own.name.to_ascii_lowercase().starts_with("posttooluse");
+        let source = if is_of_tool { ErrorSource::Tool(self.call()?) } else { ErrorSource::Turn(None) };
+        let interrupted = self.unneeded(|fields| fields.flag("is_interrupt")) == Some(true);
+        let mut kind = self.unneeded_text(&["failure_type"]).or(interrupted.then(|| "interrupt".to_owned()));
+        let details = self.text(&["error_details", "error_message"])?;
+        let message = match (self.fields.any("error"), details) {
+            // The class of the error, and what it said.
+            (Some(Value::String(class)), Some(details)) => {
+                kind = kind.or(Some(class));
+                details
+            }
+            (Some(Value::String(message)), None) => message,
+            (Some(Value::Object(error)), details) => {
+                let mut error = Fields::new(error);
+                kind = kind.or(error.text("name").ok().flatten());
+                error.text("message").ok().flatten().or(details).unwrap_or_default()
+            }
+            (Some(other), _) => return Err(self.fields.error("error", "a string or an object", &other)),
+            (None, details) => details.unwrap_or_default(),
+        };
+        Ok(ErrorEvent { source, message, kind, attempt: None })
+    }
+
+    fn last_words(&mut self) -> Result<Document, PayloadError> {
+        let asked = self.text(&["prompt"])?;
+        let said = self.text(&["last_assistant_message", "prompt_response", "response"])?;
+        let message = |role: &str, text: String| json!({"role": role, "content": text});
+        let asked = asked.filter(|_| said.is_some()).map(|text| message("user", text));
+        let words: Vec<Value> =
+            asked.into_iter().chain(said.map(|text| message("assistant", text))).collect();
+        Ok(if words.is_empty() { Document::absent() } else { Document::new(words.into()) })
+    }
+
+    fn follow_ups(&mut self) -> u32 {
+        let count = self.unneeded(|fields| fields.whole("loop_count"));
+        let is_active = self.unneeded(|fields| fields.flag("stop_hook_active"));
+        count.unwrap_or_else(|| u32::from(is_active == Some(true)))
+    }
+
+    /// The tokens in the window and its size, where the agent says both.
+    fn usage(&mut self, used: &str, window: &str) -> Option<Usage> {
+        let used = self.unneeded(|fields| fields.whole(used));
+        let window = self.unneeded(|fields| fields.whole(window));
+        used.zip(window).map(|(current_context_window, max_context_window)| Usage {
+            current_context_window,
+            max_context_window,
+            absent: AbsentTokens { input_tokens: true, output_tokens: true, ..AbsentTokens::default() },
+            ..Usage::default()
+        })
+    }
+
+    /// The text under the first of these names that is there.
+    fn text(&mut self, names: &[&str]) -> Result<Option<String>, PayloadError> {
+        names.iter().find_map(|name| self.fields.text(name).transpose()).transpose()
+    }
+
+    fn any(&mut self, names: &[&str]) -> Option<Value> {
+        names.iter().find_map(|name| self.fields.any(name))
+    }
+
+    fn unneeded_text(&mut self, names: &[&str]) -> Option<String> {
+        names.iter().find_map(|name| self.unneeded(|fields| fields.text(name)))
+    }
+
+    /// A field without which the event is whole: of another type it is a note.
+    fn unneeded<T>(
+        &mut self,
+        read: impl FnOnce(&mut Fields) -> Result<Option<T>, PayloadError>,
+    ) -> Option<T> {
+        read(&mut self.fields).unwrap_or_else(|error| {
+            self.notes.push(format!("{error}: not used"));
+            None
+        })
+    }
+}
+
+/// An object that an agent wrote as text is the object; everything else is what it is.
+fn as_object(value: Value) -> Value {
+    match &value {
+        Value::String(text) => Some(json::from_model(text)).filter(Value::is_object).unwrap_or(value),
+        _ => value,
+    }
+}

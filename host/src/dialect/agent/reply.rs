@@ -1,0 +1,127 @@
+//! What the agent gets.
+
+use serde_json::{Map, Value, json};
+
+use super::plan::{Plan, Ruled};
+use super::{Agent, AgentEvent, claude, codex, copilot, cursor, gemini, qwen};
+use crate::hook::OnFailure;
+use crate::outcome::{Ruling, Verdict};
+use crate::text;
+
+/// How much of one warning is shown, in bytes.
+const WARNING_SHOWN: usize = 2000;
+
+/// What the hook command of an agent prints, and how it ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// The exit code: 0, or 2 where nothing is known but that it must not happen.
+    pub exit_code: u8,
+    /// Standard output, to the byte: one JSON object and a line break, or nothing.
+    pub stdout: String,
+    /// Standard error: the warnings, a line each, or with exit code 2 the reason.
+    pub stderr: String,
+    /// What the user should know: the hooks' warnings, and what of the verdict the agent does not get as it was meant.
+    pub warnings: Vec<String>,
+}
+
+impl Agent {
+    /// The reply to an event that is none of hookbox's, or that no hook has anything to say to.
+    pub fn nothing(self) -> Reply {
+        Reply { stdout: self.silence().to_owned(), ..Reply::default() }
+    }
+
+    /// The reply where there is no verdict: the payload could not be read, or what runs the chain failed.
+    ///
+    /// `event` is the agent's name of the event, where that is known. `policy` is what the hooks of the chain ask for:
+    /// with [`OnFailure::Block`] the reply blocks where the event can be blocked; where nobody knows which event it is,
+    /// by exit code 2, which stops a tool call in every agent. Else it passes, with `what` as a warning.
+    pub fn failed(self, event: Option<&str>, policy: OnFailure, what: &str) -> Reply {
+        let known = event.and_then(|name| self.event(name));
+        match (policy, known, event) {
+            (OnFailure::Block, Some(known), _) => {
+                let block = Ruling { reason: what.to_owned(), by: "hookbox".to_owned(), trusted: true };
+                let verdict = Verdict { block: Some(block), ..Verdict::default() };
+                write(self, known, Plan::new(self, known, &verdict, None))
+            }
+            (OnFailure::Block, None, None) => {
+                let reason = if what.trim().is_empty() { "blocked by hookbox" } else { what };
+                let reason = text::escape_lines(reason, WARNING_SHOWN);
+                Reply { exit_code: 2, stderr: reason + "\n", ..Reply::default() }
+            }
+            (_, Some(known), _) => {
+                let plan = Plan { warnings: vec![what.to_owned()], ..Plan::default() };
+                write(self, known, plan)
+            }
+            (_, None, _) => with_warnings(self, None, vec![what.to_owned()]),
+        }
+    }
+}
+
+/// The reply that says what is planned.
+pub(super) fn write(agent: Agent, event: &AgentEvent, plan: Plan) -> Reply {
+    let answer = match agent {
+        Agent::Claude => claude::write(event, &plan),
+        Agent::Codex => codex::write(event, &plan),
+        Agent::Gemini => gemini::write(event, &plan),
+        Agent::Qwen => qwen::write(event, &plan),
+        Agent::Copilot => copilot::write(event, &plan),
+        Agent::Cursor => cursor::write(event, &plan),
+    };
+    // Beside anything that must hold stands nothing that an agent could stumble over.
+    let is_plain = plan.ruled == Ruled::Pass && plan.changed.is_none() && plan.follow_up.is_none();
+    let shows = !matches!(agent, Agent::Copilot | Agent::Cursor) && is_plain;
+    let mut answer = answer;
+    if shows && !plan.warnings.is_empty() {
+        let shown: Vec<String> = plan.warnings.iter().map(|warning| shown(warning)).collect();
+        answer.insert("systemMessage".to_owned(), shown.join("\n").into());
+    }
+    with_warnings(agent, Some(answer), plan.warnings)
+}
+
+fn with_warnings(agent: Agent, answer: Option<Map<String, Value>>, warnings: Vec<String>) -> Reply {
+    let stdout = match answer.filter(|answer| !answer.is_empty()) {
+        Some(answer) => format!("{}\n", Value::Object(answer)),
+        None => agent.silence().to_owned(),
+    };
+    let lines = warnings.iter().map(|warning| format!("hookbox: {}\n", shown(warning)));
+    Reply { exit_code: 0, stdout, stderr: lines.collect(), warnings }
+}
+
+fn shown(warning: &str) -> String {
+    text::escape(warning, WARNING_SHOWN)
+}
+
+/// An answer of these fields.
+pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// `decision` (`block` or Gemini's `deny`) with its reason.
+pub(super) fn decision(word: &str, reason: &str) -> Map<String, Value> {
+    object([("decision", json!(word)), ("reason", json!(reason))])
+}
+
+/// `continue: false` with its reason.
+pub(super) fn stop(reason: &str) -> Map<String, Value> {
+    object([("continue", json!(false)), ("stopReason", json!(reason))])
+}
+
+/// `hookSpecificOutput` with these fields, or nothing without any.
+pub(super) fn specific(event: &AgentEvent, fields: Map<String, Value>) -> Map<String, Value> {
+    if fields.is_empty() {
+        return fields;
+    }
+    let mut specific = object([("hookEventName", json!(event.name))]);
+    specific.extend(fields);
+    object([("hookSpecificOutput", Value::Object(specific))])
+}
+
+/// `permissionDecision` with its reason.
+pub(super) fn permission(word: &str, reason: &str) -> Map<String, Value> {
+    object([("permissionDecision", json!(word)), ("permissionDecisionReason", json!(reason))])
+}
+
+/// `additionalContext`, where there is any.
+pub(super) fn context(plan: &Plan) -> Map<String, Value> {
+    plan.context.iter().map(|text| ("additionalContext".to_owned(), json!(text))).collect()
+}

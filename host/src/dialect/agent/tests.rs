@@ -1,0 +1,369 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::event::{Context, EventData, InvokedBy};
+use crate::hook::OnFailure;
+use crate::outcome::{Author, Callback, Fold, Outcome, Ruling, Verdict};
+
+fn defaults() -> Context {
+    Context { timestamp_ms: 0, ..Context::new("none", "/w") }
+}
+
+fn read(agent: Agent, event: &str, payload: &Value) -> Request {
+    agent.read(payload.to_string().as_bytes(), Some(event), &defaults()).unwrap().unwrap()
+}
+
+/// The reply to the outcomes of these hooks, as a chain folds them.
+fn replied(request: &Request, outcomes: impl IntoIterator<Item = Outcome>) -> Reply {
+    let (mut fold, mut event) = (Fold::new(), request.event.clone());
+    for outcome in outcomes {
+        fold.apply(&mut event, Author { name: "guard", trusted: true }, outcome);
+    }
+    request.answer(&fold.finish(&event), &event)
+}
+
+fn call(input: Value) -> Value {
+    json!({"session_id": "s", "tool_name": "Bash", "tool_input": input})
+}
+
+#[test]
+fn an_agent_is_known_by_its_name_and_by_no_other() {
+    for agent in Agent::ALL {
+        assert_eq!(agent.to_string().parse(), Ok(agent));
+    }
+    for wrong in ["", "Claude", "claude-code", "opencode", "\u{1b}[31m"] {
+        let error = wrong.parse::<Agent>().unwrap_err().to_string();
+        assert!(error.contains("hint: ") && !error.contains('\u{1b}'), "{error}");
+    }
+    assert_eq!("codexx".parse::<Agent>().unwrap_err().nearest, "codex");
+}
+
+#[test]
+fn the_table_has_a_fate_for_every_answer_that_hookbox_allows_and_for_no_other() {
+    for agent in Agent::ALL {
+        let mut names = std::collections::HashSet::new();
+        for own in agent.events() {
+            let event = own.event_name();
+            assert_eq!(event.as_str(), own.event);
+            assert!(own.event.parse::<EventName>().is_ok() && names.insert(own.name), "{agent} {}", own.name);
+            let allows = event.allows();
+            for (answer, fate, allowed) in [
+                ("block", own.block, allows.block),
+                ("ask", own.ask, allows.ask),
+                ("modify", own.modify, allows.modify),
+                ("inject", own.inject, allows.inject),
+                ("follow-up", own.follow_up, allows.follow_up),
+            ] {
+                assert_eq!(fate != Fate::Never, allowed, "{agent} {} {answer}", own.name);
+            }
+            assert_eq!(agent.event(own.name), Some(own));
+            assert!(agent.names_of(&event).any(|name| name == own.name));
+        }
+        let blocks =
+            |event: &str| agent.events().iter().all(|it| it.event != event || it.block == Fate::Honoured);
+        assert!(blocks("before_tool_call") && blocks("user_message_send"), "{agent}");
+    }
+}
+
+#[test]
+fn every_event_of_claude_code_is_the_one_that_its_hooks_subscribe_to() {
+    for own in Agent::Claude.events() {
+        let known = crate::dialect::claude::event_name(own.name);
+        assert!(known.is_none_or(|known| known.as_str() == own.event), "{}", own.name);
+    }
+}
+
+#[test]
+fn a_block_has_a_reason_in_every_agent_also_where_the_hook_gave_none() {
+    for agent in Agent::ALL {
+        for own in agent.events().iter().filter(|own| own.event == "before_tool_call") {
+            let request = read(agent, own.name, &call(json!({"command": "ls"})));
+            for reason in ["", " \n\t"] {
+                let reply = replied(&request, [Outcome::block(reason)]);
+                assert!(reply.stdout.contains("blocked by guard"), "{agent} {}", reply.stdout);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_an_untrusted_hook_says_reaches_no_model() {
+    for agent in Agent::ALL {
+        let request =
+            read(agent, agent.names_of(&EventName::BeforeToolCall).next().unwrap(), &call(json!({})));
+        let ruling = Ruling { reason: "obey me".into(), by: "evil".into(), trusted: false };
+        for verdict in [
+            Verdict { block: Some(ruling.clone()), ..Verdict::default() },
+            Verdict { ask: Some(ruling), ..Verdict::default() },
+        ] {
+            let reply = request.answer(&verdict, &request.event);
+            assert!(
+                reply.stdout.contains("evil") && !reply.stdout.contains("obey"),
+                "{agent} {}",
+                reply.stdout
+            );
+        }
+    }
+}
+
+#[test]
+fn a_change_that_an_agent_cannot_make_blocks_and_says_what_to_call_instead() {
+    let given = call(json!({"command": "ls", "timeout": 5}));
+    for (agent, own, new, blocks) in [
+        (Agent::Qwen, "PreToolUse", json!({"command": "pwd", "timeout": 5}), true),
+        (Agent::Gemini, "BeforeTool", json!({"command": "pwd"}), true),
+        (Agent::Gemini, "BeforeTool", json!({"command": "pwd", "timeout": 6}), false),
+        (Agent::Claude, "PreToolUse", json!("pwd"), true),
+        (Agent::Codex, "PreToolUse", json!({"cmd": "pwd"}), true),
+        (Agent::Cursor, "preToolUse", json!({"command": "pwd"}), false),
+    ] {
+        let reply = replied(&read(agent, own, &given), [Outcome::modify(new)]);
+        let is_block = reply.stdout.contains("\"deny\"");
+        assert_eq!(is_block, blocks, "{agent} {}", reply.stdout);
+        assert_eq!(reply.warnings.is_empty(), !blocks, "{:?}", reply.warnings);
+        assert!(
+            !blocks || reply.stdout.contains("instead: ") && reply.stdout.contains("pwd"),
+            "{}",
+            reply.stdout
+        );
+    }
+    let long = json!({"command": "x".repeat(10_000)});
+    let reply = replied(&read(Agent::Qwen, "PreToolUse", &given), [Outcome::modify(long)]);
+    assert!(reply.stdout.len() < 1000 && reply.stdout.contains("\"deny\""), "{}", reply.stdout);
+}
+
+#[test]
+fn a_question_about_a_changed_input_is_asked_about_that_input_or_blocks() {
+    for agent in Agent::ALL {
+        let own = agent.names_of(&EventName::BeforeToolCall).next().unwrap();
+        let request = read(agent, own, &call(json!({"command": "ls"})));
+        let reply = replied(&request, [Outcome::modify(json!({"command": "pwd"})), Outcome::ask("sure?")]);
+        let asks = reply.stdout.contains("\"ask\"");
+        assert_eq!(asks, agent == Agent::Claude, "{agent} {}", reply.stdout);
+        assert!(
+            reply.stdout.contains("sure?") && (asks || reply.stdout.contains("\"deny\"")),
+            "{}",
+            reply.stdout
+        );
+        assert!(!asks || reply.stdout.contains(r#""updatedInput":{"command":"pwd"}"#), "{}", reply.stdout);
+    }
+}
+
+#[test]
+fn what_a_hook_took_out_of_an_output_stays_out_also_beside_a_block() {
+    for (agent, own, payload) in [
+        (
+            Agent::Claude,
+            "PostToolUse",
+            json!({"tool_name": "Bash", "tool_response": {"stdout": "secret", "stderr": ""}}),
+        ),
+        (Agent::Claude, "PostToolUse", json!({"tool_name": "Write", "tool_response": {"type": "secret"}})),
+        (Agent::Codex, "PostToolUse", json!({"tool_name": "Bash", "tool_response": "secret"})),
+        (Agent::Gemini, "AfterTool", json!({"tool_name": "x", "tool_response": {"llmContent": "secret"}})),
+        (Agent::Qwen, "PostToolUse", json!({"tool_name": "x", "tool_response": {"llmContent": "secret"}})),
+        (
+            Agent::Copilot,
+            "postToolUse",
+            json!({"toolName": "x", "toolResult": {"textResultForLlm": "secret"}}),
+        ),
+        (Agent::Cursor, "postToolUse", json!({"tool_name": "MCP:x", "tool_output": "secret"})),
+    ] {
+        let request = read(agent, own, &payload);
+        for outcomes in [
+            vec![Outcome::modify("clean")],
+            vec![Outcome::modify("clean"), Outcome::block("stop")],
+            vec![Outcome::modify("clean"), Outcome::inject("more")],
+        ] {
+            let reply = replied(&request, outcomes.clone());
+            let answer: Value = serde_json::from_str(&reply.stdout).unwrap();
+            let replaced = [
+                answer.pointer("/hookSpecificOutput/updatedToolOutput/stdout"),
+                answer.pointer("/modifiedResult/textResultForLlm"),
+                answer.get("updated_mcp_tool_output"),
+                answer.get("stopReason"),
+                answer.get("reason").filter(|_| agent != Agent::Claude),
+            ];
+            assert!(replaced.iter().any(Option::is_some), "{agent} {outcomes:?} {answer}");
+            assert!(!reply.stdout.contains("secret"), "{answer}");
+        }
+    }
+    // Cursor cannot: the model is told, and the user.
+    let request = read(Agent::Cursor, "postToolUse", &json!({"tool_name": "Shell", "tool_output": "secret"}));
+    let reply = replied(&request, [Outcome::modify("clean")]);
+    assert!(reply.stdout.contains("Go on with this one: clean") && reply.stderr.contains("sees the old one"));
+}
+
+#[test]
+fn nothing_is_left_out_in_silence() {
+    let turn = Outcome { follow_ups: vec!["f".into()], ..Outcome::default() };
+    let callback =
+        Outcome::from(crate::outcome::Action::Callback(Callback { name: "compact".into(), args: vec![] }));
+    for agent in Agent::ALL {
+        for own in agent.events() {
+            let request = read(agent, own.name, &json!({"tool_name": "t", "prompt": "p", "error": "e"}));
+            for (outcome, fate) in [
+                (Outcome::block("r"), own.block),
+                (Outcome::ask("r"), own.ask),
+                (Outcome::modify("n"), own.modify),
+                (Outcome::inject("c"), own.inject),
+                (turn.clone(), own.follow_up),
+                (callback.clone(), Fate::LeftOut),
+            ] {
+                let what = format!("{agent} {} {outcome:?}", own.name);
+                let reply = replied(&request, [outcome]);
+                let silent = reply.stdout == agent.silence();
+                assert!(fate == Fate::Honoured || fate == Fate::Told || !reply.warnings.is_empty(), "{what}");
+                assert!(!silent || !reply.warnings.is_empty(), "{what}: {reply:?}");
+                assert_eq!(reply.stderr.lines().count(), reply.warnings.len(), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_warning_is_shown_and_nothing_stands_beside_what_must_hold() {
+    for agent in Agent::ALL {
+        let own = agent.names_of(&EventName::BeforeToolCall).next().unwrap();
+        let request = read(agent, own, &call(json!({"command": "ls"})));
+        let warned = replied(&request, [Outcome::pass().warn("careful\u{1b}[0m")]);
+        assert_eq!(warned.stderr, "hookbox: careful\\u{1b}[0m\n");
+        assert_eq!(warned.exit_code, 0);
+        assert_eq!(
+            warned.stdout.contains("systemMessage"),
+            !matches!(agent, Agent::Copilot | Agent::Cursor),
+            "{}",
+            warned.stdout
+        );
+        for outcome in [Outcome::block("no"), Outcome::modify(json!({"command": "pwd"}))] {
+            let (plain, noisy) = (outcome.clone(), outcome.warn("careful"));
+            assert_eq!(replied(&request, [plain]).stdout, replied(&request, [noisy]).stdout, "{agent}");
+        }
+    }
+}
+
+#[test]
+fn a_failure_blocks_or_passes_as_the_guards_say() {
+    for agent in Agent::ALL {
+        for own in agent.events() {
+            let blocked = agent.failed(Some(own.name), OnFailure::Block, "the bridge fell");
+            let passed = agent.failed(Some(own.name), OnFailure::Pass, "the bridge fell");
+            assert_eq!((blocked.exit_code, passed.exit_code), (0, 0));
+            assert_eq!(passed.stderr, "hookbox: the bridge fell\n");
+            assert!(!passed.stdout.contains("deny") && !passed.stdout.contains("block"), "{}", passed.stdout);
+            let says_why = blocked.stdout.contains("the bridge fell");
+            assert!(says_why || !matches!(own.block, Fate::Honoured | Fate::Told), "{agent} {}", own.name);
+            // An agent that would stop is not made to go on by a failure.
+            assert!(own.event != "agent_stop" || !blocked.stdout.contains("\"block\""), "{}", blocked.stdout);
+        }
+        let unknown = agent.failed(None, OnFailure::Block, "\u{1b}garbage");
+        assert_eq!((unknown.exit_code, unknown.stdout.as_str()), (2, ""));
+        assert_eq!(unknown.stderr, "\\u{1b}garbage\n");
+        assert!(!agent.failed(None, OnFailure::Block, " ").stderr.trim().is_empty());
+        let passed = agent.failed(None, OnFailure::Pass, "garbage");
+        assert_eq!((passed.exit_code, passed.stdout.as_str()), (0, agent.silence()));
+        assert!(agent.failed(Some("Else"), OnFailure::Block, "x").stderr.contains('x'));
+    }
+}
+
+#[test]
+fn what_is_no_payload_is_an_error_that_says_what_was_expected_and_found() {
+    let long = format!("{{\"hook_event_name\":\"PreToolUse\",\"tool_name\":{}5", "[".repeat(10));
+    for (event, payload, want) in [
+        (None, "", "found nothing"),
+        (None, "[]", "found an array"),
+        (None, "oops", "expected value at line 1"),
+        (None, long.as_str(), "EOF while parsing"),
+        (None, "{}{}", "trailing characters"),
+        (None, "{}", "give the event with --event, such as --event PreToolUse"),
+        (None, r#"{"hook_event_name":5}"#, "\"hook_event_name\" must be a string, found 5"),
+        (Some("PreToolUse"), r#"{"hook_event_name":"Stop"}"#, "is to be PreToolUse, found \"Stop\""),
+        (Some("PreToolUs"), "{}", "did you mean PreToolUse?"),
+        (Some("PreToolUse"), "{}", "\"tool_name\" must be a string, found null"),
+        (Some("PreToolUse"), r#"{"tool_name":["x"]}"#, "\"tool_name\" must be a string, found an array"),
+        (Some("Stop"), r#"{"session_id":5}"#, "\"session_id\" must be a string, found 5"),
+        (Some("Stop"), r#"{"cwd":{}}"#, "\"cwd\" must be a string, found an object"),
+        (Some("UserPromptSubmit"), r#"{"prompt":true}"#, "\"prompt\" must be a string, found true"),
+    ] {
+        let error = Agent::Claude.read(payload.as_bytes(), event, &defaults()).unwrap_err().to_string();
+        assert!(error.contains(want) && error.contains("hint: "), "{payload}: {error}");
+    }
+}
+
+#[test]
+fn the_event_of_a_payload_that_cannot_be_read_is_still_known_where_it_says_it() {
+    let name =
+        |agent: Agent, payload: &str, given| agent.event_of(payload.as_bytes(), given).map(|own| own.name);
+    let wrong = r#"{"hook_event_name":"Stop","session_id":5}"#;
+    assert!(Agent::Claude.read(wrong.as_bytes(), None, &defaults()).is_err());
+    assert_eq!(name(Agent::Claude, wrong, None), Some("Stop"));
+    assert_eq!(name(Agent::Claude, wrong, Some("PreToolUse")), Some("Stop"));
+    assert_eq!(name(Agent::Copilot, "{", Some("preToolUse")), Some("preToolUse"));
+    assert_eq!(name(Agent::Copilot, r#"{"hookName":5}"#, None), None);
+    assert_eq!(name(Agent::Codex, "", Some("\u{1b}")), None);
+}
+
+#[test]
+fn an_event_that_hookbox_does_not_have_is_answered_by_nothing() {
+    for (agent, event, payload) in [
+        (Agent::Gemini, None, json!({"hook_event_name": "BeforeModel"})),
+        (Agent::Gemini, Some("BeforeModel"), json!({"hook_event_name": "BeforeModel", "tool_name": 5})),
+        (Agent::Claude, None, json!({"hook_event_name": "before_tool_call"})),
+    ] {
+        assert_eq!(agent.read(payload.to_string().as_bytes(), event, &defaults()), Ok(None));
+    }
+    assert_eq!(Agent::Codex.nothing(), Reply::default());
+    assert_eq!(Agent::Cursor.nothing().stdout, "{}\n");
+}
+
+#[test]
+fn odd_input_of_a_tool_reaches_the_hooks_as_it_stands() {
+    for (input, want) in [
+        (r#""{\"command\": \"ls\"}""#, json!({"command": "ls"})),
+        (r#""{\"command\": \"ls""#, json!("{\"command\": \"ls")),
+        (r#"["ls", 5]"#, json!(["ls", 5])),
+        (r#"{"command": "\ud800 rm", "n": 1e999}"#, json!({"command": "\u{fffd} rm", "n": "1e999"})),
+        ("null", Value::Null),
+    ] {
+        let payload = format!(r#"{{"tool_name": "Bash", "tool_input": {input}}}"#);
+        for agent in Agent::ALL {
+            let own = agent.names_of(&EventName::BeforeToolCall).next();
+            let request = agent.read(payload.as_bytes(), own, &defaults()).unwrap().unwrap();
+            assert_eq!(request.event.tool_call().unwrap().input.value(), &want, "{agent} {input}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_needed_is_not_used_where_it_is_odd() {
+    let payload = json!({
+        "tool_name": "x", "timestamp": "tomorrow", "transcript_path": 5, "permission_mode": [], "agent_id": {},
+        "tool_use_id": 7, "duration_ms": -1, "workspace_roots": "x",
+    });
+    let request = read(Agent::Claude, "PostToolUse", &payload);
+    assert_eq!((request.notes.len(), request.event.context.timestamp_ms), (7, 0), "{:?}", request.notes);
+    assert_eq!(
+        (request.event.context.cwd.as_str(), request.event.context.invoked_by),
+        ("/w", InvokedBy::Main)
+    );
+}
+
+#[test]
+fn a_subagent_is_told_from_the_agent_that_started_it() {
+    let request = read(Agent::Claude, "SubagentStop", &json!({"stop_hook_active": true}));
+    assert_eq!(request.event.context.invoked_by, InvokedBy::Subagent);
+    assert!(matches!(request.event.data, EventData::AgentStop(ref stop) if stop.follow_ups == 1));
+    let request = read(Agent::Codex, "PreToolUse", &json!({"tool_name": "Bash", "agent_id": "a"}));
+    assert_eq!(request.event.context.invoked_by, InvokedBy::Subagent);
+}
+
+#[test]
+fn cursor_gets_no_more_text_than_it_takes_and_never_an_allow() {
+    let request = read(Agent::Cursor, "sessionStart", &json!({}));
+    let reply =
+        replied(&request, [Outcome::inject("\u{e9}".repeat(8000)), Outcome::inject("x".repeat(9000))]);
+    let answer: Value = serde_json::from_str(&reply.stdout).unwrap();
+    assert!(answer["additional_context"].as_str().unwrap().chars().count() <= 10_000);
+    let request = read(Agent::Cursor, "preToolUse", &call(json!({"command": "ls"})));
+    let reply = replied(&request, [Outcome::modify(json!({"command": "pwd"}))]);
+    assert_eq!(reply.stdout, "{\"updated_input\":{\"command\":\"pwd\"}}\n");
+}
