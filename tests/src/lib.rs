@@ -5,6 +5,7 @@
 #![cfg(test)]
 
 mod agent;
+mod agents;
 mod answers;
 mod bad_components;
 mod builtins;

@@ -1,0 +1,54 @@
+//! What agents write to their hook command, and what they get back.
+
+mod golden;
+mod properties;
+mod table;
+
+use std::fs;
+use std::path::PathBuf;
+
+use hookbox::dialect::agent::{Agent, Reply, Request};
+use hookbox::outcome::{Author, Fold};
+use hookbox::{Context, Outcome};
+
+use crate::environment::repository;
+
+fn data() -> PathBuf {
+    repository().join("tests/data/agents")
+}
+
+/// The payloads of an agent by their file names without the ending, in order.
+fn payloads(agent: Agent) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(data().join(agent.as_str())).unwrap();
+    let mut all: Vec<_> = entries
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// The agent's name of the event that a file holds, where its payload does not say it.
+fn given(agent: Agent, file: &str) -> Option<&str> {
+    let event = file.split(['-', '.']).next();
+    event.filter(|_| agent == Agent::Copilot)
+}
+
+fn defaults() -> Context {
+    Context { timestamp_ms: 1_795_219_200_000, ..Context::new("none", "/") }
+}
+
+fn read(agent: Agent, file: &str, payload: &[u8]) -> Option<Request> {
+    agent
+        .read(payload, given(agent, file), &defaults())
+        .unwrap_or_else(|error| panic!("{agent}/{file}: {error}"))
+}
+
+/// The reply to what a hook of the user's answered, as a chain folds it.
+fn replied(request: &Request, outcome: Outcome) -> Reply {
+    let (mut fold, mut event) = (Fold::new(), request.event.clone());
+    fold.apply(&mut event, Author { name: "guard", trusted: true }, outcome);
+    request.answer(&fold.finish(&event), &event)
+}
