@@ -37,7 +37,7 @@ pub(super) const EVENTS: [AgentEvent; 24] = [
 ];
 
 const fn prompt(name: &'static str) -> AgentEvent {
-    AgentEvent::new(name, "user_message_send").block(Honoured).modify(Blocks).inject(LeftOut)
+    AgentEvent::new(name, "user_message_send").block(Honoured).modify(Blocks).inject(Honoured)
 }
 
 const fn before(name: &'static str) -> AgentEvent {

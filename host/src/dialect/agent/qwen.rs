@@ -17,7 +17,7 @@ pub(super) const EVENTS: [AgentEvent; 13] = [
     before(Honoured, Blocks, LeftOut),
     AgentEvent::new("PostToolUse", "after_tool_call").block(Honoured).modify(Blocks).inject(Honoured),
     AgentEvent::new("PostToolUseFailure", "on_error").modify(Told).inject(Honoured),
-    AgentEvent::new("PostToolBatch", "after_turn").inject(LeftOut),
+    AgentEvent::new("PostToolBatch", "after_turn").inject(Honoured),
     AgentEvent::new("Stop", "agent_stop").follow_up(Honoured),
     AgentEvent::new("SubagentStop", "agent_stop").follow_up(Honoured),
     AgentEvent::new("PreCompact", "pre_compact").block(LeftOut).inject(LeftOut),
