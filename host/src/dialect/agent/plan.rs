@@ -51,6 +51,11 @@ impl Plan {
         let warnings = verdict.warnings.iter().map(|warning| warning.text.clone()).collect();
         let mut planned =
             Planner { agent, at, plan: Self { warnings, ..Self::default() }, context: Vec::new() };
+        // What such a hook says is for the user's eyes; the model learns its name.
+        let unheard = verdict.block.as_ref().or(verdict.ask.as_ref()).filter(|ruling| !ruling.trusted);
+        if let Some(ruling) = unheard.filter(|ruling| !ruling.reason.trim().is_empty()) {
+            planned.plan.warnings.push(format!("{} (not trusted) says: {}", ruling.by, ruling.reason));
+        }
         if let Some(block) = &verdict.block {
             planned.block(block);
         } else if let Some(ask) = &verdict.ask {
