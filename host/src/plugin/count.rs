@@ -73,7 +73,8 @@ impl Count {
 }
 
 fn too_large(path: &EntryPath, what: String) -> Result<(), PluginError> {
-    Err(PluginError::new(path.as_str(), PluginErrorKind::TooLarge(what)))
+    Err(PluginError::new(path.as_str(), PluginErrorKind::TooLarge(what))
+        .hint("nothing of the plugin was installed; whoever makes it has to make it smaller"))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub struct Difference {
     /// Its recipes.
     pub recipes: Names,
     /// Hooks that only the later state has.
-    pub hooks_added: Vec<String>,
+    pub hooks_added: Vec<ChangedHook>,
     /// Hooks that only the earlier state has.
     pub hooks_removed: Vec<String>,
     /// Hooks that both have, and that are not the same.
@@ -55,7 +55,7 @@ pub struct Names {
 pub struct ChangedHook {
     /// Its name in the plugin.
     pub name: String,
-    /// What changed of it; at least one thing.
+    /// What changed of it, at least one thing; of a hook that is new all that is to say of it, with nothing before.
     pub changes: Vec<Change>,
 }
 
@@ -127,6 +127,8 @@ impl Difference {
             let names = these.hooks.iter().map(|it| it.name.clone());
             names.filter(|name| find(those, name).is_none()).collect()
         };
+        let added = after.hooks.iter().filter(|hook| find(before, &hook.name).is_none());
+        let added = added.map(|hook| ChangedHook { name: hook.name.clone(), changes: all(hook) });
         let changed = before.hooks.iter().filter_map(|before| {
             let changes = changes(before, &find(after, &before.name)?);
             (!changes.is_empty()).then(|| ChangedHook { name: before.name.clone(), changes })
@@ -134,7 +136,7 @@ impl Difference {
         Self {
             skills: Names::between(&before.skills, &after.skills),
             recipes: Names::between(&before.recipes, &after.recipes),
-            hooks_added: only(after, before),
+            hooks_added: added.collect(),
             hooks_removed: only(before, after),
             hooks_changed: changed.collect(),
             other_files: Paths::default(),
@@ -178,8 +180,7 @@ impl Difference {
 
     /// The names of the hooks that are new or not what they were.
     fn touched(&self) -> BTreeSet<&str> {
-        let changed = self.hooks_changed.iter().map(|it| it.name.as_str());
-        self.hooks_added.iter().map(String::as_str).chain(changed).collect()
+        self.hooks_added.iter().chain(&self.hooks_changed).map(|it| it.name.as_str()).collect()
     }
 }
 
@@ -192,25 +193,38 @@ impl Names {
     }
 }
 
+/// What is to say of a hook that is new.
+fn all(hook: &PluginHook) -> Vec<Change> {
+    let is_said = |what: &What| !matches!(what, What::Status | What::Bytes);
+    let fields = FIELDS.iter().filter(|(what, _)| is_said(what));
+    let said = fields.map(|(what, of)| Change { what: *what, before: Vec::new(), after: of(hook) });
+    said.filter(|change| !change.after.is_empty()).collect()
+}
+
 /// What changed of one hook.
 fn changes(before: &PluginHook, after: &PluginHook) -> Vec<Change> {
-    type Field = (What, fn(&PluginHook) -> Vec<String>);
-    let fields: [Field; 11] = [
-        (What::Kind, |it| vec![it.kind.as_str().to_owned()]),
-        (What::Status, |it| vec![it.status.as_str().to_owned()]),
-        (What::Events, events),
-        (What::Priority, |it| vec![it.priority.to_string()]),
-        (What::OnFailure, |it| vec![it.on_failure.as_str().to_owned()]),
-        (What::Timeout, |it| vec![it.timeout.clone()]),
-        (What::Observe, |it| vec![it.observe.to_string()]),
-        (What::Answers, |it| it.answers.iter().map(|answer| (*answer).to_owned()).collect()),
-        (What::Asks, |it| it.asks.iter().map(ToString::to_string).collect()),
-        (What::Runs, |it| it.runs.iter().cloned().collect()),
-        (What::Bytes, |it| it.digest.iter().map(ToString::to_string).collect()),
-    ];
-    let compared = fields.into_iter().map(|(what, of)| Change { what, before: of(before), after: of(after) });
+    let compared =
+        FIELDS.iter().map(|(what, of)| Change { what: *what, before: of(before), after: of(after) });
     compared.filter(|change| change.before != change.after).collect()
 }
+
+/// What is compared of hooks.
+type Field = (What, fn(&PluginHook) -> Vec<String>);
+
+/// All of it, in the order in which it is shown.
+const FIELDS: [Field; 11] = [
+    (What::Kind, |it| vec![it.kind.as_str().to_owned()]),
+    (What::Status, |it| vec![it.status.as_str().to_owned()]),
+    (What::Events, events),
+    (What::Priority, |it| vec![it.priority.to_string()]),
+    (What::OnFailure, |it| vec![it.on_failure.as_str().to_owned()]),
+    (What::Timeout, |it| vec![it.timeout.clone()]),
+    (What::Observe, |it| vec![it.observe.to_string()]),
+    (What::Answers, |it| it.answers.iter().map(|answer| (*answer).to_owned()).collect()),
+    (What::Asks, |it| it.asks.iter().map(ToString::to_string).collect()),
+    (What::Runs, |it| it.runs.iter().cloned().collect()),
+    (What::Bytes, |it| it.digest.iter().map(ToString::to_string).collect()),
+];
 
 /// The events, each with its tools.
 fn events(hook: &PluginHook) -> Vec<String> {
@@ -242,7 +256,10 @@ impl fmt::Display for Change {
             What::Bytes => f.write_str(" changed"),
             _ => {
                 let shown = |side: &[String]| side.iter().map(show).collect::<Vec<_>>().join(" ");
-                write!(f, " {} -> {}", shown(&self.before), shown(&self.after))
+                match self.before.as_slice() {
+                    [] => write!(f, " {}", shown(&self.after)),
+                    before => write!(f, " {} -> {}", shown(before), shown(&self.after)),
+                }
             }
         }
     }
@@ -259,10 +276,10 @@ impl fmt::Display for Difference {
         list("-", "skill", &self.skills.removed);
         list("+", "recipe", &self.recipes.added);
         list("-", "recipe", &self.recipes.removed);
-        list("+", "hook", &self.hooks_added);
         list("-", "hook", &self.hooks_removed);
-        for hook in &self.hooks_changed {
-            lines.push(format!("  ~ hook {}", text::escape(&hook.name, 200)));
+        let signed = [("+", &self.hooks_added), ("~", &self.hooks_changed)];
+        for (sign, hook) in signed.iter().flat_map(|(sign, hooks)| hooks.iter().map(move |it| (sign, it))) {
+            lines.push(format!("  {sign} hook {}", text::escape(&hook.name, 200)));
             lines.extend(hook.changes.iter().map(|change| format!("      {change}")));
         }
         let Paths { added, removed, changed } = &self.other_files;

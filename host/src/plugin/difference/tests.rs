@@ -51,7 +51,7 @@ fn each_thing_that_changed_of_a_hook_is_named_before_and_after() {
             |it| it.asks = vec!["read:$HOME".parse().unwrap(), "env:TOKEN".parse().unwrap()],
             "asks: +read:$HOME +env:TOKEN -store",
         ),
-        (|it| it.runs = Some("rm\u{1b}[2K x".to_owned()), "runs:  -> rm\\u{1b}[2K x"),
+        (|it| it.runs = Some("rm\u{1b}[2K x".to_owned()), "runs: rm\\u{1b}[2K x"),
         (|it| it.digest = Some(Digest::of(b"2")), "bytes: changed"),
     ];
     for (change, want) in cases {
@@ -85,14 +85,21 @@ fn what_came_and_what_went_is_listed() {
         problems: Vec::new(),
     };
     let difference = Difference::between(&before, &after);
-    assert_eq!(
-        difference.to_string(),
-        "  + skill c\n  - skill a\n  + recipe y\\n\n  + hook new\n  - hook gone"
-    );
+    let shown = difference.to_string();
+    let (head, new) = shown.split_once("  + hook new\n").unwrap();
+    assert_eq!(head, "  + skill c\n  - skill a\n  + recipe y\\n\n  - hook gone\n");
+    // All of a new hook is new, also the rights that it asks for.
+    for line in ["      kind: component", "      on_failure: pass", "      timeout: 3s"] {
+        assert!(new.contains(line), "{line}: {new}");
+    }
+    let asking = PluginHook { asks: vec!["read:$REPO".parse().unwrap()], ..hook("asking") };
+    let shown = Difference::between(&before, &of(vec![asking])).to_string();
+    assert!(shown.contains("      asks: +read:$REPO"), "{shown}");
     assert_eq!(difference.touched(), BTreeSet::from(["new"]));
     assert!(Difference::between(&after, &after).is_empty());
     let back = Difference::between(&after, &before);
-    assert_eq!((back.hooks_added, back.hooks_removed), (names(&["gone"]), names(&["new"])));
+    let added: Vec<_> = back.hooks_added.iter().map(|it| it.name.clone()).collect();
+    assert_eq!((added, back.hooks_removed), (names(&["gone"]), names(&["new"])));
 }
 
 #[test]
