@@ -36,6 +36,7 @@ enum Command {
     Plugin(commands::plugin::Plugin),
     Demo(commands::demo::Demo),
     Schema(commands::schema::Schema),
+    Bridge(commands::bridge::ServeAgent),
     Completions(commands::completions::Completions),
 }
 
@@ -50,12 +51,17 @@ fn main() -> ExitCode {
         Err(error) => return error::usage(&error),
     };
     init_log();
+    let command = match cli.command {
+        // Its exit codes and what it prints are the agent's.
+        Command::Bridge(command) => return command.run(),
+        command => command,
+    };
     // One event, one thread: a chain runs hook after hook, and starting more threads costs more than they give.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => {
             let result = runtime.block_on(async {
-                let result = match cli.command {
+                let result = match command {
                     Command::List(command) => command.run().await,
                     Command::Run(command) => command.run().await,
                     Command::Exec(command) => command.run().await,
@@ -67,6 +73,7 @@ fn main() -> ExitCode {
                     Command::Demo(command) => command.run().await,
                     Command::Schema(command) => command.run(),
                     Command::Completions(command) => command.run(),
+                    Command::Bridge(command) => Ok(command.run()),
                 };
                 telemetry::flush().await;
                 result

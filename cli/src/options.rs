@@ -1,6 +1,6 @@
 //! Options that several commands have.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -115,6 +115,17 @@ impl Discover {
     pub(crate) async fn running(&self, timeout: Option<Duration>) -> Result<Manager, InputError> {
         let limits = Limits { timeout, ..Limits::default() };
         let builder = self.configure(Manager::builder())?.limits(limits);
+        Ok(telemetry::attach(builder).build().await)
+    }
+
+    /// The hooks, for one event of another agent in this directory, which has to be answered so soon.
+    pub(crate) async fn serving(&self, directory: &Path, left: Duration) -> Result<Manager, InputError> {
+        self.enter()?;
+        if self.locate.cwd.is_none() {
+            // Hooks run there. One that is gone since is no reason to run no guard.
+            let _ = std::env::set_current_dir(directory);
+        }
+        let builder = self.configure(Manager::builder())?.within(left);
         Ok(telemetry::attach(builder).build().await)
     }
 

@@ -35,9 +35,10 @@ tokio::task_local! {
 /// The limits of a chain.
 #[derive(Clone, Debug)]
 pub struct ChainOptions {
-    /// How long the user's and the host's hooks may take together; those of a repository have as much again, on
-    /// a clock of their own. 60 s.
+    /// How long the user's and the host's hooks may take together. 60 s.
     pub deadline: Duration,
+    /// How long the hooks of a repository that the user trusts may take together, on a clock of their own. 60 s.
+    pub repo_deadline: Duration,
     /// How long the hooks of a repository that the user has not trusted may take together. 5 s.
     pub untrusted_deadline: Duration,
     /// The user's home directory, for the facts of a tool call.
@@ -55,6 +56,7 @@ impl Default for ChainOptions {
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(60),
+            repo_deadline: Duration::from_secs(60),
             untrusted_deadline: Duration::from_secs(5),
             home: None,
             depth: 0,
@@ -189,7 +191,7 @@ struct Clocks {
 
 impl Clocks {
     fn new(options: &ChainOptions) -> Self {
-        Self { untrusted: options.untrusted_deadline, repo: options.deadline, others: options.deadline }
+        Self { untrusted: options.untrusted_deadline, repo: options.repo_deadline, others: options.deadline }
     }
 
     fn of(&mut self, descriptor: &Descriptor) -> &mut Duration {

@@ -71,6 +71,7 @@
 //!
 //! # Features
 //!
+//! * `bridge`: serving as the hook command of other agents, and their configuration ([`bridge`]).
 //! * `component` (default): component hooks and the engine that runs them. Without it only native hooks and hooks from code run, and a
 //!   `.wasm` file is a problem that says so.
 //! * `http` (default): components may send requests to the origins that were granted to them.
@@ -83,6 +84,8 @@
 //! * `watch`: [`Manager::watch`](manager::Manager::watch) follows changes of hooks and settings on disk.
 
 mod book;
+#[cfg(feature = "bridge")]
+pub mod bridge;
 pub mod builtin;
 pub mod capability;
 pub mod chain;

@@ -18,7 +18,9 @@ pub use self::watch::{WatchError, Watcher};
 
 use crate::chain::ChainOptions;
 use crate::discovery::{Approvable, Entry, LastGood, Problem, SwitchedOff};
-use crate::hook::Hook;
+use crate::event::EventName;
+use crate::hook::{Hook, OnFailure};
+use crate::report::Kind;
 use crate::session::{Session, Thresholds};
 use crate::trust::{Protected, TrustFile};
 
@@ -111,6 +113,19 @@ impl Manager {
     /// this moment; [`Manager::reload`] does not change it.
     pub fn hooks(&self) -> Arc<[Arc<dyn Hook>]> {
         Arc::clone(&self.snapshot().hooks)
+    }
+
+    /// What the hooks of this event ask for where the event itself cannot be sent to them: [`OnFailure::Block`] where one
+    /// of them does. Of all events where the event is not known.
+    pub fn on_failure(&self, event: Option<&EventName>) -> OnFailure {
+        let snapshot = self.snapshot();
+        let concerns = |hook: &&Arc<dyn Hook>| {
+            let descriptor = hook.descriptor();
+            // What is built in judges calls that it can see; it does not stop an agent whose calls cannot be read.
+            descriptor.kind != Kind::Builtin && event.is_none_or(|event| descriptor.subscribes_to(event))
+        };
+        let blocks = |hook: &Arc<dyn Hook>| hook.descriptor().on_failure == OnFailure::Block;
+        if snapshot.hooks.iter().filter(concerns).any(blocks) { OnFailure::Block } else { OnFailure::Pass }
     }
 
     /// Everything that was found, also what does not run, in run order.

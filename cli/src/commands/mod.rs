@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod bridge;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod exec;
