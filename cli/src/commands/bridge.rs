@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_millis(250);
 /// Exit codes and output are the agent's. `hookbox install` writes the configuration that calls this.
 #[derive(Args, Debug)]
 pub(crate) struct ServeAgent {
-    /// The agent: claude, codex, gemini, qwen, copilot or cursor.
+    /// The agent: claude, codex, gemini, qwen, copilot, cursor or opencode.
     agent: Agent,
     /// The agent's own name of the event, where its payload does not say it.
     #[arg(long, value_name = "NAME")]
@@ -94,6 +94,7 @@ fn project_variable(agent: Agent) -> &'static str {
         Agent::Qwen => "QWEN_PROJECT_DIR",
         Agent::Copilot => "COPILOT_PROJECT_DIR",
         Agent::Cursor => "CURSOR_PROJECT_DIR",
+        Agent::OpenCode => "OPENCODE_PROJECT_DIR",
     }
 }
 

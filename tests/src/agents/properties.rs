@@ -40,6 +40,8 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
                 || is_pascal && is_specific && has_reason)
         }
         Agent::Cursor => answer.get("permission") != Some(&json!("deny")),
+        // The plugin throws the reason.
+        Agent::OpenCode => answer != json!({"decision": "deny", "reason": answer["reason"]}),
     }
 }
 
@@ -140,7 +142,7 @@ proptest! {
             // A question that the agent does not ask is a block.
             let asked = Verdict { ask: ruling, ..verdict };
             let reply = request.answer(&asked, &request.event);
-            let is_asked = reply.stdout.contains("\"ask\"") && !matches!(agent, Agent::Codex | Agent::Cursor);
+            let is_asked = reply.stdout.contains("\"ask\"") && !matches!(agent, Agent::Codex | Agent::Cursor | Agent::OpenCode);
             prop_assert!(!asks || is_asked || !runs(agent, name, &reply), "{:?}", reply);
             for event in [Some(name), None] {
                 let reply = agent.failed(event, OnFailure::Block, &failure);

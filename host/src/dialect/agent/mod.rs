@@ -26,6 +26,7 @@ mod copilot;
 mod cursor;
 mod event;
 mod gemini;
+mod opencode;
 mod output;
 mod payload;
 mod plan;
@@ -43,7 +44,7 @@ pub use self::reply::Reply;
 use crate::event::EventName;
 use crate::text;
 
-/// An agent that runs command hooks of its own.
+/// An agent that runs commands, or plugins, of its own at the events of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Agent {
     /// Claude Code (checked with 2.1).
@@ -58,12 +59,14 @@ pub enum Agent {
     Copilot,
     /// Cursor, by its documentation.
     Cursor,
+    /// OpenCode (checked with 1.18), by the plugin in `integrations/opencode/`: it runs no commands.
+    OpenCode,
 }
 
 impl Agent {
     /// Every agent.
-    pub const ALL: [Self; 6] =
-        [Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Copilot, Self::Cursor];
+    pub const ALL: [Self; 7] =
+        [Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Copilot, Self::Cursor, Self::OpenCode];
 
     /// The name on a command line, such as `claude`.
     pub fn as_str(self) -> &'static str {
@@ -74,6 +77,7 @@ impl Agent {
             Self::Qwen => "qwen",
             Self::Copilot => "copilot",
             Self::Cursor => "cursor",
+            Self::OpenCode => "opencode",
         }
     }
 
@@ -86,6 +90,7 @@ impl Agent {
             Self::Qwen => "Qwen Code",
             Self::Copilot => "Copilot CLI",
             Self::Cursor => "Cursor",
+            Self::OpenCode => "OpenCode",
         }
     }
 
@@ -98,6 +103,7 @@ impl Agent {
             Self::Qwen => &qwen::EVENTS,
             Self::Copilot => &copilot::EVENTS,
             Self::Cursor => &cursor::EVENTS,
+            Self::OpenCode => &opencode::EVENTS,
         }
     }
 
@@ -111,9 +117,10 @@ impl Agent {
         self.events().iter().filter(move |it| it.event == event.as_str()).map(|it| it.name)
     }
 
-    /// What is printed where nothing is to be said. Cursor takes an empty answer for a hook that failed.
+    /// What is printed where nothing is to be said. Cursor and the plugin in OpenCode take an empty answer for a hook
+    /// that failed.
     fn silence(self) -> &'static str {
-        if self == Self::Cursor { "{}\n" } else { "" }
+        if matches!(self, Self::Cursor | Self::OpenCode) { "{}\n" } else { "" }
     }
 }
 
@@ -126,7 +133,7 @@ impl fmt::Display for Agent {
 /// A name that is no agent's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown agent {name:?}; hint: the agents are claude, codex, gemini, qwen, copilot and cursor; did you mean {nearest}?"
+    "unknown agent {name:?}; hint: the agents are claude, codex, gemini, qwen, copilot, cursor and opencode; did you mean {nearest}?"
 )]
 pub struct UnknownAgent {
     /// The name that was given, escaped.

@@ -44,6 +44,7 @@ pub(super) fn fit(agent: Agent, tool: &str, was: &Value, new: &Value) -> Fit {
             Fit::Whole(if is_result { new.clone() } else { text(new).into() })
         }
         Agent::Cursor => Fit::Told(filled(new)),
+        Agent::OpenCode => Fit::Whole(text(new).into()),
     }
 }
 

@@ -106,7 +106,9 @@ impl Reader {
         let duration_ms = duration_ms.or_else(|| self.unneeded(|fields| fields.whole("duration")));
         let exit_status =
             output.get("exitCode").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
-        let success = self.success(&output);
+        let own_status = self.unneeded(|fields| fields.whole::<i32>("exit_status"));
+        let exit_status = exit_status.or(own_status);
+        let success = self.success(&output, exit_status);
         let mut result = ToolResult::new(call, output);
         result.success = success.or(result.success);
         result.duration_ms = duration_ms;
@@ -115,9 +117,10 @@ impl Reader {
     }
 
     /// Whether the tool worked, where the agent says so, or has another event for a failure.
-    fn success(&self, output: &Value) -> Option<bool> {
+    fn success(&self, output: &Value, exit_status: Option<i32>) -> Option<bool> {
         match self.agent {
             Agent::Claude | Agent::Qwen | Agent::Cursor => Some(true),
+            Agent::OpenCode => Some(exit_status.is_none_or(|status| status == 0)),
             Agent::Codex => output.get("isError").and_then(Value::as_bool).map(|is_error| !is_error),
             Agent::Gemini => output.get("error").filter(|error| !error.is_null()).map(|_| false),
             Agent::Copilot => {

@@ -140,6 +140,10 @@ impl Planner<'_> {
             }
             EventData::UserMessageSend { message } => {
                 let message = message.as_deref().unwrap_or_default();
+                if self.at.modify == Fate::Honoured && self.plan.ruled == Ruled::Pass {
+                    self.plan.changed = Some(message.into());
+                    return;
+                }
                 self.instead("the message", "Send this instead:", message.to_owned());
             }
             EventData::OnError(error) => match self.at.modify {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::plan::{Plan, Ruled};
-use super::{Agent, AgentEvent, claude, codex, copilot, cursor, gemini, qwen};
+use super::{Agent, AgentEvent, claude, codex, copilot, cursor, gemini, opencode, qwen};
 use crate::hook::OnFailure;
 use crate::outcome::{Ruling, Verdict};
 use crate::text;
@@ -66,10 +66,11 @@ pub(super) fn write(agent: Agent, event: &AgentEvent, plan: Plan) -> Reply {
         Agent::Qwen => qwen::write(event, &plan),
         Agent::Copilot => copilot::write(event, &plan),
         Agent::Cursor => cursor::write(event, &plan),
+        Agent::OpenCode => opencode::write(event, &plan),
     };
     // Beside anything that must hold stands nothing that an agent could stumble over.
     let is_plain = plan.ruled == Ruled::Pass && plan.changed.is_none() && plan.follow_up.is_none();
-    let shows = !matches!(agent, Agent::Copilot | Agent::Cursor) && is_plain;
+    let shows = !matches!(agent, Agent::Copilot | Agent::Cursor | Agent::OpenCode) && is_plain;
     let mut answer = answer;
     if shows && !plan.warnings.is_empty() {
         let shown: Vec<String> = plan.warnings.iter().map(|warning| shown(warning)).collect();

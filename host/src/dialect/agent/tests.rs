@@ -31,7 +31,7 @@ fn an_agent_is_known_by_its_name_and_by_no_other() {
     for agent in Agent::ALL {
         assert_eq!(agent.to_string().parse(), Ok(agent));
     }
-    for wrong in ["", "Claude", "claude-code", "opencode", "\u{1b}[31m"] {
+    for wrong in ["", "Claude", "claude-code", "OpenCode", "\u{1b}[31m"] {
         let error = wrong.parse::<Agent>().unwrap_err().to_string();
         assert!(error.contains("hint: ") && !error.contains('\u{1b}'), "{error}");
     }
@@ -117,6 +117,8 @@ fn a_change_that_an_agent_cannot_make_blocks_and_says_what_to_call_instead() {
         (Agent::Claude, "PreToolUse", json!("pwd"), true),
         (Agent::Codex, "PreToolUse", json!({"cmd": "pwd"}), true),
         (Agent::Cursor, "preToolUse", json!({"command": "pwd"}), false),
+        (Agent::OpenCode, "tool.execute.before", json!({"command": "pwd"}), false),
+        (Agent::OpenCode, "tool.execute.before", json!("pwd"), true),
     ] {
         let reply = replied(&read(agent, own, &given), [Outcome::modify(new)]);
         let is_block = reply.stdout.contains("\"deny\"");
@@ -168,6 +170,7 @@ fn what_a_hook_took_out_of_an_output_stays_out_also_beside_a_block() {
             json!({"toolName": "x", "toolResult": {"textResultForLlm": "secret"}}),
         ),
         (Agent::Cursor, "postToolUse", json!({"tool_name": "MCP:x", "tool_output": "secret"})),
+        (Agent::OpenCode, "tool.execute.after", json!({"tool_name": "bash", "tool_response": "secret"})),
     ] {
         let request = read(agent, own, &payload);
         for outcomes in [
@@ -181,6 +184,7 @@ fn what_a_hook_took_out_of_an_output_stays_out_also_beside_a_block() {
                 answer.pointer("/hookSpecificOutput/updatedToolOutput/stdout"),
                 answer.pointer("/modifiedResult/textResultForLlm"),
                 answer.get("updated_mcp_tool_output"),
+                answer.get("output"),
                 answer.get("stopReason"),
                 answer.get("reason").filter(|_| agent != Agent::Claude),
             ];
@@ -231,7 +235,7 @@ fn a_warning_is_shown_and_nothing_stands_beside_what_must_hold() {
         assert_eq!(warned.exit_code, 0);
         assert_eq!(
             warned.stdout.contains("systemMessage"),
-            !matches!(agent, Agent::Copilot | Agent::Cursor),
+            !matches!(agent, Agent::Copilot | Agent::Cursor | Agent::OpenCode),
             "{}",
             warned.stdout
         );
@@ -367,4 +371,34 @@ fn cursor_gets_no_more_text_than_it_takes_and_never_an_allow() {
     let request = read(Agent::Cursor, "preToolUse", &call(json!({"command": "ls"})));
     let reply = replied(&request, [Outcome::modify(json!({"command": "pwd"}))]);
     assert_eq!(reply.stdout, "{\"updated_input\":{\"command\":\"pwd\"}}\n");
+}
+
+#[test]
+fn the_plugin_in_opencode_gets_one_object_with_what_is_to_be_done() {
+    let own = |name: &str| Agent::OpenCode.event(name).unwrap().name;
+    let message = json!({"prompt": "deploy"});
+    let output = json!({"tool_name": "bash", "tool_response": "secret", "exit_status": 1});
+    for (event, payload, outcome, want) in [
+        ("tool.execute.before", call(json!({})), Outcome::pass(), "{}"),
+        (
+            "tool.execute.before",
+            call(json!({})),
+            Outcome::block("no"),
+            r#"{"decision":"deny","reason":"no"}"#,
+        ),
+        ("tool.execute.before", call(json!({})), Outcome::modify(json!({"a": 1})), r#"{"input":{"a":1}}"#),
+        ("tool.execute.before", call(json!({})), Outcome::inject("mind"), r#"{"context":"mind"}"#),
+        ("chat.message", message.clone(), Outcome::modify("test"), r#"{"message":"test"}"#),
+        ("chat.message", message, Outcome::block("no"), r#"{"decision":"deny","reason":"no"}"#),
+        ("tool.execute.after", output.clone(), Outcome::modify("clean"), r#"{"output":"clean"}"#),
+        ("tool.execute.after", output, Outcome::block("no"), r#"{"decision":"deny","reason":"no"}"#),
+        ("session.idle", json!({}), Outcome::follow_up("go on"), r#"{"follow_up":"go on"}"#),
+    ] {
+        let reply = replied(&read(Agent::OpenCode, own(event), &payload), [outcome]);
+        assert_eq!((reply.exit_code, reply.stdout.as_str()), (0, format!("{want}\n").as_str()), "{event}");
+    }
+    let failed = json!({"tool_name": "bash", "tool_response": "", "exit_status": 1});
+    let request = read(Agent::OpenCode, "tool.execute.after", &failed);
+    let EventData::AfterToolCall(result) = &request.event.data else { panic!("{request:?}") };
+    assert_eq!((result.success, result.exit_status), (Some(false), Some(1)));
 }
