@@ -26,10 +26,12 @@ mod copilot;
 mod cursor;
 mod event;
 mod gemini;
+mod honours;
 mod opencode;
 mod output;
 mod payload;
 mod plan;
+mod probe;
 mod qwen;
 mod read;
 mod reply;
@@ -38,6 +40,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use self::event::{AgentEvent, Fate};
+pub use self::honours::{Effect, Printed};
 pub use self::read::{ReadError, Request};
 pub use self::reply::Reply;
 
@@ -115,6 +118,21 @@ impl Agent {
     /// Its names of an event of hookbox, the usual one first.
     pub fn names_of(self, event: &EventName) -> impl Iterator<Item = &'static str> {
         self.events().iter().filter(move |it| it.event == event.as_str()).map(|it| it.name)
+    }
+
+    /// The variable in which it tells its hook command the directory of the project; Codex and Copilot CLI have none, and
+    /// send the session's own directory as `cwd`. Claude Code's `cwd` follows the model's `cd`.
+    ///
+    /// Seen in the real clients and their documentation; of Cursor the documentation only. Gemini CLI, Qwen Code and
+    /// Cursor set `CLAUDE_PROJECT_DIR`, too, which is not looked at: it may come from a Claude Code around them.
+    pub fn project_variable(self) -> Option<&'static str> {
+        match self {
+            Self::Claude => Some("CLAUDE_PROJECT_DIR"),
+            Self::Gemini => Some("GEMINI_PROJECT_DIR"),
+            Self::Qwen => Some("QWEN_PROJECT_DIR"),
+            Self::Cursor => Some("CURSOR_PROJECT_DIR"),
+            Self::Codex | Self::Copilot | Self::OpenCode => None,
+        }
     }
 
     /// What is printed where nothing is to be said. Cursor and the plugin in OpenCode take an empty answer for a hook

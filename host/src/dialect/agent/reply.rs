@@ -11,6 +11,9 @@ use crate::text;
 /// How much of one warning is shown, in bytes.
 const WARNING_SHOWN: usize = 2000;
 
+/// How many warnings of one event the agent shows its user; standard error has them all.
+const MAX_SHOWN: usize = 8;
+
 /// What the hook command of an agent prints, and how it ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
@@ -22,6 +25,17 @@ pub struct Reply {
     pub stderr: String,
     /// What the user should know: the hooks' warnings, and what of the verdict the agent does not get as it was meant.
     pub warnings: Vec<String>,
+    /// Why what the event is about must not go on as it is, where the reply holds it back, asks or changes it: for
+    /// standard error with exit code 2 where standard output cannot be written. Never blank.
+    pub held: Option<String>,
+}
+
+impl Reply {
+    /// Adds what is for standard error only.
+    pub fn note(&mut self, note: &str) {
+        self.stderr.push_str(&line(note));
+        self.warnings.push(note.to_owned());
+    }
 }
 
 impl Agent {
@@ -46,7 +60,8 @@ impl Agent {
             (OnFailure::Block, None, None) => {
                 let reason = if what.trim().is_empty() { "blocked by hookbox" } else { what };
                 let reason = text::escape_lines(reason, WARNING_SHOWN);
-                Reply { exit_code: 2, stderr: reason + "\n", ..Reply::default() }
+                let stderr = format!("{reason}\n");
+                Reply { exit_code: 2, stderr, held: Some(reason), ..Reply::default() }
             }
             (_, Some(known), _) => {
                 let plan = Plan { warnings: vec![what.to_owned()], ..Plan::default() };
@@ -73,10 +88,18 @@ pub(super) fn write(agent: Agent, event: &AgentEvent, plan: Plan) -> Reply {
     let shows = !matches!(agent, Agent::Copilot | Agent::Cursor | Agent::OpenCode) && is_plain;
     let mut answer = answer;
     if shows && !plan.warnings.is_empty() {
-        let shown: Vec<String> = plan.warnings.iter().map(|warning| shown(warning)).collect();
-        answer.insert("systemMessage".to_owned(), shown.join("\n").into());
+        let mut said: Vec<String> =
+            plan.warnings.iter().take(MAX_SHOWN).map(|warning| shown(warning)).collect();
+        if let more @ 1.. = plan.warnings.len().saturating_sub(MAX_SHOWN) {
+            said.push(format!("and {more} more, which hookbox writes to standard error"));
+        }
+        answer.insert("systemMessage".to_owned(), said.join("\n").into());
     }
-    with_warnings(agent, Some(answer), plan.warnings)
+    let held = match &plan.ruled {
+        Ruled::Block(reason) | Ruled::Ask(reason) | Ruled::Stop(reason) => Some(reason.clone()),
+        Ruled::Pass => plan.changed.as_ref().map(|_| "a hook changed it".to_owned()),
+    };
+    Reply { held, ..with_warnings(agent, Some(answer), plan.warnings) }
 }
 
 fn with_warnings(agent: Agent, answer: Option<Map<String, Value>>, warnings: Vec<String>) -> Reply {
@@ -84,8 +107,12 @@ fn with_warnings(agent: Agent, answer: Option<Map<String, Value>>, warnings: Vec
         Some(answer) => format!("{}\n", Value::Object(answer)),
         None => agent.silence().to_owned(),
     };
-    let lines = warnings.iter().map(|warning| format!("hookbox: {}\n", shown(warning)));
-    Reply { exit_code: 0, stdout, stderr: lines.collect(), warnings }
+    let stderr = warnings.iter().map(|warning| line(warning)).collect();
+    Reply { stdout, stderr, warnings, ..Reply::default() }
+}
+
+fn line(warning: &str) -> String {
+    format!("hookbox: {}\n", shown(warning))
 }
 
 fn shown(warning: &str) -> String {
