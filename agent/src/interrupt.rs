@@ -46,6 +46,35 @@ pub async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Result<T, I
     }
 }
 
+/// Whether the process was asked to end, for who answers then and does not wait for anything else.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    flag: Arc<AtomicBool>,
+}
+
+impl Asked {
+    /// Takes note of signals that ask the process to end, from now on. Until the end of the first
+    /// [`unless_interrupted`] they do nothing else.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses to have signals handled.
+    pub fn listen() -> io::Result<Self> {
+        let asked = Arc::new(AtomicBool::new(false));
+        let by_default = by_default()?;
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            flag::register(signal, Arc::clone(&asked))?;
+        }
+        by_default.store(false, Ordering::SeqCst);
+        Ok(Self { flag: asked })
+    }
+
+    /// Whether it was.
+    pub fn is_set(&self) -> bool {
+        self.flag.load(Ordering::SeqCst)
+    }
+}
+
 /// Signals that ask a process to end, as long as this lives.
 struct Signals {
     streams: [(i32, UnixStream); 3],

@@ -67,6 +67,17 @@ impl Default for ChainOptions {
     }
 }
 
+impl ChainOptions {
+    /// The same where all hooks of an event may take only so long together, whoever brought them: half of it is for the
+    /// user's and the host's hooks, a third for those of a repository that the user trusts, a sixth, at most 5 s, for
+    /// those that nobody trusts.
+    #[must_use]
+    pub fn within(self, total: Duration) -> Self {
+        let untrusted_deadline = (total / 6).min(Self::default().untrusted_deadline);
+        Self { deadline: total / 2, repo_deadline: total / 3, untrusted_deadline, ..self }
+    }
+}
+
 /// What a chain made of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fired {

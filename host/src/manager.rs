@@ -19,7 +19,7 @@ pub use self::watch::{WatchError, Watcher};
 use crate::chain::ChainOptions;
 use crate::discovery::{Approvable, Entry, LastGood, Problem, SwitchedOff};
 use crate::event::EventName;
-use crate::hook::{Hook, OnFailure};
+use crate::hook::{Hook, OnFailure, Subscription};
 use crate::report::Kind;
 use crate::session::{Session, Thresholds};
 use crate::trust::{Protected, TrustFile};
@@ -116,13 +116,15 @@ impl Manager {
     }
 
     /// What the hooks of this event ask for where the event itself cannot be sent to them: [`OnFailure::Block`] where one
-    /// of them does. Of all events where the event is not known.
+    /// of them does that does not only observe. Of all events where the event is not known.
     pub fn on_failure(&self, event: Option<&EventName>) -> OnFailure {
         let snapshot = self.snapshot();
         let concerns = |hook: &&Arc<dyn Hook>| {
             let descriptor = hook.descriptor();
             // What is built in judges calls that it can see; it does not stop an agent whose calls cannot be read.
-            descriptor.kind != Kind::Builtin && event.is_none_or(|event| descriptor.subscribes_to(event))
+            let judges =
+                |wanted: &Subscription| !wanted.observe && event.is_none_or(|event| *event == wanted.event);
+            descriptor.kind != Kind::Builtin && descriptor.subscriptions.iter().any(judges)
         };
         let blocks = |hook: &Arc<dyn Hook>| hook.descriptor().on_failure == OnFailure::Block;
         if snapshot.hooks.iter().filter(concerns).any(blocks) { OnFailure::Block } else { OnFailure::Pass }

@@ -8,6 +8,7 @@ mod agent;
 mod agents;
 mod answers;
 mod bad_components;
+mod bridge;
 mod builtins;
 mod chain;
 mod declared;

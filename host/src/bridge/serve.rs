@@ -5,11 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::follow_ups::FollowUps;
+use crate::chain::Fired;
 use crate::dialect::agent::{Agent, AgentEvent, ReadError, Reply, Request};
-use crate::event::{Context, EventName};
+use crate::event::{AgentStop, Context, EventData, EventName, InvokedBy};
 use crate::hook::OnFailure;
 use crate::manager::Manager;
 use crate::outcome::Warning;
+use crate::report::Cause;
+use crate::session::MAX_FOLLOW_UPS;
 use crate::text;
 
 /// What is known of an event so far; who waits for the answer can answer with it where no answer comes.
@@ -36,10 +40,14 @@ impl Known {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
+    fn get(&self) -> State {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The reply where there is no verdict, for this reason: by the failure policy of the hooks that are concerned, and
     /// a block where they were not found yet.
     pub fn failed(&self, what: &str) -> Reply {
-        let State { event, policy } = *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let State { event, policy } = self.get();
         self.agent.failed(event.map(|event| event.name), policy, what)
     }
 }
@@ -78,23 +86,20 @@ impl Bridge {
     /// For an agent; `event` is its own name of the event, where the command line says it. The clock starts here.
     pub fn new(agent: Agent, event: Option<String>) -> Self {
         let known = Known::new(agent, event.as_deref());
-        let deadline = match (agent, event.as_deref()) {
-            // These wait no longer, whatever the configuration says of a hook.
-            (Agent::Claude, Some("SessionEnd")) => Duration::from_millis(1200),
-            (Agent::Codex, Some("SessionEnd")) => Duration::from_millis(2500),
-            _ => Self::DEADLINE,
-        };
-        Self { agent, event, deadline, project: None, began: Instant::now(), known }
+        Self { agent, event, deadline: Self::DEADLINE, project: None, began: Instant::now(), known }
     }
 
-    /// How long it may take to the answer (default: [`Bridge::DEADLINE`], less at the end of a session).
+    /// How long it may take to the answer (default: [`Bridge::DEADLINE`]). At the end of a session it is less, however
+    /// long this is: Claude Code and Codex wait 1.5 and 3 s then.
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         Self { deadline, ..self }
     }
 
-    /// The directory of the agent's project, from which hooks are looked for: a shell in which the model has changed the
-    /// directory must not lead away from the repository's guards (default: the working directory that the event names).
+    /// The directory of the agent's project, as the agent says it ([`Agent::project_variable`]), from which hooks are
+    /// looked for: a shell in which the model has changed the directory must not lead away from the repository's guards
+    /// (default: the working directory that the event names, else the process's). One that is no directory is left
+    /// alone, with a warning.
     #[must_use]
     pub fn project(self, directory: Option<PathBuf>) -> Self {
         Self { project: directory, ..self }
@@ -107,7 +112,18 @@ impl Bridge {
 
     /// How much time is left.
     pub fn left(&self) -> Duration {
-        self.deadline.saturating_sub(self.began.elapsed())
+        self.whole().saturating_sub(self.began.elapsed())
+    }
+
+    /// The deadline of this event.
+    fn whole(&self) -> Duration {
+        let waits = match (self.agent, self.known.get().event.map(|event| event.name)) {
+            // These wait no longer, whatever the configuration says of a hook.
+            (Agent::Claude, Some("SessionEnd")) => Duration::from_millis(1200),
+            (Agent::Codex, Some("SessionEnd")) => Duration::from_millis(2500),
+            _ => Duration::MAX,
+        };
+        self.deadline.min(waits)
     }
 
     /// Answers the event that the agent wrote. `manager` looks for the hooks, from a directory.
@@ -131,12 +147,18 @@ impl Bridge {
                 let nothing = self.agent.nothing();
                 return Reply { stderr: format!("hookbox: {error}\n"), ..nothing };
             }
-            Err(error) => Err(error),
+            Err(error) => {
+                if let ReadError::OtherEvent { .. } = error {
+                    // Which of the two it is nobody can say: the reply is the one that holds at both.
+                    self.known.set(|state| state.event = None);
+                }
+                Err(error)
+            }
         };
         let answer = self.answer_request(request, &here, manager);
         match tokio::time::timeout(self.left(), answer).await {
             Ok(reply) => reply,
-            Err(_) => self.known.failed(&format!("no answer of the hooks within {:?}", self.deadline)),
+            Err(_) => self.known.failed(&format!("no answer of the hooks within {:?}", self.whole())),
         }
     }
 
@@ -151,34 +173,120 @@ impl Bridge {
         E: fmt::Display,
     {
         let says = request.as_ref().ok().map(|request| PathBuf::from(&request.event.context.cwd));
-        let directory = self.project.clone().or(says).filter(|it| it.is_absolute() && it.is_dir());
-        let manager = match manager(directory.as_deref().unwrap_or(here)).await {
+        let directory = self.directory(says.as_deref()).unwrap_or(here);
+        let manager = match manager(directory).await {
             Ok(manager) => manager,
             Err(error) => return self.known.failed(&format!("the hooks cannot be looked for: {error}")),
         };
-        let event: Option<EventName> =
-            self.known.state.lock().unwrap_or_else(PoisonError::into_inner).event.map(AgentEvent::event_name);
+        let event: Option<EventName> = self.known.get().event.map(AgentEvent::event_name);
         self.known.set(|state| state.policy = manager.on_failure(event.as_ref()));
-        let request = match request {
+        let mut request = match request {
             Ok(request) => request,
             Err(error) => return self.known.failed(&error.to_string()),
         };
+        let count = self.follow_ups(&manager, &mut request);
         let session = manager.session(request.event.context.conversation_id.clone());
+        // A tenth is for what comes before and after the hooks.
+        let session = session.within(self.left() * 9 / 10);
         let mut fired = session.fire_event(request.event.clone()).await;
-        let noted = request.notes.iter().cloned().chain(problems(&manager, &request));
-        fired.verdict.warnings.extend(noted.map(|text| Warning { hook: None, text }));
-        request.answer(&fired.verdict, &fired.event)
+        if let Some(count) = count {
+            keep(&count, &request, &mut fired);
+        }
+        let (mut shown, mut noted) = (request.notes.clone(), Vec::new());
+        let standing: Vec<String> =
+            self.stale(says.as_deref()).into_iter().chain(problems(&manager)).collect();
+        // What holds for the whole session is for the user's eyes once.
+        if request.event.name() == EventName::SessionStart {
+            shown.extend(standing);
+        } else {
+            noted = standing;
+            noted.extend(untrusted(&mut fired));
+        }
+        fired.verdict.warnings.extend(shown.into_iter().map(|text| Warning { hook: None, text }));
+        let mut reply = request.answer(&fired.verdict, &fired.event);
+        noted.iter().for_each(|note| reply.note(note));
+        reply
+    }
+
+    /// Where hooks are looked for, where the agent says it.
+    fn directory<'a>(&'a self, says: Option<&'a Path>) -> Option<&'a Path> {
+        let is_directory = |it: &&Path| it.is_absolute() && it.is_dir();
+        self.project.as_deref().filter(is_directory).or_else(|| says.filter(is_directory))
+    }
+
+    /// What is wrong with the directory of the project. The agent sets the variable for each command anew, so that it is
+    /// believed; only at the start of a session nothing can have led away from it.
+    fn stale(&self, says: Option<&Path>) -> Option<String> {
+        let (project, variable) =
+            (self.project.as_deref()?, self.agent.project_variable().unwrap_or("the project"));
+        let shown = |path: &Path| text::escape(&path.to_string_lossy(), 500);
+        if self.directory(None).is_none() {
+            return Some(format!("{variable} is {:?}, which is no directory: not used", shown(project)));
+        }
+        let is_start = self.known.get().event.is_some_and(|event| event.event == "session_start");
+        let says = says.filter(|says| is_start && says.is_dir())?;
+        let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if whole(says).starts_with(whole(project)) {
+            return None;
+        }
+        let (project, says) = (shown(project), shown(says));
+        Some(format!("hooks are looked for from {project} ({variable}), and the session begins in {says}"))
+    }
+
+    /// Notes how often hooks made the agent go on so far. Cursor counts itself.
+    fn follow_ups(&self, manager: &Manager, request: &mut Request) -> Option<FollowUps> {
+        let context = &request.event.context;
+        let EventData::AgentStop(AgentStop { follow_ups, .. }) = &mut request.event.data else { return None };
+        if self.agent == Agent::Cursor {
+            return None;
+        }
+        let data = manager.trust_file();
+        let is_subagent = context.invoked_by == InvokedBy::Subagent;
+        let data = data.as_ref().map(|file| file.directory());
+        let count = FollowUps::of(data, self.agent, &context.conversation_id, is_subagent);
+        if *follow_ups > 0 {
+            *follow_ups = count.so_far();
+        }
+        Some(count)
     }
 }
 
-/// What went wrong while the hooks were looked for: once a session, for the user.
-fn problems(manager: &Manager, request: &Request) -> Vec<String> {
-    if request.event.name() != EventName::SessionStart {
-        return Vec::new();
+/// Keeps how often hooks made the agent go on. One that cannot be counted is not applied.
+fn keep(count: &FollowUps, request: &Request, fired: &mut Fired) {
+    let EventData::AgentStop(AgentStop { follow_ups: so_far, .. }) = request.event.data else { return };
+    if fired.verdict.follow_ups.is_empty() {
+        // At the cap the session has taken them out; the agent may yet be made to go on by somebody else.
+        if so_far < MAX_FOLLOW_UPS {
+            count.forget();
+        }
+    } else if let Err(error) = count.keep(so_far + 1) {
+        fired.verdict.follow_ups.clear();
+        let text =
+            format!("a hook makes the agent go on, and how often cannot be kept ({error}): not applied");
+        fired.verdict.warnings.push(Warning { hook: None, text });
     }
+}
+
+/// What went wrong while the hooks were looked for.
+fn problems(manager: &Manager) -> Vec<String> {
     let with_hint = |problem: &crate::discovery::Problem| match &problem.hint {
         Some(hint) => text::escape(&format!("{problem}; hint: {hint}"), 1000),
         None => text::escape(&problem.to_string(), 1000),
     };
     manager.problems().iter().map(with_hint).collect()
+}
+
+/// Takes out what the chain says in every event of hooks that the user has not trusted. Where such a hook blocks, the
+/// reason says it all the same.
+fn untrusted(fired: &mut Fired) -> Vec<String> {
+    let hooks = &fired.report.hooks;
+    let is_standing = |warning: &Warning| {
+        let Some(name) = &warning.hook else { return false };
+        let mut of = hooks.iter().filter(|hook| hook.name == *name).peekable();
+        of.peek().is_some() && of.all(|hook| hook.cause == Some(Cause::Untrusted))
+    };
+    let (taken, kept) = std::mem::take(&mut fired.verdict.warnings).into_iter().partition(is_standing);
+    fired.verdict.warnings = kept;
+    let taken: Vec<Warning> = taken;
+    taken.into_iter().map(|warning| warning.text).collect()
 }

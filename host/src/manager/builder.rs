@@ -173,13 +173,10 @@ impl Builder {
         self
     }
 
-    /// How long all hooks of an event may take together, whoever brought them: half of it is for the user's and the
-    /// host's hooks, a third for those of a repository that the user trusts, a sixth, at most 5 s, for those that
-    /// nobody trusts. For an agent that waits only so long (default: see [`ChainOptions`]).
+    /// How long all hooks of an event may take together, as [`ChainOptions::within`] shares it out. For an agent that
+    /// waits only so long (default: see [`ChainOptions`]).
     pub fn within(mut self, total: std::time::Duration) -> Self {
-        self.chain.deadline = total / 2;
-        self.chain.repo_deadline = total / 3;
-        self.chain.untrusted_deadline = (total / 6).min(ChainOptions::default().untrusted_deadline);
+        self.chain = self.chain.within(total);
         self
     }
 

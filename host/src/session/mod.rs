@@ -5,6 +5,7 @@ mod verdict;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 pub use self::monitor::BudgetMonitor;
 pub use self::verdict::{
@@ -12,7 +13,7 @@ pub use self::verdict::{
     ToolVerdict, Turn, TurnVerdict,
 };
 
-use crate::chain::{self, Fired};
+use crate::chain::{self, ChainOptions, Fired};
 use crate::event::{
     AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, EventName, InvokedBy,
     TokenBudget, ToolCall, ToolResult, Usage, now_ms,
@@ -37,6 +38,8 @@ pub struct Session {
     context: Arc<Context>,
     follow_ups: Arc<AtomicU32>,
     monitor: Arc<Mutex<BudgetMonitor>>,
+    /// Limits of its own.
+    chain: Option<Arc<ChainOptions>>,
 }
 
 impl Session {
@@ -46,6 +49,7 @@ impl Session {
             context: Arc::new(Context::new(conversation_id, cwd)),
             follow_ups: Arc::default(),
             monitor: Arc::default(),
+            chain: None,
         }
     }
 
@@ -91,6 +95,18 @@ impl Session {
     #[must_use]
     pub fn budget(self, budget: TokenBudget) -> Self {
         self.with(|context| context.budget = Some(budget))
+    }
+
+    /// The same session where all hooks of an event may take only so long together, as [`ChainOptions::within`] shares
+    /// it out (default: as the manager was built).
+    #[must_use]
+    pub fn within(mut self, total: Duration) -> Self {
+        self.chain = Some(Arc::new(self.chain_options().clone().within(total)));
+        self
+    }
+
+    fn chain_options(&self) -> &ChainOptions {
+        self.chain.as_deref().unwrap_or_else(|| self.manager.chain_options())
     }
 
     /// A session of a subagent: the same hooks, directory, repository, recipe, agent and mode; another conversation,
@@ -224,7 +240,7 @@ impl Session {
         }
         // One set of hooks for the event and all that follows from it, also when they are replaced meanwhile.
         let snapshot = self.manager.snapshot();
-        let mut fired = chain::run(&snapshot.hooks, event, self.manager.chain_options()).await;
+        let mut fired = chain::run(&snapshot.hooks, event, self.chain_options()).await;
         if let EventData::AgentStop(stop) = &fired.event.data {
             self.count_follow_ups(stop.follow_ups, &mut fired);
         }
@@ -237,7 +253,7 @@ impl Session {
     /// Records the event; what was recorded is sent at the end of a session, in bounded time.
     #[cfg(feature = "otel")]
     async fn tell_telemetry(&self, fired: &Fired) {
-        let Some(telemetry) = &self.manager.chain_options().telemetry else { return };
+        let Some(telemetry) = &self.chain_options().telemetry else { return };
         telemetry.record(fired);
         if fired.report.event == EventName::SessionEnd {
             telemetry.flush(crate::telemetry::FLUSH).await;
@@ -273,7 +289,7 @@ impl Session {
             let injects = fired.report.event.allows().inject;
             let held: usize = if injects { fired.verdict.context.iter().map(String::len).sum() } else { 0 };
             let room = MAX_CONTEXT.saturating_sub(held);
-            let options = self.manager.chain_options();
+            let options = self.chain_options();
             let told = chain::run_with_room(hooks, event, options, room).await;
             if injects {
                 fired.verdict.context.extend(told.verdict.context);

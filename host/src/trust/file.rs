@@ -92,6 +92,11 @@ impl TrustFile {
         Self { dir: dir.into() }
     }
 
+    /// The private data directory that it is in.
+    pub fn directory(&self) -> &Path {
+        &self.dir
+    }
+
     /// Its path.
     pub fn path(&self) -> PathBuf {
         self.dir.join(FILE)

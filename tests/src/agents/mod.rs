@@ -18,7 +18,7 @@ fn data() -> PathBuf {
 }
 
 /// The payloads of an agent by their file names without the ending, in order.
-fn payloads(agent: Agent) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn payloads(agent: Agent) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(data().join(agent.as_str())).unwrap();
     let mut all: Vec<_> = entries
         .map(|entry| {
@@ -31,7 +31,7 @@ fn payloads(agent: Agent) -> Vec<(String, Vec<u8>)> {
 }
 
 /// The agent's name of the event that a file holds, where its payload does not say it.
-fn given(agent: Agent, file: &str) -> Option<&str> {
+pub(crate) fn given(agent: Agent, file: &str) -> Option<&str> {
     let event = file.split(['-', '.']).next();
     event.filter(|_| agent == Agent::Copilot)
 }

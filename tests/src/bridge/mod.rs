@@ -1,0 +1,87 @@
+//! `hookbox bridge AGENT`, end to end: what it answers is judged by what the real agents do with an answer.
+
+mod failures;
+mod follow_ups;
+mod payloads;
+mod places;
+mod process;
+
+use std::ffi::OsString;
+
+use hookbox::dialect::agent::{Agent, Effect, Printed};
+use serde_json::Value;
+
+use crate::environment::{Output, TestEnvironment};
+
+/// Every agent and its names of `before_tool_call`.
+const BEFORE: [(Agent, &str); 7] = [
+    (Agent::Claude, "PreToolUse"),
+    (Agent::Codex, "PreToolUse"),
+    (Agent::Gemini, "BeforeTool"),
+    (Agent::Qwen, "PreToolUse"),
+    (Agent::Copilot, "preToolUse"),
+    (Agent::Copilot, "PreToolUse"),
+    (Agent::Cursor, "preToolUse"),
+];
+
+/// What an agent writes before its shell tool runs a line.
+fn call(env: &TestEnvironment, agent: Agent, event: &str, line: &str) -> Value {
+    agent.shell_call(agent.event(event).unwrap(), line, &env.path("repo"), "s1")
+}
+
+fn args(agent: Agent, event: Option<&str>, more: &[&str]) -> Vec<OsString> {
+    let event = event.map(|event| ["--event", event]).into_iter().flatten();
+    ["bridge", agent.as_str()].into_iter().chain(event).chain(more.iter().copied()).map(Into::into).collect()
+}
+
+/// The event as the configuration of Copilot CLI's camelCase style has to say it.
+fn needed(agent: Agent, event: &str) -> Option<&str> {
+    Some(event).filter(|_| agent == Agent::Copilot)
+}
+
+fn effect(agent: Agent, event: &str, output: &Output) -> Effect {
+    let printed = Printed { exit_code: output.code, stdout: &output.stdout, stderr: &output.stderr };
+    agent.effect(agent.event(event).unwrap(), printed)
+}
+
+#[track_caller]
+fn blocked(agent: Agent, event: &str, output: &Output, what: &str) -> String {
+    match effect(agent, event, output) {
+        // The one agent that says nothing of exit code 2 to the model is none of ours to change.
+        Effect::Blocked(reason) => reason,
+        other => panic!("{what} in {agent} ({event}) is no block: {other:?}: {output:#?}"),
+    }
+}
+
+/// The answer is one JSON object, or nothing where the agent takes nothing for an answer.
+#[track_caller]
+fn passed(agent: Agent, event: &str, output: &Output, what: &str) -> Value {
+    assert_eq!(output.code, Some(0), "{what} in {agent}: {output:#?}");
+    assert!(matches!(effect(agent, event, output), Effect::Runs(_)), "{what} in {agent}: {output:#?}");
+    if output.stdout.is_empty() && agent != Agent::Cursor {
+        return Value::Null;
+    }
+    assert_eq!(output.stdout.lines().count(), 1, "{what} in {agent}: {output:#?}");
+    serde_json::from_str(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_payload_of_a_probe_has_the_fields_of_a_real_one() {
+    let env = TestEnvironment::new();
+    for (agent, event) in BEFORE {
+        let all = crate::agents::payloads(agent);
+        let file = if (agent, event) == (Agent::Copilot, "PreToolUse") { "PreToolUse-pascal" } else { event };
+        let (_, real) = all.iter().find(|(name, _)| name == file).unwrap();
+        let real: Value = serde_json::from_slice(real).unwrap();
+        let probe = call(&env, agent, event, "ls");
+        for at in ["", "/tool_input", "/toolArgs"] {
+            let keys = |value: &Value| {
+                let object = value.pointer(at).and_then(Value::as_object);
+                object.map(|it| it.keys().cloned().collect::<std::collections::BTreeSet<_>>())
+            };
+            assert_eq!(keys(&probe), keys(&real), "{agent} {event} {at}");
+        }
+        let tool = |value: &Value| value.get("tool_name").or_else(|| value.get("toolName")).cloned();
+        assert_eq!(tool(&probe), tool(&real), "{agent} {event}");
+    }
+}

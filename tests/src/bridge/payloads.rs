@@ -1,0 +1,173 @@
+//! Payloads that are none of the agent's.
+
+use hookbox::EventName;
+use hookbox::dialect::agent::Agent;
+use serde_json::{Value, json};
+
+use super::{BEFORE, args, blocked, call, passed};
+use crate::agents::payloads;
+use crate::answers::{Backend, user};
+use crate::environment::TestEnvironment;
+
+/// Payloads that cannot be read as an event, for an agent at this event.
+fn bad(env: &TestEnvironment, agent: Agent, event: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let good = call(env, agent, event, "ls");
+    let with = |name: &str, value: Value| {
+        let mut payload = good.clone();
+        payload[name] = value;
+        payload.to_string().into_bytes()
+    };
+    let (tool, id) = if event == "preToolUse" && agent == Agent::Copilot {
+        ("toolName", "sessionId")
+    } else {
+        ("tool_name", "session_id")
+    };
+    let depth = 200_000;
+    vec![
+        ("nothing", Vec::new()),
+        ("blanks", b" \n\t".to_vec()),
+        ("garbage", b"Error: no such file".to_vec()),
+        ("an array", b"[]".to_vec()),
+        ("a text", b"\"PreToolUse\"".to_vec()),
+        ("half of it", good.to_string().into_bytes().split_at(40).0.to_vec()),
+        ("two of it", format!("{good}{good}").into_bytes()),
+        ("a number for the tool", with(tool, json!(5))),
+        ("no tool", with(tool, Value::Null)),
+        ("an object for the session", with(id, json!({}))),
+        ("a list for the directory", with("cwd", json!([1]))),
+        ("a deep array", [vec![b'['; depth], vec![b']'; depth]].concat()),
+    ]
+}
+
+#[test]
+fn a_payload_that_cannot_be_read_is_answered_by_the_failure_policy_in_every_agent() {
+    for policy in ["block", "pass"] {
+        let env = TestEnvironment::new();
+        let settings = format!("on_failure = \"{policy}\"");
+        Backend::Native.hook(
+            &env,
+            "home/.hookbox",
+            "guard",
+            &EventName::BeforeToolCall,
+            &json!({}),
+            &settings,
+        );
+        for (agent, event) in BEFORE {
+            for (what, payload) in bad(&env, agent, event) {
+                for given in [Some(event), None] {
+                    let output = env.hookbox_with(args(agent, given, &[]), &payload);
+                    let what = format!("{what} with {policy} and {given:?}");
+                    if policy == "block" {
+                        let reason = blocked(agent, event, &output, &what);
+                        assert!(!reason.trim().is_empty(), "{what}: {output:#?}");
+                    } else {
+                        passed(agent, event, &output, &what);
+                        assert!(output.stderr.contains("hint: "), "{what}: {output:#?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_payload_of_another_event_than_the_configured_one_is_a_failure() {
+    for policy in ["block", "pass"] {
+        let env = TestEnvironment::new();
+        let settings = format!("on_failure = \"{policy}\"");
+        Backend::Native.hook(
+            &env,
+            "home/.hookbox",
+            "guard",
+            &EventName::BeforeToolCall,
+            &json!({}),
+            &settings,
+        );
+        for (agent, event) in BEFORE {
+            let other = agent.names_of(&EventName::SessionStart).next().unwrap();
+            let payload = json!({"hook_event_name": other, "session_id": "s1"}).to_string();
+            let output = env.hookbox_with(args(agent, Some(event), &[]), payload);
+            if policy == "block" {
+                blocked(agent, event, &output, "another event");
+            } else {
+                passed(agent, event, &output, "another event");
+                assert!(output.stderr.contains("hint: "), "{output:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_odd_or_large_payload_reaches_the_guard() {
+    let env = TestEnvironment::new();
+    user(&env, Backend::Native, "guard", &EventName::BeforeToolCall, &json!({"block": "not that"}));
+    let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
+    for (agent, event) in BEFORE {
+        let good = call(&env, agent, event, "LINE").to_string();
+        for (what, payload) in [
+            ("a large line", good.replace("LINE", &"x".repeat(1 << 20))),
+            ("a deep input", good.replace("\"LINE\"", &deep)),
+            (
+                "a deep object",
+                good.replace("\"LINE\"", &format!("{}1{}", "{\"a\":".repeat(5_000), "}".repeat(5_000))),
+            ),
+            ("half of a character", good.replace("LINE", "\\ud800")),
+            ("no text", good.replace("\"LINE\"", "{\"a\": [1e999, null]}")),
+        ] {
+            judged(&env, agent, event, what, payload.as_bytes());
+        }
+        let no_utf8 = [b"{\"x\": \"\xff\xfe\", ".as_slice(), &good.as_bytes()[1..]].concat();
+        judged(&env, agent, event, "invalid UTF-8", &no_utf8);
+    }
+}
+
+/// The guard has judged this payload.
+fn judged(env: &TestEnvironment, agent: Agent, event: &str, what: &str, payload: &[u8]) {
+    let output = env.hookbox_with(args(agent, Some(event), &[]), payload);
+    let reason = blocked(agent, event, &output, what);
+    assert!(output.code == Some(0) && reason.contains("not that"), "{what} in {agent}: {output:#?}");
+}
+
+#[test]
+fn every_real_payload_is_answered_and_an_unknown_event_by_nothing() {
+    let env = TestEnvironment::new();
+    for agent in Agent::ALL {
+        let silence = if agent == Agent::Cursor { "{}\n" } else { "" };
+        for (file, payload) in payloads(agent) {
+            let given = crate::agents::given(agent, &file);
+            let output = env.hookbox_with(args(agent, given, &[]), payload);
+            assert_eq!(
+                (output.code, output.stdout.as_str()),
+                (Some(0), silence),
+                "{agent} {file}: {output:#?}"
+            );
+        }
+        let output = env
+            .hookbox_with(args(agent, None, &[]), r#"{"hook_event_name": "Teleported", "session_id": "s"}"#);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(0), silence), "{output:#?}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2_with_a_hint() {
+    let env = TestEnvironment::new();
+    for args in [
+        &["bridge"][..],
+        &["bridge", "claud"],
+        &["bridge", "claude", "--evnt", "x"],
+        &["bridge", "codex", "--deadline", "soon"],
+    ] {
+        let output = env.hookbox_with(args, "{}");
+        assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{args:?}");
+        assert!(output.stderr.contains("hint:"), "{args:?}: {output:#?}");
+    }
+}
+
+#[test]
+fn a_hook_that_only_observes_does_not_block_what_cannot_be_read() {
+    let env = TestEnvironment::new();
+    let entry = json!({"command": "cat", "on_failure": "block", "observe": true});
+    env.file("home/.hookbox/hooks.json", json!({"hooks": {"PreToolUse": [entry]}}).to_string());
+    let output = env.hookbox_with(args(Agent::Claude, Some("PreToolUse"), &[]), "garbage");
+    passed(Agent::Claude, "PreToolUse", &output, "an observer");
+}

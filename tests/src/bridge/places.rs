@@ -1,0 +1,141 @@
+//! Where hooks are looked for, and what the user is told of them.
+
+use hookbox::EventName;
+use hookbox::dialect::agent::Agent;
+use serde_json::{Value, json};
+
+use super::{BEFORE, args, blocked, call, needed, passed};
+use crate::answers::Backend;
+use crate::environment::{Output, TestEnvironment, program};
+
+/// A repository with a guard, which the user trusts.
+fn guarded() -> TestEnvironment {
+    let env = TestEnvironment::new();
+    env.directory("repo/.git").directory("repo/sub").directory("elsewhere");
+    let block = json!({"block": "not in this repository"});
+    Backend::Native.hook(&env, "repo/.hookbox", "guard", &EventName::BeforeToolCall, &block, "");
+    env
+}
+
+/// What the bridge does in this directory, where the agent names this one.
+fn at(
+    env: &TestEnvironment,
+    agent: Agent,
+    event: &str,
+    cwd: &str,
+    project: Option<&str>,
+    more: &[&str],
+) -> Output {
+    let mut payload = call(env, agent, event, "ls");
+    payload["cwd"] = json!(env.path(cwd));
+    let mut command = env.command(program());
+    command.args(args(agent, needed(agent, event), more)).current_dir(env.path(cwd));
+    if let Some(project) = project {
+        command.env(agent.project_variable().unwrap(), env.path(project));
+    }
+    env.run(&mut command, payload.to_string())
+}
+
+#[test]
+fn a_model_that_changes_the_directory_does_not_escape_the_repositorys_guard() {
+    let env = guarded();
+    for (agent, event) in BEFORE {
+        let output = at(&env, agent, event, "repo/sub", None, &["--trust", "all"]);
+        blocked(agent, event, &output, "below the repository");
+        if agent.project_variable().is_none() {
+            continue;
+        }
+        for cwd in ["elsewhere", "repo/sub", "repo"] {
+            let output = at(&env, agent, event, cwd, Some("repo"), &["--trust", "all"]);
+            let reason = blocked(agent, event, &output, cwd);
+            assert!(reason.contains("not in this repository"), "{output:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_variable_that_names_no_directory_is_not_used_and_the_user_learns_of_it() {
+    let env = guarded();
+    for (agent, event) in BEFORE.into_iter().filter(|(agent, _)| agent.project_variable().is_some()) {
+        let output = at(&env, agent, event, "repo", Some("gone"), &["--trust", "all"]);
+        blocked(agent, event, &output, "a directory that is gone");
+        assert!(output.stderr.contains(agent.project_variable().unwrap()), "{output:#?}");
+    }
+}
+
+#[test]
+fn a_variable_of_another_agent_is_not_used() {
+    let env = guarded();
+    for (agent, event) in BEFORE.into_iter().filter(|(agent, _)| *agent != Agent::Claude) {
+        let payload = call(&env, agent, event, "ls").to_string();
+        let mut command = env.command(program());
+        command.args(args(agent, needed(agent, event), &["--trust", "all"]));
+        command.env("CLAUDE_PROJECT_DIR", env.path("elsewhere"));
+        blocked(agent, event, &env.run(&mut command, payload), "an agent in Claude Code");
+    }
+}
+
+fn start(env: &TestEnvironment, cwd: &str, project: &str) -> Value {
+    let payload = json!({"hook_event_name": "SessionStart", "session_id": "s", "source": "startup", "cwd": env.path(cwd)});
+    let mut command = env.command(program());
+    command.args(["bridge", "claude"]).env("CLAUDE_PROJECT_DIR", env.path(project));
+    let output = env.run(&mut command, payload.to_string());
+    serde_json::from_str(&output.stdout).unwrap_or_default()
+}
+
+#[test]
+fn a_session_that_begins_outside_the_project_says_so() {
+    let env = TestEnvironment::new();
+    env.directory("repo/sub").directory("elsewhere").symlink("link", "repo");
+    for (cwd, project, says) in [
+        ("repo", "repo", false),
+        ("repo/sub", "repo", false),
+        ("link/sub", "repo", false),
+        ("repo", "link", false),
+        ("elsewhere", "repo", true),
+    ] {
+        let shown = start(&env, cwd, project)["systemMessage"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(shown.contains("CLAUDE_PROJECT_DIR"), says, "{cwd} {project}: {shown}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_hooks_is_shown_at_the_start_of_a_session_and_else_on_standard_error() {
+    let env = TestEnvironment::new();
+    env.directory("repo/.git");
+    env.native("repo/.hookbox/hooks/unknown", "before_tool_call", "echo '{}'");
+    env.file("home/.hookbox/hookbox.toml", "[hooks.lost]\npriority = 5\n");
+    for (agent, event) in BEFORE {
+        let payload = call(&env, agent, event, "ls").to_string();
+        let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
+        let answer = passed(agent, event, &output, "problems");
+        assert_eq!(answer.get("systemMessage"), None, "{output:#?}");
+        let start = agent.names_of(&EventName::SessionStart).next().unwrap();
+        let payload = match agent {
+            Agent::Copilot => json!({"sessionId": "s", "source": "startup"}),
+            _ => json!({"hook_event_name": start, "session_id": "s", "source": "startup"}),
+        };
+        let started = env.hookbox_with(args(agent, Some(start), &[]), payload.to_string());
+        let shown = serde_json::from_str::<Value>(&started.stdout).unwrap_or_default();
+        let shown = shown["systemMessage"].as_str().unwrap_or_default();
+        for part in ["unknown", "lost"] {
+            assert!(
+                output.stderr.contains(part) && started.stderr.contains(part),
+                "{part}: {output:#?} {started:#?}"
+            );
+            let is_shown = !matches!(agent, Agent::Copilot | Agent::Cursor);
+            assert_eq!(shown.contains(part), is_shown, "{agent} {part}: {started:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_crowd_of_problems_is_no_wall_of_text() {
+    let env = TestEnvironment::new();
+    env.directory("repo/.git");
+    for number in 0..40 {
+        env.native(&format!("repo/.hookbox/hooks/h{number:02}"), "before_tool_call", "echo '{}'");
+    }
+    let shown = start(&env, "repo", "repo")["systemMessage"].as_str().unwrap().to_owned();
+    assert!(shown.lines().count() <= 9 && shown.contains("and 32 more"), "{shown}");
+}

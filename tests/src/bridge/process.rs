@@ -1,0 +1,246 @@
+//! What happens to the process itself: its pipes, its signals, its deadline.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use hookbox::EventName;
+use hookbox::bridge::Bridge;
+use hookbox::dialect::agent::{Agent, Effect, Printed, Reply};
+use hookbox::manager::Manager;
+use serde_json::json;
+
+use super::{BEFORE, args, blocked, call, effect, needed, passed};
+use crate::answers::{Backend, user};
+use crate::environment::{Output, TestEnvironment, program};
+use crate::mcp::{lives, wait_until};
+
+fn guarded(answer: &serde_json::Value) -> TestEnvironment {
+    let env = TestEnvironment::new();
+    user(&env, Backend::Native, "guard", &EventName::BeforeToolCall, answer);
+    env
+}
+
+#[test]
+fn a_block_that_cannot_be_written_is_exit_code_2_with_the_reason() {
+    let env = guarded(&json!({"block": "not that"}));
+    let bridge = program();
+    let bridge = bridge.to_str().unwrap();
+    for (agent, event) in BEFORE {
+        let payload = call(&env, agent, event, "ls").to_string();
+        for to in [">/dev/full", ">&-", ">/dev/null"] {
+            let event_of = needed(agent, event).map(|event| format!("--event {event}")).unwrap_or_default();
+            let line = format!("{bridge} bridge {agent} {event_of} {to}");
+            let output = env.run(env.command("bash").args(["-c", &line]), &payload);
+            assert_eq!(output.code, Some(2), "{agent} {to}: {output:#?}");
+            let reason = blocked(agent, event, &output, to);
+            assert!(reason.contains("not that"), "{agent} {to}: {output:#?}");
+        }
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = env.command(bridge);
+        command.args(args(agent, needed(agent, event), &[])).stdout(writer);
+        let output = env.run(&mut command, &payload);
+        assert_eq!(output.code, Some(2), "{agent}: {output:#?}");
+        assert!(blocked(agent, event, &output, "no reader").contains("not that"), "{agent}: {output:#?}");
+    }
+}
+
+#[test]
+fn what_passes_passes_also_where_nobody_reads_the_answer() {
+    let env = guarded(&json!({}));
+    for to in [">/dev/full", ">&-", "2>&-", "2>/dev/full"] {
+        let payload = call(&env, Agent::Claude, "PreToolUse", "ls").to_string();
+        let line = format!("{} bridge claude {to}", program().display());
+        let output = env.run(env.command("bash").args(["-c", &line]), &payload);
+        passed(Agent::Claude, "PreToolUse", &output, to);
+    }
+}
+
+#[test]
+fn a_block_is_written_also_where_standard_error_is_closed_or_full() {
+    let env = guarded(&json!({"block": "not that", "warnings": ["w"]}));
+    for (agent, event) in BEFORE {
+        for to in ["2>&-", "2>/dev/full"] {
+            let payload = call(&env, agent, event, "ls").to_string();
+            let line = format!("{} bridge {agent} --event {event} {to}", program().display());
+            let output = env.run(env.command("bash").args(["-c", &line]), &payload);
+            assert_eq!(output.code, Some(0), "{output:#?}");
+            assert!(blocked(agent, event, &output, to).contains("not that"), "{output:#?}");
+        }
+    }
+}
+
+/// Starts the bridge with a standard input that stays open, and writes this to it.
+fn open_ended(
+    env: &TestEnvironment,
+    args: &[std::ffi::OsString],
+    input: &str,
+) -> (std::process::Child, std::process::ChildStdin) {
+    let mut child = env.command(program()).args(args).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).unwrap();
+    (child, stdin)
+}
+
+fn ended(child: std::process::Child) -> Output {
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Output { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+}
+
+#[test]
+fn an_input_that_is_never_closed_is_answered_in_time() {
+    for policy in ["block", "pass"] {
+        let env = TestEnvironment::new();
+        let settings = format!("on_failure = \"{policy}\"");
+        Backend::Native.hook(
+            &env,
+            "home/.hookbox",
+            "guard",
+            &EventName::BeforeToolCall,
+            &json!({"block": "not that"}),
+            &settings,
+        );
+        for (agent, event) in BEFORE {
+            let payload = call(&env, agent, event, "ls").to_string();
+            let args = args(agent, needed(agent, event), &["--deadline", "3s"]);
+            // The whole event stands there: it is judged.
+            let (child, stdin) = open_ended(&env, &args, &payload);
+            let output = ended(child);
+            drop(stdin);
+            assert!(blocked(agent, event, &output, "the whole event").contains("not that"), "{output:#?}");
+            for part in ["", &payload[..40]] {
+                let (child, stdin) = open_ended(&env, &args, part);
+                let output = ended(child);
+                drop(stdin);
+                if policy == "block" {
+                    blocked(agent, event, &output, "a part of the event");
+                } else {
+                    passed(agent, event, &output, "a part of the event");
+                    assert!(output.stderr.contains("did not close standard input"), "{output:#?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn asked_to_end_it_still_blocks_and_leaves_no_hook_behind() {
+    for signal in ["TERM", "INT", "HUP"] {
+        let env = TestEnvironment::new();
+        let hang = r#"echo $$ > "$HOME/hook"; sleep 1000"#;
+        env.native("home/.hookbox/hooks/guard", "before_tool_call", hang);
+        env.file("home/.hookbox/hookbox.toml", "[hooks.guard]\non_failure = \"block\"\n");
+        let kill =
+            |pid: u32| Command::new("kill").args([format!("-{signal}"), pid.to_string()]).status().unwrap();
+        for (agent, event) in [BEFORE[0], BEFORE[1], BEFORE[4]] {
+            let payload = call(&env, agent, event, "ls").to_string();
+            let args = args(agent, Some(event), &[]);
+            // While a hook runs.
+            let (child, stdin) = open_ended(&env, &args, &payload);
+            drop(stdin);
+            let pid = || env.read("home/hook").filter(|it| it.ends_with('\n'));
+            wait_until("the hook runs", || pid().is_some());
+            assert!(kill(child.id()).success());
+            let output = ended(child);
+            blocked(agent, event, &output, signal);
+            assert!(output.code == Some(0) && output.stdout.contains("asked to end"), "{output:#?}");
+            let pid = pid().unwrap();
+            wait_until("the hook has ended", || !lives(pid.trim()));
+            fs::remove_file(env.path("home/hook")).unwrap();
+            // While it waits for the event: once it handles signals.
+            let (child, stdin) = open_ended(&env, &args, "");
+            wait_until("signals are handled", || handles_signals(child.id()));
+            assert!(kill(child.id()).success());
+            let output = ended(child);
+            drop(stdin);
+            blocked(agent, event, &output, signal);
+        }
+    }
+}
+
+/// Whether the process catches SIGTERM.
+fn handles_signals(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    caught
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & (1 << 14) != 0 && mask & 2 != 0 && mask & 1 != 0)
+}
+
+#[test]
+fn a_hook_cannot_write_into_the_answer() {
+    let env = TestEnvironment::new();
+    env.native(
+        "home/.hookbox/hooks/a",
+        "before_tool_call",
+        "echo noise >&2; echo '{\"blocked\":true,\"reason\":\"no\"}'",
+    );
+    env.native("home/.hookbox/hooks/b", "before_tool_call", "printf '\\033[31mnoise'");
+    let env = env.variable("HOOKBOX_LOG", "trace");
+    for (agent, event) in BEFORE {
+        let payload = call(&env, agent, event, "ls").to_string();
+        let output = env.hookbox_with(args(agent, Some(event), &[]), payload);
+        blocked(agent, event, &output, "noise");
+        assert_eq!(output.stdout.lines().count(), 1, "{output:#?}");
+    }
+}
+
+fn judged(agent: Agent, event: &str, reply: &Reply) -> Effect {
+    let printed =
+        Printed { exit_code: Some(reply.exit_code.into()), stdout: &reply.stdout, stderr: &reply.stderr };
+    agent.effect(agent.event(event).unwrap(), printed)
+}
+
+#[test]
+fn a_panic_a_hang_and_an_error_while_hooks_are_looked_for_block_in_every_agent() {
+    let env = TestEnvironment::new();
+    for (agent, event) in BEFORE {
+        for given in [Some(event.to_owned()), None] {
+            let payload = call(&env, agent, event, "ls").to_string();
+            let bridge = || Bridge::new(agent, given.clone()).deadline(Duration::from_millis(50));
+            let run = |work: fn() -> Result<Manager, &'static str>, bridge: &Bridge| {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                runtime.block_on(bridge.answer(payload.as_bytes(), async |_: &std::path::Path| work()))
+            };
+            // A panic, as the program sees it: nobody answers any more.
+            let panics = bridge();
+            let known = panics.known();
+            let worker = std::thread::scope(|scope| {
+                scope.spawn(|| run(|| panic!("the look for hooks fell"), &panics)).join()
+            });
+            assert!(worker.is_err());
+            let reply = known.failed("hookbox failed while it ran the hooks");
+            assert!(judged(agent, event, &reply).is_blocked(), "{agent} {given:?}: {reply:?}");
+            let reply = run(|| Err("no directory"), &bridge());
+            assert!(judged(agent, event, &reply).is_blocked(), "{agent} {given:?}: {reply:?}");
+            let hangs = bridge();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let never = async |_: &std::path::Path| std::future::pending::<Result<Manager, String>>().await;
+            let reply = runtime.block_on(hangs.answer(payload.as_bytes(), never));
+            assert!(judged(agent, event, &reply).is_blocked(), "{agent} {given:?}: {reply:?}");
+        }
+    }
+}
+
+#[test]
+fn a_look_for_hooks_that_takes_too_long_blocks_for_nobody_knows_what_there_is() {
+    let env = TestEnvironment::new();
+    // The question for its event hangs for longer than the bridge may take.
+    env.script("home/.hookbox/hooks/silent", "#!/bin/bash\nsleep 1000\n");
+    for (agent, event) in [BEFORE[0], BEFORE[2]] {
+        let payload = call(&env, agent, event, "ls").to_string();
+        let output = env.hookbox_with(args(agent, None, &["--deadline", "1s"]), payload);
+        assert!(effect(agent, event, &output).is_blocked(), "{output:#?}");
+    }
+}
+
+#[test]
+fn without_hooks_garbage_passes() {
+    let env = TestEnvironment::new();
+    let output = env.hookbox_with(["bridge", "claude", "--no-hooks"], [0; 16]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    assert!(output.stderr.contains("hint: "), "{output:#?}");
+}
