@@ -3,6 +3,7 @@
 //! [`Bridge`] answers one event of an agent with the chain's verdict, in the agent's own form
 //! ([`dialect::agent`](crate::dialect::agent)), and whatever fails on the way by the failure policy of the hooks.
 
+pub mod config;
 mod follow_ups;
 mod serve;
 

@@ -1,0 +1,160 @@
+//! A configuration file as it stands, with the places of everything in it.
+
+use jsonc_parser::ast::{Array, Object, Value};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+
+use super::form::form;
+use crate::dialect::agent::Agent;
+use crate::text;
+
+/// How large a configuration file may be, in bytes.
+pub const MAX_BYTES: usize = 4 << 20;
+
+/// Why a configuration file cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct DocumentError {
+    /// What was expected, and what was found, with line and column where there are some.
+    pub what: String,
+    /// What to do.
+    pub hint: String,
+}
+
+impl DocumentError {
+    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: hint.into() }
+    }
+}
+
+/// The text of a configuration file, and what the parser found in it.
+#[derive(Debug)]
+pub(crate) struct Document<'a> {
+    /// The text after a byte order mark.
+    pub(crate) text: &'a str,
+    /// `None` for a file with nothing but blanks and comments.
+    pub(crate) root: Option<Object<'a>>,
+}
+
+impl<'a> Document<'a> {
+    /// Reads a file of this agent.
+    pub(crate) fn parse(agent: Agent, bytes: &'a [u8]) -> Result<Self, DocumentError> {
+        let by_hand = "correct the file by hand; nothing was changed";
+        if bytes.len() > MAX_BYTES {
+            let what = format!("expected at most {MAX_BYTES} bytes, found {}", bytes.len());
+            return Err(DocumentError::new(what, "see what made the file so large"));
+        }
+        let whole = str::from_utf8(bytes).map_err(|error| {
+            let what = format!("expected UTF-8, found something else at byte {}", error.valid_up_to());
+            DocumentError::new(what, by_hand)
+        })?;
+        let text = whole.strip_prefix('\u{feff}').unwrap_or(whole);
+        let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
+        let takes_comments = form(agent).takes_comments;
+        let parsed = parse_to_ast(text, &collect, &options(takes_comments)).map_err(|error| {
+            let reads = !takes_comments && parse_to_ast(text, &collect, &options(true)).is_ok();
+            let hint = if reads {
+                format!(
+                    "{} reads no comments and no comma after the last value: it runs no hook of this file",
+                    agent.title()
+                )
+            } else {
+                by_hand.to_owned()
+            };
+            let kind = text::escape(&error.kind().to_string(), 200);
+            let (line, column) = (error.line_display(), error.column_display());
+            DocumentError::new(format!("expected JSON, found line {line}, column {column}: {kind}"), hint)
+        })?;
+        let document = Self { text, root: None };
+        match parsed.value {
+            None => Ok(document),
+            Some(Value::Object(root)) => Ok(Self { root: Some(root), ..document }),
+            Some(other) => Err(document.unexpected("an object", &other, "in the file")),
+        }
+    }
+
+    /// That another kind of value was expected here.
+    pub(crate) fn unexpected(&self, expected: &str, found: &Value<'_>, what: &str) -> DocumentError {
+        let at = self.position(start(found));
+        let what = format!("{at}: expected {expected} {what}, found {}", kind(found));
+        DocumentError::new(what, "correct the file by hand; nothing was changed")
+    }
+
+    /// Where a byte of the text is, for a person.
+    pub(crate) fn position(&self, at: usize) -> String {
+        let before = self.text.get(..at).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        format!("line {line}, column {column}")
+    }
+}
+
+fn options(is_lenient: bool) -> ParseOptions {
+    ParseOptions {
+        allow_comments: is_lenient,
+        allow_trailing_commas: is_lenient,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    }
+}
+
+fn start(value: &Value<'_>) -> usize {
+    match value {
+        Value::StringLit(it) => it.range.start,
+        Value::NumberLit(it) => it.range.start,
+        Value::BooleanLit(it) => it.range.start,
+        Value::NullKeyword(it) => it.range.start,
+        Value::Object(Object { range, .. }) | Value::Array(Array { range, .. }) => range.start,
+    }
+}
+
+fn kind(value: &Value<'_>) -> &'static str {
+    match value {
+        Value::StringLit(_) => "a string",
+        Value::NumberLit(_) => "a number",
+        Value::BooleanLit(_) => "a boolean",
+        Value::NullKeyword(_) => "null",
+        Value::Object(_) => "an object",
+        Value::Array(_) => "an array",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_said_with_its_place() {
+        for (agent, text, want) in [
+            (Agent::Claude, &b"{\n  \"a\": }"[..], "line 2, column 8"),
+            (Agent::Claude, b"[1]", "line 1, column 1: expected an object in the file, found an array"),
+            (Agent::Codex, b"{\"a\": \"\xff\"}", "at byte 7"),
+            (Agent::Claude, b"{} // x", "line 1, column 4"),
+            (Agent::Claude, b"{\"a\":1,}", "line 1"),
+            (Agent::Gemini, b"{'a':1}", "line 1, column 2"),
+            (Agent::Gemini, b"{\"a\":1} {}", "line 1"),
+        ] {
+            let error = Document::parse(agent, text).unwrap_err();
+            assert!(error.what.contains(want), "{error}");
+        }
+        let deep = format!("{{\"a\":{}", "[".repeat(100_000));
+        assert!(Document::parse(Agent::Gemini, deep.as_bytes()).is_err());
+        let large = vec![b' '; MAX_BYTES + 1];
+        assert!(Document::parse(Agent::Gemini, &large).is_err());
+    }
+
+    #[test]
+    fn comments_are_read_where_the_agent_reads_them() {
+        let text = "\u{feff}// mine\n{\"a\": 1, /* b */}\n";
+        let document = Document::parse(Agent::Gemini, text.as_bytes()).unwrap();
+        assert_eq!(document.root.unwrap().properties.len(), 1);
+        let error = Document::parse(Agent::Claude, text.as_bytes()).unwrap_err();
+        assert!(error.hint.contains("Claude Code reads no comments"), "{}", error.hint);
+        assert!(Document::parse(Agent::Codex, b" \n").unwrap().root.is_none());
+    }
+}

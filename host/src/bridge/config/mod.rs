@@ -1,0 +1,28 @@
+//! The hook configuration of the agents: where it is, what an entry looks like, and what it says. No I/O.
+//!
+//! ```
+//! use hookbox::bridge::config::{Level, Surroundings, file, read};
+//! use hookbox::dialect::agent::Agent;
+//!
+//! let surroundings = Surroundings { home: Some("/home/ada".into()), ..Surroundings::new("/srv/shop") };
+//! let path = file(Agent::Claude, Level::User, &surroundings).ok_or("no home directory")?;
+//! assert_eq!(path.to_str(), Some("/home/ada/.claude/settings.json"));
+//!
+//! let text = r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "guard", "timeout": 5}]}]}}"#;
+//! let configuration = read(Agent::Claude, text.as_bytes())?;
+//! let entry = &configuration.entries[0];
+//! assert_eq!((entry.event.as_str(), entry.command.as_str(), entry.timeout.as_secs()), ("PreToolUse", "guard", 5));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod document;
+mod form;
+mod place;
+mod read;
+mod switch;
+
+pub use self::document::{DocumentError, MAX_BYTES};
+pub use self::form::{Form, Unit, form, waits};
+pub use self::place::{Holds, Level, Source, Surroundings, VARIABLES, file, paths, sources};
+pub use self::read::{Configuration, Entry, read, read_codex_settings};
+pub use self::switch::Switch;
