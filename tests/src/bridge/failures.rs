@@ -96,7 +96,7 @@ fn a_guard_that_fails_blocks_or_warns_as_its_owner_asked_in_every_agent() {
                 assert!(output.stderr.contains(name), "{what} in {agent}: {output:#?}");
                 // What is not there does not fail in each event: it is a problem of the session.
                 let is_failure = !matches!(how, How::Missing | How::File(..));
-                let is_shown = !matches!(agent, Agent::Copilot | Agent::Cursor);
+                let is_shown = !matches!(agent, Agent::Copilot | Agent::Cursor | Agent::OpenCode);
                 if is_failure && is_shown {
                     let shown = answer["systemMessage"].as_str().unwrap_or_default();
                     assert!(shown.contains(name) && shown.contains(cause), "{what} in {agent}: {output:#?}");

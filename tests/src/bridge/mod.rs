@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::environment::{Output, TestEnvironment};
 
 /// Every agent and its names of `before_tool_call`.
-const BEFORE: [(Agent, &str); 7] = [
+const BEFORE: [(Agent, &str); 8] = [
     (Agent::Claude, "PreToolUse"),
     (Agent::Codex, "PreToolUse"),
     (Agent::Gemini, "BeforeTool"),
@@ -22,6 +22,7 @@ const BEFORE: [(Agent, &str); 7] = [
     (Agent::Copilot, "preToolUse"),
     (Agent::Copilot, "PreToolUse"),
     (Agent::Cursor, "preToolUse"),
+    (Agent::OpenCode, "tool.execute.before"),
 ];
 
 /// What an agent writes before its shell tool runs a line.
@@ -58,7 +59,7 @@ fn blocked(agent: Agent, event: &str, output: &Output, what: &str) -> String {
 fn passed(agent: Agent, event: &str, output: &Output, what: &str) -> Value {
     assert_eq!(output.code, Some(0), "{what} in {agent}: {output:#?}");
     assert!(matches!(effect(agent, event, output), Effect::Runs(_)), "{what} in {agent}: {output:#?}");
-    if output.stdout.is_empty() && agent != Agent::Cursor {
+    if output.stdout.is_empty() && !matches!(agent, Agent::Cursor | Agent::OpenCode) {
         return Value::Null;
     }
     assert_eq!(output.stdout.lines().count(), 1, "{what} in {agent}: {output:#?}");

@@ -132,7 +132,7 @@ fn judged(env: &TestEnvironment, agent: Agent, event: &str, what: &str, payload:
 fn every_real_payload_is_answered_and_an_unknown_event_by_nothing() {
     let env = TestEnvironment::new();
     for agent in Agent::ALL {
-        let silence = if agent == Agent::Cursor { "{}\n" } else { "" };
+        let silence = if matches!(agent, Agent::Cursor | Agent::OpenCode) { "{}\n" } else { "" };
         for (file, payload) in payloads(agent) {
             let given = crate::agents::given(agent, &file);
             let output = env.hookbox_with(args(agent, given, &[]), payload);

@@ -123,7 +123,7 @@ fn what_is_wrong_with_the_hooks_is_shown_at_the_start_of_a_session_and_else_on_s
                 output.stderr.contains(part) && started.stderr.contains(part),
                 "{part}: {output:#?} {started:#?}"
             );
-            let is_shown = !matches!(agent, Agent::Copilot | Agent::Cursor);
+            let is_shown = !matches!(agent, Agent::Copilot | Agent::Cursor | Agent::OpenCode);
             assert_eq!(shown.contains(part), is_shown, "{agent} {part}: {started:#?}");
         }
     }

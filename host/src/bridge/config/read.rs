@@ -179,7 +179,7 @@ impl Reader<'_> {
                     switches.extend(named("\"hooksConfig\": {\"disabled\": […]}", names));
                 }
             }
-            Agent::Codex | Agent::Cursor => {}
+            Agent::Codex | Agent::Cursor | Agent::OpenCode => {}
         }
         self.found.switches = switches;
     }

@@ -13,6 +13,7 @@ impl Agent {
             Self::Claude | Self::Codex => "Bash",
             Self::Gemini | Self::Qwen => "run_shell_command",
             Self::Copilot if event.name == "preToolUse" => "bash",
+            Self::OpenCode => "bash",
             Self::Copilot => "Bash",
             Self::Cursor => "Shell",
         }
@@ -61,6 +62,12 @@ impl Agent {
                 return json!({
                     "hook_event_name": event.name, "session_id": session, "timestamp": when, "cwd": cwd,
                     "tool_name": tool, "tool_input": input,
+                });
+            }
+            Self::OpenCode => {
+                return json!({
+                    "hook_event_name": event.name, "session_id": session, "cwd": cwd, "tool_name": tool,
+                    "tool_input": {"command": line}, "tool_use_id": "call_0",
                 });
             }
             Self::Cursor => json!({
