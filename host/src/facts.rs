@@ -13,8 +13,8 @@ use std::path::Path;
 use serde_json::Value;
 
 pub(crate) use self::paths::MAX_PATHS;
-pub(crate) use self::tools::claude_names;
 pub use self::tools::{claude_name, kind_of};
+pub(crate) use self::tools::{claude_names, mcp_names};
 
 use crate::event::{Document, Facts, ToolKind};
 

@@ -7,6 +7,7 @@ mod reply;
 pub mod agent;
 pub mod base_coat;
 pub mod claude;
+pub mod foreign;
 pub mod kodelet;
 #[cfg(feature = "schema")]
 pub mod schema;

@@ -30,6 +30,7 @@ mod honours;
 mod opencode;
 mod output;
 mod payload;
+mod places;
 mod plan;
 mod probe;
 mod qwen;
@@ -41,6 +42,7 @@ use std::str::FromStr;
 
 pub use self::event::{AgentEvent, Fate};
 pub use self::honours::{Effect, Printed};
+pub use self::places::{HookFile, Level};
 pub use self::read::{ReadError, Request};
 pub use self::reply::Reply;
 

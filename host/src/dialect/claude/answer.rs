@@ -27,7 +27,7 @@ const GO_ON: &str = "A hook asks you to go on, and does not say why.";
 
 /// The keys that have an effect at some event, at the top and in `hookSpecificOutput`.
 const KEYS: [&str; 3] = ["decision", "reason", "stopReason"];
-const SPECIFIC: [&str; 7] = [
+const SPECIFIC: [&str; 10] = [
     "permissionDecision",
     "permissionDecisionReason",
     "updatedInput",
@@ -35,7 +35,53 @@ const SPECIFIC: [&str; 7] = [
     "updatedToolOutput",
     "updatedMCPToolOutput",
     "decision",
+    "tool_input",
+    "modifiedArgs",
+    "modifiedResult",
 ];
+
+/// What of an answer differs between the agents whose hooks answer in this shape.
+pub(crate) struct Style {
+    /// The words of `decision` that let a thing pass; `block` and `deny` block everywhere.
+    pub(crate) approving: &'static [&'static str],
+    /// What `decision` takes, in words.
+    pub(crate) decisions: &'static str,
+    /// The fields with which an answer changes the input of a tool.
+    pub(crate) inputs: &'static [&'static str],
+    /// The fields with which it changes the output.
+    pub(crate) outputs: &'static [&'static str],
+    /// Whether a changed input counts only beside `permissionDecision: allow`.
+    pub(crate) input_needs_allow: bool,
+    /// Whether what stands in `hookSpecificOutput` may stand at the top as well.
+    pub(crate) is_flat: bool,
+    /// Whether an answer that names another event in `hookSpecificOutput`, or none, is answered wrongly.
+    pub(crate) names_event: bool,
+    /// What text means that is no answer.
+    pub(crate) text: Text,
+}
+
+/// What text means that is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Text {
+    /// Text for the model where a message is sent and a session starts; nothing elsewhere.
+    Context,
+    /// Words for the user.
+    Shown,
+    /// Nothing.
+    Nothing,
+}
+
+/// Claude Code's.
+pub(crate) const CLAUDE: Style = Style {
+    approving: &["approve"],
+    decisions: "\"block\" or \"approve\"",
+    inputs: &["updatedInput"],
+    outputs: &["updatedToolOutput", "updatedMCPToolOutput"],
+    input_needs_allow: false,
+    is_flat: false,
+    names_event: true,
+    text: Text::Context,
+};
 
 /// What a block means at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,13 +142,14 @@ pub fn outcome_of(event: &Event, exit_code: i32, stdout: &[u8], stderr: &str) ->
 /// decision, or a `hookSpecificOutput` of another event, where the answer does not block.
 pub fn outcome(event: &EventName, exit_code: i32, stdout: &[u8], stderr: &str) -> Result<Outcome, HookError> {
     match exit_code {
-        0 => printed(event, stdout),
+        0 => read(event, stdout, &CLAUDE),
         2 => Ok(blocked(event, stderr.trim().to_owned())),
         code => Err(failed(code, stderr)),
     }
 }
 
-fn failed(code: i32, stderr: &str) -> HookError {
+/// The failure of a hook that ended with this status.
+pub(crate) fn failed(code: i32, stderr: &str) -> HookError {
     let mut message = format!("ended with status {code}");
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join(" | ");
@@ -113,7 +160,8 @@ fn failed(code: i32, stderr: &str) -> HookError {
     HookError::new(Cause::Exit, message)
 }
 
-fn blocked(event: &EventName, reason: String) -> Outcome {
+/// What a block means at this event, for this reason.
+pub(crate) fn blocked(event: &EventName, reason: String) -> Outcome {
     match block_at(event) {
         Block::Stops => Outcome::block(reason),
         Block::GoesOn if reason.is_empty() => Outcome::follow_up(GO_ON),
@@ -128,26 +176,27 @@ fn blocked(event: &EventName, reason: String) -> Outcome {
     }
 }
 
-fn printed(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
+/// Reads what a hook printed that ended with status 0.
+pub(crate) fn read(event: &EventName, stdout: &[u8], style: &Style) -> Result<Outcome, HookError> {
     let shown = String::from_utf8_lossy(stdout);
     let shown = shown.trim();
     if !shown.starts_with('{') {
-        return plain(event, shown, stdout);
+        return plain(event, shown, stdout, style);
     }
-    let Some(printed) = Printed::object(stdout, |name, raw| is_block(event, name, raw))? else {
+    let Some(printed) = Printed::object(stdout, |name, raw| is_block(event, name, raw, style))? else {
         return Ok(Outcome::pass());
     };
     let blocks = printed.blocks;
     if let Some(wrong) = printed.malformed.filter(|_| !blocks) {
         return Err(wrong);
     }
-    let mut outcome = answer(Reply::new(event, printed.object, blocks), blocks)?;
+    let mut outcome = answer(Reply::new(event, printed.object, blocks), blocks, style)?;
     outcome.noticed.splice(0..0, printed.faults);
     Ok(outcome)
 }
 
 /// What was printed is no JSON.
-fn plain(event: &EventName, shown: &str, stdout: &[u8]) -> Result<Outcome, HookError> {
+fn plain(event: &EventName, shown: &str, stdout: &[u8], style: &Style) -> Result<Outcome, HookError> {
     if shown.is_empty() {
         return Ok(Outcome::pass());
     }
@@ -158,8 +207,11 @@ fn plain(event: &EventName, shown: &str, stdout: &[u8]) -> Result<Outcome, HookE
             excerpt(stdout)
         )));
     }
-    if matches!(event, EventName::UserMessageSend | EventName::SessionStart) {
-        return Ok(Outcome::inject(shown));
+    let is_context = matches!(event, EventName::UserMessageSend | EventName::SessionStart);
+    match style.text {
+        Text::Context if is_context => return Ok(Outcome::inject(shown)),
+        Text::Shown => return Ok(Outcome::pass().warn(shown)),
+        Text::Context | Text::Nothing => {}
     }
     let mut outcome = Outcome::pass();
     outcome.noticed.push(format!("printed text that is no answer at {event}: ignored: {}", excerpt(stdout)));
@@ -167,11 +219,15 @@ fn plain(event: &EventName, shown: &str, stdout: &[u8]) -> Result<Outcome, HookE
 }
 
 /// Whether this field of the answer alone blocks, or makes the agent go on.
-fn is_block(event: &EventName, name: &str, raw: &RawValue) -> bool {
+fn is_block(event: &EventName, name: &str, raw: &RawValue, style: &Style) -> bool {
     let at = block_at(event);
     match name {
         "decision" => matches!(at, Block::Stops | Block::GoesOn) && is_no(&json::value(raw)),
         "continue" => at == Block::Stops && raw.get() == "false",
+        "permissionDecision" if style.is_flat => {
+            *event == EventName::BeforeToolCall && json::value(raw) == "deny"
+        }
+        "behavior" if style.is_flat => at == Block::Stops && json::value(raw) == "deny",
         "hookSpecificOutput" if at == Block::Stops => {
             let Ok(members) = json::object(raw.get().as_bytes()) else { return false };
             members.iter().any(|(name, raw)| match name.as_str() {
@@ -200,7 +256,7 @@ struct Specific {
     context: Option<String>,
 }
 
-fn answer(mut reply: Reply, blocks: bool) -> Result<Outcome, HookError> {
+fn answer(mut reply: Reply, blocks: bool, style: &Style) -> Result<Outcome, HookError> {
     let event = reply.event.clone();
     let at = block_at(&event);
     let mut outcome = Outcome::pass();
@@ -209,14 +265,28 @@ fn answer(mut reply: Reply, blocks: bool) -> Result<Outcome, HookError> {
     let goes_on = reply.read(|fields| fields.flag("continue"))?;
     let stop_reason = reply.text("stopReason")?;
     let decision = reply.read(|fields| {
-        fields.read("decision", "\"block\" or \"approve\"", |value| match value.as_str() {
-            Some("approve") => Ok(false),
-            _ if is_no(&value) => Ok(true),
+        fields.read("decision", style.decisions, |value| match value.as_str() {
+            Some(word) if style.approving.contains(&word) => Ok(word.to_owned()),
+            _ if is_no(&value) => Ok("block".to_owned()),
             _ => Err(value),
         })
     })?;
+    let question = decision.as_deref() == Some("ask") && event == EventName::BeforeToolCall;
+    let decision = decision.as_deref() == Some("block");
     let reason = reply.text("reason")?;
-    let specific = specific(&mut reply, blocks, &mut outcome)?;
+    let mut flat = if style.is_flat { fields(&mut reply, style)? } else { Specific::default() };
+    if style.is_flat && matches!(&event, EventName::Other(name) if name == "permission_request") {
+        reply.any("behavior");
+        flat.reason = reply.text("message")?;
+    }
+    let specific = flat.or(specific(&mut reply, blocks, &mut outcome, style)?);
+    if specific.input.is_some() && style.input_needs_allow && !blocks {
+        let decided = specific.decision.as_deref();
+        if !matches!(decided, Some("allow" | "ask" | "defer")) {
+            let what = "\"updatedInput\" stands without \"permissionDecision\": \"allow\"";
+            return Err(malformed(format!("answered wrongly: {what}")));
+        }
+    }
     outcome.context.extend(specific.context.filter(|text| !text.trim().is_empty()));
     let stops = goes_on == Some(false);
     match at {
@@ -229,7 +299,9 @@ fn answer(mut reply: Reply, blocks: bool) -> Result<Outcome, HookError> {
         }
         Block::Stops => {
             outcome.action = match specific.decision.as_deref() {
-                Some("ask" | "defer") => Action::Ask(specific.reason.or(reason).unwrap_or_default()),
+                decision if question || matches!(decision, Some("ask" | "defer")) => {
+                    Action::Ask(specific.reason.or(reason).unwrap_or_default())
+                }
                 _ => specific.input.clone().or(specific.output).map_or(Action::Pass, Action::Modify),
             };
             if matches!(outcome.action, Action::Ask(_)) && specific.input.is_some() {
@@ -237,7 +309,7 @@ fn answer(mut reply: Reply, blocks: bool) -> Result<Outcome, HookError> {
             }
         }
         Block::GoesOn if stops => {}
-        Block::GoesOn if decision == Some(true) => {
+        Block::GoesOn if decision => {
             outcome.follow_ups = blocked(&event, reason.unwrap_or_default().trim().to_owned()).follow_ups;
         }
         Block::GoesOn => {}
@@ -245,7 +317,7 @@ fn answer(mut reply: Reply, blocks: bool) -> Result<Outcome, HookError> {
             if stops {
                 reply.warn(format!("\"continue\": false has no effect at {event}: not applied"));
             }
-            if decision == Some(true) {
+            if decision {
                 let told = blocked(&event, reason.unwrap_or_default());
                 outcome.context.extend(told.context);
                 outcome.warnings.extend(told.warnings);
@@ -253,14 +325,22 @@ fn answer(mut reply: Reply, blocks: bool) -> Result<Outcome, HookError> {
             }
         }
     }
-    Ok(reply.finish(outcome, &KEYS))
+    let elsewhere: Vec<&str> =
+        KEYS.iter().chain(SPECIFIC.iter().filter(|_| style.is_flat)).copied().collect();
+    Ok(reply.finish(outcome, &elsewhere))
 }
 
-fn specific(reply: &mut Reply, blocks: bool, outcome: &mut Outcome) -> Result<Specific, HookError> {
+fn specific(
+    reply: &mut Reply,
+    blocks: bool,
+    outcome: &mut Outcome,
+    style: &Style,
+) -> Result<Specific, HookError> {
     let Some(mut inner) = reply.nested("hookSpecificOutput")? else { return Ok(Specific::default()) };
     let event = inner.event.clone();
     let name = inner.text("hookEventName")?;
     match &name {
+        _ if !style.names_event => {}
         None => inner.warn("\"hookSpecificOutput\" does not say its \"hookEventName\""),
         Some(name) if names(&event).contains(&name.as_str()) => {}
         Some(name) => {
@@ -275,8 +355,15 @@ fn specific(reply: &mut Reply, blocks: bool, outcome: &mut Outcome) -> Result<Sp
             inner.warn(what);
         }
     }
+    let specific = fields(&mut inner, style)?;
+    inner.finish_into(outcome, &SPECIFIC);
+    Ok(specific)
+}
+
+/// The fields that say something of one event.
+fn fields(inner: &mut Reply, style: &Style) -> Result<Specific, HookError> {
     let mut specific = Specific { context: inner.text("additionalContext")?, ..Specific::default() };
-    match &event {
+    match &inner.event.clone() {
         EventName::BeforeToolCall => {
             specific.decision = inner.read(|fields| {
                 fields.read("permissionDecision", "\"allow\", \"deny\", \"ask\" or \"defer\"", |value| {
@@ -287,11 +374,16 @@ fn specific(reply: &mut Reply, blocks: bool, outcome: &mut Outcome) -> Result<Sp
                 })
             })?;
             specific.reason = inner.text("permissionDecisionReason")?;
-            specific.input = inner.read(|fields| fields.object("updatedInput"))?.map(Value::Object);
+            for name in style.inputs {
+                let input = inner.read(|fields| fields.object(name))?.map(Value::Object);
+                specific.input = specific.input.or(input);
+            }
         }
         EventName::AfterToolCall => {
-            let older = inner.any("updatedMCPToolOutput");
-            specific.output = inner.any("updatedToolOutput").or(older);
+            for name in style.outputs {
+                let output = inner.any(name);
+                specific.output = specific.output.or(output);
+            }
         }
         EventName::Other(name) if name == "permission_request" => {
             let decision = inner.read(|fields| fields.object("decision"))?.unwrap_or_default();
@@ -299,8 +391,28 @@ fn specific(reply: &mut Reply, blocks: bool, outcome: &mut Outcome) -> Result<Sp
         }
         _ => {}
     }
-    inner.finish_into(outcome, &SPECIFIC);
     Ok(specific)
+}
+
+impl Specific {
+    /// What stands here, else what stands there; of two decisions the stricter one.
+    fn or(self, other: Self) -> Self {
+        let rank = |decision: &Option<String>| match decision.as_deref() {
+            Some("deny") => 3,
+            Some("ask" | "defer") => 2,
+            Some(_) => 1,
+            None => 0,
+        };
+        let (first, second) =
+            if rank(&other.decision) > rank(&self.decision) { (other, self) } else { (self, other) };
+        Self {
+            decision: first.decision.or(second.decision),
+            reason: first.reason.or(second.reason),
+            input: first.input.or(second.input),
+            output: first.output.or(second.output),
+            context: first.context.or(second.context),
+        }
+    }
 }
 
 fn quoted(names: &[&str]) -> String {

@@ -72,13 +72,7 @@ impl Matcher {
         if is_list(pattern) {
             return Ok(Self(Rule::Names(parts().map(str::to_owned).collect())));
         }
-        let compiled = RegexBuilder::new(pattern).size_limit(MAX_SIZE).dfa_size_limit(MAX_SIZE).build();
-        compiled.map(|regex| Self(Rule::Pattern(regex))).map_err(|error| {
-            // The parser draws the pattern over several lines and says what is wrong on the last.
-            let said = error.to_string();
-            let last = said.lines().last().unwrap_or_default().trim();
-            wrong(text::escape(last.strip_prefix("error: ").unwrap_or(last), 200))
-        })
+        compile(pattern).map(|regex| Self(Rule::Pattern(regex)))
     }
 
     /// Whether it names this: a tool in Claude Code's words, a source, a trigger.
@@ -99,10 +93,32 @@ impl Matcher {
         if let (Some(call), Some(_)) = (event.tool_call(), name(event)) {
             return self.matches(&call.name)
                 || self.matches(&tool_name(&call.name))
-                || facts::claude_names(&call.name).any(|name| self.matches(name));
+                || facts::claude_names(&call.name).any(|name| self.matches(name))
+                || facts::mcp_names(&call.name).any(|(server, tool)| {
+                    server.is_some_and(|server| self.matches(&format!("mcp__{server}__{tool}")))
+                });
         }
         subject(event).is_none_or(|subject| self.matches(&subject))
     }
+}
+
+/// A regular expression, within bounds.
+///
+/// # Errors
+///
+/// A [`MatcherError`] for one that cannot be compiled within 1 MiB, or is longer than 4096 bytes.
+pub(crate) fn compile(pattern: &str) -> Result<Regex, MatcherError> {
+    let wrong = |problem: String| MatcherError { pattern: text::escape(pattern, 80), problem };
+    if pattern.len() > MAX_LENGTH {
+        return Err(wrong(format!("has more than {MAX_LENGTH} bytes")));
+    }
+    let compiled = RegexBuilder::new(pattern).size_limit(MAX_SIZE).dfa_size_limit(MAX_SIZE).build();
+    compiled.map_err(|error| {
+        // The parser draws the pattern over several lines and says what is wrong on the last.
+        let said = error.to_string();
+        let last = said.lines().last().unwrap_or_default().trim();
+        wrong(text::escape(last.strip_prefix("error: ").unwrap_or(last), 200))
+    })
 }
 
 /// Whether this is a name, or a list of names.
@@ -204,6 +220,9 @@ mod tests {
             ("Write", call("run_shell_command"), false),
             ("Edit|Write", call("apply_patch"), true),
             ("Task", call("subagent"), true),
+            ("mcp__t__echo", call("mcp_t_echo"), true),
+            ("mcp__my_server__.*", call("mcp_my_server_tool"), true),
+            ("mcp__t__echo", call("mcp_t_other"), false),
             ("Bash", call(""), false),
             ("startup|clear", EventData::SessionStart { source: Some("rotate".into()) }, true),
             ("resume", EventData::SessionStart { source: None }, false),

@@ -13,10 +13,14 @@ mod tool;
 
 use std::borrow::Cow;
 
+pub(crate) use self::answer::{CLAUDE, Style, Text, blocked, failed, read};
 pub use self::answer::{outcome, outcome_of};
 pub use self::event::{event_name, name};
+pub(crate) use self::matcher::compile;
 pub use self::matcher::{Matcher, MatcherError};
 pub use self::payload::encode;
+pub(crate) use self::payload::last_said;
+pub(crate) use self::tool::{call, restore};
 
 /// What a session of Claude Code knows beside what stands in an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,5 +34,9 @@ pub struct Session {
 /// What a hook of Claude Code expects the tool `name` to be called: Claude Code's name where it has such a tool, else the
 /// agent's own.
 pub fn tool_name(name: &str) -> Cow<'_, str> {
+    if let Some((Some(server), tool)) = crate::facts::mcp_names(name).next() {
+        let own = format!("mcp__{server}__{tool}");
+        return if own == name { Cow::Borrowed(name) } else { Cow::Owned(own) };
+    }
     crate::facts::claude_name(name).map_or(Cow::Borrowed(name), Cow::Borrowed)
 }

@@ -28,7 +28,7 @@ struct Translated {
 }
 
 /// The tool's name and input as a hook of Claude Code expects them.
-pub(super) fn call(call: &ToolCall, cwd: &str) -> (String, Value) {
+pub(crate) fn call(call: &ToolCall, cwd: &str) -> (String, Value) {
     let name = super::tool_name(&call.name).into_owned();
     let translated = translate(call, cwd);
     let Value::Object(object) = call.input.value() else {
@@ -48,7 +48,7 @@ pub(super) fn call(call: &ToolCall, cwd: &str) -> (String, Value) {
 
 /// What a hook of Claude Code would make of the input, as the agent's tool takes it. What the hook left alone is what it
 /// was.
-pub(super) fn restore(call: &ToolCall, cwd: &str, updated: Value) -> Value {
+pub(crate) fn restore(call: &ToolCall, cwd: &str, updated: Value) -> Value {
     let Value::Object(mut updated) = updated else { return updated };
     for it in translate(call, cwd) {
         let Some(new) = updated.shift_remove(it.to) else { continue };

@@ -1,0 +1,178 @@
+//! Hooks that were written for another agent, from the host's side: what such a hook reads on standard input, and what
+//! its exit code and its answer mean.
+//!
+//! A [`Foreign`] is one hook of an agent at one of that agent's events. [`Foreign::encode`] writes the event exactly as
+//! the agent does, [`Foreign::outcome`] reads the answer, and [`Foreign::is_for`] is the agent's matcher. Names of tools
+//! and fields of their inputs are the agent's own; a changed input comes back in those of the tool that was called.
+//! What any of the agents takes for a block is a block, also where this one would not honour it. Nothing here does I/O.
+//!
+//! [`crate::dialect::agent`] is the other direction: what an agent writes to hookbox.
+
+mod codex;
+mod copilot;
+mod cursor;
+mod event;
+mod gemini;
+mod matcher;
+mod payload;
+mod qwen;
+mod tool;
+
+use serde_json::Value;
+
+pub use self::event::{Unknown, event_name};
+pub use self::matcher::Matcher;
+pub use self::tool::{TOOLS, Tools, tool_name};
+
+use crate::dialect::agent::Agent;
+use crate::dialect::claude::{self, MatcherError, Session};
+use crate::event::{Event, EventData};
+use crate::hook::HookError;
+use crate::outcome::{Action, Outcome};
+
+/// A command hook of an agent, at one of its events.
+#[derive(Clone, Debug)]
+pub struct Foreign {
+    agent: Agent,
+    name: String,
+    matcher: Option<Matcher>,
+    /// Whether an answer has to be there (Cursor's `failClosed`).
+    must_answer: bool,
+}
+
+impl Foreign {
+    /// The hook of this agent at its event of this name. For every tool, source and reason.
+    ///
+    /// # Errors
+    ///
+    /// [`Unknown`] where the agent has no such event, or hookbox cannot send it.
+    pub fn new(agent: Agent, name: &str) -> Result<Self, Unknown> {
+        event_name(agent, name)?;
+        Ok(Self { agent, name: name.to_owned(), matcher: None, must_answer: false })
+    }
+
+    /// The same hook, only for what this matcher of the agent names.
+    ///
+    /// # Errors
+    ///
+    /// [`MatcherError`] for a pattern that cannot be used.
+    pub fn matching(mut self, pattern: &str) -> Result<Self, MatcherError> {
+        self.matcher = Some(Matcher::parse(self.agent, &self.name, pattern)?);
+        Ok(self)
+    }
+
+    /// The same hook, which fails where it prints nothing at an event that it could block (default: no).
+    #[must_use]
+    pub fn must_answer(mut self, must: bool) -> Self {
+        self.must_answer = must;
+        self
+    }
+
+    /// Whose hook it is.
+    pub fn agent(&self) -> Agent {
+        self.agent
+    }
+
+    /// The agent's name of the event.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the hook is for this event: the agent's event of this name, and what its matcher names.
+    ///
+    /// A tool is meant by any of its names: the one that it was called by, the hook's agent's, and each spelling of a
+    /// tool of an MCP server.
+    pub fn is_for(&self, event: &Event) -> bool {
+        event::is(self.agent, &self.name, event)
+            && self.matcher.as_ref().is_none_or(|matcher| matcher.is_for(event))
+    }
+
+    /// What the hook reads on standard input; `None` for an event that its agent does not have.
+    ///
+    /// What hookbox does not know of a session (the model, the ids of a turn or a prompt) is an empty text where the agent
+    /// always sends a text.
+    pub fn encode(&self, event: &Event, session: &Session) -> Option<Value> {
+        if !event::is(self.agent, &self.name, event) {
+            return None;
+        }
+        let payload = match self.agent {
+            Agent::Claude => return claude::encode(event, session),
+            Agent::Codex => codex::encode(&self.name, event, session),
+            Agent::Gemini => gemini::encode(&self.name, event, session),
+            Agent::Qwen => qwen::encode(&self.name, event, session),
+            Agent::Copilot => copilot::encode(&self.name, event, session),
+            Agent::Cursor => cursor::encode(&self.name, event, session),
+        };
+        Some(payload.into())
+    }
+
+    /// The variables of its environment that differ from event to event.
+    pub fn variables(&self, event: &Event) -> Vec<(&'static str, String)> {
+        let (id, cwd) = (&event.context.conversation_id, &event.context.cwd);
+        match self.agent {
+            Agent::Claude => vec![("CLAUDE_CODE_SESSION_ID", id.clone())],
+            Agent::Gemini => vec![("GEMINI_SESSION_ID", id.clone()), ("GEMINI_CWD", cwd.clone())],
+            Agent::Qwen => vec![("QWEN_CODE_SESSION_ID", id.clone())],
+            Agent::Codex | Agent::Copilot | Agent::Cursor => Vec::new(),
+        }
+    }
+
+    /// What the hook means by its exit code and by what it printed. What it would change is in the words of the agent
+    /// that the event came from.
+    ///
+    /// A block holds also beside a wrong type, a field that cannot be read, or another of its name.
+    ///
+    /// # Errors
+    ///
+    /// `exit` for an exit code that decides nothing, `malformed_output` for an answer that cannot be read and does not
+    /// block.
+    pub fn outcome(
+        &self,
+        event: &Event,
+        exit_code: i32,
+        stdout: &[u8],
+        stderr: &str,
+    ) -> Result<Outcome, HookError> {
+        let name = event.name();
+        let mut outcome = match self.agent {
+            Agent::Claude => return claude::outcome_of(event, exit_code, stdout, stderr),
+            Agent::Codex => codex::outcome(&name, exit_code, stdout, stderr),
+            Agent::Gemini => gemini::outcome(&name, exit_code, stdout, stderr),
+            Agent::Qwen => qwen::outcome(&name, exit_code, stdout, stderr),
+            Agent::Copilot => copilot::outcome(&name, exit_code, stdout, stderr),
+            Agent::Cursor => cursor::outcome(&name, exit_code, stdout, stderr, self.must_answer),
+        }?;
+        if let Action::Modify(value) = &mut outcome.action {
+            match &event.data {
+                EventData::BeforeToolCall(call) => {
+                    let updated = value.take();
+                    let updated = if self.agent == Agent::Gemini {
+                        tool::merged(self.agent, &self.name, event, call, updated)
+                    } else {
+                        updated
+                    };
+                    *value = tool::restore(self.agent, event, call, updated);
+                }
+                EventData::AfterToolCall(result) => {
+                    *value = payload::restored(self.agent, result.output.value(), value.take());
+                }
+                _ => {}
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// The variables in which a hook of this agent finds the directory of the project.
+pub fn project_variables(agent: Agent) -> &'static [&'static str] {
+    match agent {
+        Agent::Claude | Agent::Codex => &["CLAUDE_PROJECT_DIR"],
+        Agent::Gemini => &["GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+        Agent::Qwen => &["QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+        Agent::Copilot => &["COPILOT_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+        Agent::Cursor => &["CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+    }
+}
+
+#[cfg(test)]
+mod tests;
