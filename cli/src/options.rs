@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use hookbox::Limits;
+use hookbox::dialect::agent::{Agent, UnknownAgent};
 use hookbox::discovery::{self, UnitError, parse_duration};
 use hookbox::manager::{Builder, Manager};
 use hookbox::trust::TrustPolicy;
@@ -24,11 +25,31 @@ pub(crate) struct Locate {
     root: Vec<String>,
 }
 
+/// Where hooks are looked for, and whose.
+#[derive(Args, Debug)]
+pub(crate) struct Find {
+    #[command(flatten)]
+    locate: Locate,
+    /// Use the hooks that are configured for this agent as well: claude, codex, gemini, qwen, copilot, cursor or all; may be
+    /// given several times.
+    #[arg(long, value_name = "AGENT", value_parser = whose)]
+    from: Vec<Whose>,
+}
+
+/// The agents that one `--from` means.
+#[derive(Clone, Debug)]
+pub(crate) struct Whose(Vec<Agent>);
+
+/// Reads the agents of `--from`.
+fn whose(text: &str) -> Result<Whose, UnknownAgent> {
+    Ok(Whose(if text == "all" { Agent::ALL.to_vec() } else { vec![text.parse()?] }))
+}
+
 /// Where hooks are looked for, and which of them run.
 #[derive(Args, Debug)]
 pub(crate) struct Discover {
     #[command(flatten)]
-    locate: Locate,
+    find: Find,
     /// Which hooks of a repository run: those that you have trusted, or all.
     #[arg(long, value_enum, default_value = "recorded")]
     trust: Trust,
@@ -100,10 +121,27 @@ impl Locate {
     }
 }
 
-impl Discover {
+impl Find {
     /// Goes to the directory of `--cwd`.
     pub(crate) fn enter(&self) -> Result<(), InputError> {
         self.locate.enter()
+    }
+
+    /// The hooks, as the user's own records say.
+    pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
+        Ok(self.configure(Manager::builder())?.look_anyway(true).build().await)
+    }
+
+    fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
+        let builder = self.locate.configure(builder)?;
+        Ok(self.from.iter().flat_map(|it| it.0.iter()).fold(builder, |it, agent| it.from_agent(*agent)))
+    }
+}
+
+impl Discover {
+    /// Goes to the directory of `--cwd`.
+    pub(crate) fn enter(&self) -> Result<(), InputError> {
+        self.find.enter()
     }
 
     /// The hooks, to be listed.
@@ -121,7 +159,7 @@ impl Discover {
     /// The hooks, for one event of another agent in this directory, which has to be answered so soon.
     pub(crate) async fn serving(&self, directory: &Path, left: Duration) -> Result<Manager, InputError> {
         self.enter()?;
-        if self.locate.cwd.is_none() {
+        if self.find.locate.cwd.is_none() {
             // Hooks run there. One that is gone since is no reason to run no guard.
             let _ = std::env::set_current_dir(directory);
         }
@@ -134,7 +172,7 @@ impl Discover {
             Trust::Recorded => TrustPolicy::Recorded,
             Trust::All => TrustPolicy::All,
         };
-        let builder = self.locate.configure(builder)?.trust(trust).no_hooks(self.no_hooks);
+        let builder = self.find.configure(builder)?.trust(trust).no_hooks(self.no_hooks);
         Ok(match &self.command {
             Some(name) => builder.command(name),
             None => builder,

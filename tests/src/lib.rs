@@ -15,6 +15,7 @@ mod declared;
 mod embedding;
 mod environment;
 mod environment_of_hooks;
+mod foreign;
 mod hostile;
 mod hostile_repository;
 mod interrupt;

@@ -24,7 +24,7 @@ pub(crate) struct Grants {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    locate: options::Locate,
+    find: options::Find,
 }
 
 #[derive(Debug, Subcommand)]
@@ -41,7 +41,7 @@ enum Change {
         #[arg(long)]
         yes: bool,
         #[command(flatten)]
-        locate: options::Locate,
+        find: options::Find,
     },
     /// Take rights back; without any named, all of them.
     Remove {
@@ -52,23 +52,23 @@ enum Change {
         #[arg(value_name = "RIGHT")]
         rights: Vec<Capability>,
         #[command(flatten)]
-        locate: options::Locate,
+        find: options::Find,
     },
 }
 
 impl Grants {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         match self.change {
-            None => show(&self.locate, self.json).await,
-            Some(Change::Add { hook, rights, yes, locate }) => add(&locate, &hook, rights, yes).await,
-            Some(Change::Remove { hook, rights, locate }) => remove(&locate, &hook, &rights).await,
+            None => show(&self.find, self.json).await,
+            Some(Change::Add { hook, rights, yes, find }) => add(&find, &hook, rights, yes).await,
+            Some(Change::Remove { hook, rights, find }) => remove(&find, &hook, &rights).await,
         }
     }
 }
 
-async fn show(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {
-    locate.enter()?;
-    let manager = locate.manager().await?;
+async fn show(find: &options::Find, as_json: bool) -> anyhow::Result<ExitCode> {
+    find.enter()?;
+    let manager = find.manager().await?;
     let records = approval::read(&approval::trust_file(&manager)?)?;
     if as_json {
         let rows = records.iter().map(|record| {
@@ -117,14 +117,14 @@ fn status(manager: &Manager, record: &Record) -> &'static str {
 }
 
 async fn add(
-    locate: &options::Locate,
+    find: &options::Find,
     name: &str,
     rights: Vec<Capability>,
     yes: bool,
 ) -> anyhow::Result<ExitCode> {
     approval::not_from_a_hook()?;
-    locate.enter()?;
-    let manager = locate.manager().await?;
+    find.enter()?;
+    let manager = find.manager().await?;
     let hook = &approval::find(&manager, name)?;
     let file = &approval::trust_file(&manager)?;
     let digest = approval::digest(hook)?;
@@ -150,9 +150,9 @@ async fn add(
     output::line(&format!("granted to {}: {}", escape(&record.name, 200), approval::list(&record.grants)))
 }
 
-async fn remove(locate: &options::Locate, name: &str, rights: &[Capability]) -> anyhow::Result<ExitCode> {
-    locate.enter()?;
-    let manager = locate.manager().await?;
+async fn remove(find: &options::Find, name: &str, rights: &[Capability]) -> anyhow::Result<ExitCode> {
+    find.enter()?;
+    let manager = find.manager().await?;
     let file = &approval::trust_file(&manager)?;
     let found = approval::find_record(&manager, &approval::read(file)?, name)?;
     if let Some(right) = rights.iter().find(|right| !found.grants.contains(right)) {

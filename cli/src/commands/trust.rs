@@ -35,14 +35,14 @@ pub(crate) struct Trust {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    locate: options::Locate,
+    find: options::Find,
 }
 
 impl Trust {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         approval::not_from_a_hook()?;
-        self.locate.enter()?;
-        let manager = self.locate.manager().await?;
+        self.find.enter()?;
+        let manager = self.find.manager().await?;
         if let Some(hooks) = approval::find_plugin(&manager, &self.hook)? {
             return self.plugin(&manager, &hooks);
         }

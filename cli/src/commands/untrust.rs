@@ -18,13 +18,13 @@ pub(crate) struct Untrust {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    locate: options::Locate,
+    find: options::Find,
 }
 
 impl Untrust {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        self.locate.enter()?;
-        let manager = self.locate.manager().await?;
+        self.find.enter()?;
+        let manager = self.find.manager().await?;
         let file = &approval::trust_file(&manager)?;
         let held = approval::read(file)?;
         let record = match approval::find_record(&manager, &held, &self.hook) {

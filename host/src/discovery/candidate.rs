@@ -83,17 +83,22 @@ impl Candidate {
                 };
                 (component, state)
             }
+            Ok(_) if declared.is_disabled => (path.to_owned(), State::Disabled),
             Ok(_) => (path.to_owned(), State::Usable),
             Err(message) => (path.to_owned(), State::Broken(message.clone())),
         };
         let (file, kind) = (declared.file_name(), declared.kind);
-        let name = dir.full_name(&file);
+        // The name of what another agent's file declares says where that is.
+        let name = if declared.outside.is_some() { file.clone() } else { dir.full_name(&file) };
         Self { name, dir: Arc::clone(dir), file, path, kind, state, declared: Some(declared) }
     }
 
     /// What a command finds it by, and no other hook: its file, or the file that declares it with its position there.
     pub(super) fn reference(&self) -> PathBuf {
         match &self.declared {
+            Some(Declared { outside: Some(outside), label, .. }) => {
+                PathBuf::from(format!("{}#{label}", outside.path.to_string_lossy()))
+            }
             Some(declared) => self.dir.declares().join(declared.position_name()),
             None => self.path.clone(),
         }

@@ -11,6 +11,7 @@ use super::entry::Problem;
 use super::scan::Scan;
 use super::settings::Table;
 use super::subject::table_of;
+use crate::dialect::agent::Agent;
 use crate::hook::{Digest, HookError, Origin, Tier};
 use crate::native::Verify;
 use crate::report::{Cause, Kind};
@@ -58,12 +59,23 @@ pub(super) struct Judged {
     pub(super) is_unique: bool,
     /// What a command finds it by.
     reference: PathBuf,
+    /// The agent that it is configured for, where that is another one.
+    from: Option<Agent>,
 }
 
 impl Judged {
     /// Whether the user trusted other bytes than these.
     pub(super) fn has_changed(&self) -> bool {
         self.standing != Standing::Trusted && self.record.as_ref().is_some_and(|record| record.trusted)
+    }
+
+    /// The command that approves the hook, which is called so.
+    pub(super) fn approve(&self, name: &str) -> String {
+        let path = Some(self.reference.as_path());
+        match self.from {
+            Some(agent) => trust::approve_of(agent, name, path, self.is_unique),
+            None => trust::approve(name, path, self.is_unique),
+        }
     }
 
     /// Looks at a hook that is trusted for its digest; none for what is trusted by policy or by its tier.
@@ -74,7 +86,7 @@ impl Judged {
             return None;
         }
         let (subject, trusted) = (subject.clone(), record.digest.clone());
-        let approve = trust::approve(&record.name, Some(&self.reference), self.is_unique);
+        let approve = self.approve(&record.name);
         Some(Arc::new(move || match subject.digest() {
             Ok(digest) if digest == trusted => Ok(()),
             Ok(_) => Err(HookError::new(Cause::Untrusted, format!("{}; {approve}", trust::CHANGED))),
@@ -154,7 +166,8 @@ impl Gate {
         let key = self.key(candidate);
         let record = key.as_ref().and_then(|(place, path)| self.records.get(place, path)).cloned();
         let (by_record, is_unique, reference) = (false, true, candidate.reference());
-        let mut judged = Judged { standing, key, record, tree: None, by_record, is_unique, reference };
+        let from = candidate.declared.as_ref().and_then(|it| it.outside.as_ref()).map(|it| it.agent);
+        let mut judged = Judged { standing, key, record, tree: None, by_record, is_unique, reference, from };
         let is_usable = matches!(candidate.state, State::Usable);
         if !is_usable || !dir.needs_trust {
             return judged;

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Options;
-use super::declared::{ClaudeCommand, Declared, Handler};
+use super::declared::{ClaudeCommand, Declared, ForeignCommand, Handler};
 #[cfg(feature = "mcp")]
 use super::declared::{Server, Transport, expand};
 use super::last_good::LastGood;
 use super::subject::Subject;
+use crate::dialect::agent::Agent;
+use crate::dialect::foreign::project_variables;
 #[cfg(feature = "mcp")]
 use crate::hook::Origin;
 use crate::hook::{Descriptor, Hook, HookError};
@@ -85,10 +87,38 @@ impl Launcher {
                     None => hook,
                 }))
             }
+            Ok(Handler::Foreign(command)) => {
+                Ok(Arc::new(self.foreign(subject, declared, descriptor, command)?))
+            }
             Ok(Handler::Tool { server, tool, .. }) => self.tool(subject, declared, descriptor, server, tool),
             Ok(Handler::Component(_)) => Err(HookError::new(Cause::Internal, "is a component")),
             Err(message) => Err(HookError::new(Cause::Incompatible, message)),
         }
+    }
+
+    /// A command of another agent, which runs in the project and finds it in that agent's variables.
+    fn foreign(
+        &self,
+        subject: &Subject<'_>,
+        declared: &Declared,
+        descriptor: Descriptor,
+        it: &ForeignCommand,
+    ) -> Result<CommandHook, HookError> {
+        let directory = it.cwd.as_ref().map_or_else(|| self.project.clone(), |cwd| self.project.join(cwd));
+        let mut hook = command(subject, descriptor, &it.line, directory)?.in_foreign(it.foreign.clone());
+        for (name, value) in &it.env {
+            hook = hook.with_variable(name, value);
+        }
+        for variable in project_variables(it.foreign.agent()) {
+            hook = hook.with_variable(variable, &self.project);
+        }
+        if let Some(plugin) = declared.outside.as_ref().and_then(|it| it.plugin.as_ref()) {
+            hook = hook.with_variable(PLUGIN_VARIABLE, plugin);
+            if it.foreign.agent() == Agent::Codex {
+                hook = hook.with_variable("PLUGIN_ROOT", plugin);
+            }
+        }
+        Ok(hook)
     }
 
     #[cfg(not(feature = "mcp"))]

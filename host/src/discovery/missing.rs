@@ -7,6 +7,7 @@ use super::assemble::{Assembly, BLOCKS};
 use super::candidate::{Candidate, kind_by_name};
 use super::declared::Source;
 use super::entry::{EntryStatus, Problem};
+use super::foreign;
 use super::scan::RootDir;
 use super::settings::Table;
 use super::subject::{Position, budget};
@@ -28,15 +29,21 @@ pub(super) fn guards(
 ) {
     for root in roots {
         let here = |name: &str| {
-            candidates
-                .iter()
-                .any(|it| it.dir.root == root.root && it.dir.tier.origin() == root.origin && it.name == name)
+            candidates.iter().any(|it| {
+                // What another agent's file declares belongs to no root: any of them may speak of it.
+                let is_outside = it.declared.as_ref().is_some_and(|it| it.outside.is_some());
+                (is_outside || it.dir.root == root.root)
+                    && it.dir.tier.origin() == root.origin
+                    && it.name == name
+            })
         };
         for (name, table) in &root.tables {
             // Renamed to `….disable` it is switched off, not lost.
             let is_there = here(name) || here(&format!("{name}.disable"));
             // Built-in hooks have no file; what the settings say of them is read elsewhere.
-            if !is_there && !builtin::is_builtin(name) {
+            // Nor are hooks of another agent looked for unless somebody asks for them.
+            let is_asked_for = foreign::agent_of(name).is_none_or(|agent| foreign::is_asked(options, agent));
+            if !is_there && !builtin::is_builtin(name) && is_asked_for {
                 missing(root, name, table, options, assembly);
             }
         }
@@ -129,7 +136,7 @@ impl Expected {
         };
         let source = Source::of_name(file);
         let (kind, path) = match source {
-            Source::File => (kind_by_name(file), root.path.join(beneath).join(file)),
+            Source::File | Source::Foreign => (kind_by_name(file), root.path.join(beneath).join(file)),
             Source::HooksJson if plugin.is_some() => {
                 (Kind::Command, root.path.join(beneath).join(source.file()))
             }

@@ -11,6 +11,7 @@ mod decide;
 mod declared;
 mod entry;
 mod examine;
+mod foreign;
 mod gate;
 mod last_good;
 mod launch;
@@ -34,6 +35,8 @@ use std::sync::Arc;
 
 pub use approvable::Approvable;
 pub use entry::{Entry, EntryStatus, Problem};
+#[cfg(feature = "watch")]
+pub(crate) use foreign::places as foreign_places;
 #[cfg(feature = "plugin")]
 pub(crate) use gate::MAX_COMPONENT;
 pub use last_good::Kept;
@@ -43,6 +46,7 @@ pub use overall::{DEFAULT_SKIP_COMMANDS, SwitchedOff, git_host};
 pub use units::{UnitError, parse_duration, parse_size, show_duration};
 
 use crate::builtin::Wishes;
+use crate::dialect::agent::Agent;
 use crate::hook::{Hook, Limits};
 use crate::thresholds::Thresholds;
 use crate::trust::{Protected, TrustPolicy};
@@ -79,6 +83,11 @@ pub struct Options {
     pub command: Option<String>,
     /// The thresholds of the context window where the user's settings say nothing. 0.7 and 0.8, compact.
     pub thresholds: Thresholds,
+    /// The agents whose hooks are looked for as well: those of the project, of the user, and of Claude Code's plugins.
+    /// None.
+    pub from: Vec<Agent>,
+    /// Plugins of other agents, each in its directory: treated like the user's own. None.
+    pub agent_plugins: Vec<(Agent, PathBuf)>,
     /// Look into the hooks also where none of them runs, for whoever shows and approves them. No.
     pub look_anyway: bool,
     /// What sends the requests of components; one of its own, with the system's certificates, where there is none.
@@ -100,6 +109,8 @@ impl Options {
             data: None,
             command: None,
             thresholds: Thresholds::default(),
+            from: Vec::new(),
+            agent_plugins: Vec::new(),
             look_anyway: false,
             #[cfg(feature = "http")]
             network: None,

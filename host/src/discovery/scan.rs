@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Options;
 use super::candidate::{Candidate, HooksDir, State};
-use super::declared::{self, Contents, Servers, Source};
+use super::declared::{self, Contents, ForeignFile, Outside, Servers, Source};
 use super::entry::Problem;
 use super::last_good::{Dated, Kept, LastGood};
 use super::settings::{self, Broken, File, Tables, Top};
@@ -123,6 +123,10 @@ pub(super) struct Scan {
     pub(super) last: Arc<LastGood>,
     pub(super) next: LastGood,
     pub(super) kept: Vec<Kept>,
+    /// What the files of other agents say beside their hooks.
+    pub(super) foreign: super::foreign::Said,
+    /// Which agents' hooks are switched off by their own configuration, and by whose.
+    pub(super) foreign_off: Vec<(Origin, crate::dialect::agent::Agent)>,
     brought: Brought,
 }
 
@@ -134,6 +138,7 @@ pub(super) fn scan(options: &Options, repo: Option<&Path>, last: Arc<LastGood>) 
         match Place::repository(repo) {
             Ok(place) => {
                 scan.place(&place, Origin::Repo, repo, roots, &[]);
+                scan.of_project(&place, repo, options);
                 scan.note_what_is_left_out(repo);
             }
             Err(error) => scan.problems.push(Problem::new(repo, place::explain(&error))),
@@ -144,6 +149,7 @@ pub(super) fn scan(options: &Options, repo: Option<&Path>, last: Arc<LastGood>) 
         Some(home) => scan.place(&Place::Global, Origin::User, home, roots, &own),
         None => scan.place(&Place::Global, Origin::User, &options.cwd, &[], &own),
     }
+    scan.of_user(repo, options);
     scan
 }
 
@@ -304,6 +310,43 @@ impl Scan {
         Some(contents)
     }
 
+    /// What a file of another agent says; where it is broken now, what it said before.
+    pub(super) fn foreign_file(
+        &mut self,
+        place: &Place,
+        origin: Origin,
+        outside: &Arc<Outside>,
+    ) -> Option<ForeignFile> {
+        let path = outside.path.as_path();
+        let last = Arc::clone(&self.last);
+        let last = last.declarations.get(path);
+        if origin == Origin::Repo && self.brought.declared >= MAX_DECLARED {
+            self.brought.unread += usize::from(matches!(place.find(path), Ok(Found::File { .. })));
+            return None;
+        }
+        let read = declared::read_foreign(place, path)?;
+        if let (Ok(text), Origin::Repo) = (&read, origin) {
+            self.brought.declared += text.len();
+        }
+        let (text, file) = match read.and_then(|text| Ok((declared::parse_foreign(&text, outside)?, text))) {
+            Ok((file, text)) => (Dated::new(text, last), file),
+            Err(why) => {
+                let before =
+                    last.and_then(|last| Some((last, declared::parse_foreign(&last.it, outside).ok()?)));
+                let Some((last, file)) = before else {
+                    self.problems.push(Problem::new(path, format!("{why}: none of its hooks run")));
+                    return None;
+                };
+                let message = format!("{why}: the hooks of {} stay in force", last.since);
+                self.problems.push(Problem::new(path, message));
+                self.kept.push(Kept::new(path, None, &last.since, why));
+                (last.clone(), file)
+            }
+        };
+        self.next.declarations.insert(path.to_owned(), text);
+        Some(file)
+    }
+
     /// The plugins of one root.
     fn plugins(&mut self, place: &Place, tier: Tier, root: usize, path: &Path) {
         let mut plugins = 0;
@@ -436,7 +479,7 @@ impl Scan {
     }
 
     /// Whether one more hook of this directory is taken: of a repository not all are.
-    fn has_room(&mut self, dir: &HooksDir) -> bool {
+    pub(super) fn has_room(&mut self, dir: &HooksDir) -> bool {
         if dir.tier.origin() != Origin::Repo {
             return true;
         }
@@ -446,7 +489,7 @@ impl Scan {
     }
 
     /// The names in a directory; none where there is no directory.
-    fn names(&mut self, place: &Place, path: &Path) -> Vec<std::ffi::OsString> {
+    pub(super) fn names(&mut self, place: &Place, path: &Path) -> Vec<std::ffi::OsString> {
         // Beyond the limit not even the names are read.
         let is_spent = matches!(place, Place::Repository(_)) && self.brought.looks > MAX_LOOKS;
         if is_spent || !self.is_directory(place, path) {
@@ -472,7 +515,7 @@ impl Scan {
     }
 
     /// Whether a directory is there. Nothing at all is no problem, anything else is.
-    fn is_directory(&mut self, place: &Place, path: &Path) -> bool {
+    pub(super) fn is_directory(&mut self, place: &Place, path: &Path) -> bool {
         let message = match place.find(path) {
             Ok(Found::Directory) => return true,
             Ok(_) => "is a file: expected a directory".to_owned(),

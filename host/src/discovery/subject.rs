@@ -2,7 +2,7 @@
 
 use super::approvable::Approvable;
 use super::candidate::{Candidate, HooksDir};
-use super::declared::{Declared, Source};
+use super::declared::{Declared, Source, default_timeout};
 use super::entry::{EntryStatus, Problem};
 #[cfg(feature = "component")]
 use super::examine::Ready;
@@ -40,6 +40,11 @@ pub(super) struct Subject<'a> {
 /// What the settings say of a candidate.
 pub(super) fn table_of<'a>(roots: &'a [RootDir], candidate: &Candidate) -> Option<&'a Table> {
     let HooksDir { tier, root, .. } = &*candidate.dir;
+    // What another agent's file declares belongs to no root: any of them may speak of it.
+    if candidate.declared.as_ref().is_some_and(|it| it.outside.is_some()) {
+        let mut roots = roots.iter().filter(|it| it.origin == tier.origin());
+        return roots.find_map(|root| root.tables.get(&candidate.name));
+    }
     let root = roots.iter().find(|it| it.origin == tier.origin() && it.root == *root)?;
     root.tables.get(&candidate.name)
 }
@@ -100,7 +105,7 @@ impl Subject<'_> {
 
     /// The command that approves it.
     pub(super) fn approve(&self) -> String {
-        trust::approve(&self.candidate.name, Some(&self.candidate.reference()), self.judged.is_unique)
+        self.judged.approve(&self.candidate.name)
     }
 
     /// Why it does not run, being untrusted.
@@ -191,7 +196,9 @@ impl Subject<'_> {
     pub(super) fn default_budget(&self) -> Budget {
         let Candidate { kind, dir, .. } = self.candidate;
         let default = Budget::for_kind(*kind);
-        let Some(timeout) = self.declared().and_then(|it| it.timeout) else { return default };
+        let declared = self.declared();
+        let usual = declared.and_then(|it| it.outside.as_ref()).map(|it| default_timeout(it.agent));
+        let Some(timeout) = declared.and_then(|it| it.timeout).or(usual) else { return default };
         let wall = match (dir.tier.origin(), kind) {
             (Origin::Repo, Kind::Component) => timeout.min(default.wall),
             // The user trusts it with this time, and with no more than any executable has.
@@ -218,7 +225,7 @@ impl Subject<'_> {
         if let Some(declared) =
             self.declared().filter(|it| it.timeout.is_some_and(|time| time > default.wall))
         {
-            let (limit, file) = (units::show_duration(default.wall), declared.source.file());
+            let (limit, file) = (units::show_duration(default.wall), declared.file());
             messages.push(format!(
                 "{file} raises timeout beyond {limit}, which a repository cannot: {limit} holds"
             ));

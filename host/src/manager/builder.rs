@@ -6,6 +6,7 @@ use std::sync::{Arc, RwLock};
 use super::{Inner, Manager, Plan, Snapshot};
 use crate::builtin::{self, SELF_PROTECTION, Surroundings};
 use crate::chain::ChainOptions;
+use crate::dialect::agent::Agent;
 use crate::discovery::{self, Discovery, Entry, EntryStatus, LastGood, Overall, Problem, SwitchedOff};
 use crate::event::{Event, EventName};
 use crate::function::FunctionHook;
@@ -151,6 +152,38 @@ impl Builder {
     /// One more directory of hooks, trusted like the user's own.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.discovery.directories.push(directory.into());
+        self
+    }
+
+    /// Looks for the hooks of another agent as well (default: of none): those that the project and the user have
+    /// configured for it, and those of Claude Code's plugins. A project's run only as far as the user trusts them; the
+    /// user's own run. May be called for several agents.
+    ///
+    /// ```
+    /// use hookbox::dialect::agent::Agent;
+    /// use hookbox::manager::Manager;
+    ///
+    /// let builder = Manager::builder().from_agent(Agent::Claude).from_agent(Agent::Cursor);
+    /// ```
+    pub fn from_agent(mut self, agent: Agent) -> Self {
+        if !self.discovery.from.contains(&agent) {
+            self.discovery.from.push(agent);
+        }
+        self
+    }
+
+    /// The hooks of a plugin that was written for another agent, in its directory, trusted like the user's own: what its
+    /// `hooks/hooks.json` says, and in Claude Code's shape its manifest (`.claude-plugin/plugin.json`). They run in the
+    /// project and find the plugin in `CLAUDE_PLUGIN_ROOT`.
+    ///
+    /// ```
+    /// use hookbox::dialect::agent::Agent;
+    /// use hookbox::manager::Manager;
+    ///
+    /// let builder = Manager::builder().agent_plugin(Agent::Claude, "/usr/share/my-agent/plugins/guard");
+    /// ```
+    pub fn agent_plugin(mut self, agent: Agent, directory: impl Into<PathBuf>) -> Self {
+        self.discovery.agent_plugins.push((agent, directory.into()));
         self
     }
 

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use super::process::{Ended, Printed, Process};
 use super::{SETTINGS_VARIABLE, Verify, as_json, verified_within, with_log};
 use crate::dialect::claude::{self, Matcher};
+use crate::dialect::foreign::Foreign;
 use crate::dialect::{base_coat, kodelet};
 use crate::event::Event;
 use crate::hook::{Budget, Descriptor, Hook, HookError, Settings};
@@ -130,6 +131,7 @@ pub struct CommandHook {
     variables: Vec<(String, OsString)>,
     environment: Option<Vec<String>>,
     claude: Option<ClaudeDialect>,
+    foreign: Option<Foreign>,
     verify: Option<Verify>,
 }
 
@@ -166,6 +168,7 @@ impl CommandHook {
             variables: Vec::new(),
             environment: None,
             claude: None,
+            foreign: None,
             verify: None,
         }
     }
@@ -182,6 +185,14 @@ impl CommandHook {
     #[must_use]
     pub fn in_claude(mut self, dialect: ClaudeDialect) -> Self {
         self.claude = Some(dialect);
+        self
+    }
+
+    /// The same hook, spoken to as the agent does that it was written for. An event that is not for it is a pass, and
+    /// starts nothing.
+    #[must_use]
+    pub fn in_foreign(mut self, foreign: Foreign) -> Self {
+        self.foreign = Some(foreign);
         self
     }
 
@@ -209,10 +220,13 @@ impl CommandHook {
     }
 
     /// Runs the command with this on standard input to its end.
-    async fn end(&self, stdin: String, budget: &Budget) -> Result<Ended, HookError> {
+    async fn end(&self, stdin: String, more: &[(&str, String)], budget: &Budget) -> Result<Ended, HookError> {
         let wall = verified_within(self.verify.as_ref(), budget.wall).await?;
+        let own = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_os_str()));
+        // A variable with a zero byte in it would keep the process from starting.
+        let more = more.iter().filter(|(_, value)| !value.contains('\0'));
         let variables: Vec<(&str, &OsStr)> =
-            self.variables.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
+            own.chain(more.map(|(name, value)| (*name, OsStr::new(value.as_str())))).collect();
         let (program, args) = match &self.line {
             CommandLine::Shell(line) => (PathBuf::from(SHELL), vec!["-c", line.as_str()]),
             CommandLine::Program { program, args } => {
@@ -247,19 +261,28 @@ impl Hook for CommandHook {
 
     /// Runs the command with the event on standard input: as Base Coat's envelope, or as kodelet's payload where Base
     /// Coat has no such event. It may answer in either, and what it prints counts only if it then ends with status 0;
-    /// see [`CommandHook::in_claude`] for the other dialect.
+    /// see [`CommandHook::in_claude`] and [`CommandHook::in_foreign`] for the others.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
+        if let Some(foreign) = self.foreign.as_ref() {
+            let payload =
+                foreign.encode(event, &claude::Session::default()).filter(|_| foreign.is_for(event));
+            let Some(payload) = payload else { return Ok(Outcome::pass()) };
+            let ended = self.end(payload.to_string(), &foreign.variables(event), budget).await?;
+            let Printed { stdout, log } = ended.printed;
+            let answer = foreign.outcome(event, ended.status, &stdout, &log);
+            return with_log(answer, log);
+        }
         if let Some(dialect) = &self.claude {
             let payload =
                 claude::encode(event, &claude::Session::default()).filter(|_| dialect.is_for(event));
             let Some(payload) = payload else { return Ok(Outcome::pass()) };
-            let ended = self.end(payload.to_string(), budget).await?;
+            let ended = self.end(payload.to_string(), &[], budget).await?;
             let Printed { stdout, log } = ended.printed;
             let answer = claude::outcome_of(event, ended.status, &stdout, &log);
             return with_log(answer, log);
         }
         let payload = base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event));
-        let printed = self.end(payload.to_string(), budget).await?.succeeded()?;
+        let printed = self.end(payload.to_string(), &[], budget).await?.succeeded()?;
         with_log(kodelet::outcome(&event.name(), &printed.stdout), printed.log)
     }
 }

@@ -14,6 +14,7 @@ pub use self::protect::{Bases, Protected};
 pub use self::record::{Place, Record, Records};
 pub use self::tree::TreeError;
 
+use crate::dialect::agent::Agent;
 use crate::hook::{Origin, Tier};
 use crate::report::Kind;
 use crate::text;
@@ -43,6 +44,11 @@ pub const CHANGED: &str = "it has changed since you trusted it, so it did not ru
 /// terminal could take for something else, is replaced by the path.
 pub fn approve(name: &str, path: Option<&Path>, is_unique: bool) -> String {
     format!("run `hookbox trust {}` to approve it", word(name, path, is_unique))
+}
+
+/// The same for a hook that is configured for another agent, which is looked for only on request.
+pub(crate) fn approve_of(agent: Agent, name: &str, path: Option<&Path>, is_unique: bool) -> String {
+    format!("run `hookbox trust --from {agent} {}` to approve it", word(name, path, is_unique))
 }
 
 /// The hook as a word of a command line.

@@ -87,7 +87,15 @@ pub(super) struct Words {
 pub(super) fn of(lines: &[String], repo: &Path, base: &Path) -> Words {
     let known = |text: &str| {
         let mut text = text.to_owned();
-        for (variable, path) in [("CLAUDE_PROJECT_DIR", repo), ("CLAUDE_PLUGIN_ROOT", base)] {
+        for (variable, path) in [
+            ("CLAUDE_PROJECT_DIR", repo),
+            ("CLAUDE_PLUGIN_ROOT", base),
+            ("GEMINI_PROJECT_DIR", repo),
+            ("GEMINI_CWD", repo),
+            ("QWEN_PROJECT_DIR", repo),
+            ("COPILOT_PROJECT_DIR", repo),
+            ("CURSOR_PROJECT_DIR", repo),
+        ] {
             for form in [format!("${{{variable}}}"), format!("${variable}")] {
                 text = text.replace(&form, &path.to_string_lossy());
             }

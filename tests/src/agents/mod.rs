@@ -40,7 +40,7 @@ fn defaults() -> Context {
     Context { timestamp_ms: 1_795_219_200_000, ..Context::new("none", "/") }
 }
 
-fn read(agent: Agent, file: &str, payload: &[u8]) -> Option<Request> {
+pub(crate) fn read(agent: Agent, file: &str, payload: &[u8]) -> Option<Request> {
     agent
         .read(payload, given(agent, file), &defaults())
         .unwrap_or_else(|error| panic!("{agent}/{file}: {error}"))

@@ -17,7 +17,7 @@ const KEYS: [&str; 9] =
     ["command", "component", "tool", "name", "priority", "matcher", "timeout", "on_failure", "observe"];
 
 /// The longest time that an entry can give itself.
-const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The longest name of an entry, in bytes.
 const MAX_NAME: usize = 100;

@@ -16,6 +16,9 @@ use crate::text;
 /// A file beyond this size is not read.
 const MAX_FILE: u64 = 1 << 20;
 
+/// The same for one of another agent.
+const MAX_FOREIGN: u64 = 4 << 20;
+
 /// How many entries of a file are used: as many as a hooks directory may hold hooks.
 pub(super) const MAX_ENTRIES: usize = crate::discovery::scan::MAX_CANDIDATES;
 
@@ -39,7 +42,16 @@ pub(in crate::discovery) struct Contents {
 ///
 /// Why it cannot be read, in words that read after the file's path.
 pub(in crate::discovery) fn read(place: &Place, path: &Path) -> Option<Result<String, String>> {
-    match place.read(path, MAX_FILE) {
+    read_up_to(place, path, MAX_FILE)
+}
+
+/// The text of a file of another agent, which may hold more than hooks.
+pub(in crate::discovery) fn read_foreign(place: &Place, path: &Path) -> Option<Result<String, String>> {
+    read_up_to(place, path, MAX_FOREIGN)
+}
+
+fn read_up_to(place: &Place, path: &Path, max: u64) -> Option<Result<String, String>> {
+    match place.read(path, max) {
         Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => None,
         Err(error) => Some(Err(place::explain(&error))),

@@ -9,6 +9,7 @@ mod entry;
 #[cfg(feature = "mcp")]
 mod expand;
 mod file;
+mod foreign;
 mod guard;
 mod matcher;
 mod nested;
@@ -20,16 +21,19 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(feature = "mcp")]
 pub(super) use self::expand::expand;
-pub(super) use self::file::{Contents, parse, read};
+pub(super) use self::file::{Contents, parse, read, read_foreign};
+pub(super) use self::foreign::{ForeignFile, Outside, Within, default_timeout, parse as parse_foreign};
 #[cfg(feature = "mcp")]
 pub(super) use self::servers::Transport;
 pub(super) use self::servers::{Server, Servers};
 
 use crate::dialect::claude::Matcher;
+use crate::dialect::foreign::Foreign;
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, OnFailure, Subscription};
 use crate::native::command::CommandLine;
@@ -45,13 +49,15 @@ pub(super) enum Source {
     HooksJson,
     /// `mcp.json`.
     McpJson,
+    /// The configuration of another agent.
+    Foreign,
 }
 
 impl Source {
     /// The file's name; a hooks directory has none.
     pub(super) fn file(self) -> &'static str {
         match self {
-            Self::File => "",
+            Self::File | Self::Foreign => "",
             Self::HooksJson => "hooks.json",
             Self::McpJson => "mcp.json",
         }
@@ -79,6 +85,8 @@ pub(super) enum Handler {
     Command(CommandLine),
     /// A command that is spoken to as Claude Code does.
     Claude(ClaudeCommand),
+    /// A command that is spoken to as another agent does.
+    Foreign(Box<ForeignCommand>),
     /// A component, as its path stands in the file.
     Component(PathBuf),
     /// A tool of an MCP server.
@@ -98,6 +106,17 @@ pub(super) struct ClaudeCommand {
     pub(super) name: Option<String>,
     /// For which tools, sources or reasons; all where there is none.
     pub(super) matcher: Option<Matcher>,
+}
+
+/// A command of another agent's configuration.
+#[derive(Clone, Debug)]
+pub(super) struct ForeignCommand {
+    pub(super) line: CommandLine,
+    pub(super) foreign: Foreign,
+    /// Variables that the entry sets.
+    pub(super) env: Vec<(String, String)>,
+    /// The directory beneath the project in which it runs.
+    pub(super) cwd: Option<String>,
 }
 
 /// An entry.
@@ -128,6 +147,10 @@ pub(super) struct Declared {
     pub(super) text: String,
     /// The server of its tool.
     pub(super) server: Option<Server>,
+    /// The file of another agent that it stands in.
+    pub(super) outside: Option<Arc<Outside>>,
+    /// Whether that agent's configuration switches it off.
+    pub(super) is_disabled: bool,
 }
 
 impl Declared {
@@ -149,6 +172,8 @@ impl Declared {
             told: false,
             text: String::new(),
             server: None,
+            outside: None,
+            is_disabled: false,
         }
     }
 
@@ -159,7 +184,12 @@ impl Declared {
 
     /// What no other entry of the same directory is called: `hooks.json#PreToolUse[0]`.
     pub(super) fn position_name(&self) -> String {
-        format!("{}#{}", self.source.file(), self.label)
+        format!("{}#{}", self.file(), self.label)
+    }
+
+    /// Its file, as names and messages call it.
+    pub(super) fn file(&self) -> &str {
+        self.outside.as_ref().map_or(self.source.file(), |outside| &outside.shown)
     }
 
     /// Finds the server of its tool among those of its root.
@@ -187,6 +217,7 @@ impl Declared {
             (Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. }), _) => {
                 Some(line.to_string())
             }
+            (Handler::Foreign(command), _) => Some(command.line.to_string()),
             (Handler::Tool { server, tool, .. }, Some(found)) => {
                 Some(format!("{tool} of the server {server}: {}", found.runs()))
             }
@@ -205,6 +236,12 @@ impl Declared {
     pub(super) fn words(&self) -> Vec<String> {
         match (&self.handler, &self.server) {
             (Ok(Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. })), _) => line.words(),
+            (Ok(Handler::Foreign(command)), _) => {
+                let mut words = command.line.words();
+                // What its words name is meant from there.
+                words.extend(command.cwd.iter().map(|cwd| format!("cd {}", text::shell_word(cwd))));
+                words
+            }
             (Ok(Handler::Tool { .. }), Some(server)) => server.words(),
             _ => Vec::new(),
         }

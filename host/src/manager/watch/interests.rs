@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::discovery::{Entry, Options};
+use crate::dialect::agent::Level;
+use crate::discovery::{Entry, Options, foreign_places};
 use crate::hook::Origin;
 use crate::lockfile::{self, OWN};
 use crate::trust::TrustFile;
@@ -48,6 +49,12 @@ impl Interests {
                 }
             }
         }
+        if let Some(home) = &options.home {
+            interests.foreign(options, home, Level::User, None);
+        }
+        for (_, directory) in &options.agent_plugins {
+            interests.add(&options.cwd.join(directory).join("hooks"), Names::All, None);
+        }
         for directory in &options.directories {
             interests.add(&options.cwd.join(directory), Names::All, None);
         }
@@ -60,6 +67,7 @@ impl Interests {
             && let Ok(real) = repo.canonicalize()
         {
             interests.place(repo, &options.roots, Some(&real));
+            interests.foreign(options, repo, Level::Project, Some(&real));
         }
         interests
     }
@@ -105,6 +113,14 @@ impl Interests {
                 self.add(&plugin, Names::These([OsString::from("hooks")].into()), within);
                 self.add(&plugin.join("hooks"), Names::All, within);
             }
+        }
+    }
+
+    /// The files of other agents.
+    fn foreign(&mut self, options: &Options, base: &Path, level: Level, within: Option<&Path>) {
+        for (directory, name) in foreign_places(options, base, level) {
+            let names = name.map_or(Names::All, |name| Names::These([OsString::from(name)].into()));
+            self.add(&directory, names, within);
         }
     }
 
@@ -211,6 +227,31 @@ mod tests {
             ("other", false),
         ] {
             assert_eq!(interests.concern(&base.join(path)), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn files_of_other_agents_matter_where_they_are_asked_for() {
+        let temp = tempfile::tempdir().unwrap();
+        let base = temp.path().canonicalize().unwrap();
+        for dir in ["repo/.claude", "repo/.github/hooks", "home/.claude", "data"] {
+            fs::create_dir_all(base.join(dir)).unwrap();
+        }
+        let mut options = options(&base);
+        let concern = |options: &Options, path: &str| {
+            Interests::of(options, Some(&base.join("repo")), &[]).concern(&base.join(path))
+        };
+        assert!(!concern(&options, "repo/.claude/settings.json"));
+        options.from = vec![crate::dialect::agent::Agent::Claude, crate::dialect::agent::Agent::Copilot];
+        for (path, want) in [
+            ("repo/.claude/settings.json", true),
+            ("repo/.claude/settings.local.json", true),
+            ("repo/.claude/history", false),
+            ("repo/.github/hooks/a.json", true),
+            ("home/.claude/settings.json", true),
+            ("repo/.cursor/hooks.json", false),
+        ] {
+            assert_eq!(concern(&options, path), want, "{path}");
         }
     }
 

@@ -1,0 +1,395 @@
+//! The hooks in an agent's own configuration: the shapes of Claude Code's settings and of Cursor's hooks.json, which the
+//! other agents share.
+
+mod handler;
+mod own;
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::document::{Document, Form, Member, Node};
+use super::file::MAX_ENTRIES;
+use super::reader::{Fault, Reader, at, twice, unknown, wrong};
+use super::{Declared, Source};
+use crate::dialect::agent::Agent;
+use crate::dialect::foreign::event_name;
+use crate::text;
+
+/// How many plugins a file may switch on or off.
+const MAX_PLUGINS: usize = 256;
+
+/// How much of an event's name that nobody knows stands in the name of a hook, in bytes.
+const MAX_LABEL: usize = 64;
+
+/// The file of an agent that declares hooks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::discovery) struct Outside {
+    pub(in crate::discovery) agent: Agent,
+    /// Its name in the names of its hooks, such as `.claude/settings.json`.
+    pub(in crate::discovery) shown: String,
+    /// The file.
+    pub(in crate::discovery) path: PathBuf,
+    /// The directory of the plugin whose hooks they are.
+    pub(in crate::discovery) plugin: Option<PathBuf>,
+    /// What else it holds.
+    pub(in crate::discovery) within: Within,
+}
+
+/// What else stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::discovery) enum Within {
+    /// Settings of any kind.
+    Settings,
+    /// Nothing but hooks.
+    Hooks,
+    /// A plugin's manifest, whose `hooks` may be the hooks, or name files.
+    Manifest,
+}
+
+/// How long the agent waits for a hook that says nothing of it.
+pub(in crate::discovery) fn default_timeout(agent: Agent) -> Duration {
+    Duration::from_secs(match agent {
+        Agent::Claude | Agent::Codex => 600,
+        Agent::Gemini | Agent::Qwen | Agent::Cursor => 60,
+        Agent::Copilot => 30,
+    })
+}
+
+/// What such a file says.
+#[derive(Debug, Default)]
+pub(in crate::discovery) struct ForeignFile {
+    pub(in crate::discovery) hooks: Vec<Declared>,
+    pub(in crate::discovery) faults: Vec<Fault>,
+    /// The key that switches all hooks off, where it does.
+    pub(in crate::discovery) switches_off: Option<&'static str>,
+    /// How many entries call hookbox itself: it would start itself again and again.
+    pub(in crate::discovery) own: usize,
+    /// Plugins that it switches on or off.
+    pub(in crate::discovery) plugins: Vec<(String, bool)>,
+    /// Hooks that are switched off by their name or command.
+    pub(in crate::discovery) disabled: Vec<String>,
+    /// Further files with hooks that a manifest names.
+    pub(in crate::discovery) files: Vec<String>,
+    /// The plugin's name in its manifest.
+    pub(in crate::discovery) name: Option<String>,
+}
+
+/// What a text says.
+///
+/// # Errors
+///
+/// Why it is no JSON, so that nothing can be said of its hooks.
+pub(in crate::discovery) fn parse(text: &str, outside: &Arc<Outside>) -> Result<ForeignFile, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let bare = without_comments(text);
+    let text = if outside.agent.takes_comments() { bare } else { Cow::Borrowed(text) };
+    let document = Document::new(&text);
+    let node = document.node().map_err(|(spot, what)| {
+        let has_comments = !outside.agent.takes_comments() && without_comments(&text) != text;
+        let why = format!("is no JSON: {what}");
+        let agent = outside.agent.title();
+        let why =
+            if has_comments { format!("{why} (it has comments, which {agent} does not take)") } else { why };
+        at(spot, &why)
+    })?;
+    let mut file =
+        File { outside, reader: Reader::default(), found: ForeignFile::default(), left_out: 0, runs: true };
+    file.whole(node);
+    Ok(file.finish())
+}
+
+struct File<'f> {
+    outside: &'f Arc<Outside>,
+    reader: Reader,
+    found: ForeignFile,
+    left_out: usize,
+    /// Whether its hooks run at all.
+    runs: bool,
+}
+
+impl File<'_> {
+    fn whole(&mut self, node: Node<'_>) {
+        let shown = self.outside.shown.clone();
+        let Some(members) = self.reader.object(&shown, "an object such as {\"hooks\": {…}}", node) else {
+            return;
+        };
+        let mut has_hooks = false;
+        for member in &members {
+            match member.name.as_str() {
+                "hooks" => {
+                    has_hooks = true;
+                    self.hooks(member.value);
+                }
+                "disableAllHooks" => self.switch(member, "disableAllHooks", true),
+                "hooksConfig" => self.hooks_config(member),
+                "enabledPlugins" if self.outside.agent == Agent::Claude => self.plugins(member),
+                "name" if self.outside.within == Within::Manifest => {
+                    self.found.name = match member.value.form() {
+                        Form::Text(name) => Some(name),
+                        _ => None,
+                    };
+                }
+                "version" if self.outside.within == Within::Hooks && member.value.raw() != "1" => {
+                    let found = member.value.shown();
+                    let what = format!("version: expected 1, found {found}: none of its hooks run");
+                    self.reader.fault(|| at(member.value.spot(), &what));
+                    self.runs = false;
+                }
+                name => {
+                    // What stands here is no event, or not where the agent looks for it.
+                    let looks_so = name != "hooks"
+                        && text::distance(&text::prefix(name, 16).to_ascii_lowercase(), "hooks") <= 1;
+                    if looks_so {
+                        self.reader.fault(|| format!("{}; it is left out", unknown(member, &["hooks"])));
+                    }
+                }
+            }
+        }
+        let outside_of_hooks = members.iter().any(|it| event_name(self.outside.agent, &it.name).is_ok());
+        if !has_hooks && outside_of_hooks {
+            self.reader.push(|| Fault {
+                message: at(node.spot(), "has events outside of \"hooks\": none of its hooks run"),
+                hint: Some("write {\"hooks\": {…}}".to_owned()),
+            });
+        } else if !has_hooks && self.outside.within == Within::Hooks {
+            self.reader.fault(|| at(node.spot(), "expected \"hooks\", found none"));
+        }
+    }
+
+    /// A key that switches all hooks off where it is `off`.
+    fn switch(&mut self, member: &Member<'_>, key: &'static str, off: bool) {
+        match member.value.form() {
+            Form::Boolean(value) if value == off => self.found.switches_off = Some(key),
+            Form::Boolean(_) => {}
+            _ => self.reader.fault(|| wrong(key, "true or false", member.value)),
+        }
+    }
+
+    /// What Gemini CLI says of all hooks together.
+    fn hooks_config(&mut self, member: &Member<'_>) {
+        let Some(members) = self.reader.object("hooksConfig", "an object", member.value) else { return };
+        for member in &members {
+            match member.name.as_str() {
+                "enabled" => self.switch(member, "hooksConfig.enabled", false),
+                "disabled" => self.disabled(member),
+                _ => {}
+            }
+        }
+    }
+
+    fn disabled(&mut self, member: &Member<'_>) {
+        let Form::Array(items) = member.value.form() else {
+            return self.reader.fault(|| wrong("disabled", "a list of names", member.value));
+        };
+        for item in items.into_iter().take(MAX_PLUGINS) {
+            match item.form() {
+                Form::Text(name) => self.found.disabled.push(name),
+                _ => self.reader.fault(|| wrong("disabled", "a name", item)),
+            }
+        }
+    }
+
+    fn plugins(&mut self, member: &Member<'_>) {
+        let Some(members) = self.reader.object("enabledPlugins", "an object", member.value) else { return };
+        for plugin in members.into_iter().take(MAX_PLUGINS) {
+            match plugin.value.form() {
+                Form::Boolean(on) => self.found.plugins.push((plugin.name, on)),
+                // A list of versions switches it on.
+                Form::Array(_) | Form::Object(_) => self.found.plugins.push((plugin.name, true)),
+                _ => self.reader.fault(|| wrong("enabledPlugins", "true or false", plugin.value)),
+            }
+        }
+    }
+
+    /// The hooks: an object with a list for each event; in a manifest also files.
+    fn hooks(&mut self, value: Node<'_>) {
+        let is_manifest = self.outside.within == Within::Manifest;
+        match value.form() {
+            Form::Text(path) if is_manifest => self.found.files.push(path),
+            Form::Array(items) if is_manifest => {
+                for item in items.into_iter().take(MAX_PLUGINS) {
+                    match item.form() {
+                        Form::Text(path) => self.found.files.push(path),
+                        _ => self.events(item),
+                    }
+                }
+            }
+            _ => self.events(value),
+        }
+    }
+
+    fn events(&mut self, value: Node<'_>) {
+        let Some(members) = self.reader.object("hooks", "an object with a list for each event", value) else {
+            return;
+        };
+        for member in &members {
+            match member.name.as_str() {
+                // In a manifest the hooks may have a wrapper of their own.
+                "hooks" if self.outside.within == Within::Manifest => self.events(member.value),
+                "enabled" if self.outside.agent == Agent::Gemini => {
+                    self.switch(member, "hooks.enabled", false)
+                }
+                "disabled" if self.outside.agent == Agent::Gemini => self.disabled(member),
+                "notifications" if self.outside.agent == Agent::Gemini => {}
+                "description" | "$schema" | "version" => {}
+                _ => self.event(member),
+            }
+        }
+    }
+
+    /// The entries of one event.
+    fn event(&mut self, member: &Member<'_>) {
+        let (key, value) = (member.name.as_str(), member.value);
+        let event = event_name(self.outside.agent, key);
+        let mut why = event.as_ref().err().map(|error| at(member.at.spot(), &error.to_string()));
+        let items = match value.form() {
+            Form::Array(items) => items,
+            _ => {
+                why = why.or_else(|| Some(wrong(key, "a list of hooks", value)));
+                vec![value]
+            }
+        };
+        if let Some(why) = &why {
+            self.reader.fault(|| format!("{why}; its hooks do not run"));
+        } else if !self.runs {
+            why = Some("stands in a file that cannot be used".to_owned());
+        }
+        let label =
+            if event.is_ok() { key.to_owned() } else { text::plain_name(text::prefix(key, MAX_LABEL)) };
+        let mut count = 0;
+        for item in items {
+            let group = self.group(item);
+            for command in &group.commands {
+                let mut hook = Declared::new(Source::Foreign, self.found.hooks.len(), String::new(), None);
+                hook.label = format!("{label}[{count}]");
+                hook.event = event.as_ref().ok().cloned();
+                hook.outside = Some(Arc::clone(self.outside));
+                let Some(mut hook) = self.handler(key, event.is_ok(), &group, *command, hook) else {
+                    self.found.own += 1;
+                    continue;
+                };
+                count += 1;
+                if self.found.hooks.len() >= MAX_ENTRIES {
+                    self.left_out += 1;
+                    continue;
+                }
+                if let Some(why) = &why {
+                    hook.handler = Err(why.clone());
+                    hook.told = true;
+                }
+                self.found.hooks.push(hook);
+            }
+        }
+    }
+
+    fn finish(mut self) -> ForeignFile {
+        if self.left_out > 0 {
+            let message = format!(
+                "holds more than {MAX_ENTRIES} hooks: only the first {MAX_ENTRIES} are used, and {} are left out",
+                self.left_out
+            );
+            self.reader.fault(|| message);
+        }
+        let disabled = std::mem::take(&mut self.found.disabled);
+        for hook in &mut self.found.hooks {
+            let is_named = |name: &String| disabled.contains(name);
+            hook.is_disabled |=
+                hook.name.as_ref().is_some_and(is_named) || hook.runs().as_ref().is_some_and(is_named);
+            // A name that a file of another agent gives is no name of a hook here.
+            hook.name = None;
+        }
+        self.found.disabled = disabled;
+        self.found.faults = self.reader.finish();
+        self.found
+    }
+}
+
+/// A group of commands with a matcher; an entry that is a command itself is a group of one.
+struct Group<'a> {
+    matcher: Option<Node<'a>>,
+    /// What stands there, for the digest.
+    text: &'a str,
+    commands: Vec<Node<'a>>,
+}
+
+impl File<'_> {
+    fn group<'a>(&mut self, node: Node<'a>) -> Group<'a> {
+        let mut group = Group { matcher: None, text: node.raw(), commands: Vec::new() };
+        let Form::Object(object) = node.form() else {
+            group.commands.push(node);
+            return group;
+        };
+        if !object.members.iter().any(|it| it.name == "hooks") {
+            group.matcher = object.members.iter().find(|it| it.name == "matcher").map(|it| it.value);
+            group.commands.push(node);
+            return group;
+        }
+        self.reader.too_many(node, &object);
+        for member in object.members.iter().chain(object.again.iter().filter(|it| it.name == "hooks")) {
+            match member.name.as_str() {
+                "matcher" => group.matcher = Some(member.value),
+                "hooks" => match member.value.form() {
+                    Form::Array(found) => group.commands.extend(found),
+                    // What it may be is an entry all the same: it may be a guard.
+                    _ => group.commands.push(member.value),
+                },
+                "sequential" | "description" | "name" => {}
+                _ => self
+                    .reader
+                    .fault(|| format!("{}; it is left out", unknown(member, &["matcher", "hooks"]))),
+            }
+        }
+        for member in object.again.iter().filter(|it| it.name != "hooks") {
+            self.reader.fault(|| twice(member));
+        }
+        group
+    }
+}
+
+/// The text with spaces in the place of comments, so that everything else keeps its line and column.
+fn without_comments(text: &str) -> Cow<'_, str> {
+    if !text.contains("//") && !text.contains("/*") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    let (mut in_text, mut escaped) = (false, false);
+    while let Some(c) = rest.next() {
+        match (c, rest.peek()) {
+            _ if in_text => {
+                out.push(c);
+                in_text = escaped || c != '"';
+                escaped = !escaped && c == '\\';
+            }
+            ('/', Some('/')) => {
+                out.push(' ');
+                while let Some(c) = rest.next_if(|c| *c != '\n') {
+                    out.push(if c == '\r' { c } else { ' ' });
+                }
+            }
+            ('/', Some('*')) => {
+                out.push(' ');
+                let mut last = ' ';
+                rest.next();
+                out.push(' ');
+                for c in rest.by_ref() {
+                    out.push(if matches!(c, '\n' | '\r') { c } else { ' ' });
+                    if last == '*' && c == '/' {
+                        break;
+                    }
+                    last = c;
+                }
+            }
+            _ => {
+                in_text = c == '"';
+                out.push(c);
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests;

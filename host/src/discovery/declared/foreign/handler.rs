@@ -1,0 +1,317 @@
+//! One command of an agent's configuration.
+
+use std::time::Duration;
+
+use super::super::document::{Form, Member, Node, Object};
+use super::super::entry::{MAX_TIMEOUT, MAX_WORDS};
+use super::super::reader::{at, twice, unknown, wrong};
+use super::super::{Declared, ForeignCommand, Handler};
+use super::own::is_own;
+use super::{File, Group};
+use crate::dialect::agent::Agent;
+use crate::dialect::foreign::Foreign;
+use crate::hook::{Digest, OnFailure};
+use crate::native::command::CommandLine;
+use crate::text;
+
+/// The keys of a command that have an effect here, in any of the agents.
+const KEYS: [&str; 12] = [
+    "type",
+    "command",
+    "args",
+    "bash",
+    "timeout",
+    "timeoutSec",
+    "matcher",
+    "env",
+    "cwd",
+    "failClosed",
+    "onFailure",
+    "async",
+];
+
+/// Keys that agents know, and that change nothing of what a hook does here.
+const WITHOUT_EFFECT: [&str; 18] = [
+    "name",
+    "description",
+    "comment",
+    "statusMessage",
+    "powershell",
+    "shell",
+    "once",
+    "if",
+    "loop_limit",
+    "asyncRewake",
+    "rewakeMessage",
+    "rewakeSummary",
+    "holdsTools",
+    "cloud",
+    "source",
+    "id",
+    "commandWindows",
+    "$schema",
+];
+
+/// A group longer than this, in bytes, stands in what its commands say by its digest: there may be many of them.
+const MAX_TEXT: usize = 16 * 1024;
+
+/// From here on Qwen Code takes a number for milliseconds.
+const QWEN_MILLISECONDS: f64 = 1000.0;
+
+impl File<'_> {
+    /// Reads a command into `hook`, which stands for it; `None` where it is hookbox's own. What cannot run is an entry all
+    /// the same: it may be a guard.
+    pub(super) fn handler(
+        &mut self,
+        event: &str,
+        is_known: bool,
+        group: &Group<'_>,
+        node: Node<'_>,
+        mut hook: Declared,
+    ) -> Option<Declared> {
+        let text = match group.text {
+            text if text.len() <= MAX_TEXT => text.to_owned(),
+            text => Digest::of(text.as_bytes()).to_string(),
+        };
+        // What the matcher says belongs to it.
+        hook.text = format!("{}{text}", hook.label);
+        hook.place = node.spot().to_string();
+        let Form::Object(object) = node.form() else {
+            hook.handler =
+                Err(wrong(event, "an object such as {\"type\": \"command\", \"command\": \"…\"}", node));
+            return Some(hook);
+        };
+        self.reader.too_many(node, &object);
+        let Object { members, again, .. } = object;
+        for member in &again {
+            self.reader.fault(|| twice(member));
+        }
+        let find = |name: &str| members.iter().find(|it| it.name == name);
+        if let Some(name) = find("name")
+            && let Form::Text(name) = name.value.form()
+        {
+            hook.name = Some(name);
+        }
+        hook.observe =
+            find("async").or_else(|| find("asyncRewake")).is_some_and(|it| it.value.raw() == "true");
+        if let Some(condition) = find("if") {
+            self.reader.fault(|| {
+                at(condition.at.spot(), "\"if\" is not looked at: the hook gets what its matcher names")
+            });
+        }
+        self.policy(&members, &mut hook);
+        hook.timeout = self.timeout(&members);
+        for member in &members {
+            let is_known =
+                KEYS.contains(&member.name.as_str()) || WITHOUT_EFFECT.contains(&member.name.as_str());
+            let is_command = find("type").is_none_or(|it| it.value.is_text("command"));
+            if !is_known && is_command {
+                self.reader.fault(|| format!("{}; it is left out", unknown(member, &KEYS)));
+            }
+        }
+        let line = self.line(&members, node);
+        if line.as_ref().is_ok_and(|line| is_own(&line.to_string())) {
+            return None;
+        }
+        hook.handler = line.and_then(|line| {
+            let line = self.rooted(line, node)?;
+            if !is_known {
+                return Err("its event is not known".to_owned());
+            }
+            let foreign = Foreign::new(self.outside.agent, event)
+                .map_err(|error| at(node.spot(), &error.to_string()))?;
+            let foreign =
+                self.matching(foreign, group.matcher).must_answer(hook.on_failure == Some(OnFailure::Block));
+            let (env, cwd) = (environment(find("env"))?, directory(find("cwd"))?);
+            Ok(Handler::Foreign(Box::new(ForeignCommand { line, foreign, env, cwd })))
+        });
+        Some(hook)
+    }
+
+    /// What follows a failure, where the agent lets a hook say so.
+    fn policy(&mut self, members: &[Member<'_>], hook: &mut Declared) {
+        for member in members {
+            let policy = match (member.name.as_str(), member.value.form()) {
+                ("failClosed", Form::Boolean(closed)) => {
+                    if closed {
+                        OnFailure::Block
+                    } else {
+                        OnFailure::Pass
+                    }
+                }
+                ("onFailure", Form::Text(word)) if word == "continue" => OnFailure::Pass,
+                ("onFailure", Form::Text(word)) if word == "block" => OnFailure::Block,
+                ("failClosed" | "onFailure", _) => {
+                    let expected = if member.name == "failClosed" {
+                        "true or false"
+                    } else {
+                        "\"continue\" or \"block\""
+                    };
+                    self.reader.fault(|| {
+                        format!("{}; taken as to block", wrong(&member.name, expected, member.value))
+                    });
+                    OnFailure::Block
+                }
+                _ => continue,
+            };
+            hook.on_failure = Some(policy);
+        }
+    }
+
+    fn timeout(&mut self, members: &[Member<'_>]) -> Option<Duration> {
+        let agent = self.outside.agent;
+        let keys: &[&str] = if agent == Agent::Copilot { &["timeoutSec", "timeout"] } else { &["timeout"] };
+        let member = keys.iter().find_map(|key| members.iter().find(|it| it.name == *key))?;
+        let time = match member.value.form() {
+            Form::Number(number) => {
+                let is_in_milliseconds =
+                    agent == Agent::Gemini || (agent == Agent::Qwen && number >= QWEN_MILLISECONDS);
+                let seconds = if is_in_milliseconds { number / 1000.0 } else { number };
+                Duration::try_from_secs_f64(seconds).ok()
+            }
+            _ => None,
+        };
+        let time = time.filter(|time| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(time));
+        if time.is_none() {
+            let unit = if agent == Agent::Gemini { "milliseconds" } else { "seconds" };
+            let expected = format!("{unit} above zero, and no more than a day");
+            self.reader
+                .fault(|| format!("{}; it gets the default", wrong(&member.name, &expected, member.value)));
+        }
+        time
+    }
+
+    fn matching(&mut self, foreign: Foreign, matcher: Option<Node<'_>>) -> Foreign {
+        let Some(value) = matcher else { return foreign };
+        let problem = match value.form() {
+            Form::Text(pattern) => match foreign.clone().matching(&pattern) {
+                Ok(foreign) => return foreign,
+                Err(error) => at(value.spot(), &format!("matcher: {error}")),
+            },
+            Form::Null => return foreign,
+            _ => wrong("matcher", "a text such as \"Bash|Edit\"", value),
+        };
+        // A guard that sees too much is seen, one that sees nothing is not.
+        self.reader.fault(|| format!("{problem}; it gets all of them"));
+        foreign
+    }
+
+    /// What is started; or why nothing can be.
+    fn line(&self, members: &[Member<'_>], node: Node<'_>) -> Result<CommandLine, String> {
+        let agent = self.outside.agent;
+        let find = |name: &str| members.iter().find(|it| it.name == name);
+        if let Some(kind) = find("type").filter(|it| !it.value.is_text("command")) {
+            return Err(wrong("type", "\"command\", the only type that is run", kind.value));
+        }
+        if let Some(shell) = find("shell").filter(|it| it.value.is_text("powershell")) {
+            return Err(at(shell.value.spot(), "is a line for PowerShell, which is not run here"));
+        }
+        let key = if agent == Agent::Copilot && find("bash").is_some() { "bash" } else { "command" };
+        let Some(command) = find(key) else {
+            if find("powershell").is_some() {
+                return Err(at(node.spot(), "has a line for PowerShell only, which is not run here"));
+            }
+            let expected = if agent == Agent::Copilot { "bash" } else { "command" };
+            let misspelt = members.iter().find(|it| {
+                !KEYS.contains(&it.name.as_str())
+                    && text::nearest(&it.name, [expected]).is_some()
+                    && text::distance(&text::prefix(&it.name, 32).to_ascii_lowercase(), expected) <= 2
+            });
+            return Err(match misspelt {
+                Some(member) => unknown(member, &[expected]),
+                None => at(node.spot(), &format!("expected {expected}, found none")),
+            });
+        };
+        let line = match command.value.form() {
+            Form::Text(line) if !line.trim().is_empty() && !line.contains('\0') => line,
+            _ => return Err(wrong(key, "a command line", command.value)),
+        };
+        let Some(args) = find("args").filter(|_| matches!(agent, Agent::Claude | Agent::Codex)) else {
+            return Ok(CommandLine::Shell(line));
+        };
+        let words = match args.value.form() {
+            Form::Array(items) if items.len() <= MAX_WORDS => items
+                .into_iter()
+                .map(|item| match item.form() {
+                    Form::Text(word) if !word.contains('\0') => Some(word),
+                    _ => None,
+                })
+                .collect::<Option<Vec<_>>>(),
+            _ => None,
+        };
+        match words {
+            Some(args) => Ok(CommandLine::Program { program: line, args }),
+            None => Err(wrong("args", "a list of words", args.value)),
+        }
+    }
+
+    /// The line with the directory of its plugin in it; or what of it nobody can know here.
+    fn rooted(&self, line: CommandLine, node: Node<'_>) -> Result<CommandLine, String> {
+        let all = line.words().join(" ");
+        for (name, what) in [
+            ("CLAUDE_PLUGIN_DATA", "a directory for the data of plugins, which hookbox does not have"),
+            ("user_config.", "an option of its plugin, which hookbox does not know"),
+        ] {
+            if all.contains(&format!("${{{name}")) || all.contains(&format!("${name}")) {
+                return Err(at(node.spot(), &format!("needs ${{{name}…}}: {what}")));
+            }
+        }
+        let Some(root) = &self.outside.plugin else {
+            return match all.contains("CLAUDE_PLUGIN_ROOT") && self.outside.agent == Agent::Claude {
+                true => Err(at(node.spot(), "needs ${CLAUDE_PLUGIN_ROOT}, and is no hook of a plugin")),
+                false => Ok(line),
+            };
+        };
+        let root = root.to_string_lossy();
+        let put = |text: &str| {
+            let text = text.replace("${CLAUDE_PLUGIN_ROOT}", &root).replace("${extensionPath}", &root);
+            text.replace("${/}", "/")
+        };
+        Ok(match line {
+            // In single quotes a shell does not look for variables, and the agent puts the directory in before; in a
+            // shell line only where no letter of it means anything to the shell.
+            CommandLine::Shell(line) if is_plain(&root) => CommandLine::Shell(put(&line)),
+            CommandLine::Shell(line) => CommandLine::Shell(line),
+            CommandLine::Program { program, args } => {
+                CommandLine::Program { program: put(&program), args: args.iter().map(|it| put(it)).collect() }
+            }
+        })
+    }
+}
+
+/// Whether a path means itself to a shell, in quotes and without.
+fn is_plain(path: &str) -> bool {
+    path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c))
+}
+
+/// Variables that the entry sets.
+fn environment(member: Option<&Member<'_>>) -> Result<Vec<(String, String)>, String> {
+    let Some(member) = member else { return Ok(Vec::new()) };
+    let fault = || wrong("env", "an object with a text for each name", member.value);
+    let Form::Object(object) = member.value.form() else { return Err(fault()) };
+    let pair = |it: &Member<'_>| match it.value.form() {
+        Form::Text(value) if is_variable(&it.name) && !value.contains('\0') => Some((it.name.clone(), value)),
+        _ => None,
+    };
+    object.members.iter().map(pair).collect::<Option<Vec<_>>>().ok_or_else(fault)
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
+}
+
+/// The directory that the entry runs in, beneath the project.
+fn directory(member: Option<&Member<'_>>) -> Result<Option<String>, String> {
+    let Some(member) = member else { return Ok(None) };
+    match member.value.form() {
+        Form::Text(path) if is_beneath(&path) => Ok(Some(path).filter(|path| !path.is_empty())),
+        Form::Null => Ok(None),
+        _ => Err(wrong("cwd", "a directory of the project, such as \"scripts\"", member.value)),
+    }
+}
+
+fn is_beneath(path: &str) -> bool {
+    use std::path::Component;
+    let parts = || std::path::Path::new(path).components();
+    !path.contains('\0') && parts().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}

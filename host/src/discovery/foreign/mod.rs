@@ -1,0 +1,240 @@
+//! Hooks that are configured for other agents: which files there are, and what they say beside their hooks. Looked for
+//! only where somebody asks for them.
+
+mod plugins;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Options;
+use super::candidate::{Candidate, HooksDir, State};
+use super::declared::{ForeignFile, Outside, Within};
+use super::entry::Problem;
+use super::scan::{MAX_CANDIDATES, Scan};
+use crate::dialect::agent::{Agent, HookFile, Level};
+use crate::hook::{Origin, Tier};
+use crate::place::Place;
+
+/// The place of other agents' files in the order of a tier, behind every root.
+const BEHIND_ROOTS: usize = 1 << 20;
+
+/// What the files of other agents say beside their hooks.
+#[derive(Default)]
+pub(super) struct Said {
+    /// Plugins of Claude Code that the user's file, or the project's, switches on or off.
+    plugins: Vec<(Origin, String, bool)>,
+    /// How many files were looked at: the order of their hooks.
+    files: usize,
+}
+
+/// Whose hook is called so: `.claude/settings.json#PreToolUse[0]`, `claude:plugin/NAME#PreToolUse[0]`.
+pub(super) fn agent_of(name: &str) -> Option<Agent> {
+    let path = name.strip_prefix("~/").unwrap_or(name);
+    Agent::ALL.into_iter().find(|agent| {
+        let is_in = |file: &HookFile| {
+            path.strip_prefix(file.path)
+                .is_some_and(|rest| rest.starts_with(if file.is_directory { '/' } else { '#' }))
+        };
+        agent.hook_files().iter().any(is_in) || name.starts_with(&format!("{agent}:plugin/"))
+    })
+}
+
+/// Whether anybody asked for hooks of this agent.
+pub(super) fn is_asked(options: &Options, agent: Agent) -> bool {
+    options.from.contains(&agent) || options.agent_plugins.iter().any(|(it, _)| *it == agent)
+}
+
+/// The agents that are asked for, each once.
+fn asked(options: &Options) -> impl Iterator<Item = Agent> {
+    Agent::ALL.into_iter().filter(|agent| options.from.contains(agent))
+}
+
+fn files(agent: Agent, level: Level) -> impl Iterator<Item = &'static HookFile> {
+    agent.hook_files().iter().filter(move |file| file.level == level)
+}
+
+/// Where a file of the user's stands: beneath the home directory, unless a variable says otherwise. One that is set for
+/// another home directory than the process's own says nothing.
+fn at_home(agent: Agent, home: &Path, path: &str) -> PathBuf {
+    let is_own = std::env::home_dir().is_some_and(|own| own == home);
+    let said = agent.home_variable().filter(|_| is_own).and_then(std::env::var_os).map(PathBuf::from);
+    match (said.filter(|said| said.is_absolute()), path.split_once('/')) {
+        (Some(said), Some((_, rest))) => said.join(rest),
+        _ => home.join(path),
+    }
+}
+
+/// The directories in which a change of the files of other agents matters, and the names there; all where there is none.
+#[cfg(feature = "watch")]
+pub(crate) fn places(options: &Options, base: &Path, level: Level) -> Vec<(PathBuf, Option<String>)> {
+    let mut places = Vec::new();
+    for agent in asked(options) {
+        for file in files(agent, level) {
+            let path =
+                if level == Level::User { at_home(agent, base, file.path) } else { base.join(file.path) };
+            match (path.parent(), path.file_name().and_then(|it| it.to_str())) {
+                _ if file.is_directory => places.push((path, None)),
+                (Some(parent), Some(name)) => places.push((parent.to_owned(), Some(name.to_owned()))),
+                _ => {}
+            }
+        }
+    }
+    places
+}
+
+impl Scan {
+    /// What a project configures for other agents.
+    pub(super) fn of_project(&mut self, place: &Place, repo: &Path, options: &Options) {
+        for agent in asked(options) {
+            let before = self.candidates.len();
+            for file in files(agent, Level::Project) {
+                self.configured(place, Origin::Repo, agent, file, &repo.join(file.path), repo);
+            }
+            self.switch_off(before, agent, Some(Origin::Repo));
+        }
+    }
+
+    /// What the user configures for other agents, and the plugins of theirs.
+    pub(super) fn of_user(&mut self, repo: Option<&Path>, options: &Options) {
+        for agent in asked(options) {
+            let Some(home) = &options.home else { continue };
+            for file in files(agent, Level::User) {
+                let path = at_home(agent, home, file.path);
+                self.configured(&Place::Global, Origin::User, agent, file, &path, home);
+            }
+            if agent == Agent::Claude {
+                self.claude_plugins(&at_home(agent, home, ".claude/plugins"), repo);
+            }
+            self.switch_off(0, agent, None);
+        }
+        for (agent, directory) in &options.agent_plugins {
+            self.agent_plugin(*agent, &options.cwd.join(directory), None);
+        }
+    }
+
+    /// One file, or each file of a directory.
+    fn configured(
+        &mut self,
+        place: &Place,
+        origin: Origin,
+        agent: Agent,
+        file: &HookFile,
+        path: &Path,
+        base: &Path,
+    ) {
+        let home = if origin == Origin::User { "~/" } else { "" };
+        let mut paths = vec![(path.to_owned(), format!("{home}{}", file.path))];
+        // Scripts usually stand beside the configuration.
+        let mut scripts = path.with_file_name("hooks");
+        if file.is_directory {
+            path.clone_into(&mut scripts);
+            paths.clear();
+            for name in self.names(place, path) {
+                let Some(name) = name.to_str().filter(|name| name.ends_with(".json")) else { continue };
+                if paths.len() == MAX_CANDIDATES {
+                    let message = format!(
+                        "holds more than {MAX_CANDIDATES} files: only the first {MAX_CANDIDATES} by name are used"
+                    );
+                    self.problems.push(Problem::new(path, message));
+                    break;
+                }
+                paths.push((path.join(name), format!("{home}{}/{name}", file.path)));
+            }
+        }
+        let settings = matches!(agent, Agent::Claude | Agent::Gemini | Agent::Qwen);
+        for (path, shown) in paths {
+            let within = if settings { Within::Settings } else { Within::Hooks };
+            let outside = Arc::new(Outside { agent, shown, path, plugin: None, within });
+            let dir = HooksDir {
+                place: place.clone(),
+                tier: if origin == Origin::Repo { Tier::Repo } else { Tier::Global },
+                root: self.next_root(),
+                plugin_dir: String::new(),
+                plugin: None,
+                path: scripts.clone(),
+                needs_trust: origin == Origin::Repo,
+                base: base.to_owned(),
+            };
+            self.outside(place, origin, &Arc::new(dir), &outside);
+        }
+    }
+
+    /// Files come in their order, one after another.
+    fn next_root(&mut self) -> usize {
+        self.foreign.files += 1;
+        BEHIND_ROOTS + self.foreign.files
+    }
+
+    /// Takes the hooks of one file, and gives back what else it says.
+    fn outside(
+        &mut self,
+        place: &Place,
+        origin: Origin,
+        dir: &Arc<HooksDir>,
+        outside: &Arc<Outside>,
+    ) -> Option<ForeignFile> {
+        let mut file = self.foreign_file(place, origin, outside)?;
+        for fault in std::mem::take(&mut file.faults) {
+            self.problems.push(Problem { hint: fault.hint, ..Problem::new(&outside.path, fault.message) });
+        }
+        if file.own > 0 {
+            let what = if file.own == 1 { "entry that calls" } else { "entries that call" };
+            let message = format!("{} {what} hookbox itself left out: it would start itself", file.own);
+            self.problems.push(Problem::new(&outside.path, message));
+        }
+        for (name, is_on) in std::mem::take(&mut file.plugins) {
+            self.foreign.plugins.push((origin, name, is_on));
+        }
+        if let Some(key) = file.switches_off {
+            let whose = match origin {
+                Origin::Repo => "none of the project's hooks of",
+                _ => "no hook of",
+            };
+            let message = format!("{key} is set: {whose} {} runs", outside.agent.title());
+            self.problems.push(Problem::new(&outside.path, message));
+            self.foreign_off.push((origin, outside.agent));
+        }
+        for hook in std::mem::take(&mut file.hooks) {
+            if self.has_room(dir) {
+                self.candidates.push(Candidate::of_entry(dir, &outside.path, hook));
+            }
+        }
+        Some(file)
+    }
+
+    /// Switches off what a configuration switches off: a project's its own hooks, the user's all of them.
+    fn switch_off(&mut self, from: usize, agent: Agent, only: Option<Origin>) {
+        let wanted = only.unwrap_or(Origin::User);
+        if !self.foreign_off.contains(&(wanted, agent)) {
+            return;
+        }
+        for candidate in self.candidates.iter_mut().skip(from) {
+            let outside = candidate.declared.as_ref().and_then(|it| it.outside.as_ref());
+            let is_theirs = outside.is_some_and(|it| it.agent == agent);
+            if is_theirs && matches!(candidate.state, State::Usable) {
+                candidate.state = State::Disabled;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_hook_says_whose_it_is() {
+        for (name, want) in [
+            (".claude/settings.json#PreToolUse[0]", Some(Agent::Claude)),
+            ("~/.claude/settings.json#Stop[1]", Some(Agent::Claude)),
+            ("claude:plugin/guard#PreToolUse[0]", Some(Agent::Claude)),
+            (".github/hooks/a.json#preToolUse[0]", Some(Agent::Copilot)),
+            (".cursor/hooks.json#stop[0]", Some(Agent::Cursor)),
+            ("hooks.json#PreToolUse[0]", None),
+            ("org/repo/guard", None),
+            (".claude/settings.jsonx", None),
+        ] {
+            assert_eq!(agent_of(name), want, "{name}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The page says what the code does.
+
+use std::fs;
+
+use hookbox::dialect::agent::{Agent, Level};
+use hookbox::dialect::foreign::{TOOLS, Tools};
+
+use crate::environment::repository;
+
+fn page() -> String {
+    fs::read_to_string(repository().join("docs/src/foreign-hooks.md")).unwrap()
+}
+
+fn cell(name: Option<&str>) -> String {
+    name.map_or_else(|| " ".to_owned(), |name| format!(" `{name}` "))
+}
+
+fn row(tools: &Tools) -> String {
+    let agents = [Agent::Gemini, Agent::Qwen, Agent::Copilot, Agent::Cursor];
+    let cells: String = agents.iter().map(|agent| format!("|{}", cell(tools.of(*agent)))).collect();
+    format!("|{}{cells}|", cell(Some(tools.claude)))
+}
+
+#[test]
+fn the_page_has_the_table_of_tools() {
+    let page = page();
+    let section = page.split("\n## ").find(|section| section.starts_with("Tools")).unwrap();
+    let found: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
+    let want: Vec<String> = TOOLS.iter().map(row).collect();
+    assert!(found == want, "the table must be:\n{}", want.join("\n"));
+}
+
+#[test]
+fn the_page_names_every_file_that_is_looked_for() {
+    let page = page();
+    for agent in Agent::ALL {
+        let line = page.lines().find(|line| line.starts_with(&format!("| {} |", agent.title())));
+        let line = line.unwrap_or_else(|| panic!("no row of {agent}"));
+        for file in agent.hook_files() {
+            let home = if file.level == Level::User { "~/" } else { "" };
+            let all = if file.is_directory { "/*.json" } else { "" };
+            assert!(line.contains(&format!("`{home}{}{all}`", file.path)), "{agent}: {}", file.path);
+        }
+    }
+}
