@@ -41,8 +41,15 @@ pub(crate) struct Find {
 pub(crate) struct Whose(Vec<Agent>);
 
 /// Reads the agents of `--from`.
-fn whose(text: &str) -> Result<Whose, UnknownAgent> {
-    Ok(Whose(if text == "all" { Agent::ALL.to_vec() } else { vec![text.parse()?] }))
+fn whose(text: &str) -> Result<Whose, String> {
+    if text == "all" {
+        return Ok(Whose(Agent::WITH_COMMANDS.to_vec()));
+    }
+    let agent: Agent = text.parse().map_err(|unknown: UnknownAgent| unknown.to_string())?;
+    if !Agent::WITH_COMMANDS.contains(&agent) {
+        return Err(format!("{} has no command hooks; hint: give another agent", agent.title()));
+    }
+    Ok(Whose(vec![agent]))
 }
 
 /// Where hooks are looked for, and which of them run.
@@ -77,12 +84,7 @@ impl Locate {
         })
     }
 
-    /// The hooks, as the user's own records say.
-    pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
-        Ok(self.configure(Manager::builder())?.look_anyway(true).build().await)
-    }
-
-    /// The same, where the engine is shared with other looks into components.
+    /// The hooks, as the user's own records say, where the engine is shared with other looks into components.
     pub(crate) async fn manager_with(&self, runtime: &Runtime) -> Result<Manager, InputError> {
         let builder = self.configure(Manager::builder())?.runtime(runtime.clone());
         Ok(builder.look_anyway(true).build().await)

@@ -73,6 +73,10 @@ impl Agent {
     pub const ALL: [Self; 7] =
         [Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Copilot, Self::Cursor, Self::OpenCode];
 
+    /// Those that run commands as hooks; OpenCode runs plugins in JavaScript.
+    pub const WITH_COMMANDS: [Self; 6] =
+        [Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Copilot, Self::Cursor];
+
     /// The name on a command line, such as `claude`.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -57,6 +57,7 @@ impl Agent {
             Self::Cursor => {
                 const { &[file(Project, ".cursor/hooks.json"), file(User, ".cursor/hooks.json")] }
             }
+            Self::OpenCode => &[],
         }
     }
 
@@ -66,7 +67,7 @@ impl Agent {
         match self {
             Self::Claude => Some("CLAUDE_CONFIG_DIR"),
             Self::Codex => Some("CODEX_HOME"),
-            Self::Gemini | Self::Qwen | Self::Copilot | Self::Cursor => None,
+            Self::Gemini | Self::Qwen | Self::Copilot | Self::Cursor | Self::OpenCode => None,
         }
     }
 

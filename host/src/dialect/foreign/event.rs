@@ -66,6 +66,7 @@ fn others(agent: Agent) -> &'static [&'static str] {
         Agent::Codex => &["SubagentStart", "Interrupt", "PreModelRequest", "PostModelRequest"],
         Agent::Gemini => &["BeforeModel", "AfterModel", "BeforeToolSelection"],
         Agent::Copilot => &["subagentStart", "SubagentStart"],
+        Agent::OpenCode => &[],
         Agent::Cursor => &[
             "beforeReadFile",
             "beforeTabFileRead",
@@ -87,6 +88,8 @@ pub fn event_name(agent: Agent, name: &str) -> Result<EventName, Unknown> {
     let single = OF_SINGLE_TOOLS.iter().find(|(it, ..)| agent == Agent::Cursor && *it == name);
     let known = match agent {
         Agent::Claude => claude::event_name(name),
+        // Its hooks are functions.
+        Agent::OpenCode => None,
         _ => agent
             .event(name)
             .map(crate::dialect::agent::AgentEvent::event_name)
@@ -95,8 +98,8 @@ pub fn event_name(agent: Agent, name: &str) -> Result<EventName, Unknown> {
     if let Some(event) = single.map(|(_, event, _)| event.clone()).or(known) {
         return Ok(event);
     }
-    if others(agent).contains(&name) {
-        return Err(Unknown::OnlyThere { name: name.to_owned(), agent: agent.title() });
+    if others(agent).contains(&name) || agent == Agent::OpenCode {
+        return Err(Unknown::OnlyThere { name: text::escape(name, 80), agent: agent.title() });
     }
     let names = agent.events().iter().map(|it| it.name).chain(others(agent).iter().copied());
     let singles = OF_SINGLE_TOOLS.iter().map(|(it, ..)| *it).filter(|_| agent == Agent::Cursor);

@@ -58,7 +58,7 @@ impl Matcher {
             Agent::Copilot if tool::is_pascal(name) => Rule::Claude(claude::Matcher::parse(pattern)?),
             Agent::Copilot => Rule::Regex(compile(&format!("^(?:{pattern})$"))?),
             Agent::Gemini => Rule::Gemini { word: trimmed.to_owned(), regex: compile(trimmed)? },
-            Agent::Cursor => Rule::Regex(compile(trimmed)?),
+            Agent::Cursor | Agent::OpenCode => Rule::Regex(compile(trimmed)?),
             Agent::Qwen => qwen(trimmed)?,
         };
         Ok(Self { agent, name: name.to_owned(), rule })

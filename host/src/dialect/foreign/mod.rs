@@ -102,6 +102,7 @@ impl Foreign {
             Agent::Qwen => qwen::encode(&self.name, event, session),
             Agent::Copilot => copilot::encode(&self.name, event, session),
             Agent::Cursor => cursor::encode(&self.name, event, session),
+            Agent::OpenCode => return None,
         };
         Some(payload.into())
     }
@@ -113,7 +114,7 @@ impl Foreign {
             Agent::Claude => vec![("CLAUDE_CODE_SESSION_ID", id.clone())],
             Agent::Gemini => vec![("GEMINI_SESSION_ID", id.clone()), ("GEMINI_CWD", cwd.clone())],
             Agent::Qwen => vec![("QWEN_CODE_SESSION_ID", id.clone())],
-            Agent::Codex | Agent::Copilot | Agent::Cursor => Vec::new(),
+            Agent::Codex | Agent::Copilot | Agent::Cursor | Agent::OpenCode => Vec::new(),
         }
     }
 
@@ -135,7 +136,7 @@ impl Foreign {
     ) -> Result<Outcome, HookError> {
         let name = event.name();
         let mut outcome = match self.agent {
-            Agent::Claude => return claude::outcome_of(event, exit_code, stdout, stderr),
+            Agent::Claude | Agent::OpenCode => return claude::outcome_of(event, exit_code, stdout, stderr),
             Agent::Codex => codex::outcome(&name, exit_code, stdout, stderr),
             Agent::Gemini => gemini::outcome(&name, exit_code, stdout, stderr),
             Agent::Qwen => qwen::outcome(&name, exit_code, stdout, stderr),
@@ -171,6 +172,7 @@ pub fn project_variables(agent: Agent) -> &'static [&'static str] {
         Agent::Qwen => &["QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
         Agent::Copilot => &["COPILOT_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
         Agent::Cursor => &["CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+        Agent::OpenCode => &[],
     }
 }
 

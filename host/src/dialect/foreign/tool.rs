@@ -62,6 +62,7 @@ impl Tools {
             Agent::Qwen => self.qwen,
             Agent::Copilot => self.copilot,
             Agent::Cursor => self.cursor,
+            Agent::OpenCode => None,
         }
     }
 }

@@ -52,7 +52,7 @@ pub(in crate::discovery) enum Within {
 pub(in crate::discovery) fn default_timeout(agent: Agent) -> Duration {
     Duration::from_secs(match agent {
         Agent::Claude | Agent::Codex => 600,
-        Agent::Gemini | Agent::Qwen | Agent::Cursor => 60,
+        Agent::Gemini | Agent::Qwen | Agent::Cursor | Agent::OpenCode => 60,
         Agent::Copilot => 30,
     })
 }

@@ -30,7 +30,7 @@ pub(super) struct Said {
 /// Whose hook is called so: `.claude/settings.json#PreToolUse[0]`, `claude:plugin/NAME#PreToolUse[0]`.
 pub(super) fn agent_of(name: &str) -> Option<Agent> {
     let path = name.strip_prefix("~/").unwrap_or(name);
-    Agent::ALL.into_iter().find(|agent| {
+    Agent::WITH_COMMANDS.into_iter().find(|agent| {
         let is_in = |file: &HookFile| {
             path.strip_prefix(file.path)
                 .is_some_and(|rest| rest.starts_with(if file.is_directory { '/' } else { '#' }))
@@ -46,7 +46,7 @@ pub(super) fn is_asked(options: &Options, agent: Agent) -> bool {
 
 /// The agents that are asked for, each once.
 fn asked(options: &Options) -> impl Iterator<Item = Agent> {
-    Agent::ALL.into_iter().filter(|agent| options.from.contains(agent))
+    Agent::WITH_COMMANDS.into_iter().filter(|agent| options.from.contains(agent))
 }
 
 fn files(agent: Agent, level: Level) -> impl Iterator<Item = &'static HookFile> {

@@ -102,7 +102,7 @@ impl Scan {
             Agent::Codex => Some(".codex-plugin/plugin.json"),
             Agent::Gemini => Some("gemini-extension.json"),
             Agent::Qwen => Some("qwen-extension.json"),
-            Agent::Copilot | Agent::Cursor => None,
+            Agent::Copilot | Agent::Cursor | Agent::OpenCode => None,
         };
         let fallback = directory.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
         let root = self.next_root();
