@@ -37,6 +37,8 @@ enum Command {
     Demo(commands::demo::Demo),
     Schema(commands::schema::Schema),
     Bridge(commands::bridge::ServeAgent),
+    Install(commands::install::Install),
+    Uninstall(commands::install::Uninstall),
     Completions(commands::completions::Completions),
 }
 
@@ -74,6 +76,8 @@ fn main() -> ExitCode {
                     Command::Schema(command) => command.run(),
                     Command::Completions(command) => command.run(),
                     Command::Bridge(command) => Ok(command.run()),
+                    Command::Install(command) => command.run(),
+                    Command::Uninstall(command) => command.run(),
                 };
                 telemetry::flush().await;
                 result

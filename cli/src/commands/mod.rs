@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod exec;
 pub(crate) mod grants;
 pub(crate) mod inspect;
+pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod plugin;
 pub(crate) mod run;

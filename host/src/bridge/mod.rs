@@ -5,6 +5,7 @@
 
 pub mod config;
 mod follow_ups;
+pub mod install;
 mod serve;
 
 pub use self::serve::{Bridge, Known};

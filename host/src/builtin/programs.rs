@@ -129,7 +129,8 @@ const GIT_READS: [&str; 17] = [
 ];
 
 /// What of hookbox anybody may run.
-const HOOKBOX_READS: [&str; 7] = ["list", "run", "exec", "inspect", "explain", "demo", "help"];
+const HOOKBOX_READS: [&str; 9] =
+    ["list", "run", "exec", "inspect", "explain", "demo", "help", "bridge", "doctor"];
 
 /// What of hookbox only the user may run.
 pub(super) const PRIVILEGED: [&str; 6] = ["trust", "untrust", "grants", "plugin", "install", "uninstall"];

@@ -48,6 +48,9 @@ impl SelfProtection {
         for (variable, names) in [
             ("CODEX_HOME", &["hooks.json", "config.toml", "hooks"][..]),
             ("CLAUDE_CONFIG_DIR", &["settings.json", "settings.local.json", "hooks", "plugins"]),
+            ("GEMINI_CLI_HOME", &[".gemini/settings.json", ".gemini/hooks"]),
+            ("QWEN_HOME", &["settings.json", "hooks"]),
+            ("COPILOT_HOME", &["hooks", "settings.json"]),
         ] {
             let directory = std::env::var_os(variable).map(PathBuf::from);
             let directory = directory.filter(|directory| directory.is_absolute());

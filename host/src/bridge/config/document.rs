@@ -1,6 +1,6 @@
 //! A configuration file as it stands, with the places of everything in it.
 
-use jsonc_parser::ast::{Array, Object, Value};
+use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
 use super::form::form;
@@ -77,6 +77,24 @@ impl<'a> Document<'a> {
         let at = self.position(start(found));
         let what = format!("{at}: expected {expected} {what}, found {}", kind(found));
         DocumentError::new(what, "correct the file by hand; nothing was changed")
+    }
+
+    /// The property of this name. An object that has it twice means one thing to one reader and another to the next.
+    pub(crate) fn only<'o>(
+        &self,
+        object: &'o Object<'a>,
+        name: &str,
+    ) -> Result<Option<&'o ObjectProp<'a>>, DocumentError> {
+        let mut found = object.properties.iter().filter(|it| it.name.as_str() == name);
+        let first = found.next();
+        match found.next() {
+            None => Ok(first),
+            Some(second) => {
+                let at = self.position(second.range.start);
+                let what = format!("{at}: expected \"{}\" once, found it again", text::escape(name, 64));
+                Err(DocumentError::new(what, "keep one of the two; nothing was changed"))
+            }
+        }
     }
 
     /// Where a byte of the text is, for a person.

@@ -21,6 +21,7 @@ mod place;
 mod read;
 mod switch;
 
+pub(crate) use self::document::Document;
 pub use self::document::{DocumentError, MAX_BYTES};
 pub use self::form::{Form, Unit, form, waits};
 pub use self::place::{Holds, Level, Source, Surroundings, VARIABLES, file, paths, sources};

@@ -1,0 +1,418 @@
+//! `hookbox install` and `hookbox uninstall`: hookbox in the configuration of other agents.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use hookbox::bridge::Bridge;
+use hookbox::bridge::config::{Level, Surroundings};
+use hookbox::bridge::install::{
+    Change, InstallFailure, Installed, Installer, Undone, Uninstalled, Wish, unified,
+};
+use hookbox::dialect::agent::Agent;
+use hookbox::discovery::{self, show_duration};
+use hookbox::native;
+use hookbox::private;
+use hookbox::text::escape;
+use serde_json::{Value, json};
+
+use crate::error::{EXIT_FAILED, InputError, hint, note, report, warn};
+use crate::{options, output};
+
+/// The name by which a shell finds the program, where others use the configuration as well.
+const NAME: &str = "hookbox";
+
+/// Make other agents run hookbox at their events: merges entries into their hook configuration, and nothing else.
+///
+/// Everything else in the file stays byte for byte; `hookbox uninstall` brings the original back. Installing again with
+/// other options changes the entries in place.
+#[derive(Args, Debug)]
+pub(crate) struct Install {
+    #[command(flatten)]
+    which: Which,
+    /// Only this event, by the agent's own name; may be given several times [default: all but those that fire many times for
+    /// one answer].
+    #[arg(long = "event", value_name = "NAME")]
+    events: Vec<String>,
+    /// How long hookbox may take to an answer, such as 10s; the agent is told to wait 15 s longer [default: 15s].
+    #[arg(long, value_name = "D", value_parser = options::duration)]
+    deadline: Option<Duration>,
+    /// The program that the agent runs [default: where this one is found; for a project, hookbox].
+    #[arg(long, value_name = "PATH")]
+    program: Option<String>,
+    /// Block tool calls also where the program is gone or is killed.
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Take hookbox out of the hook configuration of other agents.
+///
+/// The file is byte for byte what it was, where nobody has changed it since; else only hookbox's entries go.
+#[derive(Args, Debug)]
+pub(crate) struct Uninstall {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Which files.
+#[derive(Args, Debug)]
+struct Which {
+    /// The agent: claude, codex, gemini, qwen, copilot or cursor; several may be given.
+    #[arg(value_name = "AGENT", required_unless_present = "all", conflicts_with = "all")]
+    agents: Vec<Agent>,
+    /// Every agent that has a configuration directory at the user level.
+    #[arg(long)]
+    all: bool,
+    /// The user's own configuration, for every project [default].
+    #[arg(long, conflicts_with_all = ["project", "local"])]
+    user: bool,
+    /// The project's configuration, which others get with the repository.
+    #[arg(long, conflicts_with = "local")]
+    project: bool,
+    /// The user's own configuration for this project; Claude Code has it.
+    #[arg(long)]
+    local: bool,
+    /// Show the difference as a unified diff, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Print what was done as JSON: an array with an object per agent.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    locate: options::Locate,
+}
+
+impl Which {
+    fn level(&self) -> Level {
+        match (self.project, self.local) {
+            (true, _) => Level::Project,
+            (_, true) => Level::Local,
+            _ => Level::User,
+        }
+    }
+
+    fn open(&self) -> Result<(Installer, Surroundings), InputError> {
+        if native::depth() > 0 {
+            let what = "a hook can neither install nor uninstall hookbox";
+            return Err(InputError::new(what, "run this command yourself, in a terminal"));
+        }
+        self.locate.enter()?;
+        let options = self.locate.discovery()?;
+        let project = discovery::repository(&options).unwrap_or_else(|| options.cwd.clone());
+        let data = private::default_data(options.home.as_deref()).ok_or_else(|| {
+            let what = "expected a place for the original files, found no home directory";
+            InputError::new(what, "set HOME or XDG_DATA_HOME")
+        })?;
+        let surroundings = Surroundings { home: options.home.clone(), ..Surroundings::new(project) };
+        let surroundings = surroundings.variables(|name| std::env::var_os(name));
+        Ok((Installer::new(surroundings.clone(), data).dry(self.dry_run), surroundings))
+    }
+
+    fn agents(&self, installer: &Installer) -> Result<Vec<Agent>, InputError> {
+        if !self.all {
+            let mut agents = self.agents.clone();
+            agents.sort();
+            agents.dedup();
+            return Ok(agents);
+        }
+        let is_there = |agent: &Agent| {
+            let file = installer.file(*agent, Level::User).ok();
+            // Copilot CLI's is a directory deeper.
+            let up = if *agent == Agent::Copilot { 2 } else { 1 };
+            file.and_then(|it| it.ancestors().nth(up).map(Path::is_dir)).unwrap_or(false)
+        };
+        let level = self.level();
+        let agents: Vec<Agent> =
+            Agent::ALL.into_iter().filter(|it| installer.file(*it, level).is_ok() && is_there(it)).collect();
+        if agents.is_empty() {
+            let what = "expected an agent that is installed here, found the configuration directory of none";
+            return Err(InputError::new(what, "name the agent, such as `hookbox install claude`"));
+        }
+        Ok(agents)
+    }
+
+    /// Does it for each agent. One that fails keeps no other from it.
+    fn each<T>(
+        &self,
+        agents: &[Agent],
+        act: impl Fn(Agent) -> Result<T, InstallFailure>,
+        row: impl Fn(Agent, &T) -> Value,
+        show: impl Fn(Agent, &T) -> anyhow::Result<()>,
+    ) -> anyhow::Result<ExitCode> {
+        let mut code = ExitCode::SUCCESS;
+        let mut rows = Vec::new();
+        for agent in agents {
+            match act(*agent) {
+                Ok(done) => {
+                    if self.json {
+                        rows.push(row(*agent, &done));
+                    } else {
+                        show(*agent, &done)?;
+                    }
+                }
+                Err(failure) => code = complain(failure),
+            }
+        }
+        if self.json {
+            output::json(&rows)?;
+        }
+        Ok(code)
+    }
+}
+
+fn complain(failure: InstallFailure) -> ExitCode {
+    match failure {
+        InstallFailure::File(error) => {
+            let next = error.hint.clone();
+            let code = report(&error.into());
+            hint(next);
+            if code == ExitCode::SUCCESS { ExitCode::from(EXIT_FAILED) } else { code }
+        }
+        InstallFailure::Level { level: Level::User, .. } => {
+            report(&InputError::new(failure.to_string(), "set HOME").into())
+        }
+        InstallFailure::Level { .. } => {
+            report(&InputError::new(failure.to_string(), "use --user or --project").into())
+        }
+        InstallFailure::Event(error) => {
+            let names: Vec<_> = error.agent.events().iter().map(|it| it.name).collect();
+            let next = format!("did you mean {}? the events are {}", error.nearest, names.join(", "));
+            let what = format!("{} has no event {:?} that hookbox serves", error.agent.title(), error.name);
+            report(&InputError::new(what, next).into())
+        }
+        other => report(&InputError::new(other.to_string(), "see `hookbox install --help`").into()),
+    }
+}
+
+impl Install {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let (installer, surroundings) = self.which.open()?;
+        let level = self.which.level();
+        let agents = self.which.agents(&installer)?;
+        let program = match self.program {
+            Some(program) => program,
+            None if level == Level::Project => NAME.to_owned(),
+            None => own_program()?,
+        };
+        if program.is_empty() || program.contains(['\n', '\r', '\0']) {
+            let what = format!("--program {program:?}: expected a path or a name");
+            return Err(InputError::new(what, "give the path of hookbox").into());
+        }
+        let deadline = self.deadline.unwrap_or(Bridge::DEADLINE);
+        let wish = Wish { events: self.events, deadline, is_strict: self.strict, ..Wish::new(program) };
+        let which = self.which;
+        which.each(
+            &agents,
+            |agent| installer.install(agent, level, &wish),
+            |agent, done| row(agent, level, &wish, done, which.dry_run, &surroundings),
+            |agent, done| show(agent, level, done, which.dry_run, &surroundings),
+        )
+    }
+}
+
+impl Uninstall {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let (installer, _) = self.which.open()?;
+        let level = self.which.level();
+        let agents = self.which.agents(&installer)?;
+        let dry = self.which.dry_run;
+        self.which.each(
+            &agents,
+            |agent| installer.uninstall(agent, level),
+            |agent, done| undone_row(agent, level, done, dry),
+            |agent, done| show_undone(agent, done, dry),
+        )
+    }
+}
+
+/// The path of this program: as PATH has it, where that is this very program, so that a later version at the same place is
+/// found as well.
+fn own_program() -> anyhow::Result<String> {
+    let own = std::env::current_exe()?;
+    let real = own.canonicalize()?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path)
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(NAME))
+        .find(|candidate| candidate.is_file())
+        .filter(|candidate| candidate.canonicalize().is_ok_and(|it| it == real));
+    on_path.unwrap_or(real).into_os_string().into_string().map_err(|path| {
+        let what = format!("expected a path in UTF-8, found {:?}", PathBuf::from(path));
+        InputError::new(what, "give another one with --program").into()
+    })
+}
+
+/// What the user still has to do, or to know.
+fn next(agent: Agent, level: Level, surroundings: &Surroundings) -> Vec<String> {
+    let mut next = Vec::new();
+    match agent {
+        Agent::Codex => {
+            next.push(
+                "start codex and approve the hooks in /hooks: it runs none before, and says nothing"
+                    .to_owned(),
+            );
+            if level == Level::Project {
+                next.push(
+                    "trust the project when codex asks: it reads the project's hooks only then".to_owned(),
+                );
+            }
+        }
+        Agent::Gemini => {
+            next.push(
+                "trust the folder when gemini asks: in one that is not trusted it runs no hooks".to_owned(),
+            );
+        }
+        Agent::Copilot if level == Level::Project => {
+            next.push(
+                "trust the folder when copilot asks: it reads the repository's hooks only then".to_owned(),
+            );
+        }
+        Agent::Claude if level != Level::User => {
+            next.push(
+                "trust the folder when claude asks: it runs the hooks of a project only then".to_owned(),
+            );
+        }
+        _ => {}
+    }
+    next.push(format!("restart {} where it is running", agent.title()));
+    if level == Level::Project {
+        let path = surroundings.project.display().to_string();
+        next.push(format!("everyone who works in {} needs hookbox on the PATH", escape(&path, 500)));
+    }
+    next
+}
+
+fn row(
+    agent: Agent,
+    level: Level,
+    wish: &Wish,
+    done: &Installed,
+    dry: bool,
+    surroundings: &Surroundings,
+) -> Value {
+    let switches: Vec<_> = done.switches.iter().map(ToString::to_string).collect();
+    let mut row = json!({
+        "agent": agent.as_str(),
+        "level": level.as_str(),
+        "path": done.path,
+        "change": word(done.change),
+        "events": done.events,
+        "program": wish.program,
+        "deadline": show_duration(wish.deadline),
+        "backup": done.backup,
+        "switched_off": switches,
+        "next": next(agent, level, surroundings),
+    });
+    if dry && let Some(row) = row.as_object_mut() {
+        let diff = unified(&done.path.to_string_lossy(), done.before.as_deref(), Some(&done.after));
+        row.insert("diff".to_owned(), diff.into());
+    }
+    row
+}
+
+fn word(change: Change) -> &'static str {
+    match change {
+        Change::Created => "created",
+        Change::Changed => "changed",
+        Change::Unchanged => "unchanged",
+    }
+}
+
+fn show(
+    agent: Agent,
+    level: Level,
+    done: &Installed,
+    dry: bool,
+    surroundings: &Surroundings,
+) -> anyhow::Result<()> {
+    let path = escape(&done.path.to_string_lossy(), 4096);
+    if dry {
+        let diff = unified(&done.path.to_string_lossy(), done.before.as_deref(), Some(&done.after));
+        if !diff.is_empty() {
+            output::line(diff.trim_end_matches('\n'))?;
+        }
+        note(match done.change {
+            Change::Unchanged => format!("{}: {path} would stay as it is", agent.title()),
+            _ => format!("{}: nothing was changed in {path}", agent.title()),
+        });
+    } else {
+        let what = match done.change {
+            Change::Created => "created",
+            Change::Changed => "changed",
+            Change::Unchanged => "is as it should be:",
+        };
+        output::line(&format!("{}: {what} {path}", agent.title()))?;
+        output::line(&format!("  events: {}", done.events.join(", ")))?;
+        if let Some(backup) = &done.backup {
+            output::line(&format!("  the original: {}", escape(&backup.to_string_lossy(), 4096)))?;
+        }
+    }
+    for switch in &done.switches {
+        warn(format_args!("{path}: {switch}"));
+    }
+    handmade(agent, done.handmade, &path);
+    if !dry && done.change != Change::Unchanged {
+        next(agent, level, surroundings).iter().for_each(hint);
+    }
+    Ok(())
+}
+
+fn handmade(agent: Agent, count: usize, path: &str) {
+    if count > 0 {
+        let what = if count == 1 { "an entry runs" } else { "some entries run" };
+        note(format_args!("{path}: {what} hookbox for {} in another way, and was left alone", agent.title()));
+    }
+}
+
+fn undone_word(undone: Undone) -> &'static str {
+    match undone {
+        Undone::Nothing => "unchanged",
+        Undone::Restored => "restored",
+        Undone::Deleted => "deleted",
+        Undone::Removed => "removed",
+    }
+}
+
+fn undone_row(agent: Agent, level: Level, done: &Uninstalled, dry: bool) -> Value {
+    let mut row = json!({
+        "agent": agent.as_str(),
+        "level": level.as_str(),
+        "path": done.path,
+        "change": undone_word(done.undone),
+        "events": done.events,
+    });
+    if dry && let Some(row) = row.as_object_mut() {
+        let diff = unified(&done.path.to_string_lossy(), done.before.as_deref(), done.after.as_deref());
+        row.insert("diff".to_owned(), diff.into());
+    }
+    row
+}
+
+fn show_undone(agent: Agent, done: &Uninstalled, dry: bool) -> anyhow::Result<()> {
+    let path = escape(&done.path.to_string_lossy(), 4096);
+    if dry {
+        let diff = unified(&done.path.to_string_lossy(), done.before.as_deref(), done.after.as_deref());
+        if !diff.is_empty() {
+            output::line(diff.trim_end_matches('\n'))?;
+        }
+        note(match done.undone {
+            Undone::Nothing => format!("{}: {path} would stay as it is", agent.title()),
+            _ => format!("{}: nothing was changed in {path}", agent.title()),
+        });
+    } else {
+        let title = agent.title();
+        output::line(&match done.undone {
+            Undone::Nothing => format!("{title}: nothing of hookbox in {path}"),
+            Undone::Restored => format!("{title}: {path} is byte for byte what it was before"),
+            Undone::Deleted => format!("{title}: removed {path}, which was not there before"),
+            Undone::Removed => {
+                format!(
+                    "{title}: removed hookbox's entries from {path}; everything else in it stays as it is"
+                )
+            }
+        })?;
+    }
+    handmade(agent, done.handmade, &path);
+    Ok(())
+}

@@ -1,0 +1,272 @@
+//! Installing and uninstalling: the pure rules, and the files.
+
+use std::path::{Path, PathBuf};
+
+use super::error::InstallError;
+use super::merge::merge;
+use super::record::{Record, Store, digest};
+use super::remove::{self, remove};
+use super::target::Target;
+use super::wanted::{UnknownEvent, Wish, wanted};
+use crate::bridge::config::{Level, Surroundings, Switch, file, read};
+use crate::dialect::agent::Agent;
+
+/// Where everything is.
+#[derive(Clone, Debug)]
+pub struct Installer {
+    surroundings: Surroundings,
+    data: PathBuf,
+    dry: bool,
+}
+
+/// What became of a file when hookbox was installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// There was none.
+    Created,
+    /// Our entries are in it now.
+    Changed,
+    /// It said all that already.
+    Unchanged,
+}
+
+/// What was installed, or would be.
+#[derive(Clone, Debug)]
+pub struct Installed {
+    /// The file.
+    pub path: PathBuf,
+    /// What became of it.
+    pub change: Change,
+    /// The agent's own names of the events that reach hookbox now.
+    pub events: Vec<String>,
+    /// What stood in the file.
+    pub before: Option<Vec<u8>>,
+    /// What stands in it now.
+    pub after: Vec<u8>,
+    /// Where the original bytes are kept, if there were some.
+    pub backup: Option<PathBuf>,
+    /// What switches the hooks of this file off.
+    pub switches: Vec<Switch>,
+    /// How many other entries run hookbox for this agent, in a way of their own, which were left alone.
+    pub handmade: usize,
+}
+
+/// What became of a file when hookbox was uninstalled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undone {
+    /// There was nothing of ours in it.
+    Nothing,
+    /// It was as install had left it, and is byte for byte what it was before.
+    Restored,
+    /// It was ours alone, and is gone.
+    Deleted,
+    /// It was changed since: our entries are gone, and all the rest stands as it stood.
+    Removed,
+}
+
+/// What was uninstalled, or would be.
+#[derive(Clone, Debug)]
+pub struct Uninstalled {
+    /// The file.
+    pub path: PathBuf,
+    /// What became of it.
+    pub undone: Undone,
+    /// The agent's own names of the events that reached hookbox.
+    pub events: Vec<String>,
+    /// What stood in the file.
+    pub before: Option<Vec<u8>>,
+    /// What stands in it now.
+    pub after: Option<Vec<u8>>,
+    /// How many other entries run hookbox for this agent, in a way of their own, which were left alone.
+    pub handmade: usize,
+}
+
+/// Why nothing was installed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstallFailure {
+    /// The agent has no such event.
+    #[error(transparent)]
+    Event(#[from] UnknownEvent),
+    /// The agent has no such level, or nobody knows where the home directory is.
+    #[error("{} has no configuration of hooks at the {level} level{}", agent.title(), if *level == Level::User { ", for no home directory is known" } else { "" })]
+    Level {
+        /// The agent.
+        agent: Agent,
+        /// The level.
+        level: Level,
+    },
+    /// A file says no.
+    #[error(transparent)]
+    File(#[from] InstallError),
+}
+
+impl Installer {
+    /// For these places; `data` is hookbox's private data directory, where originals are kept.
+    pub fn new(surroundings: Surroundings, data: impl Into<PathBuf>) -> Self {
+        Self { surroundings, data: data.into(), dry: false }
+    }
+
+    /// Changes nothing, and says what would be.
+    #[must_use]
+    pub fn dry(self, dry: bool) -> Self {
+        Self { dry, ..self }
+    }
+
+    /// The file of an agent at a level.
+    ///
+    /// # Errors
+    ///
+    /// [`InstallFailure::Level`] where it has none.
+    pub fn file(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
+        file(agent, level, &self.surroundings).ok_or(InstallFailure::Level { agent, level })
+    }
+
+    /// The level's file, where its place is in the project.
+    fn target(&self, agent: Agent, level: Level) -> Result<(PathBuf, Target), InstallFailure> {
+        let path = self.file(agent, level)?;
+        let target = Target::new(level, &path, &self.surroundings.project)?;
+        Ok((path, target))
+    }
+
+    fn store(&self) -> Result<Store, InstallError> {
+        if self.dry {
+            Ok(Store::look(&self.data))
+        } else {
+            Store::open(&self.data, &self.surroundings.project)
+        }
+    }
+
+    /// Makes an agent's configuration run hookbox at the events of a wish, and at no others. This blocks, up to 10 s while
+    /// another process installs.
+    ///
+    /// # Errors
+    ///
+    /// [`InstallFailure`], and nothing was changed.
+    pub fn install(&self, agent: Agent, level: Level, wish: &Wish) -> Result<Installed, InstallFailure> {
+        let wanted = wanted(agent, wish)?;
+        let (path, target) = self.target(agent, level)?;
+        let store = self.store()?;
+        let found = target.read()?;
+        let now = found.as_ref().map(|it| it.bytes.as_slice());
+        let document = |error| InstallError::document(&path, error);
+        let after = merge(agent, now.unwrap_or_default(), &wanted).map_err(document)?;
+        let change = match now {
+            None => Change::Created,
+            Some(now) if now == after => Change::Unchanged,
+            Some(_) => Change::Changed,
+        };
+        if !self.dry && change != Change::Unchanged {
+            self.keep(&store, &path, (agent, level), now, &after, &target)?;
+            target.write(found.as_ref(), &after)?;
+        }
+        let has_backup = change != Change::Unchanged && found.is_some() || store.backup(&path).exists();
+        Ok(Installed {
+            change,
+            events: remove::events(agent, &after),
+            backup: has_backup.then(|| store.backup(&path)),
+            switches: read(agent, &after).map(|it| it.switches).unwrap_or_default(),
+            handmade: remove::handmade(agent, &after),
+            before: found.map(|it| it.bytes),
+            after,
+            path,
+        })
+    }
+
+    /// Keeps the original. Where the file is as install left it, that is what it was before the first time.
+    fn keep(
+        &self,
+        store: &Store,
+        path: &Path,
+        (agent, level): (Agent, Level),
+        now: Option<&[u8]>,
+        after: &[u8],
+        target: &Target,
+    ) -> Result<(), InstallError> {
+        let known = store.get(path);
+        if let (Some(record), Some(now)) = (&known, now)
+            && record.after == digest(now)
+        {
+            return store.put_after(path, &record.clone().with_after(after));
+        }
+        let original = known.as_ref().and_then(|it| store.original(path, it));
+        let before = match now {
+            // Somebody edited it between: what he made of it, without us, is what has to come back.
+            Some(now) if remove::has_ours(agent, now) => {
+                let left = remove(agent, now, original.as_deref());
+                let left = left.map_err(|error| InstallError::document(path, error))?;
+                let was_ours_alone = left.is_bare && known.as_ref().is_some_and(|it| it.before.is_none());
+                (!was_ours_alone).then_some(left.bytes)
+            }
+            now => now.map(<[u8]>::to_vec),
+        };
+        let mut record = Record::new(agent, level, path, before.as_deref(), after);
+        record.made = match known {
+            Some(known) if now.is_some() => known.made,
+            _ => target.missing_directories(),
+        };
+        store.put(path, &record, before.as_deref())
+    }
+
+    /// Takes our entries out of an agent's configuration: byte for byte what it was, where nobody has changed it since.
+    /// This blocks, up to 10 s while another process installs.
+    ///
+    /// # Errors
+    ///
+    /// [`InstallFailure`], and nothing was changed.
+    pub fn uninstall(&self, agent: Agent, level: Level) -> Result<Uninstalled, InstallFailure> {
+        let (path, target) = self.target(agent, level)?;
+        let store = self.store()?;
+        let record = store.get(&path);
+        let Some(found) = target.read()? else {
+            if !self.dry && record.is_some() {
+                store.forget(&path)?;
+            }
+            let (before, after, events) = (None, None, Vec::new());
+            return Ok(Uninstalled { path, undone: Undone::Nothing, events, before, after, handmade: 0 });
+        };
+        let (undone, after) = decide(agent, &path, &store, record.as_ref(), &found.bytes)?;
+        if !self.dry {
+            let made = record.as_ref().map_or(&[][..], |it| &it.made);
+            match (undone, &after) {
+                (Undone::Nothing, _) => {}
+                (_, Some(after)) => target.write(Some(&found), after)?,
+                (_, None) => target.delete(&found, made)?,
+            }
+            store.forget(&path)?;
+        }
+        let events = remove::events(agent, &found.bytes);
+        let handmade = after.as_deref().map_or(0, |after| remove::handmade(agent, after));
+        Ok(Uninstalled { path, undone, events, before: Some(found.bytes), after, handmade })
+    }
+}
+
+/// What becomes of a file.
+fn decide(
+    agent: Agent,
+    path: &Path,
+    store: &Store,
+    record: Option<&Record>,
+    now: &[u8],
+) -> Result<(Undone, Option<Vec<u8>>), InstallError> {
+    let original = record.and_then(|it| store.original(path, it));
+    if let Some(record) = record.filter(|it| it.after == digest(now)) {
+        match (&record.before, original.clone()) {
+            (None, _) => return Ok((Undone::Deleted, None)),
+            (Some(_), Some(bytes)) => return Ok((Undone::Restored, Some(bytes))),
+            (Some(_), None) => {}
+        }
+    }
+    let left =
+        remove(agent, now, original.as_deref()).map_err(|error| InstallError::document(path, error))?;
+    // A name that only we give: Copilot CLI reads every file of that directory.
+    let has_our_name = agent == Agent::Copilot;
+    let was_none = record.map_or(has_our_name, |it| it.before.is_none());
+    Ok(if left.bytes == now {
+        (Undone::Nothing, Some(left.bytes))
+    } else if left.is_bare && was_none {
+        (Undone::Deleted, None)
+    } else {
+        (Undone::Removed, Some(left.bytes))
+    })
+}

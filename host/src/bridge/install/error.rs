@@ -1,0 +1,40 @@
+//! What goes wrong.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::bridge::config::DocumentError;
+use crate::text;
+
+/// Why a configuration was not changed. Nothing was, then.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {what}", text::escape(&path.to_string_lossy(), 1000))]
+pub struct InstallError {
+    /// The file, or the directory.
+    pub path: PathBuf,
+    /// What is wrong.
+    pub what: String,
+    /// What to do.
+    pub hint: String,
+}
+
+impl InstallError {
+    pub(super) fn new(path: &Path, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), what: what.into(), hint: hint.into() }
+    }
+
+    pub(super) fn io(path: &Path, error: &io::Error) -> Self {
+        let hint = match error.kind() {
+            io::ErrorKind::PermissionDenied => "see who may write there",
+            io::ErrorKind::ReadOnlyFilesystem => {
+                "another program may manage it: let that one write the entries that --dry-run shows"
+            }
+            _ => "nothing was changed",
+        };
+        Self::new(path, text::escape(&error.to_string(), 500), hint)
+    }
+
+    pub(super) fn document(path: &Path, error: DocumentError) -> Self {
+        Self { path: path.to_owned(), what: error.what, hint: error.hint }
+    }
+}

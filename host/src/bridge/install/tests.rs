@@ -1,0 +1,391 @@
+//! Install and uninstall on texts, whatever they look like.
+
+use serde_json::Value;
+
+use super::merge::merge;
+use super::remove::{Left, events, handmade, has_ours, remove};
+use super::wanted::{Wish, usual_events, wanted};
+use crate::bridge::config::{form, read};
+use crate::dialect::agent::Agent;
+
+fn installed(agent: Agent, text: &str) -> String {
+    let wanted = wanted(agent, &Wish::new("/usr/bin/hookbox")).unwrap();
+    let bytes = merge(agent, text.as_bytes(), &wanted).unwrap_or_else(|error| panic!("{error}: {text}"));
+    String::from_utf8(bytes).unwrap()
+}
+
+fn removed(agent: Agent, text: &str, before: Option<&str>) -> String {
+    let left = remove(agent, text.as_bytes(), before.map(str::as_bytes));
+    String::from_utf8(left.unwrap_or_else(|error| panic!("{error}: {text}")).bytes).unwrap()
+}
+
+#[test]
+fn a_new_file_holds_an_entry_for_every_usual_event_of_the_agent() {
+    for agent in Agent::ALL {
+        let text = installed(agent, "");
+        let found = read(agent, text.as_bytes()).unwrap();
+        assert!(found.problems.is_empty() && found.switches.is_empty(), "{agent}: {found:?}");
+        let names: Vec<_> = found.entries.iter().map(|it| it.event.as_str()).collect();
+        let want: Vec<_> = usual_events(agent).map(|it| it.name).collect();
+        assert_eq!(names, want, "{agent}");
+        assert!(found.entries.iter().all(super::super::config::Entry::is_for_every_tool));
+        assert_eq!(events(agent, text.as_bytes()), want);
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value.get("version").is_some(), form(agent).has_version);
+        let left = remove(agent, text.as_bytes(), None).unwrap();
+        assert!(left.is_bare, "{agent}: {left:?}");
+    }
+}
+
+#[test]
+fn the_entries_look_as_each_agent_wants_them() {
+    let first = |agent: Agent, event: &str| {
+        let wish =
+            Wish { events: vec![event.to_owned()], is_strict: true, ..Wish::new("/opt/my box/hookbox") };
+        let bytes = merge(agent, b"", &wanted(agent, &wish).unwrap()).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    assert_eq!(
+        first(Agent::Gemini, "AfterTool"),
+        r#"{
+  "hooks": {
+    "AfterTool": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "name": "hookbox",
+            "command": "'/opt/my box/hookbox' bridge gemini --event AfterTool --deadline 15s",
+            "timeout": 30000
+          }
+        ]
+      }
+    ]
+  }
+}
+"#
+    );
+    assert_eq!(
+        first(Agent::Cursor, "preToolUse"),
+        r#"{
+  "version": 1,
+  "hooks": {
+    "preToolUse": [
+      {
+        "command": "'/opt/my box/hookbox' bridge cursor --event preToolUse --deadline 15s",
+        "timeout": 30,
+        "failClosed": true
+      }
+    ]
+  }
+}
+"#
+    );
+    let copilot = first(Agent::Copilot, "PreToolUse");
+    assert!(
+        copilot.contains("\"bash\": \"'/opt/my box/hookbox' bridge copilot --event PreToolUse"),
+        "{copilot}"
+    );
+    assert!(copilot.contains("\"timeoutSec\": 30") && copilot.contains("exit 2"), "{copilot}");
+}
+
+#[test]
+fn other_entries_keep_their_places_and_ours_come_last() {
+    let text = r#"{
+    "model": "opus", 
+    "hooks": {
+        "PreToolUse": [
+            {"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]}
+        ],
+        "Unheard": [1, 2]
+    },
+
+    "last": true
+}"#;
+    let with = installed(Agent::Claude, text);
+    let entries = read(Agent::Claude, with.as_bytes()).unwrap().entries;
+    assert_eq!((entries[0].command.as_str(), entries[0].position), ("mine", (0, 0)));
+    assert_eq!((entries[1].event.as_str(), entries[1].position), ("PreToolUse", (1, 0)));
+    assert!(
+        with.starts_with("{\n    \"model\": \"opus\", \n") && with.ends_with("},\n\n    \"last\": true\n}")
+    );
+    assert_eq!(removed(Agent::Claude, &with, None), text);
+}
+
+#[test]
+fn installing_again_changes_no_byte_and_other_options_change_ours_in_place() {
+    for agent in Agent::ALL {
+        let once = installed(agent, "{\n\t\"a\": 1\n}");
+        assert_eq!(installed(agent, &once), once, "{agent}");
+        let wish = Wish {
+            is_strict: true,
+            deadline: std::time::Duration::from_secs(5),
+            ..Wish::new("/opt/hookbox")
+        };
+        let strict = merge(agent, once.as_bytes(), &wanted(agent, &wish).unwrap()).unwrap();
+        let fresh = merge(agent, b"{\n\t\"a\": 1\n}", &wanted(agent, &wish).unwrap()).unwrap();
+        assert_eq!(String::from_utf8(strict.clone()).unwrap(), String::from_utf8(fresh).unwrap(), "{agent}");
+        let back = String::from_utf8(strict).unwrap();
+        assert_eq!(installed(agent, &back), once, "{agent}");
+    }
+}
+
+#[test]
+fn what_was_added_to_our_entry_by_hand_stays_in_it() {
+    let text = installed(Agent::Claude, "")
+        .replace("\"timeout\": 30", "\"statusMessage\": \"guard\",\n            \"timeout\": 99");
+    let again = installed(Agent::Claude, &text);
+    assert_eq!(again, text.replace("99", "30"));
+    let old =
+        r#"{"version": 1, "hooks": {"PreToolUse": [{"command": "hookbox bridge copilot", "timeout": 3}]}}"#;
+    let found = read(Agent::Copilot, installed(Agent::Copilot, old).as_bytes()).unwrap();
+    let of_tool: Vec<_> = found.entries.iter().filter(|it| it.event == "PreToolUse").collect();
+    assert_eq!((of_tool.len(), of_tool[0].timeout.as_secs()), (1, 30));
+}
+
+#[test]
+fn fewer_events_take_the_others_out_and_doubles_become_one() {
+    let all = installed(Agent::Codex, "");
+    let wish = Wish { events: vec!["PreToolUse".into()], ..Wish::new("/usr/bin/hookbox") };
+    let few = merge(Agent::Codex, all.as_bytes(), &wanted(Agent::Codex, &wish).unwrap()).unwrap();
+    assert_eq!(events(Agent::Codex, &few), ["PreToolUse"]);
+    let group = r#"{"hooks": [{"type": "command", "command": "hookbox bridge codex --event PreToolUse"}]}"#;
+    let doubled = format!(r#"{{"hooks": {{"PreToolUse": [{group}, {{"hooks": []}}, {group}]}}}}"#);
+    let one = merge(Agent::Codex, doubled.as_bytes(), &wanted(Agent::Codex, &wish).unwrap()).unwrap();
+    assert_eq!(read(Agent::Codex, &one).unwrap().entries.len(), 1);
+}
+
+#[test]
+fn what_somebody_wrote_around_hookbox_is_not_touched() {
+    let text = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "X=1 hookbox bridge claude | tee log"}]}]}}"#;
+    assert!(!has_ours(Agent::Claude, text.as_bytes()));
+    assert_eq!(handmade(Agent::Claude, text.as_bytes()), 1);
+    assert_eq!(removed(Agent::Claude, &installed(Agent::Claude, text), Some(text)), text);
+}
+
+#[test]
+fn a_file_that_means_two_things_is_left_alone() {
+    let wanted = wanted(Agent::Claude, &Wish::new("hookbox")).unwrap();
+    for (text, want) in [
+        ("{\"hooks\": {}, \"hooks\": {}}", "line 1, column 15: expected \"hooks\" once"),
+        ("{\"hooks\":\n {\"Stop\": [], \"Stop\": []}}", "line 2, column 15: expected \"Stop\" once"),
+        ("{\"hooks\": []}", "line 1, column 11: expected an object for \"hooks\", found an array"),
+        ("{\"hooks\": {\"Stop\": {}}}", "line 1, column 20: expected a list for \"Stop\", found an object"),
+        ("[]", "expected an object"),
+        ("{", "line 1"),
+        ("{\"a\": 1} // mine", "line 1, column 10"),
+    ] {
+        let error = merge(Agent::Claude, text.as_bytes(), &wanted).unwrap_err();
+        assert!(error.what.contains(want), "{text}: {error}");
+        assert!(!error.hint.is_empty());
+    }
+}
+
+#[test]
+fn a_comment_that_somebody_put_beside_our_entry_survives_it() {
+    let with = installed(Agent::Gemini, "{}\n");
+    let edited = with.replacen("\"BeforeTool\": [", "\"BeforeTool\": [ // why: see the wiki", 1);
+    let Left { bytes, is_bare } = remove(Agent::Gemini, edited.as_bytes(), Some(b"{}\n")).unwrap();
+    let left = String::from_utf8(bytes).unwrap();
+    assert!(
+        left.contains("// why: see the wiki") && !is_bare && !has_ours(Agent::Gemini, left.as_bytes()),
+        "{left}"
+    );
+    assert!(read(Agent::Gemini, left.as_bytes()).unwrap().entries.is_empty());
+}
+
+#[test]
+fn entries_that_somebody_added_beside_ours_survive_them() {
+    for agent in [Agent::Claude, Agent::Gemini] {
+        let event = usual_events(agent).next().unwrap().name;
+        for before in ["{}", "", "{\"a\":1}", "{\n  \"hooks\": {}\n}\n"] {
+            let with = installed(agent, before);
+            let theirs = "{\"hooks\": [{\"type\": \"command\", \"command\": \"theirs\"}]}";
+            for edited in [
+                with.replacen(&format!("\"{event}\": ["), &format!("\"{event}\": [{theirs},"), 1),
+                with.replacen(&format!("\"{event}\":["), &format!("\"{event}\":[{theirs},"), 1),
+            ] {
+                if edited == with {
+                    continue;
+                }
+                let left = removed(agent, &edited, Some(before));
+                let found = read(agent, left.as_bytes()).unwrap();
+                assert_eq!((found.entries.len(), found.problems.len()), (1, 0), "{left}");
+                assert_eq!(found.entries[0].command, "theirs");
+            }
+        }
+    }
+}
+
+/// Numbers that look random, and are the same every time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[usize::try_from(self.below(of.len() as u64)).unwrap()]
+    }
+}
+
+/// A configuration as people, programs and nobody would write it.
+struct Writer {
+    random: Random,
+    agent: Agent,
+    names: u64,
+    is_flat: bool,
+    newline: &'static str,
+}
+
+impl Writer {
+    fn new(seed: u64, agent: Agent) -> Self {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        for _ in 0..8 {
+            random.below(2);
+        }
+        let is_flat = random.below(5) == 0;
+        let newline = if random.below(4) == 0 { "\r\n" } else { "\n" };
+        Self { random, agent, names: 0, is_flat, newline }
+    }
+
+    fn gap(&mut self, level: usize) -> String {
+        if self.is_flat {
+            return self.random.one(&["", "", " "]).to_owned();
+        }
+        let line = format!("{}{}", self.newline, self.random.one(&["\t", "  ", "    "]).repeat(level));
+        let mut gap = match self.random.below(8) {
+            0 => String::new(),
+            1 => " ".to_owned(),
+            2 => format!("{}{line}", self.newline),
+            _ => line.clone(),
+        };
+        if form(self.agent).takes_comments {
+            match self.random.below(12) {
+                0 => gap = format!(" // a \" [ {{ , comment{line}"),
+                1 => gap.push_str("/* , ] } \" */ "),
+                2 => gap = format!(" /* two{}lines */{line}", self.newline),
+                _ => {}
+            }
+        }
+        gap
+    }
+
+    fn container(&mut self, brackets: [&str; 2], items: Vec<String>, level: usize) -> String {
+        let mut out = brackets[0].to_owned();
+        let count = items.len();
+        for (at, item) in items.into_iter().enumerate() {
+            out.push_str(&self.gap(level + 1));
+            out.push_str(&item);
+            if at + 1 < count {
+                out.push_str(if self.random.below(9) == 0 { " ," } else { "," });
+            } else if form(self.agent).takes_comments && self.random.below(4) == 0 {
+                out.push_str(self.random.one(&[",", " ,"]));
+            }
+        }
+        out.push_str(&self.gap(level));
+        out + brackets[1]
+    }
+
+    fn member(&mut self, name: &str, value: &str) -> String {
+        format!("\"{name}\"{}{value}", self.random.one(&[":", ": ", ": ", " : "]))
+    }
+
+    fn scalar(&mut self) -> String {
+        self.names += 1;
+        match self.random.below(3) {
+            0 => format!("\"@{}@\"", self.names),
+            1 => self.random.one(&["1", "-2.50e3", "true", "null", "\"\\\" // \\u00e9 \\\\\""]).to_owned(),
+            _ => self.random.one(&["{}", "[]", "[ ]", "\"{\""]).to_owned(),
+        }
+    }
+
+    fn entry(&mut self, level: usize) -> String {
+        let command = form(self.agent).command;
+        let items = vec![self.member("type", "\"command\""), self.member(command, "\"other // hookbox\"")];
+        let entry = self.container(["{", "}"], items, level + 3);
+        if !form(self.agent).is_grouped {
+            return entry;
+        }
+        let list = self.container(["[", "]"], vec![entry], level + 2);
+        let mut items = vec![self.member("hooks", &list)];
+        if self.random.below(2) == 0 {
+            items.insert(0, self.member("matcher", "\"Bash\""));
+        }
+        self.container(["{", "}"], items, level + 1)
+    }
+
+    fn hooks(&mut self) -> String {
+        let names: Vec<&str> = usual_events(self.agent).map(|it| it.name).chain(["Unheard"]).collect();
+        let mut items = Vec::new();
+        for name in names {
+            if self.random.below(6) == 0 {
+                let count = self.random.below(3);
+                let entries = (0..count).map(|_| self.entry(3)).collect();
+                let list = self.container(["[", "]"], entries, 2);
+                items.push(self.member(name, &list));
+            }
+        }
+        self.container(["{", "}"], items, 1)
+    }
+
+    fn document(&mut self) -> String {
+        let mut items = Vec::new();
+        if self.random.below(2) == 0 {
+            items.push(self.member("version", "1"));
+        }
+        for _ in 0..self.random.below(4) {
+            let value = self.scalar();
+            let name = format!("key {}", self.names);
+            items.push(self.member(&name, &value));
+        }
+        if self.random.below(3) != 0 {
+            let hooks = self.hooks();
+            let at = usize::try_from(self.random.below(items.len() as u64 + 1)).unwrap();
+            items.insert(at, self.member("hooks", &hooks));
+        }
+        let mark = self.random.one(&["", "", "\u{feff}"]);
+        let root = self.container(["{", "}"], items, 0);
+        let lead =
+            if form(self.agent).takes_comments { self.random.one(&["", "// mine\n", "\n"]) } else { "" };
+        format!("{mark}{lead}{root}{}", self.random.one(&["", "\n", "\n\n", " \r\n"]))
+    }
+}
+
+#[test]
+fn install_then_uninstall_is_the_identity_on_any_document_also_when_it_was_edited_between() {
+    for agent in Agent::ALL {
+        for seed in 1..150 {
+            let text = Writer::new(seed, agent).document();
+            let with = installed(agent, &text);
+            let shown = || format!("{agent} {seed}\n--- before\n{text}\n--- installed\n{with}\n---");
+            assert_eq!(installed(agent, &with), with, "again: {}", shown());
+            let (before, after) =
+                (read(agent, text.as_bytes()).unwrap(), read(agent, with.as_bytes()).unwrap());
+            let ours = usual_events(agent).count();
+            assert_eq!(after.entries.len(), before.entries.len() + ours, "{}", shown());
+            let others: Vec<_> =
+                after.entries.iter().filter(|it| !super::is_ours(agent, &it.command)).cloned().collect();
+            assert_eq!(others, before.entries, "{}", shown());
+
+            assert_eq!(removed(agent, &with, Some(&text)), text, "{}", shown());
+            let edit = |text: &str| {
+                let mut text = text.to_owned();
+                for (at, new) in ["{\"x\":\n[1]}", "1, \"more\": [ ]", "\"longer\"", "7"].iter().enumerate() {
+                    text = text.replace(&format!("\"@{}@\"", at + 1), new);
+                }
+                text + "\n"
+            };
+            assert_eq!(removed(agent, &edit(&with), Some(&text)), edit(&text), "edited: {}", shown());
+
+            // Without a record what is empty may go, and nothing else may.
+            let left = removed(agent, &with, None);
+            assert!(!has_ours(agent, left.as_bytes()), "{}", shown());
+            assert_eq!(read(agent, left.as_bytes()).unwrap().entries, before.entries, "{}", shown());
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Which entries an agent's configuration is to have.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::command;
+use crate::bridge::Bridge;
+use crate::bridge::config::form;
+use crate::dialect::agent::{Agent, AgentEvent};
+use crate::text;
+
+/// How much longer than our own deadline an agent is told to wait: ours ends first, and a machine that is busy starts a
+/// process late.
+const SLACK: Duration = Duration::from_secs(15);
+
+/// What the entries say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The agent's own names of the events; none means [`usual_events`].
+    pub events: Vec<String>,
+    /// The program, as a path or a name that the agent's shell finds.
+    pub program: String,
+    /// How long our own answer may take (default: [`Bridge::DEADLINE`]).
+    pub deadline: Duration,
+    /// Whether a program that is gone, or was killed, blocks a tool call as well.
+    pub is_strict: bool,
+}
+
+impl Wish {
+    /// All usual events for this program.
+    pub fn new(program: impl Into<String>) -> Self {
+        Self { events: Vec::new(), program: program.into(), deadline: Bridge::DEADLINE, is_strict: false }
+    }
+}
+
+/// A name that is no event of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} has no event {name:?} that hookbox serves; hint: did you mean {nearest}?", agent.title())]
+pub struct UnknownEvent {
+    /// The agent.
+    pub agent: Agent,
+    /// The name that was given, escaped.
+    pub name: String,
+    /// The nearest name that exists.
+    pub nearest: &'static str,
+}
+
+/// The events that are installed where nobody names any: all of an agent's but those that fire many times for one answer.
+///
+/// These are Gemini CLI's `AfterModel`, which comes for every piece of an answer, and `PreCompress`, which comes before
+/// every call of the model. Of Copilot CLI's two styles it is the PascalCase one, in which the payload itself says which
+/// event it is.
+pub fn usual_events(agent: Agent) -> impl Iterator<Item = &'static AgentEvent> {
+    agent.events().iter().filter(move |event| match agent {
+        Agent::Gemini => !matches!(event.name, "AfterModel" | "PreCompress"),
+        Agent::Copilot => event.name.starts_with(|first: char| first.is_ascii_uppercase()),
+        _ => true,
+    })
+}
+
+/// One entry as it is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wanted {
+    pub(super) event: &'static str,
+    /// What it says, key by key, without its name and type.
+    pub(super) says: Map<String, Value>,
+    fresh: Value,
+}
+
+impl Wanted {
+    /// The entry for a new place in an event's list, in its group where the agent has groups.
+    pub(super) fn fresh(&self) -> &Value {
+        &self.fresh
+    }
+}
+
+/// The entries of a wish.
+pub(super) fn wanted(agent: Agent, wish: &Wish) -> Result<Vec<Wanted>, UnknownEvent> {
+    let named: Vec<&'static AgentEvent> = if wish.events.is_empty() {
+        usual_events(agent).collect()
+    } else {
+        // In the order of a session, and each once, whatever the order of the options.
+        if let Some(unknown) = wish.events.iter().find(|name| agent.event(name).is_none()) {
+            let nearest = text::nearest(unknown, agent.events().iter().map(|it| it.name));
+            let nearest = nearest.unwrap_or_default();
+            return Err(UnknownEvent { agent, name: text::escape(unknown, 64), nearest });
+        }
+        agent.events().iter().filter(|it| wish.events.iter().any(|name| name == it.name)).collect()
+    };
+    Ok(named.into_iter().map(|event| one(agent, wish, event)).collect())
+}
+
+fn one(agent: Agent, wish: &Wish, event: &'static AgentEvent) -> Wanted {
+    let form = form(agent);
+    let (deadline, waits) = match (agent, event.name) {
+        // The agent waits so long and no longer, and `Bridge::new` knows it.
+        (Agent::Claude, "SessionEnd") => (None, Duration::from_secs(2)),
+        (Agent::Codex, "SessionEnd") => (None, Duration::from_secs(3)),
+        _ => (Some(wish.deadline), wish.deadline + SLACK),
+    };
+    let is_strict = wish.is_strict && event.event == "before_tool_call";
+    let has_flag = agent == Agent::Cursor;
+    let line = command::write(&wish.program, agent, event.name, deadline, is_strict && !has_flag);
+    let mut says = Map::new();
+    says.insert(form.command.to_owned(), line.into());
+    says.insert(form.timeout.to_owned(), form.unit.number(waits).into());
+    if is_strict && has_flag {
+        says.insert("failClosed".to_owned(), true.into());
+    }
+    let mut entry = Map::new();
+    if form.has_type {
+        entry.insert("type".to_owned(), "command".into());
+    }
+    if agent == Agent::Gemini {
+        entry.insert("name".to_owned(), "hookbox".into());
+    }
+    entry.extend(says.clone());
+    let entry = Value::Object(entry);
+    let fresh = if form.is_grouped { serde_json::json!({ "hooks": [entry] }) } else { entry };
+    Wanted { event: event.name, says, fresh }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_deadline_ends_before_the_agents() {
+        for agent in Agent::ALL {
+            for deadline in [1, 15, 120] {
+                let deadline = Duration::from_secs(deadline);
+                let wish = Wish { deadline, ..Wish::new("hookbox") };
+                for wanted in wanted(agent, &wish).unwrap() {
+                    let unit = form(agent).unit;
+                    let says = wanted.says[form(agent).timeout].as_f64().and_then(|it| unit.time(it));
+                    let waits = crate::bridge::config::waits(agent, wanted.event, says);
+                    let line = wanted.says[form(agent).command].as_str().unwrap();
+                    assert!(line.contains(&format!("--event {}", wanted.event)), "{line}");
+                    let ours = match line.split_once("--deadline ") {
+                        Some((_, time)) => crate::discovery::parse_duration(time).unwrap(),
+                        None => Bridge::new(agent, Some(wanted.event.to_owned())).left(),
+                    };
+                    assert!(ours < waits, "{agent} {}: {ours:?}, {waits:?}", wanted.event);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_event_is_installed_but_those_that_come_too_often() {
+        for agent in Agent::ALL {
+            let names: Vec<_> = usual_events(agent).map(|it| it.name).collect();
+            let left: Vec<_> = agent.events().iter().filter(|it| !names.contains(&it.name)).collect();
+            match agent {
+                Agent::Gemini => assert_eq!(left.len(), 2),
+                Agent::Copilot => assert_eq!((left.len(), names.len()), (12, 12)),
+                _ => assert!(left.is_empty()),
+            }
+            let mut events: Vec<_> = usual_events(agent).map(|it| it.event).collect();
+            events.dedup();
+            assert!(events.contains(&"before_tool_call"), "{agent}");
+        }
+        let wish =
+            Wish { events: vec!["Stop".into(), "PreToolUse".into(), "Stop".into()], ..Wish::new("hookbox") };
+        let names: Vec<_> = wanted(Agent::Claude, &wish).unwrap().iter().map(|it| it.event).collect();
+        assert_eq!(names, ["PreToolUse", "Stop"]);
+        let wish = Wish { events: vec!["PreToolUs".into()], ..wish };
+        assert_eq!(wanted(Agent::Claude, &wish).unwrap_err().nearest, "PreToolUse");
+    }
+
+    #[test]
+    fn what_is_strict_is_so_before_a_tool_and_nowhere_else() {
+        for agent in Agent::ALL {
+            let wish = Wish { is_strict: true, ..Wish::new("hookbox") };
+            for wanted in wanted(agent, &wish).unwrap() {
+                let is_before = agent.event(wanted.event).unwrap().event == "before_tool_call";
+                let line = wanted.says[form(agent).command].as_str().unwrap();
+                let is_strict = line.contains("exit 2") || wanted.says.contains_key("failClosed");
+                assert_eq!(is_strict, is_before, "{agent} {}", wanted.event);
+            }
+        }
+    }
+}
