@@ -23,6 +23,7 @@ mod limits;
 mod mcp;
 mod mixed;
 mod network;
+mod opencode;
 mod outside;
 mod parity;
 mod plugin;
