@@ -20,6 +20,10 @@ demo: setup hooks
 test: setup
     cargo test --workspace
 
+# Real agents (Codex and Gemini CLI; `--all` for all) against a mock model on this machine; installs them from npm.
+test-clients *args: setup
+    cargo test-clients {{args}}
+
 # What CI checks before the tests.
 lint:
     cargo fmt --all --check

@@ -15,6 +15,7 @@ usage: cargo run -p xtask -- COMMAND
   plugin      build the sample plugin into target/plugin, and nothing else
   twins       build the native form of every sample hook into target/hooks/native/NAME
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
+  test-clients  run real agents against a mock model, with hookbox as their hook command
   schemas     write the JSON Schemas into docs/schema/VERSION/";
 
 /// The version of the schemas, as in `hookbox::dialect::schema::VERSION`.
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         ["twins"] => tree.twins(),
         ["test-hooks"] => tree.components("tests/guests", "test-hooks").and_then(|()| tree.forge()),
         ["schemas"] => tree.schemas(),
+        ["test-clients", args @ ..] => tree.test_clients(args),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -145,6 +147,30 @@ impl Tree {
         command.arg(self.root.join("tests/guests/wat")).arg(self.root.join("wit")).args([&out, &out]);
         let status = command.status().map_err(|error| format!("failed to start {FORGE}: {error}"))?;
         if status.success() { Ok(()) } else { Err(format!("{FORGE} failed").into()) }
+    }
+
+    /// Builds what the real clients are run with, and runs them.
+    fn test_clients(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
+        self.components("sample-hooks", "hooks")?;
+        self.components("tests/guests", "test-hooks").and_then(|()| self.forge())?;
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
+        let mut build = Command::new(cargo);
+        build.current_dir(&self.root).args([
+            "build",
+            "--workspace",
+            "--bin",
+            "hookbox",
+            "--bin",
+            "test-clients",
+        ]);
+        let status = build.status().map_err(|error| format!("failed to start cargo: {error}"))?;
+        if !status.success() {
+            return Err("failed to build the program and the test".into());
+        }
+        let mut command = Command::new(self.target.join("debug").join("test-clients"));
+        command.arg("--root").arg(&self.root).arg("--target").arg(&self.target).args(args);
+        let status = command.status().map_err(|error| format!("failed to start the test: {error}"))?;
+        if status.success() { Ok(()) } else { Err("a client does not do what it must".into()) }
     }
 
     /// Writes the schemas that the program prints.

@@ -1,0 +1,153 @@
+//! What the model of a client is asked, and what it answers: once a shell line, and then that it is done. One file per
+//! interface.
+
+mod anthropic;
+mod chat;
+mod gemini;
+mod responses;
+
+use serde_json::{Map, Value, json};
+
+/// What the model says when there is nothing left to do.
+pub(crate) const DONE: &str = "all done";
+
+/// What a client asked, as far as it decides the answer.
+struct Asked<'a> {
+    /// The tools that the client offers: name and JSON Schema of the input.
+    tools: Vec<(&'a str, &'a Value)>,
+    /// Whether the conversation has the result of a tool.
+    has_result: bool,
+}
+
+/// What the model does next.
+enum Turn {
+    Call { name: String, input: Value },
+    Say(&'static str),
+}
+
+/// An answer: its type and its text.
+pub(crate) struct Answer {
+    pub(crate) kind: &'static str,
+    pub(crate) text: String,
+}
+
+/// What is answered to a request; `None` where this is no path of a model.
+pub(crate) fn answer(path: &str, body: &Value, line: &str) -> Option<Answer> {
+    let streams = body.get("stream").and_then(Value::as_bool);
+    match path.rsplit(['/', ':']).next().unwrap_or_default() {
+        "responses" => Some(responses::answer(body, line, streams != Some(false))),
+        "completions" => Some(chat::answer(body, line, streams == Some(true))),
+        "generateContent" => Some(gemini::answer(body, line, false)),
+        "streamGenerateContent" => Some(gemini::answer(body, line, true)),
+        "countTokens" => Some(whole(&json!({"totalTokens": 10}))),
+        "count_tokens" => Some(whole(&json!({"input_tokens": 10}))),
+        "messages" => Some(anthropic::answer(body, line, streams == Some(true))),
+        "models" => Some(whole(&json!({
+            "object": "list", "models": [], "data": [{"id": "mock-model", "object": "model"}],
+        }))),
+        _ => None,
+    }
+}
+
+impl Asked<'_> {
+    /// The shell line, in the shell tool that the client offers, until there is a result.
+    fn turn(&self, line: &str) -> Turn {
+        let call = self.tools.iter().find(|(name, _)| SHELLS.contains(name)).filter(|_| !self.has_result);
+        match call {
+            Some((name, schema)) => Turn::Call { name: (*name).to_owned(), input: input(schema, line) },
+            None => Turn::Say(DONE),
+        }
+    }
+}
+
+/// The shell tools of the clients.
+const SHELLS: [&str; 6] = ["exec_command", "shell_command", "run_shell_command", "shell", "Bash", "bash"];
+
+/// The input of a shell tool: the line, and what its schema asks for besides.
+fn input(schema: &Value, line: &str) -> Value {
+    let property = |name: &str| schema.pointer(&format!("/properties/{name}"));
+    let field = if property("cmd").is_some() { "cmd" } else { "command" };
+    let is_list = property(field).and_then(|it| it.get("type")).is_some_and(|kind| kind == "array");
+    let mut input = Map::new();
+    input.insert(field.to_owned(), if is_list { json!(["bash", "-lc", line]) } else { json!(line) });
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    for name in required.filter_map(Value::as_str).filter(|name| *name != field) {
+        let kind = property(name).and_then(|it| it.get("type")).and_then(Value::as_str).unwrap_or_default();
+        let value = match kind.to_ascii_lowercase().as_str() {
+            "boolean" => json!(false),
+            "number" | "integer" => json!(10_000),
+            _ => json!("run it"),
+        };
+        input.insert(name.to_owned(), value);
+    }
+    input.into()
+}
+
+fn whole(value: &Value) -> Answer {
+    Answer { kind: "application/json", text: value.to_string() }
+}
+
+/// Server-sent events, with their type as their name where `named`.
+fn stream(events: &[Value], named: bool, end: &str) -> Answer {
+    let event = |event: &Value| match event.get("type").and_then(Value::as_str).filter(|_| named) {
+        Some(name) => format!("event: {name}\ndata: {event}\n\n"),
+        None => format!("data: {event}\n\n"),
+    };
+    let text = events.iter().map(event).collect::<String>() + end;
+    Answer { kind: "text/event-stream", text }
+}
+
+/// The array under a name, or nothing.
+fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Whether one of the texts in a JSON value holds this.
+pub(crate) fn holds(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(it) => it.contains(text),
+        Value::Array(all) => all.iter().any(|it| holds(it, text)),
+        Value::Object(all) => all.values().any(|it| holds(it, text)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_interface_calls_the_shell_tool_once_and_then_says_that_it_is_done() {
+        let schema = json!({"type": "object", "properties": {"command": {"type": "string"}, "description": {"type": "string"}}, "required": ["command", "description"]});
+        for (path, first, then) in [
+            (
+                "/v1/responses",
+                json!({"tools": [{"type": "namespace", "name": "n", "tools": [{"type": "function", "name": "bash", "parameters": schema}]}], "input": []}),
+                json!({"tools": [], "input": [{"type": "function_call_output", "output": "hi"}]}),
+            ),
+            (
+                "/v1/chat/completions",
+                json!({"stream": true, "tools": [{"type": "function", "function": {"name": "bash", "parameters": schema}}], "messages": []}),
+                json!({"messages": [{"role": "tool", "content": "hi"}]}),
+            ),
+            (
+                "/v1beta/models/m:streamGenerateContent",
+                json!({"tools": [{"functionDeclarations": [{"name": "bash", "parametersJsonSchema": schema}]}], "contents": []}),
+                json!({"contents": [{"parts": [{"functionResponse": {}}]}]}),
+            ),
+            (
+                "/v1/messages",
+                json!({"stream": true, "tools": [{"name": "bash", "input_schema": schema}], "messages": []}),
+                json!({"messages": [{"role": "user", "content": [{"type": "tool_result"}]}]}),
+            ),
+        ] {
+            let called = answer(path, &first, "echo hi").unwrap().text;
+            assert!(called.contains("echo hi") && called.contains("run it"), "{path} {called}");
+            let mut then = then;
+            then["tools"] = first["tools"].clone();
+            let said = answer(path, &then, "echo hi").unwrap().text;
+            assert!(said.contains(DONE) && !said.contains("echo hi"), "{path} {said}");
+        }
+        assert!(answer("/elsewhere", &Value::Null, "x").is_none());
+    }
+}

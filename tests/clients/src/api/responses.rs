@@ -1,0 +1,49 @@
+//! OpenAI's Responses, which Codex speaks.
+
+use serde_json::{Value, json};
+
+use super::{Answer, Asked, Turn, list, stream, whole};
+
+pub(super) fn answer(body: &Value, line: &str, streams: bool) -> Answer {
+    let all: Vec<&Value> = list(body, "tools")
+        .flat_map(|tool| match tool.get("type").and_then(Value::as_str) {
+            Some("namespace") => list(tool, "tools").collect(),
+            _ => vec![tool],
+        })
+        .collect();
+    let is_result = |item: &Value| {
+        item.get("type").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("call_output"))
+    };
+    let asked = Asked {
+        tools: all
+            .iter()
+            .filter_map(|tool| Some((tool.get("name")?.as_str()?, tool.get("parameters")?)))
+            .collect(),
+        has_result: list(body, "input").any(is_result),
+    };
+    let item = match asked.turn(line) {
+        Turn::Call { name, input } => json!({
+            "type": "function_call", "id": "fc_0", "call_id": "call_0", "name": name, "arguments": input.to_string(),
+        }),
+        Turn::Say(text) => json!({
+            "type": "message", "id": "msg_0", "role": "assistant", "content": [{"type": "output_text", "text": text}],
+        }),
+    };
+    let usage = json!({
+        "input_tokens": 10, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5,
+        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 15,
+    });
+    let response = json!({
+        "id": "resp_0", "object": "response", "status": "completed", "output": [item], "usage": usage,
+    });
+    if !streams {
+        return whole(&response);
+    }
+    let events = [
+        json!({"type": "response.created", "response": {"id": "resp_0"}}),
+        json!({"type": "response.output_item.added", "output_index": 0, "item": item}),
+        json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
+        json!({"type": "response.completed", "response": response}),
+    ];
+    stream(&events, true, "")
+}

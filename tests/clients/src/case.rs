@@ -1,0 +1,260 @@
+//! The cases: which hooks there are, what the model wants to be run, and what must come of it.
+
+use std::path::Path;
+use std::{fs, io};
+
+use serde_json::json;
+
+use crate::client::Client;
+use crate::mock::Mock;
+use crate::place::Place;
+use crate::process::Ended;
+
+/// A component's bounds in the cases in which it goes beyond one; long enough for a machine that is busy.
+const BOUNDS: &str = "fuel = 1000000\ntimeout = \"2s\"\n";
+
+/// Enough fuel to be still at it when the time is over.
+const LONG: &str = "fuel = 1000000000000000\ntimeout = \"2s\"\n";
+
+/// The line that the model wants to be run, and a line in its place.
+const LINE: &str = "echo ran > ran.txt";
+const INSTEAD: &str = "echo changed > changed.txt";
+
+/// The hooks of the user.
+pub(crate) enum Hook {
+    /// A component among the samples, or among the hooks of the tests; its table in the settings.
+    Component { file: &'static str, settings: &'static str },
+    /// A script at `before_tool_call`; `run` is what it does.
+    Native { name: &'static str, run: &'static str, settings: &'static str },
+    /// Changes the line.
+    Changes { is_component: bool },
+    /// Gives the model text at the start of a session and with a message.
+    Injects { is_component: bool },
+}
+
+/// What must come of it.
+pub(crate) enum Want {
+    /// The tool runs, and a hook has seen its input.
+    Runs,
+    /// The tool does not run, and the model is told this.
+    Blocked(&'static str),
+    /// The tool runs, and the user is told this.
+    Warned(&'static str),
+    /// The tool runs with the changed line, where the client takes one; else it does not run.
+    Changed,
+    /// The tool runs, and the model is told these.
+    Told([&'static str; 2]),
+}
+
+/// A case.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) line: String,
+    hooks: Vec<Hook>,
+    /// The `on_failure` of the hook, where it matters.
+    policy: Option<&'static str>,
+    want: Want,
+}
+
+/// Where the components are.
+pub(crate) struct Components<'a> {
+    pub(crate) samples: &'a Path,
+    pub(crate) tests: &'a Path,
+}
+
+/// Every case.
+pub(crate) fn all() -> Vec<Case> {
+    use Hook::{Changes, Component, Injects, Native};
+    let guard = || Component { file: "guardrail", settings: "" };
+    let witness = Native { name: "witness", run: "cat > seen.json", settings: "" };
+    let denies = r#"echo '{"blocked": true, "reason": "not on a Friday"}'"#;
+    let case = |name: &str, hooks: Vec<Hook>, want: Want| Case {
+        name: name.to_owned(),
+        line: LINE.to_owned(),
+        hooks,
+        policy: None,
+        want,
+    };
+    let dangerous = Case {
+        line: format!("{LINE}; rm -rf victim"),
+        ..case("block, component", vec![guard()], Want::Blocked("Security policy: 'rm -rf' is not allowed"))
+    };
+    let native = Native { name: "friday", run: denies, settings: "" };
+    let told = Want::Told(["TEXT-AT-THE-START", "TEXT-WITH-THE-MESSAGE"]);
+    let told_natively = Want::Told(["TEXT-AT-THE-START", "TEXT-WITH-THE-MESSAGE"]);
+    let mut all = vec![
+        case("pass", vec![guard(), witness], Want::Runs),
+        dangerous,
+        case("block, native", vec![native], Want::Blocked("not on a Friday")),
+        case("modify, component", vec![Changes { is_component: true }], Want::Changed),
+        case("modify, native", vec![Changes { is_component: false }], Want::Changed),
+        case("inject, component", vec![Injects { is_component: true }], told),
+        case("inject, native", vec![Injects { is_component: false }], told_natively),
+    ];
+    for Failure { name, said, hook } in FAILURES {
+        for policy in ["block", "pass"] {
+            let want = if policy == "block" { Want::Blocked(said) } else { Want::Warned(said) };
+            let name = format!("{name}, on_failure = {policy}");
+            all.push(Case { policy: Some(policy), ..case(&name, vec![hook()], want) });
+        }
+    }
+    all
+}
+
+/// A way to fail.
+struct Failure {
+    name: &'static str,
+    /// What is said of it.
+    said: &'static str,
+    hook: fn() -> Hook,
+}
+
+const FAILURES: [Failure; 6] = [
+    Failure {
+        name: "trap",
+        said: "run-trap.wasm failed (trap)",
+        hook: || Hook::Component { file: "run-trap", settings: BOUNDS },
+    },
+    Failure {
+        name: "out of fuel",
+        said: "run-loop.wasm failed (fuel)",
+        hook: || Hook::Component { file: "run-loop", settings: BOUNDS },
+    },
+    Failure {
+        name: "timeout, component",
+        said: "run-loop.wasm failed (timeout)",
+        hook: || Hook::Component { file: "run-loop", settings: LONG },
+    },
+    Failure {
+        name: "timeout, native",
+        said: "hangs failed (timeout)",
+        hook: || Hook::Native { name: "hangs", run: "sleep 600", settings: "timeout = \"2s\"\n" },
+    },
+    Failure {
+        name: "malformed, native",
+        said: "babbles failed (malformed_output)",
+        hook: || Hook::Native { name: "babbles", run: "echo '{\"blocked\": tru'", settings: "" },
+    },
+    Failure {
+        name: "crash, native",
+        said: "falls failed (signal)",
+        hook: || Hook::Native { name: "falls", run: "kill -SEGV $$", settings: "" },
+    },
+];
+
+impl Case {
+    /// Puts the hooks and their settings into the home of a place.
+    pub(crate) fn put(&self, components: &Components<'_>, place: &Place) -> io::Result<()> {
+        let mut settings = String::new();
+        let mut table = |name: &str, lines: &str| {
+            let policy = self.policy.map(|policy| format!("on_failure = \"{policy}\"\n")).unwrap_or_default();
+            settings += &format!("[hooks.\"{name}\"]\n{policy}{lines}");
+        };
+        let of_tests = |name: &str| components.tests.join(format!("{name}.wasm"));
+        for hook in &self.hooks {
+            match hook {
+                Hook::Component { file, settings } => {
+                    let sample = components.samples.join(format!("{file}.wasm"));
+                    place.component(&if sample.is_file() { sample } else { of_tests(file) })?;
+                    table(&format!("{file}.wasm"), settings);
+                }
+                Hook::Native { name, run, settings } => {
+                    place.native(name, "before_tool_call", run)?;
+                    table(name, settings);
+                }
+                Hook::Changes { is_component: true } => {
+                    place.component(&of_tests("answers"))?;
+                    let new = format!("command = '{INSTEAD}', description = \"run it\"");
+                    table(
+                        "answers.wasm",
+                        &format!(
+                            "[hooks.\"answers.wasm\".settings]\nanswer = {{ only = [\"before_tool_call\"], modify = {{ {new} }} }}\n"
+                        ),
+                    );
+                }
+                Hook::Changes { is_component: false } => {
+                    let input = json!({"input": {"command": INSTEAD, "description": "run it"}});
+                    place.native("changes", "before_tool_call", &format!("echo '{input}'"))?;
+                }
+                Hook::Injects { is_component: true } => {
+                    place.component(&of_tests("answers"))?;
+                    table(
+                        "answers.wasm",
+                        "[hooks.\"answers.wasm\".settings]\nanswer = { only = [\"session_start\", \"user_message_send\"], context = [\"TEXT-AT-THE-START TEXT-WITH-THE-MESSAGE\"] }\n",
+                    );
+                }
+                Hook::Injects { is_component: false } => {
+                    for (name, event, text) in [
+                        ("greets", "session_start", "TEXT-AT-THE-START"),
+                        ("adds", "user_message_send", "TEXT-WITH-THE-MESSAGE"),
+                    ] {
+                        let answer = json!({"action": "injectContext", "additionalContext": [text]});
+                        place.native(name, event, &format!("echo '{answer}'"))?;
+                    }
+                }
+            }
+        }
+        place.home_file(".hookbox/hookbox.toml", &settings)
+    }
+
+    /// What differs from what must come of it.
+    pub(crate) fn differs(&self, client: &Client, place: &Place, model: &Mock, ended: &Ended) -> Vec<String> {
+        let mut found = Differences(Vec::new());
+        let has_run = place.worked("ran.txt").as_deref() == Some("ran\n");
+        let has_changed = place.worked("changed.txt").as_deref() == Some("changed\n");
+        let kept = fs::read_to_string(place.warnings()).unwrap_or_default();
+        let was_warned =
+            |text: &str| [&kept, &ended.stdout, &ended.stderr].iter().any(|it| it.contains(text));
+        if ended.status.is_none() {
+            found.note("the client did not end in time");
+        }
+        if model.seen().is_empty() {
+            found.note("the model was asked nothing");
+        }
+        found.expect(place.worked("victim/file").is_some(), "a directory was removed");
+        match &self.want {
+            Want::Runs => {
+                found.expect(has_run, "the tool did not run");
+                let seen = place.worked("seen.json").unwrap_or_default();
+                found.expect(seen.contains(LINE), "no hook saw the input of the tool");
+            }
+            Want::Blocked(reason) => {
+                found.expect(!has_run, "the tool ran");
+                found.expect(model.was_told(reason), &format!("the model was not told {reason:?}"));
+            }
+            Want::Warned(text) => {
+                found.expect(has_run, "the tool did not run");
+                found.expect(was_warned(text), &format!("the user was not told {text:?}"));
+            }
+            Want::Changed if client.changes_input => {
+                found.expect(!has_run, "the tool ran with the old input");
+                found.expect(has_changed, "the tool did not run with the new input");
+            }
+            Want::Changed => {
+                found.expect(!has_run && !has_changed, "the tool ran");
+                found.expect(model.was_told(INSTEAD), "the model was not told the new input");
+            }
+            Want::Told(texts) => {
+                found.expect(has_run, "the tool did not run");
+                for text in texts {
+                    found.expect(model.was_told(text), &format!("the model was not told {text:?}"));
+                }
+            }
+        }
+        found.0
+    }
+}
+
+struct Differences(Vec<String>);
+
+impl Differences {
+    fn note(&mut self, what: &str) {
+        self.0.push(what.to_owned());
+    }
+
+    fn expect(&mut self, is_so: bool, otherwise: &str) {
+        if !is_so {
+            self.note(otherwise);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Runs real clients, each against a mock model on this machine, with hookbox as their hook command: `cargo test-clients`.
+//!
+//! What counts is what happened to files (did the tool run, and with which input?) and what the model was told, never
+//! what a client says of itself. Without a network namespace of its own a client could reach further than this machine;
+//! with one (Linux, `unshare`) it cannot.
+
+mod api;
+mod case;
+mod client;
+mod http;
+mod mock;
+mod npm;
+mod place;
+mod process;
+
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, io};
+
+use serde_json::json;
+
+use crate::case::{Case, Components};
+use crate::client::Client;
+use crate::mock::Mock;
+use crate::place::Place;
+
+const USAGE: &str = "\
+usage: cargo test-clients [--agent NAME]... [--all] [--case TEXT] [--keep DIR]
+
+  --agent NAME  codex, gemini, claude, qwen, copilot or opencode; may be given again [default: codex and gemini]
+  --all         every agent
+  --case TEXT   only the cases whose name holds this
+  --keep DIR    leave what the clients wrote, printed and asked in DIR";
+
+/// How long a client may take for one case: several times what it needs on a slow machine.
+const LIMIT: Duration = Duration::from_secs(150);
+
+/// Set for the program that runs in the namespace.
+const INSIDE: &str = "HOOKBOX_CLIENTS_INSIDE";
+
+fn main() -> ExitCode {
+    match Options::parse(env::args().skip(1)) {
+        Err(error) => {
+            eprintln!("error: {error}\n{USAGE}");
+            ExitCode::from(2)
+        }
+        Ok(options) => match options.run() {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        },
+    }
+}
+
+/// What to run, and with what.
+struct Options {
+    clients: Vec<&'static Client>,
+    cases: Vec<Case>,
+    keep: Option<PathBuf>,
+    /// The repository, and the directory of its builds.
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Options {
+    fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let (mut clients, mut cases, mut keep) = (Vec::new(), case::all(), None);
+        let (mut root, mut target) = (PathBuf::new(), PathBuf::new());
+        while let Some(name) = args.next() {
+            let mut value = || args.next().ok_or_else(|| format!("expected a value after {name}"));
+            match name.as_str() {
+                "--all" => clients.extend(&client::ALL),
+                "--agent" => {
+                    let name = value()?;
+                    clients.push(Client::named(&name).ok_or_else(|| format!("unknown agent {name:?}"))?);
+                }
+                "--case" => {
+                    let text = value()?;
+                    cases.retain(|case| case.name.contains(&text));
+                }
+                "--keep" => keep = Some(PathBuf::from(value()?)),
+                "--root" => root = PathBuf::from(value()?),
+                "--target" => target = PathBuf::from(value()?),
+                _ => return Err(format!("unknown argument {name:?}")),
+            }
+        }
+        if clients.is_empty() {
+            clients.extend(client::ALL.iter().take(2));
+        }
+        Ok(Self { clients, cases, keep, root, target })
+    }
+
+    /// Whether every case came out as it must.
+    fn run(&self) -> Result<bool, String> {
+        // Before the network is gone.
+        let cache = self.target.join("clients");
+        let mut dirs = Vec::new();
+        for client in &self.clients {
+            dirs.push(npm::install(&cache, client.package, client.version)?);
+        }
+        enter_namespace()?;
+        let scratch = tempfile::Builder::new().prefix("hookbox-clients-").tempdir();
+        let scratch = scratch.map_err(|error| format!("no scratch directory: {error}"))?;
+        let root = self.keep.as_deref().unwrap_or(scratch.path());
+        let (mut all, mut good) = (0_u32, 0_u32);
+        for (client, dir) in self.clients.iter().zip(&dirs) {
+            for case in &self.cases {
+                let begun = Instant::now();
+                let differs = self.run_case(client, dir, case, root);
+                let differs = differs.unwrap_or_else(|error| vec![error.to_string()]);
+                let word = if differs.is_empty() { "ok".to_owned() } else { differs.join("; ") };
+                let secs = begun.elapsed().as_secs_f32();
+                say(&format!(
+                    "{:<9} {:<9} {:<42} {secs:>5.1}s  {word}",
+                    client.name, client.version, case.name
+                ));
+                all += 1;
+                good += u32::from(differs.is_empty());
+            }
+        }
+        say(&format!("{good} of {all} cases ok"));
+        Ok(good == all && all > 0)
+    }
+
+    fn run_case(&self, client: &Client, dir: &Path, case: &Case, root: &Path) -> io::Result<Vec<String>> {
+        let model = Mock::start(&case.line)?;
+        let root = root.join(format!("{}-{}", client.name, case.name.replace([' ', ',', '='], "-")));
+        if root.exists() {
+            fs::remove_dir_all(&root)?;
+        }
+        let plugin = self.root.join("integrations/opencode/hookbox.js");
+        let place = Place::new(&root, &self.target.join("debug/hookbox"), &plugin, dir, model.url())?;
+        let components =
+            Components { samples: &self.target.join("hooks"), tests: &self.target.join("test-hooks") };
+        case.put(&components, &place)?;
+        client.configure(&place)?;
+        let ended = process::run(&mut client.command(&place), LIMIT, place.root())?;
+        let lines = model
+            .seen()
+            .into_iter()
+            .map(|seen| format!("{}\n", json!({"path": seen.path, "body": seen.body})));
+        fs::write(root.join("requests.jsonl"), lines.collect::<String>())?;
+        Ok(case.differs(client, &place, &model, &ended))
+    }
+}
+
+/// Goes on in a network namespace that has loopback and nothing else, where the system lets one be made.
+fn enter_namespace() -> Result<(), String> {
+    if env::var_os(INSIDE).is_some() {
+        return Ok(());
+    }
+    let up = "ip link set lo up";
+    let network = ["--user", "--map-root-user", "--net"];
+    // Where this program is ended, everything in it ends; not every container lets that be made.
+    let processes = ["--pid", "--fork", "--kill-child", "--mount-proc"];
+    let unshare = |processes: &[&str], line: &str| {
+        let mut command = Command::new("unshare");
+        command.args(network).args(processes).args(["sh", "-c", line]);
+        command
+    };
+    let works = |processes: &&[&str]| {
+        let mut probe = unshare(processes, up);
+        let probed = probe.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        probed.is_ok_and(|status| status.success())
+    };
+    let Some(processes) = [&processes[..], &[]].into_iter().find(works) else {
+        eprintln!(
+            "note: no network namespace can be made here: the clients could reach more than this machine"
+        );
+        return Ok(());
+    };
+    let program = env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
+    let mut inside = unshare(processes, &format!("{up} && exec \"$@\""));
+    let error = inside.arg("sh").arg(program).args(env::args_os().skip(1)).env(INSIDE, "1").exec();
+    Err(format!("cannot go on in a network namespace: {error}"))
+}
+
+fn say(line: &str) {
+    let mut out = io::stdout().lock();
+    // Who does not read the table has its reasons.
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}

@@ -1,0 +1,48 @@
+//! The clients, pinned, from the npm registry. That is the only thing that needs a network.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::process;
+
+/// How long the registry may take.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// The directory below `cache` with the package in its `node_modules`; it is installed if it is not there.
+pub(crate) fn install(cache: &Path, package: &str, version: &str) -> Result<PathBuf, String> {
+    let dir = cache.join(format!("{}-{version}", package.replace(['@', '/'], "-").trim_start_matches('-')));
+    if installed(&dir, package).as_deref() == Some(version) {
+        return Ok(dir);
+    }
+    let wanted = format!("{package}@{version}");
+    eprintln!("installing {wanted} into {}", dir.display());
+    let fail = |error: &dyn std::fmt::Display| format!("cannot install {wanted}: {error}");
+    fs::create_dir_all(&dir).map_err(|error| fail(&error))?;
+    let mut npm = Command::new("npm");
+    npm.current_dir(&dir).arg("install").arg("--prefix").arg(&dir);
+    // No package runs a script of its own here.
+    npm.args([
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--no-update-notifier",
+        "--save-exact",
+        &wanted,
+    ]);
+    let ended = process::run(&mut npm, LIMIT, &dir).map_err(|error| fail(&error))?;
+    match ended.status {
+        Some(status) if status.success() && installed(&dir, package).as_deref() == Some(version) => Ok(dir),
+        Some(status) => Err(fail(&format!("npm ended with {status}\n{}", ended.stderr.trim()))),
+        None => Err(fail(&format!("npm was not ready within {LIMIT:?}"))),
+    }
+}
+
+fn installed(dir: &Path, package: &str) -> Option<String> {
+    let file = fs::read(dir.join("node_modules").join(package).join("package.json")).ok()?;
+    let package: Value = serde_json::from_slice(&file).ok()?;
+    Some(package.get("version")?.as_str()?.to_owned())
+}
