@@ -233,11 +233,12 @@ impl Bridge {
         Some(format!("hooks are looked for from {project} ({variable}), and the session begins in {says}"))
     }
 
-    /// Notes how often hooks made the agent go on so far. Cursor counts itself.
+    /// Notes how often hooks made the agent go on so far. Cursor counts itself, and so does the plugin
+    /// in OpenCode.
     fn follow_ups(&self, manager: &Manager, request: &mut Request) -> Option<FollowUps> {
         let context = &request.event.context;
         let EventData::AgentStop(AgentStop { follow_ups, .. }) = &mut request.event.data else { return None };
-        if self.agent == Agent::Cursor {
+        if matches!(self.agent, Agent::Cursor | Agent::OpenCode) {
             return None;
         }
         let data = manager.trust_file();

@@ -50,10 +50,9 @@ const GROUPED: Form = Form {
     takes_comments: false,
 };
 
-/// The form of an agent's entries (seen in the clients; Cursor's by its documentation).
+/// The form of an agent's entries (seen in the clients; Cursor's by its documentation; OpenCode has none).
 pub const fn form(agent: Agent) -> Form {
     match agent {
-        // OpenCode has no entries: hookbox's plugin is there as a whole.
         Agent::Claude | Agent::Codex | Agent::OpenCode => GROUPED,
         Agent::Gemini => Form { unit: Unit::Milliseconds, takes_comments: true, ..GROUPED },
         Agent::Qwen => Form { unit: Unit::SecondsBelow1000, takes_comments: true, ..GROUPED },
@@ -82,10 +81,10 @@ pub fn waits(agent: Agent, event: &str, configured: Option<Duration>) -> Duratio
         (Agent::Claude, "SessionEnd") => configured.unwrap_or_default().max(Duration::from_millis(1500)),
         (Agent::Codex, "SessionEnd") => configured.unwrap_or(seconds(1)).min(seconds(3)),
         (Agent::Claude | Agent::Codex, _) => configured.unwrap_or(seconds(600)),
-        (Agent::Gemini | Agent::Qwen | Agent::Cursor | Agent::OpenCode, _) => {
-            configured.unwrap_or(seconds(60))
-        }
+        (Agent::Gemini | Agent::Qwen | Agent::Cursor, _) => configured.unwrap_or(seconds(60)),
         (Agent::Copilot, _) => configured.unwrap_or(seconds(30)),
+        // The plugin's own.
+        (Agent::OpenCode, _) => configured.unwrap_or(seconds(20)),
     }
 }
 

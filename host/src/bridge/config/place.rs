@@ -95,8 +95,8 @@ impl Surroundings {
             Agent::Qwen => self.variable("QWEN_HOME").or_else(|| self.home(".qwen")),
             Agent::Copilot => self.variable("COPILOT_HOME").or_else(|| self.home(".copilot")),
             Agent::Cursor => self.home(".cursor"),
-            // Where XDG says; OpenCode has no variable of its own for it.
-            Agent::OpenCode => self.home(".config/opencode"),
+            // It has plugins, and no file of commands.
+            Agent::OpenCode => None,
         }
     }
 
@@ -109,7 +109,7 @@ impl Surroundings {
             Agent::Qwen => ".qwen",
             Agent::Copilot => ".github",
             Agent::Cursor => ".cursor",
-            Agent::OpenCode => ".opencode",
+            Agent::OpenCode => return None,
         };
         match level {
             Level::User => self.own(agent),
@@ -120,7 +120,8 @@ impl Surroundings {
 }
 
 /// The file to which hooks are written at a level: the agent's settings, or a file of hooks; in Copilot CLI, which reads
-/// every file of a directory, one of hookbox's own; for OpenCode, which has no command hooks, hookbox's plugin. `None` where the agent has no such level, or nobody has a home.
+/// every file of a directory, one of hookbox's own. `None` where the agent has no such level, or nobody has a home, and
+/// for OpenCode, which runs no commands.
 pub fn file(agent: Agent, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
     let directory = surroundings.directory(agent, level)?;
     Some(directory.join(match (agent, level) {
@@ -128,7 +129,7 @@ pub fn file(agent: Agent, level: Level, surroundings: &Surroundings) -> Option<P
         (Agent::Claude | Agent::Gemini | Agent::Qwen, _) => "settings.json",
         (Agent::Codex | Agent::Cursor, _) => "hooks.json",
         (Agent::Copilot, _) => "hooks/hookbox.json",
-        (Agent::OpenCode, _) => "plugins/hookbox.js",
+        (Agent::OpenCode, _) => return None,
     }))
 }
 
@@ -172,8 +173,6 @@ pub fn sources(agent: Agent, surroundings: &Surroundings) -> Vec<Source> {
                 };
                 settings.iter().for_each(|name| add(level, directory.join(name), Holds::Hooks));
             }
-            // Its plugins are programs: there is nothing to read.
-            Agent::OpenCode => {}
             _ => {
                 file(agent, level, surroundings).into_iter().for_each(|it| add(level, it, Holds::Hooks));
                 if agent == Agent::Codex {
@@ -226,6 +225,7 @@ mod tests {
                 ["/home/ada/.copilot/hooks/hookbox.json", "/srv/shop/.github/hooks/hookbox.json", ""],
             ),
             (Agent::Cursor, ["/home/ada/.cursor/hooks.json", "/srv/shop/.cursor/hooks.json", ""]),
+            (Agent::OpenCode, ["", "", ""]),
         ] {
             let found = Level::ALL.map(|level| {
                 file(agent, level, &here).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()

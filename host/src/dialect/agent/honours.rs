@@ -88,12 +88,13 @@ impl Agent {
                 let is_pascal = event.name.starts_with(|first: char| first.is_ascii_uppercase());
                 permission(Some(&answer)).or_else(|| permission(specific.filter(|_| is_pascal)))
             }
-            Self::OpenCode => decision(&answer, &["deny"]),
             Self::Cursor => match text_of(&answer, "permission") {
                 "deny" => Some(Effect::Blocked(text_of(&answer, "agent_message").to_owned())),
                 "ask" => Some(Effect::Asked(text_of(&answer, "user_message").to_owned())),
                 _ => None,
             },
+            // The plugin takes nothing beside the two fields; whatever else it finds is a failure, which may pass.
+            Self::OpenCode => decision(&answer, &["deny"]).filter(|_| answer.len() == 2),
         };
         decided.unwrap_or_else(|| no_block(self, event, &answer))
     }

@@ -64,17 +64,17 @@ impl Agent {
                     "tool_name": tool, "tool_input": input,
                 });
             }
+            Self::Cursor => json!({
+                "conversation_id": session, "generation_id": session, "model": "none",
+                "tool_input": {"command": line, "cwd": cwd}, "tool_use_id": "call_0", "cursor_version": "0",
+                "workspace_roots": [cwd], "user_email": "nobody@localhost",
+            }),
             Self::OpenCode => {
                 return json!({
                     "hook_event_name": event.name, "session_id": session, "cwd": cwd, "tool_name": tool,
                     "tool_input": {"command": line}, "tool_use_id": "call_0",
                 });
             }
-            Self::Cursor => json!({
-                "conversation_id": session, "generation_id": session, "model": "none",
-                "tool_input": {"command": line, "cwd": cwd}, "tool_use_id": "call_0", "cursor_version": "0",
-                "workspace_roots": [cwd], "user_email": "nobody@localhost",
-            }),
         };
         if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
             payload.extend(more);
