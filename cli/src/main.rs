@@ -39,11 +39,12 @@ enum Command {
     Bridge(commands::bridge::ServeAgent),
     Install(commands::install::Install),
     Uninstall(commands::install::Uninstall),
+    Doctor(commands::doctor::Doctor),
     Completions(commands::completions::Completions),
 }
 
 /// The program's version and the WIT versions that it serves.
-fn version() -> String {
+pub(crate) fn version() -> String {
     format!("{} (hookbox:hook@{})", env!("CARGO_PKG_VERSION"), hookbox::wasm::WIT_VERSIONS.join(", "))
 }
 
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
                     Command::Grants(command) => command.run().await,
                     Command::Plugin(command) => command.run().await,
                     Command::Demo(command) => command.run().await,
+                    Command::Doctor(command) => command.run().await,
                     Command::Schema(command) => command.run(),
                     Command::Completions(command) => command.run(),
                     Command::Bridge(command) => Ok(command.run()),

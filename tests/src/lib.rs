@@ -12,6 +12,7 @@ mod bridge;
 mod builtins;
 mod chain;
 mod declared;
+mod doctor;
 mod embedding;
 mod environment;
 mod environment_of_hooks;

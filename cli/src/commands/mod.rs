@@ -3,6 +3,7 @@
 pub(crate) mod bridge;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod grants;
 pub(crate) mod inspect;

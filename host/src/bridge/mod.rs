@@ -4,6 +4,7 @@
 //! ([`dialect::agent`](crate::dialect::agent)), and whatever fails on the way by the failure policy of the hooks.
 
 pub mod config;
+pub mod doctor;
 mod follow_ups;
 pub mod install;
 mod serve;

@@ -1,0 +1,91 @@
+//! `hookbox doctor`.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use clap::Args;
+use hookbox::bridge::config::Surroundings;
+use hookbox::bridge::doctor::{self, Examination, Status};
+use hookbox::dialect::agent::Agent;
+use hookbox::text::escape;
+use hookbox_agent::interrupt::unless_interrupted;
+
+use crate::error::{EXIT_FAILED, hint};
+use crate::{options, output};
+
+/// Prove that a guard fires: run what each agent has configured with a call that has to be blocked.
+///
+/// Ends with 0 where every agent that calls hookbox is guarded, and with 1 where anything would let the call through, or no
+/// agent calls hookbox at all.
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {
+    /// The agents, each of which has to be guarded [default: those that are configured].
+    #[arg(value_name = "AGENT")]
+    agents: Vec<Agent>,
+    /// The line of the shell tool that has to be blocked; it is not run.
+    #[arg(long, value_name = "LINE", default_value = doctor::LINE)]
+    command: String,
+    /// Print JSON: an array of objects, one per agent.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    locate: options::Locate,
+}
+
+impl Doctor {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        self.locate.enter()?;
+        let manager = unless_interrupted(self.locate.manager()).await??;
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        let project = std::env::current_dir()?;
+        let surroundings =
+            Surroundings { home, ..Surroundings::new(project).variables(|name| std::env::var_os(name)) };
+        let version = format!("hookbox {}", crate::version());
+        let doctor = doctor::Doctor::new(surroundings, version).line(&self.command);
+        let agents = if self.agents.is_empty() { Agent::ALL.to_vec() } else { self.agents.clone() };
+        let mut found = Vec::new();
+        for agent in agents {
+            found.push(unless_interrupted(doctor.examine(agent, &manager)).await?);
+        }
+        let must = |it: &&Examination| it.configured || !self.agents.is_empty();
+        let is_well = found.iter().any(|it| it.configured) && found.iter().filter(must).all(|it| it.guarded);
+        if self.json {
+            output::json(&found)?;
+        } else {
+            let blocks: Vec<String> = found.iter().map(block).collect();
+            output::line(&blocks.join("\n"))?;
+            if found.iter().all(|it| !it.configured) {
+                hint("no agent calls hookbox: hookbox install AGENT");
+            }
+        }
+        Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+    }
+}
+
+/// What was found of an agent, for a person.
+fn block(found: &Examination) -> String {
+    let state = match (found.configured, found.guarded) {
+        (_, true) => "guarded",
+        (true, false) => "NOT guarded",
+        (false, false) => "does not call hookbox",
+    };
+    let mut text = format!("{} ({}): {state}\n", found.title, found.agent);
+    let program = found.program.as_ref().map(|path| escape(&path.to_string_lossy(), 500));
+    let _ = writeln!(text, "  program   {}", program.as_deref().unwrap_or("-"));
+    let others: Vec<&str> = found.events.iter().map(|it| it.event.as_str()).collect();
+    if !others.is_empty() {
+        let _ = writeln!(text, "  events    {}", others.join(" "));
+    }
+    for finding in &found.findings {
+        let status = match finding.status {
+            Status::Ok => "ok",
+            Status::Warning => "warning",
+            Status::Failed => "FAILED",
+        };
+        let _ = writeln!(text, "  {status:<9} {:<13} {}", finding.about, finding.message);
+        if let Some(hint) = &finding.hint {
+            let _ = writeln!(text, "  {:<23} hint: {hint}", "");
+        }
+    }
+    text
+}

@@ -1,0 +1,53 @@
+//! Whether an agent's hooks reach hookbox, and whether a guard fires there: the command line that the agent has
+//! configured is run with a real payload of that agent, and what it prints is judged as the agent does.
+//!
+//! Nothing is changed, and no tool call is made: a payload only asks about one. The user's hooks see it, as a call of the
+//! session [`SESSION`].
+
+mod configured;
+mod examine;
+mod finding;
+mod matcher;
+mod run;
+mod trust;
+
+use std::path::PathBuf;
+
+pub use self::finding::{Examination, Finding, Reach, Status};
+
+use crate::bridge::config::Surroundings;
+
+/// The session of the payloads, for hooks that keep a record.
+pub const SESSION: &str = "hookbox-doctor";
+
+/// The line that a guard has to block where nobody names another.
+pub const LINE: &str = "rm -rf /";
+
+/// What is examined, and against what.
+#[derive(Clone, Debug)]
+pub struct Doctor {
+    surroundings: Surroundings,
+    version: String,
+    line: String,
+    search: Vec<PathBuf>,
+}
+
+impl Doctor {
+    /// For the configuration of these surroundings; `version` is what the `--version` of the configured program has to
+    /// print.
+    pub fn new(surroundings: Surroundings, version: impl Into<String>) -> Self {
+        let search = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect());
+        Self {
+            surroundings,
+            version: version.into(),
+            line: LINE.to_owned(),
+            search: search.unwrap_or_default(),
+        }
+    }
+
+    /// The line of the shell tool that has to be blocked (default: [`LINE`]).
+    #[must_use]
+    pub fn line(self, line: impl Into<String>) -> Self {
+        Self { line: line.into(), ..self }
+    }
+}

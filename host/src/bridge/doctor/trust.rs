@@ -1,0 +1,193 @@
+//! What an agent records of the hooks and folders that its user trusts. No I/O.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::bridge::config::Entry;
+use crate::hook::Digest;
+
+/// What Codex thinks of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CodexTrust {
+    Trusted,
+    /// It was never approved, or has changed since.
+    Untrusted,
+    /// Its user has switched it off.
+    Disabled,
+}
+
+/// What Codex's `config.toml` says of the entry of a `hooks.json`. It skips in silence what is not trusted by hash.
+pub(super) fn codex(config: &toml::Table, file: &Path, entry: &Entry) -> CodexTrust {
+    let event: String = snake(&entry.event);
+    let (group, at) = entry.position;
+    let state = config.get("hooks").and_then(|it| it.get("state")).and_then(toml::Value::as_table);
+    let whole = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let recorded = [file, &whole].iter().find_map(|file| {
+        let key = format!("{}:{event}:{group}:{at}", file.to_string_lossy());
+        state?.get(&key)?.as_table()
+    });
+    let Some(recorded) = recorded else { return CodexTrust::Untrusted };
+    if recorded.get("enabled").and_then(toml::Value::as_bool) == Some(false) {
+        return CodexTrust::Disabled;
+    }
+    let hash = recorded.get("trusted_hash").and_then(toml::Value::as_str);
+    if hash == Some(codex_hash(entry).as_str()) { CodexTrust::Trusted } else { CodexTrust::Untrusted }
+}
+
+/// The hash by which Codex (0.169) knows an entry: of compact JSON with sorted keys and every default filled in.
+pub(super) fn codex_hash(entry: &Entry) -> String {
+    let mut hook: BTreeMap<&str, Value> = BTreeMap::from([
+        ("async", entry.is_in_background().into()),
+        ("command", entry.command.as_str().into()),
+        ("timeout", entry.timeout.as_secs().max(1).into()),
+        ("type", "command".into()),
+    ]);
+    if let Some(text) = entry.extra.get("statusMessage").filter(|it| it.is_string()) {
+        hook.insert("statusMessage", text.clone());
+    }
+    if let Some(limit) = entry.extra.get("additionalContextLimit").and_then(Value::as_f64) {
+        // A count, which was read as any number.
+        let limit: u64 = format!("{limit:.0}").parse().unwrap_or_default();
+        hook.insert("additionalContextLimit", limit.into());
+    }
+    let mut whole = BTreeMap::from([("event_name", json!(snake(&entry.event))), ("hooks", json!([hook]))]);
+    if let Some(matcher) = &entry.matcher {
+        whole.insert("matcher", matcher.as_str().into());
+    }
+    Digest::of(json!(whole).to_string().as_bytes()).to_string()
+}
+
+/// `PreToolUse` as `pre_tool_use`.
+fn snake(event: &str) -> String {
+    let mut snake = String::new();
+    for letter in event.chars() {
+        if letter.is_ascii_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}
+
+/// Whether Codex takes hooks from this project.
+pub(super) fn codex_project(config: &toml::Table, project: &Path) -> bool {
+    let projects = config.get("projects").and_then(toml::Value::as_table);
+    let whole = project.canonicalize().unwrap_or_else(|_| project.to_owned());
+    let level = |path: &Path| projects?.get(path.to_str()?)?.get("trust_level")?.as_str();
+    whole.ancestors().chain([project]).any(|path| level(path) == Some("trusted"))
+}
+
+/// Whether the user of Gemini CLI or Qwen Code asked for trust by folder, in the user's settings.
+pub(super) fn asks_for_folders(settings: &[u8]) -> bool {
+    use jsonc_parser::ast::Value;
+    let Ok(text) = str::from_utf8(settings) else { return false };
+    let parsed = jsonc_parser::parse_to_ast(text, &Default::default(), &Default::default());
+    let Ok(Some(Value::Object(root))) = parsed.map(|it| it.value) else { return false };
+    let security = root.get_object("security");
+    let folders = security.and_then(|it| it.get_object("folderTrust"));
+    folders.and_then(|it| it.get_boolean("enabled")).is_some_and(|it| it.value)
+}
+
+/// Whether `trustedFolders.json` trusts this project: the nearest rule counts.
+pub(super) fn folder(rules: &Value, project: &Path) -> bool {
+    let whole = project.canonicalize().unwrap_or_else(|_| project.to_owned());
+    let rules = rules.as_object().into_iter().flatten().filter_map(|(path, rule)| {
+        let path = PathBuf::from(path);
+        match rule.as_str()? {
+            "TRUST_PARENT" => Some((path.parent()?.to_owned(), true)),
+            "TRUST_FOLDER" => Some((path, true)),
+            "DO_NOT_TRUST" => Some((path, false)),
+            _ => None,
+        }
+    });
+    let concerns = rules.filter(|(path, _)| whole.starts_with(path) || project.starts_with(path));
+    concerns
+        .max_by_key(|(path, trusted)| (path.components().count(), !trusted))
+        .is_some_and(|(_, trusted)| trusted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::config::read;
+    use crate::dialect::agent::Agent;
+
+    fn entry(text: &str) -> Entry {
+        let text = format!(r#"{{"hooks": {{"PreToolUse": [{text}]}}}}"#);
+        read(Agent::Codex, text.as_bytes()).unwrap().entries.remove(0)
+    }
+
+    #[test]
+    fn the_hash_is_the_one_that_the_real_codex_lists() {
+        for (text, want) in [
+            (
+                r#"{"hooks": [{"type": "command", "command": "hookbox bridge codex", "timeout": 20}]}"#,
+                "sha256:b67e374286e4e11419774bce44a4df5318d97fa78d56f46471969e9f0d010ce7",
+            ),
+            (
+                r#"{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}"#,
+                "sha256:39057ebd30cc98418da09c661f1ff844e076ba83820ea7f8a14b085993f1a440",
+            ),
+            (
+                r#"{"matcher": "Bash", "hooks": [{"type": "command", "command": "echo \"é\" \\ x", "timeout": 5, "statusMessage": "hi"}]}"#,
+                "sha256:a56610a6cc41efc585dd657c0c6fa1f6132c0a4d00a526f7d65df460973f13f4",
+            ),
+        ] {
+            assert_eq!(codex_hash(&entry(text)), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_entry_is_trusted_by_its_place_and_hash_until_it_changes() {
+        let entry = entry(r#"{"hooks": [{"command": "hookbox bridge codex", "timeout": 20}]}"#);
+        let hash = codex_hash(&entry);
+        let file = Path::new("/nowhere/hooks.json");
+        for (hash, more, at, want) in [
+            (hash.as_str(), "", "0:0", CodexTrust::Trusted),
+            (&hash, "enabled = true", "0:0", CodexTrust::Trusted),
+            (&hash, "enabled = false", "0:0", CodexTrust::Disabled),
+            (&hash, "", "0:1", CodexTrust::Untrusted),
+            ("sha256:00", "", "0:0", CodexTrust::Untrusted),
+        ] {
+            let text = format!(
+                "[hooks.state.\"/nowhere/hooks.json:pre_tool_use:{at}\"]\ntrusted_hash = \"{hash}\"\n{more}\n"
+            );
+            assert_eq!(codex(&text.parse().unwrap(), file, &entry), want, "{text}");
+        }
+        assert_eq!(codex(&toml::Table::new(), file, &entry), CodexTrust::Untrusted);
+    }
+
+    #[test]
+    fn trust_by_folder_is_what_the_user_asks_for() {
+        for (text, want) in [
+            ("{\"security\": {\"folderTrust\": {\"enabled\": true /* yes */}}}", true),
+            ("{\"security\": {\"folderTrust\": {\"enabled\": false}}}", false),
+            ("{\"security\": true}", false),
+            ("", false),
+            ("[", false),
+        ] {
+            assert_eq!(asks_for_folders(text.as_bytes()), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_trusted_by_the_nearest_rule() {
+        let project = Path::new("/nowhere/shop/api");
+        for (rules, want) in [
+            (json!({}), false),
+            (json!({"/nowhere/shop": "TRUST_FOLDER"}), true),
+            (json!({"/nowhere/shop/web": "TRUST_PARENT"}), true),
+            (json!({"/nowhere/shop": "TRUST_FOLDER", "/nowhere/shop/api": "DO_NOT_TRUST"}), false),
+            (json!({"/nowhere/shopping": "TRUST_FOLDER"}), false),
+            (json!({"/nowhere/shop/api": "TRUST_FOLDER", "/nowhere": "DO_NOT_TRUST"}), true),
+        ] {
+            assert_eq!(folder(&rules, project), want, "{rules}");
+        }
+        let config =
+            |path: &str| format!("[projects.\"{path}\"]\ntrust_level = \"trusted\"").parse().unwrap();
+        assert!(codex_project(&config("/nowhere/shop"), project));
+        assert!(!codex_project(&config("/nowhere/other"), project));
+    }
+}

@@ -1,0 +1,216 @@
+//! `hookbox doctor`: it succeeds where a guard fires, and says why where anything on the way lets a call through.
+
+mod broken;
+
+use std::fs;
+
+use hookbox::dialect::agent::Agent;
+use serde_json::{Value, json};
+
+use crate::environment::{Output, TestEnvironment, program, sample};
+
+/// A user with the sample guard and this agent, which calls hookbox.
+fn place(agent: Agent) -> TestEnvironment {
+    let env = TestEnvironment::new();
+    env.directory("repo/.git");
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    env.file("home/.hookbox/hookbox.toml", "[hooks.\"guardrail.wasm\"]\non_failure = \"block\"\n");
+    env.symlink("bin/hookbox", program().to_str().unwrap());
+    let name = if agent == Agent::Cursor { "cursor-agent" } else { agent.as_str() };
+    env.script(&format!("bin/{name}"), "#!/bin/sh\n");
+    configure(&env, agent, &entry(agent, "hookbox bridge AGENT"));
+    env
+}
+
+/// The file in which the agent's user keeps hooks.
+fn file(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude => "home/.claude/settings.json",
+        Agent::Codex => "home/.codex/hooks.json",
+        Agent::Gemini => "home/.gemini/settings.json",
+        Agent::Qwen => "home/.qwen/settings.json",
+        Agent::Copilot => "home/.copilot/hooks/hookbox.json",
+        Agent::Cursor => "home/.cursor/hooks.json",
+    }
+}
+
+/// The agent's name of `before_tool_call`, as its configuration here has it.
+fn event(agent: Agent) -> &'static str {
+    agent.names_of(&hookbox::EventName::BeforeToolCall).next().unwrap()
+}
+
+/// An entry with this command line, in the agent's form; it waits for 20 s.
+fn entry(agent: Agent, command: &str) -> Value {
+    let command = command.replace("AGENT", agent.as_str());
+    match agent {
+        Agent::Copilot => {
+            json!({"type": "command", "bash": format!("{command} --event preToolUse"), "timeoutSec": 20})
+        }
+        Agent::Cursor => json!({"command": command, "timeout": 20}),
+        Agent::Gemini => json!({"type": "command", "name": "hookbox", "command": command, "timeout": 20_000}),
+        _ => json!({"type": "command", "command": command, "timeout": 20}),
+    }
+}
+
+/// Writes the configuration with this entry before tool calls.
+fn configure(env: &TestEnvironment, agent: Agent, entry: &Value) {
+    configure_with(env, agent, &json!([grouped(agent, entry, None)]));
+}
+
+fn grouped(agent: Agent, entry: &Value, matcher: Option<&str>) -> Value {
+    let mut group = match agent {
+        Agent::Copilot | Agent::Cursor => entry.clone(),
+        _ => json!({"hooks": [entry]}),
+    };
+    if let Some(matcher) = matcher {
+        group["matcher"] = json!(matcher);
+    }
+    group
+}
+
+fn configure_with(env: &TestEnvironment, agent: Agent, list: &Value) {
+    let mut configuration = json!({"hooks": {event(agent): list}});
+    if matches!(agent, Agent::Copilot | Agent::Cursor) {
+        configuration["version"] = json!(1);
+    }
+    env.file(file(agent), configuration.to_string());
+    if agent == Agent::Codex {
+        trust(env, list);
+    }
+}
+
+/// What Codex writes when its user trusts every hook in `/hooks`.
+fn trust(env: &TestEnvironment, list: &Value) {
+    let path = env.path(file(Agent::Codex));
+    let mut text = String::new();
+    for (at, group) in list.as_array().unwrap().iter().enumerate() {
+        let hook = &group["hooks"][0];
+        let matcher = group.get("matcher").map(|it| format!(",\"matcher\":{it}")).unwrap_or_default();
+        let command = hook["command"].to_string();
+        let timeout = hook.get("timeout").cloned().unwrap_or(json!(600));
+        let identity = format!(
+            "{{\"event_name\":\"pre_tool_use\",\"hooks\":[{{\"async\":false,\"command\":{command},\"timeout\":{timeout},\"type\":\"command\"}}]{matcher}}}"
+        );
+        let hash = hookbox::hook::Digest::of(identity.as_bytes());
+        text +=
+            &format!("[hooks.state.\"{}:pre_tool_use:{at}:0\"]\ntrusted_hash = \"{hash}\"\n", path.display());
+    }
+    env.file("home/.codex/config.toml", text);
+}
+
+fn doctor(env: &TestEnvironment, args: &[&str]) -> Output {
+    env.hookbox([&["doctor"], args].concat())
+}
+
+/// The findings of one agent: status, about, message.
+fn findings(output: &Output) -> Vec<(String, String, String)> {
+    let all: Value =
+        serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:#?}"));
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let of = |it: &Value| (text(&it["status"]), text(&it["about"]), text(&it["message"]));
+    all[0]["findings"].as_array().unwrap().iter().map(of).collect()
+}
+
+/// Every file below the home and the repository with its content, but for what is compiled and cached.
+fn everything(env: &TestEnvironment) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    let mut waiting = vec![env.path("home"), env.path("repo")];
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.ends_with(".cache") || path.ends_with(".local/share/hookbox") {
+                continue;
+            }
+            if path.is_dir() {
+                waiting.push(path);
+            } else {
+                files.push((path.display().to_string(), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn an_agent_whose_guard_fires_is_guarded_and_nothing_is_changed() {
+    for agent in Agent::ALL {
+        let env = place(agent);
+        let before = everything(&env);
+        let output = doctor(&env, &[agent.as_str(), "--json"]);
+        assert_eq!(output.code, Some(0), "{agent}: {output:#?}");
+        assert_eq!(everything(&env), before, "{agent}");
+        let all: Value = serde_json::from_str(&output.stdout).unwrap();
+        let found = &all[0];
+        assert_eq!(found["agent"], json!(agent.as_str()));
+        assert_eq!((&found["configured"], &found["guarded"]), (&json!(true), &json!(true)), "{output:#?}");
+        let events = found["events"].as_array().unwrap();
+        assert_eq!(events.len(), 1);
+        assert_eq!(events[0]["event"], json!(event(agent)));
+        assert_eq!(events[0]["hookbox_event"], json!("before_tool_call"));
+        assert_eq!((&events[0]["level"], &events[0]["timeout_ms"]), (&json!("user"), &json!(20_000)));
+        let all = findings(&output);
+        assert!(all.iter().all(|(status, _, _)| status == "ok"), "{agent}: {all:#?}");
+        for (about, words) in [
+            ("version", "hookbox 0"),
+            ("path", "hookbox trust"),
+            ("guard", "`rm -rf /` is blocked by guardrail.wasm"),
+            ("failure", "what hookbox cannot read is blocked"),
+        ] {
+            let is_there = all.iter().any(|(_, it, message)| it == about && message.contains(words));
+            assert!(is_there, "{agent} {about}: {all:#?}");
+        }
+        let text = doctor(&env, &[agent.as_str()]);
+        assert_eq!(text.code, Some(0));
+        assert!(
+            text.stdout.starts_with(&format!("{} ({agent}): guarded\n", agent.title())),
+            "{}",
+            text.stdout
+        );
+    }
+}
+
+#[test]
+fn a_project_and_another_line_are_examined_and_other_agents_are_reported() {
+    let env = place(Agent::Gemini);
+    let output = doctor(&env, &["--json", "--command", "sudo ls"]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    let all: Value = serde_json::from_str(&output.stdout).unwrap();
+    let agents: Vec<(&str, bool)> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["agent"].as_str().unwrap(), it["configured"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(agents.len(), Agent::ALL.len());
+    assert!(agents.iter().all(|(agent, configured)| *configured == (*agent == "gemini")), "{agents:?}");
+    // One that is named has to be guarded.
+    let named = doctor(&env, &["gemini", "claude"]);
+    assert_eq!(named.code, Some(1), "{named:#?}");
+    assert!(named.stdout.contains("hookbox install claude"), "{}", named.stdout);
+    // A line that no guard blocks, in the project's own directory.
+    env.directory("repo/sub");
+    let other = doctor(&env, &["gemini", "--command", "ls -la", "--cwd", "sub", "--json"]);
+    assert_eq!(other.code, Some(1), "{other:#?}");
+    let all = findings(&other);
+    assert!(
+        all.iter().any(|(status, about, text)| status == "failed"
+            && about == "guard"
+            && text.contains("`ls -la` runs")),
+        "{all:#?}"
+    );
+    assert!(all.iter().any(|(status, about, _)| status == "ok" && about == "path"), "{all:#?}");
+}
+
+#[test]
+fn without_any_agent_nothing_is_guarded_and_wrong_usage_is_exit_code_2() {
+    let env = TestEnvironment::new();
+    let output = doctor(&env, &[]);
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    assert!(output.stderr.contains("hookbox install AGENT"), "{output:#?}");
+    for args in [&["emacs"][..], &["--cwd", "nowhere"], &["--jsn"]] {
+        let output = doctor(&env, args);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{args:?}: {output:#?}");
+        assert!(output.stderr.contains("hint"), "{args:?}: {output:#?}");
+    }
+}
