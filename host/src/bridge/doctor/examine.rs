@@ -393,6 +393,7 @@ fn names(agent: Agent) -> &'static [&'static str] {
         Agent::Qwen => &["qwen"],
         Agent::Copilot => &["copilot"],
         Agent::Cursor => &["cursor-agent", "cursor"],
+        Agent::OpenCode => &["opencode"],
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn reaches_shell(agent: Agent, event: &AgentEvent, matcher: Option<&s
         Agent::Codex if pattern.chars().all(is_name) => as_claude(),
         Agent::Copilot if event.name != "preToolUse" => as_claude(),
         Agent::Copilot => is_match(&format!("^(?:{pattern})$"), tool),
-        Agent::Codex | Agent::Gemini | Agent::Cursor => is_match(pattern, tool),
+        Agent::Codex | Agent::Gemini | Agent::Cursor | Agent::OpenCode => is_match(pattern, tool),
         Agent::Qwen => {
             let mut words = pattern.split('|').map(str::trim);
             let named =
