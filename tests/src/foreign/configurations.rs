@@ -187,12 +187,9 @@ fn every_failure_passes_with_a_warning_or_blocks_as_the_settings_say() {
             // Copilot CLI takes every exit code but 0 for a no.
             agent == Agent::Copilot && script.contains("exit 1")
         };
-        for script in [
-            "exit 1",
-            "kill -9 $$",
-            "echo '{\"decision\": 5, \"permission\": 5, \"permissionDecision\": 5, '",
-            hangs,
-        ] {
+        for script in
+            ["exit 1", "echo '{\"decision\": 5, \"permission\": 5, \"permissionDecision\": 5, '", hangs]
+        {
             let env = project(agent, script);
             let args = ["before_tool_call", "--from", agent.as_str(), "--trust", "all", "--timeout", "500ms"];
             let output = env.hookbox_with([&["run"], &args[..]].concat(), bash("ls").to_string());

@@ -63,7 +63,7 @@ fn an_installed_plugin_is_listed_and_every_hook_of_it_runs() {
     );
     let row = &env.list(&FROM)[0];
     assert_eq!(row["kind"], "command");
-    assert_eq!(row["tier"], "global_plugin");
+    assert_eq!(row["tier"], "global plugin");
     assert_eq!(row["plugin"], "rails@market");
     assert_eq!((row["timeout"].as_str(), row["trusted"].as_bool()), (Some("10s"), Some(true)));
 

@@ -98,7 +98,7 @@ pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Map<String
             if let Some(usage) = usage {
                 it.put("context_tokens", usage.current_context_window);
                 it.put("context_window_size", usage.max_context_window);
-                it.known("context_usage_percent", usage.share().map(|share| (share * 100.0).round()));
+                it.known("context_usage_percent", usage.share().and_then(percent));
             }
         }
         EventData::Other { data, .. } => it.rest(data),
@@ -128,9 +128,12 @@ fn before(it: &mut Payload, name: &str, event: &Event, call: &ToolCall) {
         *input = Value::String(input.to_string());
     }
     it.known("tool_use_id", call.id.as_deref());
-    if matches!(event.data, EventData::BeforeToolCall(_) | EventData::AfterToolCall(_)) {
-        it.put("cwd", cwd);
-    }
+    it.put("cwd", cwd);
+}
+
+/// A share in percent.
+fn percent(share: f64) -> Option<u64> {
+    format!("{:.0}", share * 100.0).parse().ok()
 }
 
 /// JSON in a text; text as it is.

@@ -115,6 +115,7 @@ impl File<'_> {
         let Some(members) = self.reader.object(&shown, "an object such as {\"hooks\": {…}}", node) else {
             return;
         };
+        let is_versioned = matches!(self.outside.agent, Agent::Copilot | Agent::Cursor);
         let mut has_hooks = false;
         for member in &members {
             match member.name.as_str() {
@@ -131,7 +132,7 @@ impl File<'_> {
                         _ => None,
                     };
                 }
-                "version" if self.outside.within == Within::Hooks && member.value.raw() != "1" => {
+                "version" if is_versioned && member.value.raw() != "1" => {
                     let found = member.value.shown();
                     let what = format!("version: expected 1, found {found}: none of its hooks run");
                     self.reader.fault(|| at(member.value.spot(), &what));

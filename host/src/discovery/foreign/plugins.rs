@@ -105,8 +105,8 @@ impl Scan {
             Agent::Copilot | Agent::Cursor | Agent::OpenCode => None,
         };
         let fallback = directory.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-        let root = self.next_root();
-        let dir = |shown: &str| {
+        // A directory for each file, so that their hooks come one file after another.
+        let dir = |root: usize, shown: &str| {
             Arc::new(HooksDir {
                 place: place.clone(),
                 tier: Tier::GlobalPlugin,
@@ -137,14 +137,15 @@ impl Scan {
                 at_manifest = Some(path);
             }
         }
-        let dir = dir(&called);
         let shown = |rest: &str| format!("{agent}:plugin/{called}{rest}");
         let hooks = Path::new("hooks/hooks.json");
         let is_there = matches!(place.find(&directory.join(hooks)), Ok(Found::File { .. }));
         if is_there || manifest.is_none() {
+            let dir = dir(self.next_root(), &called);
             self.outside(&place, Origin::User, &dir, &outside(shown(""), hooks, Within::Hooks));
         }
         if let Some(path) = at_manifest {
+            let dir = dir(self.next_root(), &called);
             self.outside(&place, Origin::User, &dir, &outside(shown("/plugin.json"), path, Within::Manifest));
         }
         for path in more {
@@ -161,8 +162,8 @@ impl Scan {
             if relative == hooks {
                 continue;
             }
-            let called = shown(&format!("/{}", relative.display()));
-            let file = outside(plain(&called), &relative, Within::Hooks);
+            let file = outside(plain(&shown(&format!("/{}", relative.display()))), &relative, Within::Hooks);
+            let dir = dir(self.next_root(), &called);
             if self.outside(&place, Origin::User, &dir, &file).is_none()
                 && !matches!(place.find(&file.path), Ok(Found::File { .. }))
             {

@@ -78,7 +78,7 @@ fn what_cannot_run_is_an_entry_that_says_why() {
         (
             Agent::Claude,
             claude(r#"{"type": "prompt", "prompt": "p"}"#),
-            "line 1, column 48: type: expected \"command\", the only type that is run, found \"prompt\"",
+            "line 1, column 47: type: expected \"command\", the only type that is run, found \"prompt\"",
         ),
         (Agent::Claude, claude(r#"{"type": "http", "url": "u"}"#), "found \"http\""),
         (Agent::Claude, claude(r#"{"type": "mcp_tool", "server": "s"}"#), "found \"mcp_tool\""),
@@ -145,7 +145,7 @@ fn a_misspelt_event_says_the_nearest_and_one_that_is_not_here_says_so() {
         faults(&file),
         [
             "line 1, column 12: unknown event \"PreToolUze\" of Claude Code: the nearest is PreToolUse; its hooks do not run",
-            "line 1, column 79: hookbox has no event for Claude Code's PostToolBatch; its hooks do not run",
+            "line 1, column 78: hookbox has no event for Claude Code's PostToolBatch; its hooks do not run",
         ]
     );
     assert_eq!(file.hooks.len(), 2);
