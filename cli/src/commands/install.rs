@@ -169,11 +169,10 @@ fn complain(failure: InstallFailure) -> ExitCode {
             hint(next);
             if code == ExitCode::SUCCESS { ExitCode::from(EXIT_FAILED) } else { code }
         }
-        InstallFailure::Level { level: Level::User, .. } => {
-            report(&InputError::new(failure.to_string(), "set HOME").into())
-        }
+        InstallFailure::Home { .. } => report(&InputError::new(failure.to_string(), "set HOME").into()),
         InstallFailure::Level { .. } => {
-            report(&InputError::new(failure.to_string(), "use --user or --project").into())
+            let hint = "use --user or --project, where the agent has one";
+            report(&InputError::new(failure.to_string(), hint).into())
         }
         InstallFailure::Event(error) => {
             let names: Vec<_> = error.agent.events().iter().map(|it| it.name).collect();

@@ -88,13 +88,19 @@ pub enum InstallFailure {
     /// The agent has no such event.
     #[error(transparent)]
     Event(#[from] UnknownEvent),
-    /// The agent has no such level, or nobody knows where the home directory is.
-    #[error("{} has no configuration of hooks at the {level} level{}", agent.title(), if *level == Level::User { ", for no home directory is known" } else { "" })]
+    /// The agent has no such level.
+    #[error("{} has no configuration of hooks at the {level} level", agent.title())]
     Level {
         /// The agent.
         agent: Agent,
         /// The level.
         level: Level,
+    },
+    /// Nobody knows where the home directory is.
+    #[error("expected the configuration of {} in the home directory, found no home directory", agent.title())]
+    Home {
+        /// The agent.
+        agent: Agent,
     },
     /// A file says no.
     #[error(transparent)]
@@ -117,9 +123,12 @@ impl Installer {
     ///
     /// # Errors
     ///
-    /// [`InstallFailure::Level`] where it has none.
+    /// [`InstallFailure::Level`] and [`InstallFailure::Home`] where it has none.
     pub fn file(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
-        file(agent, level, &self.surroundings).ok_or(InstallFailure::Level { agent, level })
+        file(agent, level, &self.surroundings).ok_or(match (level, &self.surroundings.home) {
+            (Level::User, None) => InstallFailure::Home { agent },
+            _ => InstallFailure::Level { agent, level },
+        })
     }
 
     /// The level's file, where its place is in the project.

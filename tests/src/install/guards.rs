@@ -1,0 +1,65 @@
+//! What is installed guards, and is guarded.
+
+use hookbox::bridge::config::{Level, VARIABLES, read};
+use hookbox::dialect::agent::Agent;
+use serde_json::json;
+
+use super::{agents, done, path_of};
+use crate::environment::{TestEnvironment, sample};
+
+#[test]
+fn the_command_of_every_agent_blocks_what_a_guard_blocks() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    for agent in agents() {
+        done(&env.hookbox(["install", agent.as_str()]));
+        let text = std::fs::read(path_of(&env, agent, Level::User)).unwrap();
+        let entries = read(agent, &text).unwrap().entries;
+        let is_before = |name: &str| agent.event(name).is_some_and(|it| it.event == "before_tool_call");
+        let entry = entries.iter().find(|it| is_before(&it.event)).unwrap();
+        let session = if agent == Agent::Cursor { "conversation_id" } else { "session_id" };
+        let tool = match agent {
+            Agent::Gemini | Agent::Qwen => "run_shell_command",
+            Agent::Cursor => "Shell",
+            _ => "Bash",
+        };
+        let payload = json!({
+            "hook_event_name": entry.event, session: "s", "cwd": env.path("repo"), "generation_id": "g",
+            "workspace_roots": [env.path("repo")],
+            "tool_name": tool, "tool_input": {"command": "rm -rf /"},
+        });
+        let output = env.run(env.command("sh").args(["-c", &entry.command]), payload.to_string());
+        assert!(output.stdout.contains("deny"), "{agent}: {output:#?}");
+        assert!(output.stdout.contains("guardrail") || output.stdout.contains("rm"), "{agent}: {output:#?}");
+    }
+}
+
+#[test]
+fn a_tool_call_cannot_change_what_was_installed_wherever_it_is() {
+    let moved = TestEnvironment::new();
+    let elsewhere = VARIABLES.iter().fold(moved, |env, name| {
+        let path = env.path("elsewhere").join(name);
+        env.variable(name, path.to_str().unwrap())
+    });
+    for env in [TestEnvironment::new(), elsewhere] {
+        env.directory("repo/.git");
+        for agent in agents() {
+            for level in ["--user", "--project"] {
+                let rows = env.hookbox(["install", agent.as_str(), level, "--json"]).json();
+                let path = rows[0]["path"].as_str().unwrap();
+                let call = json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "{}"}});
+                let verdict = env.event(&["PreToolUse"], &call);
+                assert_eq!(verdict["blocked"], true, "{path}: {verdict}");
+            }
+        }
+        for (line, blocked) in [
+            ("hookbox uninstall claude", true),
+            ("hookbox install codex --event Stop", true),
+            ("hookbox doctor claude", false),
+            ("hookbox bridge claude --event PreToolUse", false),
+        ] {
+            let call = json!({"tool_name": "Bash", "tool_input": {"command": line}});
+            assert_eq!(env.event(&["PreToolUse"], &call)["blocked"] == true, blocked, "{line}");
+        }
+    }
+}

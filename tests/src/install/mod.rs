@@ -1,0 +1,218 @@
+//! `hookbox install` and `hookbox uninstall`.
+
+mod files;
+mod guards;
+
+use hookbox::bridge::config::{Level, Surroundings, file, read};
+use hookbox::dialect::agent::Agent;
+
+use crate::environment::{Output, TestEnvironment, program};
+
+const CLAUDE: &str = "home/.claude/settings.json";
+
+/// What a person has there: comments are no part of it, odd blanks are.
+const SETTINGS: &str = "{\r\n    \"model\":\"opus\", \r\n    \"hooks\": {\r\n        \"PreToolUse\": [\r\n            {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}\r\n        ]\r\n    }\r\n}";
+
+#[track_caller]
+fn done(output: &Output) {
+    assert_eq!(output.code, Some(0), "{output:#?}");
+}
+
+#[track_caller]
+fn refused(output: &Output, code: i32, words: &[&str]) {
+    assert_eq!(output.code, Some(code), "{output:#?}");
+    for word in words.iter().chain(&["error:", "hint:"]) {
+        assert!(output.stderr.contains(word), "no {word:?}: {output:#?}");
+    }
+}
+
+/// The agents that have a file of commands.
+fn agents() -> impl Iterator<Item = Agent> {
+    let here = Surroundings::new("/srv/shop");
+    Agent::ALL.into_iter().filter(move |agent| file(*agent, Level::Project, &here).is_some())
+}
+
+fn path_of(env: &TestEnvironment, agent: Agent, level: Level) -> std::path::PathBuf {
+    let surroundings = Surroundings { home: Some(env.path("home")), ..Surroundings::new(env.path("repo")) };
+    file(agent, level, &surroundings).unwrap()
+}
+
+#[test]
+fn the_original_comes_back_byte_for_byte() {
+    let env = TestEnvironment::new();
+    env.file(CLAUDE, SETTINGS).mode(CLAUDE, 0o640);
+    let output = env.hookbox(["install", "claude"]);
+    done(&output);
+    for word in [".claude/settings.json", "PreToolUse", "the original:"] {
+        assert!(output.stdout.contains(word), "{output:#?}");
+    }
+    assert!(output.stderr.contains("restart Claude Code"), "{output:#?}");
+    let installed = env.read(CLAUDE).unwrap();
+    assert!(
+        installed.contains("\"command\": \"mine\"}")
+            && installed.contains("\r\n")
+            && installed.ends_with('}')
+    );
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(env.path(CLAUDE)).unwrap());
+    assert_eq!(mode & 0o777, 0o640);
+
+    let again = env.hookbox(["install", "claude"]);
+    assert!(again.stdout.contains("is as it should be"), "{again:#?}");
+    assert_eq!(env.read(CLAUDE).unwrap(), installed);
+    done(&env.hookbox(["install", "claude", "--strict", "--deadline", "5s"]));
+    assert!(env.read(CLAUDE).unwrap().contains("exit 2"));
+
+    let output = env.hookbox(["uninstall", "claude"]);
+    assert!(output.stdout.contains("byte for byte"), "{output:#?}");
+    assert_eq!(env.read(CLAUDE).unwrap(), SETTINGS);
+    assert_eq!(
+        std::fs::read_dir(env.path("home/.local/share/hookbox/install")).unwrap().count(),
+        1,
+        "the lock"
+    );
+    let output = env.hookbox(["uninstall", "claude"]);
+    assert!(output.stdout.contains("nothing of hookbox"), "{output:#?}");
+    assert_eq!(env.read(CLAUDE).unwrap(), SETTINGS);
+}
+
+#[test]
+fn a_file_that_was_not_there_goes_with_its_directories() {
+    for agent in agents() {
+        for level in [Level::User, Level::Project] {
+            let env = TestEnvironment::new();
+            let path = path_of(&env, agent, level);
+            let flag = format!("--{level}");
+            let rows = env.hookbox(["install", agent.as_str(), &flag, "--json"]).json();
+            assert_eq!((&rows[0]["agent"], &rows[0]["change"]), (&agent.as_str().into(), &"created".into()));
+            assert_eq!(rows[0]["path"], path.to_str().unwrap());
+            let configuration = read(agent, &std::fs::read(&path).unwrap()).unwrap();
+            assert_eq!(configuration.entries.len(), rows[0]["events"].as_array().unwrap().len(), "{agent}");
+            assert!(configuration.problems.is_empty(), "{configuration:?}");
+
+            let rows = env.hookbox(["uninstall", agent.as_str(), &flag, "--json"]).json();
+            assert_eq!(rows[0]["change"], "deleted", "{agent}");
+            let directory = path.parent().unwrap();
+            assert!(!directory.exists(), "{agent}: {}", directory.display());
+            let base = env.path(if level == Level::User { "home" } else { "repo" });
+            let names: Vec<_> = std::fs::read_dir(base).unwrap().map(|it| it.unwrap().file_name()).collect();
+            assert!(names.iter().all(|name| name == ".cache" || name == ".local"), "{agent}: {names:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_edited_since_stays_as_it_was_edited() {
+    let env = TestEnvironment::new();
+    env.file(CLAUDE, SETTINGS);
+    done(&env.hookbox(["install", "claude"]));
+    let edited = env.read(CLAUDE).unwrap().replace("\"opus\"", "\"haiku\"") + "\n";
+    env.file(CLAUDE, &edited);
+    let output = env.hookbox(["uninstall", "claude"]);
+    assert!(output.stdout.contains("removed hookbox's entries"), "{output:#?}");
+    assert_eq!(env.read(CLAUDE).unwrap(), SETTINGS.replace("\"opus\"", "\"haiku\"") + "\n");
+
+    // Installed, edited, installed again: the edit is what has to come back.
+    env.file(CLAUDE, SETTINGS);
+    done(&env.hookbox(["install", "claude"]));
+    env.file(CLAUDE, env.read(CLAUDE).unwrap().replace("\"opus\"", "\"haiku\""));
+    done(&env.hookbox(["install", "claude", "--event", "PreToolUse"]));
+    let output = env.hookbox(["uninstall", "claude"]);
+    assert!(output.stdout.contains("byte for byte"), "{output:#?}");
+    assert_eq!(env.read(CLAUDE).unwrap(), SETTINGS.replace("\"opus\"", "\"haiku\""));
+}
+
+#[test]
+fn entries_are_known_without_a_record() {
+    let env = TestEnvironment::new();
+    env.file(CLAUDE, SETTINGS);
+    done(&env.hookbox(["install", "claude"]));
+    std::fs::remove_dir_all(env.path("home/.local/share/hookbox")).unwrap();
+    let output = env.hookbox(["uninstall", "claude"]);
+    assert!(output.stdout.contains("removed hookbox's entries"), "{output:#?}");
+    assert_eq!(env.read(CLAUDE).unwrap(), SETTINGS);
+}
+
+#[test]
+fn a_dry_run_shows_the_difference_and_changes_nothing() {
+    let env = TestEnvironment::new();
+    env.file("home/.codex/hooks.json", "{\n  \"hooks\": {}\n}\n");
+    let output = env.hookbox(["install", "codex", "--event", "Stop", "--dry-run"]);
+    done(&output);
+    for line in ["-  \"hooks\": {}\n", "+    \"Stop\": [\n", "@@ -1,3 +1,15 @@\n"] {
+        assert!(output.stdout.contains(line), "{output:#?}");
+    }
+    assert_eq!(env.read("home/.codex/hooks.json").unwrap(), "{\n  \"hooks\": {}\n}\n");
+    assert!(!env.path("home/.local").exists());
+    let rows = env.hookbox(["install", "gemini", "--dry-run", "--json"]).json();
+    assert!(rows[0]["diff"].as_str().unwrap().starts_with("--- /dev/null\n+++ "));
+    assert!(!env.path("home/.gemini").exists());
+    done(&env.hookbox(["install", "codex"]));
+    let output = env.hookbox(["uninstall", "codex", "--dry-run"]);
+    assert!(output.stdout.contains("+  \"hooks\": {}\n"), "{output:#?}");
+}
+
+#[test]
+fn the_command_is_where_a_later_version_will_be_found() {
+    let env = TestEnvironment::new();
+    let command = |env: &TestEnvironment, agent: &str, level: &str, path: &str| {
+        done(&env.hookbox(["install", agent, level]));
+        read(agent.parse().unwrap(), env.read(path).unwrap().as_bytes()).unwrap().entries[0].command.clone()
+    };
+    let own = program().canonicalize().unwrap();
+    let of_claude = command(&env, "claude", "--user", CLAUDE);
+    assert!(of_claude.starts_with(own.to_str().unwrap()), "{of_claude}");
+    env.symlink("bin/hookbox", own.to_str().unwrap());
+    let of_codex = command(&env, "codex", "--user", "home/.codex/hooks.json");
+    assert!(of_codex.starts_with(env.path("bin/hookbox").to_str().unwrap()), "{of_codex}");
+    let of_project = command(&env, "claude", "--project", "repo/.claude/settings.json");
+    assert!(of_project.starts_with("hookbox bridge claude"), "{of_project}");
+    done(&env.hookbox(["install", "claude", "--local", "--program", "/opt/my $box/hookbox"]));
+    let of_local = env.read("repo/.claude/settings.local.json").unwrap();
+    assert!(of_local.contains("'/opt/my $box/hookbox' bridge claude"), "{of_local}");
+}
+
+#[test]
+fn all_means_the_agents_that_are_here() {
+    let env = TestEnvironment::new();
+    refused(&env.hookbox(["install", "--all"]), 2, &["none"]);
+    env.directory("home/.codex").directory("home/.copilot");
+    let rows = env.hookbox(["install", "--all", "--json"]).json();
+    let names: Vec<_> = rows.as_array().unwrap().iter().map(|it| it["agent"].as_str().unwrap()).collect();
+    assert_eq!(names, ["codex", "copilot"]);
+    done(&env.hookbox(["uninstall", "--all"]));
+    assert!(!env.path("home/.codex/hooks.json").exists() && env.path("home/.codex").exists());
+}
+
+#[test]
+fn what_is_wrong_is_said_and_changes_nothing() {
+    let env = TestEnvironment::new();
+    refused(&env.hookbox(["install", "claud"]), 2, &["did you mean claude"]);
+    refused(&env.hookbox(["install"]), 2, &["AGENT"]);
+    refused(&env.hookbox(["install", "claude", "--event", "PreTool"]), 2, &["PreToolUse"]);
+    refused(&env.hookbox(["install", "codex", "--local"]), 2, &["Codex", "local"]);
+    refused(&env.hookbox(["install", "claude", "--program", "a\nb"]), 2, &["--program"]);
+    env.file(CLAUDE, "{\n  // mine\n}\n");
+    refused(&env.hookbox(["install", "claude"]), 1, &["line 2, column 3", "reads no comments"]);
+    env.file(CLAUDE, "{\"hooks\": {}, \"hooks\": {}}");
+    refused(&env.hookbox(["install", "claude"]), 1, &["line 1, column 15", "once"]);
+    assert_eq!(env.read(CLAUDE).unwrap(), "{\"hooks\": {}, \"hooks\": {}}");
+    // One that fails keeps no other from it.
+    let output = env.hookbox(["install", "claude", "codex"]);
+    assert_eq!(output.code, Some(1));
+    assert!(env.path("home/.codex/hooks.json").exists());
+    let env = env.variable("HOOKBOX_DEPTH", "1");
+    for command in ["install", "uninstall"] {
+        refused(&env.hookbox([command, "gemini"]), 2, &["a hook can neither install"]);
+    }
+    assert!(!env.path("home/.gemini").exists());
+}
+
+#[test]
+fn what_switches_hooks_off_is_said() {
+    let env = TestEnvironment::new();
+    env.file(CLAUDE, "{\"disableAllHooks\": true}");
+    let output = env.hookbox(["install", "claude"]);
+    assert!(output.stderr.contains("\"disableAllHooks\": true switches every hook off"), "{output:#?}");
+    let rows = env.hookbox(["install", "codex", "--json"]).json();
+    assert!(rows[0]["next"][0].as_str().unwrap().contains("/hooks"));
+}
