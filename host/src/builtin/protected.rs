@@ -29,11 +29,14 @@ const ELSEWHERE: &[(&[&str], &[&str], bool)] = &[
     // `.github` has much else in it.
     (&[".github"], &["hooks"], false),
     (&[".github", "copilot"], &["settings.json", "settings.local.json"], false),
-    (&[".opencode"], &["plugin", "plugins"], true),
-    (&[".config", "opencode"], &["plugin", "plugins"], true),
+    (&[".opencode"], OPENCODE, true),
+    (&[".config", "opencode"], OPENCODE, true),
     (&[".local", "share"], &["hookbox"], false),
     (&[".cache"], &["hookbox"], false),
 ];
+
+/// Of OpenCode, whose settings name plugins, too.
+const OPENCODE: &[&str] = &["opencode.json", "opencode.jsonc", "plugin", "plugins"];
 
 /// The protected paths. Names are compared without regard to the case of ASCII letters, as some file systems do.
 pub(super) struct Protected {
@@ -188,6 +191,7 @@ mod tests {
             "/p/.opencode/plugin/x.js",
             "/p/.opencode/plugins/x.js",
             "/home/ada/.config/opencode/plugins/x.js",
+            "/home/ada/.config/opencode/opencode.json",
             "/home/ada/.local/share/hookbox/trust.toml",
             "/home/ada/.cache/hookbox/code/x",
             "/srv/codex/hooks.json",

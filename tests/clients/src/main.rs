@@ -176,7 +176,8 @@ fn enter_namespace() -> Result<(), String> {
         return Ok(());
     };
     let program = env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
-    let mut inside = unshare(processes, &format!("{up} && exec \"$@\""));
+    // Not by `exec`: the first process of a namespace is deaf to Ctrl-C. The shell ends when this program does.
+    let mut inside = unshare(processes, &format!("{up} && \"$@\"; exit $?"));
     let error = inside.arg("sh").arg(program).args(env::args_os().skip(1)).env(INSIDE, "1").exec();
     Err(format!("cannot go on in a network namespace: {error}"))
 }

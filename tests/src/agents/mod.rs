@@ -1,6 +1,7 @@
 //! What agents write to their hook command, and what they get back.
 
 mod golden;
+mod pages;
 mod properties;
 mod table;
 
