@@ -174,6 +174,7 @@ export default async function hookbox({ client, directory }, given) {
         }
         if (answer.message !== undefined) {
           own.forEach((part, at) => (part.text = at === 0 ? answer.message : ""));
+          if (own.length === 0) warn("a hook changed a message that has no text: left out");
         }
       }
       const text = taken(of);
