@@ -84,7 +84,12 @@ impl Locate {
         })
     }
 
-    /// The hooks, as the user's own records say, where the engine is shared with other looks into components.
+    /// The hooks, as the user's own records say.
+    pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
+        Ok(self.configure(Manager::builder())?.look_anyway(true).build().await)
+    }
+
+    /// The same, where the engine is shared with other looks into components.
     pub(crate) async fn manager_with(&self, runtime: &Runtime) -> Result<Manager, InputError> {
         let builder = self.configure(Manager::builder())?.runtime(runtime.clone());
         Ok(builder.look_anyway(true).build().await)

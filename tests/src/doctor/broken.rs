@@ -21,7 +21,7 @@ fn fails(env: &TestEnvironment, agent: Agent, about: &str, words: &str) -> Outpu
 
 #[test]
 fn a_program_that_is_not_there_or_cannot_be_run() {
-    for agent in Agent::ALL {
+    for agent in Agent::WITH_COMMANDS {
         let env = place(agent);
         configure(&env, agent, &entry(agent, "/nowhere/hookbox bridge AGENT"));
         fails(&env, agent, "command", "cannot be run");
@@ -50,7 +50,7 @@ fn another_version_of_the_program() {
 
 #[test]
 fn a_matcher_that_leaves_the_shell_tool_out() {
-    for agent in Agent::ALL {
+    for agent in Agent::WITH_COMMANDS {
         let env = place(agent);
         let other = entry(agent, "hookbox bridge AGENT");
         configure_with(&env, agent, &json!([grouped(agent, &other, Some("Nothing"))]));
@@ -133,7 +133,7 @@ fn a_project_that_its_agent_does_not_trust() {
 
 #[test]
 fn an_agent_that_does_not_wait_long_enough() {
-    for agent in Agent::ALL {
+    for agent in Agent::WITH_COMMANDS {
         let env = place(agent);
         configure(&env, agent, &entry(agent, "hookbox bridge AGENT --deadline 20s"));
         fails(&env, agent, "timeout", "hookbox may take 20s");
@@ -254,7 +254,7 @@ fn an_entry_that_is_not_waited_for_of_another_agent_or_of_another_event() {
 
 #[test]
 fn a_configuration_that_cannot_be_read() {
-    for agent in Agent::ALL {
+    for agent in Agent::WITH_COMMANDS {
         let env = place(agent);
         env.file(file(agent), "{\"hooks\": ");
         let output = doctor(&env, &[agent.as_str(), "--json"]);
