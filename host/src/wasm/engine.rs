@@ -1,13 +1,17 @@
-//! Engines: how components are compiled and where their memory comes from.
+//! Engines: how components are compiled, by one engine, and where the memory of those that run them comes from.
+//!
+//! An engine that runs components has no compiler: setting one up takes longer than a call, and in most processes
+//! nothing is left to compile.
 
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
-use wasmtime::component::{Component, HasSelf, Linker};
+use wasmtime::component::Component;
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-use super::bindings::{HookHost, HookHostPre};
-use super::outside;
+use super::bindings::HookHostPre;
+use super::inspect::InterfaceName;
+use super::link::Imports;
 use super::state::CallState;
 use crate::hook::STACK;
 
@@ -42,7 +46,7 @@ pub enum Allocation {
 #[derive(Clone)]
 pub(super) struct Linked {
     pub(super) engine: Engine,
-    linker: Arc<Linker<CallState>>,
+    imports: Arc<Imports>,
     /// One permit per call that may run at once: an exhausted pool would be an error.
     pub(super) slots: Arc<Semaphore>,
     pooled: bool,
@@ -52,23 +56,18 @@ impl Linked {
     /// An engine of this kind; a pool that the system does not let us reserve becomes an on-demand engine.
     pub(super) fn new(allocation: Allocation) -> wasmtime::Result<Self> {
         if allocation == Allocation::Pooled {
-            match Engine::new(&config(Some(pool()))) {
+            match runner(Some(pool())) {
                 Ok(engine) => return Self::link(engine, true),
                 Err(error) => tracing::debug!(%error, "no pool, allocating on demand"),
             }
         }
-        Self::link(Engine::new(&config(None))?, false)
+        Self::link(runner(None)?, false)
     }
 
     fn link(engine: Engine, pooled: bool) -> wasmtime::Result<Self> {
-        let mut linker = Linker::new(&engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-        #[cfg(feature = "http")]
-        wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
-        outside::link(&mut linker)?;
-        HookHost::add_to_linker::<CallState, HasSelf<CallState>>(&mut linker, |state| state)?;
+        let imports = Arc::new(Imports::new(&engine)?);
         let slots = if pooled { SLOTS as usize } else { ON_DEMAND_CALLS };
-        Ok(Self { engine, linker: Arc::new(linker), slots: Arc::new(Semaphore::new(slots)), pooled })
+        Ok(Self { engine, imports, slots: Arc::new(Semaphore::new(slots)), pooled })
     }
 
     /// Whether its calls take their memory from a pool.
@@ -85,23 +84,41 @@ impl Linked {
     }
 
     /// Checks the component's imports and exports against what is linked.
-    pub(super) fn prepare(&self, component: &Component) -> wasmtime::Result<HookHostPre<CallState>> {
-        HookHostPre::new(self.linker.instantiate_pre(component)?)
+    pub(super) fn prepare(
+        &self,
+        component: &Component,
+        imports: &[InterfaceName],
+    ) -> wasmtime::Result<HookHostPre<CallState>> {
+        HookHostPre::new(self.imports.prepare(component, imports)?)
     }
 }
 
-fn config(pool: Option<PoolingAllocationConfig>) -> Config {
+/// The engine that compiles. What it makes is for every engine that runs components, with a pool and without.
+pub(super) fn compiler() -> wasmtime::Result<Engine> {
+    let mut config = config();
+    // Deterministic results of floating point: the same verdict for the same event on every machine.
+    config.cranelift_nan_canonicalization(true);
+    Engine::new(&config)
+}
+
+/// An engine that runs what was compiled.
+fn runner(pool: Option<PoolingAllocationConfig>) -> wasmtime::Result<Engine> {
+    let mut config = config();
+    config.enable_compiler(false);
+    if let Some(pool) = pool {
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    }
+    Engine::new(&config)
+}
+
+/// What all engines have in common: compiled code belongs to engines of these settings.
+fn config() -> Config {
     let mut config = Config::new();
     config
         .consume_fuel(true)
         .max_wasm_stack(STACK)
         // WASI 0.2 has no concurrent calls into one instance; without them calls are faster and the surface smaller.
-        .concurrency_support(false)
-        // Deterministic results of floating point: the same verdict for the same event on every machine.
-        .cranelift_nan_canonicalization(true);
-    if let Some(pool) = pool {
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
-    }
+        .concurrency_support(false);
     config
 }
 

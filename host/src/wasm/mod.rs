@@ -1,6 +1,6 @@
 //! Component hooks. This directory is the only place that names wasmtime.
 //!
-//! Three phases: an engine is made and everything is linked once ([`Runtime`]); a component is checked, compiled
+//! Three phases: an engine is made and the host's side is linked once ([`Runtime`]); a component is checked, compiled
 //! (or taken from the cache) and described once per digest ([`Component`]); every call gets a fresh instance with
 //! limits of its own ([`ComponentHook`]).
 
@@ -20,6 +20,7 @@ mod keyvalue;
 #[cfg(not(feature = "store"))]
 #[path = "keyvalue_denied.rs"]
 mod keyvalue;
+mod link;
 mod output;
 mod outside;
 mod state;
@@ -34,13 +35,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 
-use wasmtime::component::Component as Compiled;
+use wasmtime::Engine;
+use wasmtime::component::Component as Loaded;
 
 pub use self::access::{Access, Places};
 pub use self::engine::Allocation;
 pub use self::inspect::{InterfaceName, WIT_VERSIONS};
 
-use self::cache::CodeCache;
+use self::cache::{CodeCache, Compiled};
 use self::call::{Prepared, internal};
 use self::convert::Lower;
 use self::engine::Linked;
@@ -70,14 +72,16 @@ pub struct Runtime {
 struct RuntimeInner {
     allocation: Allocation,
     cache: Option<CodeCache>,
+    /// Made when there is something to compile.
+    compiler: OnceLock<Result<Engine, String>>,
     main: OnceLock<Result<Linked, String>>,
     /// For components that do not fit the pool.
     large: OnceLock<Result<Linked, String>>,
     /// What was loaded, or why it could not be: once per digest, also when several ask at the same time.
-    loaded: Mutex<Loaded>,
+    loaded: Mutex<Known>,
 }
 
-type Loaded = HashMap<Digest, Arc<OnceCell<Result<Component, HookError>>>>;
+type Known = HashMap<Digest, Arc<OnceCell<Result<Component, HookError>>>>;
 
 impl fmt::Debug for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,26 +142,28 @@ impl Runtime {
 
     async fn load_new(&self, digest: Digest, bytes: Vec<u8>) -> Result<Component, HookError> {
         let size = bytes.len();
+        let ready = self.compile(digest.clone(), bytes).await?;
+        let manifest = ready.describe().await?;
+        Ok(Component::new(digest, size, ready, manifest))
+    }
+
+    /// Compiles, or takes from the cache, in a thread of its own and bounded time.
+    async fn compile(&self, digest: Digest, bytes: Vec<u8>) -> Result<Ready, HookError> {
         let inner = Arc::clone(&self.inner);
-        let of = digest.clone();
-        let compile = tokio::task::spawn_blocking(move || inner.compile(&of, &bytes));
-        let ready = tokio::time::timeout(COMPILE, compile)
+        let compile = tokio::task::spawn_blocking(move || inner.load(&digest, &bytes));
+        tokio::time::timeout(COMPILE, compile)
             .await
             .map_err(|_| {
                 let limit = u64::try_from(COMPILE.as_millis()).unwrap_or(u64::MAX);
                 let what = format!("took longer than {COMPILE:?} to compile");
                 HookError::exceeded(Cause::Timeout, LimitKind::Compile, limit, Some(limit), what)
             })?
-            .map_err(internal)??;
-        let manifest = ready.describe().await?;
-        let Ready { wit_version, imports, prepared } = ready;
-        let inner = ComponentInner { digest, size, wit_version, imports, manifest, prepared };
-        Ok(Component { inner: Arc::new(inner) })
+            .map_err(internal)?
     }
 }
 
 impl RuntimeInner {
-    fn loaded(&self) -> MutexGuard<'_, Loaded> {
+    fn loaded(&self) -> MutexGuard<'_, Known> {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -168,49 +174,70 @@ impl RuntimeInner {
     ) -> Result<Linked, HookError> {
         slot.get_or_init(|| Linked::new(allocation).map_err(|error| format!("{error:#}")))
             .clone()
-            .map_err(|error| HookError::new(Cause::Internal, format!("cannot start the engine: {error}")))
+            .map_err(|error| no_engine(&error))
     }
 
-    fn compile(&self, digest: &Digest, bytes: &[u8]) -> Result<Ready, HookError> {
-        let main = self.linked(&self.main, self.allocation)?;
-        let compiled = self.component(&main, digest, bytes);
-        let fits = compiled.as_ref().is_ok_and(|(component, _)| main.fits(component));
-        let (linked, (component, kept)) = if fits || !main.is_pooled() {
-            (main, compiled?)
-        } else {
-            // It is too large for the pool, which may have been the only thing that was wrong with it. Compiled code
-            // belongs to its engine.
-            let large = self.linked(&self.large, Allocation::OnDemand)?;
-            let compiled = self.component(&large, digest, bytes)?;
-            (large, compiled)
-        };
-        let imports = inspect::imports(&linked.engine, &component);
-        let wit_version = inspect::check_exports(&linked.engine, &component)?;
-        let pre = linked.prepare(&component).map_err(|error| inspect::explain_link(&error, &imports))?;
-        // Only what is a hook is kept.
-        if let (Some(cache), false) = (&self.cache, kept) {
-            cache.store(digest, &component);
-        }
-        Ok(Ready { wit_version, imports, prepared: Prepared { pre, slots: linked.slots } })
-    }
-
-    /// The compiled component, and whether it came from the cache.
-    fn component(
-        &self,
-        linked: &Linked,
-        digest: &Digest,
-        bytes: &[u8],
-    ) -> Result<(Compiled, bool), HookError> {
-        if let Some(component) = self.cache.as_ref().and_then(|cache| cache.load(digest, &linked.engine)) {
-            return Ok((component, true));
+    /// The component, from the cache or compiled, and checked.
+    fn load(&self, digest: &Digest, bytes: &[u8]) -> Result<Ready, HookError> {
+        if let Some(ready) = self.cached(digest)? {
+            return Ok(ready);
         }
         weigh::check(bytes)?;
-        let compiled = Compiled::from_binary(&linked.engine, bytes).map_err(|error| {
-            let what = text::escape(&error.root_cause().to_string(), 200);
-            HookError::new(Cause::Incompatible, format!("is damaged or no valid component: {what}"))
-        })?;
-        Ok((compiled, false))
+        tracing::debug!(%digest, bytes = bytes.len(), "compiling a component");
+        let compiler = self.compiler.get_or_init(|| engine::compiler().map_err(|error| format!("{error:#}")));
+        let compiler = compiler.as_ref().map_err(|error| no_engine(error))?;
+        let compiled = Compiled::new(compiler, bytes).map_err(|error| invalid(&error))?;
+        let (linked, component) =
+            self.place(|engine| cache::load_compiled(engine, &compiled))?.map_err(|error| invalid(&error))?;
+        let ready = Ready::new(&linked, &component)?;
+        // Only what is a hook is kept.
+        if let Some(cache) = &self.cache {
+            cache.store(digest, &linked.engine, compiled.bytes());
+        }
+        Ok(ready)
     }
+
+    /// The component, as far as its code is kept.
+    fn cached(&self, digest: &Digest) -> Result<Option<Ready>, HookError> {
+        let Some(cache) = &self.cache else { return Ok(None) };
+        let main = self.linked(&self.main, self.allocation)?;
+        if !cache.has(digest, &main.engine) {
+            return Ok(None);
+        }
+        match self.place(|engine| cache.load(digest, engine))? {
+            Ok((linked, component)) => Ready::new(&linked, &component).map(Some),
+            Err(error) => {
+                cache.remove(digest, &main.engine, &error);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Loads compiled code into the engine that it fits.
+    fn place(
+        &self,
+        load: impl Fn(&Engine) -> wasmtime::Result<Loaded>,
+    ) -> Result<wasmtime::Result<(Linked, Loaded)>, HookError> {
+        let main = self.linked(&self.main, self.allocation)?;
+        let loaded = load(&main.engine);
+        let fits = loaded.as_ref().is_ok_and(|component| main.fits(component));
+        if fits || !main.is_pooled() {
+            return Ok(loaded.map(|component| (main, component)));
+        }
+        // It is too large for the pool, which may have been the only thing that was wrong with it. What is loaded belongs
+        // to its engine.
+        let large = self.linked(&self.large, Allocation::OnDemand)?;
+        Ok(load(&large.engine).map(|component| (large, component)))
+    }
+}
+
+fn no_engine(error: &str) -> HookError {
+    HookError::new(Cause::Internal, format!("cannot start the engine: {error}"))
+}
+
+fn invalid(error: &wasmtime::Error) -> HookError {
+    let what = text::escape(&error.root_cause().to_string(), 200);
+    HookError::new(Cause::Incompatible, format!("is damaged or no valid component: {what}"))
 }
 
 /// A component that is linked but not yet described.
@@ -221,6 +248,16 @@ struct Ready {
 }
 
 impl Ready {
+    /// Checks that a component is a hook, and links it.
+    fn new(linked: &Linked, component: &Loaded) -> Result<Self, HookError> {
+        let imports = inspect::imports(&linked.engine, component);
+        let wit_version = inspect::check_exports(&linked.engine, component)?;
+        let pre =
+            linked.prepare(component, &imports).map_err(|error| inspect::explain_link(&error, &imports))?;
+        let slots = Arc::clone(&linked.slots);
+        Ok(Self { wit_version, imports, prepared: Prepared { pre, slots } })
+    }
+
     async fn describe(&self) -> Result<Manifest, HookError> {
         // A component says what it is in a few thousand instructions; an interpreter needs some millions.
         let budget = Budget { fuel: 200_000_000, ..Budget::for_kind(Kind::Component) };
@@ -261,6 +298,11 @@ impl fmt::Debug for Component {
 }
 
 impl Component {
+    fn new(digest: Digest, size: usize, ready: Ready, manifest: Manifest) -> Self {
+        let Ready { wit_version, imports, prepared } = ready;
+        Self { inner: Arc::new(ComponentInner { digest, size, wit_version, imports, manifest, prepared }) }
+    }
+
     /// The digest of its bytes.
     pub fn digest(&self) -> &Digest {
         &self.inner.digest

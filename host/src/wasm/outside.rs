@@ -26,8 +26,8 @@ const ENVIRONMENT: &str = "wasi:cli/environment@0.2.12";
 
 type Refused<T> = Result<T, ErrorCode>;
 
-/// Replaces what reaches outside by what the hook was given.
-pub(super) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+/// Replaces the variables by those that the hook was given.
+pub(super) fn link_environment(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
     linker.instance(ENVIRONMENT)?.func_wrap(
         "get-environment",
@@ -37,6 +37,13 @@ pub(super) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
             Ok((state.access.variables.clone(),))
         },
     )?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+/// Replaces the ways to directories and files by those that the hook was given.
+pub(super) fn link_files(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    linker.allow_shadowing(true);
     linker.instance(PREOPENS)?.func_wrap_async("get-directories", |mut store, (): ()| {
         Box::new(async move {
             let state: &mut CallState = store.data_mut();

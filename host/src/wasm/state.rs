@@ -143,6 +143,13 @@ pub(super) fn spent(store: &Store<CallState>, budget: &Budget) -> Spent {
     }
 }
 
+impl CallState {
+    /// The random numbers of `wasi:random`.
+    pub(super) fn wasi_random(&mut self) -> &mut wasmtime_wasi::random::WasiRandomCtx {
+        self.wasi.random()
+    }
+}
+
 impl WasiView for CallState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
