@@ -159,18 +159,19 @@ impl Discover {
     /// The hooks, for one event.
     pub(crate) async fn running(&self, timeout: Option<Duration>) -> Result<Manager, InputError> {
         let limits = Limits { timeout, ..Limits::default() };
-        let builder = self.configure(Manager::builder())?.limits(limits);
+        let builder = self.configure(Manager::builder())?.limits(limits).one_event(true);
         Ok(telemetry::attach(builder).build().await)
     }
 
     /// The hooks, for one event of another agent in this directory, which has to be answered so soon.
     pub(crate) async fn serving(&self, directory: &Path, left: Duration) -> Result<Manager, InputError> {
+        take_memory();
         self.enter()?;
         if self.find.locate.cwd.is_none() {
             // Hooks run there. One that is gone since is no reason to run no guard.
             let _ = std::env::set_current_dir(directory);
         }
-        let builder = self.configure(Manager::builder())?.within(left);
+        let builder = self.configure(Manager::builder())?.within(left).one_event(true);
         Ok(telemetry::attach(builder).build().await)
     }
 
@@ -185,6 +186,14 @@ impl Discover {
             None => builder,
         })
     }
+}
+
+/// Takes the memory that one event needs, and gives it back. glibc makes the memory of a thread beside the main one
+/// usable page by page, with a system call each; what was usable once stays so.
+fn take_memory() {
+    // Each below the 128 KiB from which on memory is mapped for itself; together what an event with a component takes.
+    let taken: [Vec<u8>; 4] = std::array::from_fn(|_| Vec::with_capacity(100 << 10));
+    drop(std::hint::black_box(taken));
 }
 
 /// Reads a duration such as `200ms`, `2s` or `1m`.

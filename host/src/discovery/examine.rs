@@ -10,9 +10,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::Options;
+#[cfg(feature = "component")]
+use super::known::KnownFiles;
 use super::last_good::LastGood;
 use super::query_cache::QueryCache;
-use super::units;
+use super::{blocking, units};
 use crate::event::EventName;
 use crate::hook::{Digest, HookError};
 use crate::native::Verify;
@@ -97,6 +99,10 @@ pub(super) struct Examiner {
     together: Duration,
     /// When that is over, once it has begun.
     deadline: OnceLock<Instant>,
+    /// Nothing else waits for this thread.
+    one_event: bool,
+    #[cfg(feature = "component")]
+    known: Option<Arc<KnownFiles>>,
     #[cfg(feature = "component")]
     runtime: Runtime,
 }
@@ -114,8 +120,23 @@ impl Examiner {
             untrusted: Arc::new(Semaphore::new(UNTRUSTED_AT_ONCE)),
             together: UNTRUSTED_TOGETHER,
             deadline: OnceLock::new(),
+            one_event: options.one_event,
+            #[cfg(feature = "component")]
+            known: options
+                .cache
+                .as_deref()
+                .filter(|_| options.one_event)
+                .map(|cache| Arc::new(KnownFiles::open(cache))),
             #[cfg(feature = "component")]
             runtime: runtime.clone(),
+        }
+    }
+
+    /// Keeps what was learned of files, for the next process.
+    pub(super) fn keep(&self) {
+        #[cfg(feature = "component")]
+        if let Some(known) = &self.known {
+            known.keep();
         }
     }
 
@@ -134,20 +155,22 @@ impl Examiner {
                 self.late()
             };
             let (cache, last) = (self.cache.clone(), Arc::clone(&self.last));
+            // What is not trusted has its time measured, and a read in this thread could not be cut short.
+            let here = self.one_event && is_trusted;
             #[cfg(feature = "component")]
-            let runtime = self.runtime.clone();
+            let (runtime, known) = (self.runtime.clone(), self.known.clone());
             let look = async move {
                 let _slot = slots.acquire_owned().await;
                 match job.kind {
                     Kind::Command | Kind::Tool => declared(job),
                     #[cfg(feature = "component")]
-                    Kind::Component => component(job, &runtime).await,
+                    Kind::Component => component(job, here, &runtime, known.as_deref()).await,
                     #[cfg(not(feature = "component"))]
                     Kind::Component => Examined::failed(HookError::new(
                         Cause::Incompatible,
                         "is a component, and this build runs no components",
                     )),
-                    _ => native(job, cache.as_ref(), &last).await,
+                    _ => native(job, here, cache.as_ref(), &last).await,
                 }
             };
             if is_trusted {
@@ -185,7 +208,7 @@ fn declared(job: Job) -> Examined {
     }
 }
 
-async fn native(job: Job, cache: Option<&QueryCache>, last: &LastGood) -> Examined {
+async fn native(job: Job, here: bool, cache: Option<&QueryCache>, last: &LastGood) -> Examined {
     if job.standing == Standing::Refused {
         return Examined::unasked(job.digest);
     }
@@ -195,7 +218,7 @@ async fn native(job: Job, cache: Option<&QueryCache>, last: &LastGood) -> Examin
     } else {
         // An executable need not be readable to run: then it has no digest.
         let (place, path) = (job.place.clone(), job.path.clone());
-        let digest = tokio::task::spawn_blocking(move || place.digest(&path, MAX_NATIVE)).await;
+        let digest = blocking(here, move || place.digest(&path, MAX_NATIVE)).await;
         digest.ok().and_then(Result::ok)
     };
     let known = digest.as_ref().and_then(|digest| last.answer(&job.path, digest, environment));
@@ -219,11 +242,21 @@ async fn native(job: Job, cache: Option<&QueryCache>, last: &LastGood) -> Examin
 }
 
 #[cfg(feature = "component")]
-async fn component(job: Job, runtime: &Runtime) -> Examined {
-    match read(&job, MAX_COMPONENT).await {
+async fn component(job: Job, here: bool, runtime: &Runtime, known: Option<&KnownFiles>) -> Examined {
+    // What a repository brought is read each time.
+    let known = known.filter(|_| here && matches!(job.place, Place::Global));
+    if let Some(component) = known.and_then(|known| known.component(&job.path, runtime)) {
+        let digest = Some(component.digest().clone());
+        return Examined { digest, result: Ok(Ready::Component(Box::new(component))) };
+    }
+    let before = known.and_then(|known| known.stamp(&job.path));
+    match read(&job, here, MAX_COMPONENT).await {
         Ok((bytes, digest)) => {
-            let result =
-                runtime.load_as(digest.clone(), bytes).await.map(|it| Ready::Component(Box::new(it)));
+            let result = runtime.load_as(digest.clone(), bytes, here).await;
+            if let (Some(known), Some(before), Ok(component)) = (known, before, &result) {
+                known.learn(&job.path, before, component);
+            }
+            let result = result.map(|it| Ready::Component(Box::new(it)));
             Examined { digest: Some(digest), result }
         }
         Err(error) => Examined::failed(unreadable(&error)),
@@ -232,10 +265,10 @@ async fn component(job: Job, runtime: &Runtime) -> Examined {
 
 /// The bytes of a component and their digest.
 #[cfg(feature = "component")]
-async fn read(job: &Job, max: u64) -> io::Result<(Vec<u8>, Digest)> {
+async fn read(job: &Job, here: bool, max: u64) -> io::Result<(Vec<u8>, Digest)> {
     let (place, path) = (job.place.clone(), job.path.clone());
     let read = move || place.read(&path, max).map(|bytes| (Digest::of(&bytes), bytes));
-    let (digest, bytes) = tokio::task::spawn_blocking(read).await.map_err(io::Error::other)??;
+    let (digest, bytes) = blocking(here, read).await.map_err(io::Error::other)??;
     Ok((bytes, digest))
 }
 

@@ -13,6 +13,8 @@ mod entry;
 mod examine;
 mod foreign;
 mod gate;
+#[cfg(feature = "component")]
+mod known;
 mod last_good;
 mod launch;
 mod missing;
@@ -90,6 +92,10 @@ pub struct Options {
     pub agent_plugins: Vec<(Agent, PathBuf)>,
     /// Look into the hooks also where none of them runs, for whoever shows and approves them. No.
     pub look_anyway: bool,
+    /// The process answers one event and ends, and nothing else runs beside: the user's files are read where they are
+    /// needed, in no thread of their own, and a component of the user's that did not change since it was last read is
+    /// neither read nor described again. No.
+    pub one_event: bool,
     /// What sends the requests of components; one of its own, with the system's certificates, where there is none.
     #[cfg(feature = "http")]
     pub network: Option<crate::network::Network>,
@@ -112,6 +118,7 @@ impl Options {
             from: Vec::new(),
             agent_plugins: Vec::new(),
             look_anyway: false,
+            one_event: false,
             #[cfg(feature = "http")]
             network: None,
         }
@@ -192,7 +199,7 @@ pub(crate) async fn discover_again(
     // Listing and reading settings blocks; it must not hold up other tasks of the agent.
     let looked = {
         let (options, last) = (Arc::clone(&options), Arc::clone(last));
-        tokio::task::spawn_blocking(move || {
+        blocking(options.one_event, move || {
             let repo = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
             let mut found = scan::scan(&options, repo.as_deref(), last);
             let overall = overall::of(&found.roots, &options, &mut found.problems);
@@ -221,6 +228,7 @@ pub(crate) async fn discover_again(
         runtime,
     );
     let mut discovery = assemble::assemble(scan, &gate, judged, &options, repo.as_deref(), &examiner).await;
+    examiner.keep();
     if overall.switched_off.is_some() {
         discovery.hooks.clear();
     }
@@ -228,6 +236,14 @@ pub(crate) async fn discover_again(
     discovery.overall = overall;
     discovery.problems.splice(0..0, problems);
     discovery
+}
+
+/// Does work that blocks: here, or in a thread of its own, so that other tasks go on.
+async fn blocking<T: Send + 'static>(
+    here: bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, tokio::task::JoinError> {
+    if here { Ok(work()) } else { tokio::task::spawn_blocking(work).await }
 }
 
 /// Looks into one plugin, in whatever directory it stands, as if a repository had brought it in a directory that is

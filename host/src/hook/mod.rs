@@ -139,7 +139,7 @@ impl OnFailure {
 pub const DEFAULT_PRIORITY: i32 = 50;
 
 /// An event that a hook wants to see.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscription {
     /// The event.
     pub event: EventName,
@@ -247,7 +247,7 @@ impl Descriptor {
 }
 
 /// What a hook says of itself (`describe` of a component), checked and in the host's types.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Its name, for people; the file's name is what identifies it.
     pub name: String,

@@ -248,6 +248,14 @@ impl Builder {
         self
     }
 
+    /// Whether this process answers one event and ends, with nothing else running beside (default: no). Then the user's
+    /// files are read in the caller's thread, a component of the user's that did not change is neither read nor described
+    /// again, and what ran components is left to the end of the process instead of taken apart.
+    pub fn one_event(mut self, one: bool) -> Self {
+        self.discovery.one_event = one;
+        self
+    }
+
     /// A hook of the agent's own.
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
         self.hooks.push(Arc::new(hook));
@@ -375,6 +383,11 @@ impl Builder {
         self.discovery.cache = cache.clone();
         #[cfg(feature = "component")]
         let runtime = &*self.runtime.get_or_insert_with(|| Runtime::new(self.allocation, cache.as_deref()));
+        #[cfg(feature = "component")]
+        if self.discovery.one_event {
+            // Unmapping and freeing it takes longer than a call, and the end of the process does both at once.
+            std::mem::forget(runtime.clone());
+        }
         // One for all looks: the certificates of the system are read once.
         #[cfg(feature = "http")]
         self.discovery.network.get_or_insert_default();

@@ -2,7 +2,7 @@
 
 mod fold;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::fold::{Author, Fold, MAX_CONTEXT};
@@ -141,7 +141,7 @@ pub struct Spent {
 }
 
 /// The answers that a hook may give beside pass, block, ask and warnings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answers {
     /// Change what the event is about.
     pub modify: bool,

@@ -107,11 +107,17 @@ impl Runtime {
     pub async fn load(&self, bytes: Vec<u8>) -> Result<Component, HookError> {
         let hash = tokio::task::spawn_blocking(move || (Digest::of(&bytes), bytes));
         let (digest, bytes) = hash.await.map_err(internal)?;
-        self.load_as(digest, bytes).await
+        self.load_as(digest, bytes, false).await
     }
 
-    /// [`Runtime::load`] of bytes whose digest is known.
-    pub(crate) async fn load_as(&self, digest: Digest, bytes: Vec<u8>) -> Result<Component, HookError> {
+    /// [`Runtime::load`] of bytes whose digest is known; what need not be compiled is loaded in this thread, where `here`
+    /// says so.
+    pub(crate) async fn load_as(
+        &self,
+        digest: Digest,
+        bytes: Vec<u8>,
+        here: bool,
+    ) -> Result<Component, HookError> {
         if bytes.len() as u64 > MAX_COMPONENT {
             let size = bytes.len() as u64;
             let what = format!("has {size} bytes, {MAX_COMPONENT} are allowed");
@@ -120,7 +126,7 @@ impl Runtime {
         }
         inspect::check_header(&bytes)?;
         let cell = Arc::clone(self.inner.loaded().entry(digest.clone()).or_default());
-        let loaded = cell.get_or_init(|| self.load_new(digest.clone(), bytes)).await.clone();
+        let loaded = cell.get_or_init(|| self.load_new(digest.clone(), bytes, here)).await.clone();
         if loaded.as_ref().is_err_and(|error| matches!(error.cause, Cause::Timeout | Cause::Internal)) {
             // Not the component's fault alone: the next one to ask tries again.
             self.inner.loaded().remove(&digest);
@@ -140,9 +146,27 @@ impl Runtime {
         });
     }
 
-    async fn load_new(&self, digest: Digest, bytes: Vec<u8>) -> Result<Component, HookError> {
+    /// A component of which all but its code is known, from the code that is kept of it; `None` where that is gone, or
+    /// does not load. Blocks for as long as it takes to map it.
+    pub(crate) fn load_known(&self, digest: &Digest, size: usize, manifest: Manifest) -> Option<Component> {
+        let cell = Arc::clone(self.inner.loaded().entry(digest.clone()).or_default());
+        if let Some(loaded) = cell.get() {
+            return loaded.clone().ok();
+        }
+        let ready = self.inner.cached(digest).ok()??;
+        let component = Component::new(digest.clone(), size, ready, manifest);
+        // Who was faster has loaded the same.
+        let _ = cell.set(Ok(component.clone()));
+        Some(component)
+    }
+
+    async fn load_new(&self, digest: Digest, bytes: Vec<u8>, here: bool) -> Result<Component, HookError> {
         let size = bytes.len();
-        let ready = self.compile(digest.clone(), bytes).await?;
+        let kept = if here { self.inner.cached(&digest)? } else { None };
+        let ready = match kept {
+            Some(ready) => ready,
+            None => self.compile(digest.clone(), bytes).await?,
+        };
         let manifest = ready.describe().await?;
         Ok(Component::new(digest, size, ready, manifest))
     }

@@ -1,0 +1,305 @@
+//! What the user's component files held when they were last read, so that a process which answers one event need not
+//! read and describe each of them again.
+//!
+//! A file counts as unchanged while the system says so: same device and inode, same size, same times of change. Nobody
+//! gains a right by deceiving that: what runs is the code that was compiled from the bytes of that digest, with the grants
+//! of that digest. At worst a file that was changed behind the system's back runs as it was before.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::hook::{Digest, Manifest};
+use crate::wasm::{Component, Runtime};
+
+/// The file, in the private cache.
+const FILE: &str = "components.json";
+/// Another version writes and understands another file.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+/// How large it may be, in bytes: some hundred components.
+const MAX_FILE: u64 = 1 << 20;
+/// How many components are remembered; those that were not met in this process go first.
+const MAX_ROWS: usize = 256;
+/// A file that changed so few seconds ago may change once more without another time: the clocks of file systems tick
+/// slowly, the slowest every two seconds.
+const SETTLED: i64 = 3;
+
+/// What the system says of a file. Nobody but the system sets the time of the last change (`ctime`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(path: &Path) -> io::Result<Self> {
+        let about = fs::metadata(path)?;
+        Ok(Self {
+            device: about.dev(),
+            inode: about.ino(),
+            size: about.size(),
+            modified: (about.mtime(), about.mtime_nsec()),
+            changed: (about.ctime(), about.ctime_nsec()),
+        })
+    }
+
+    /// Whether a change from `now` on would show.
+    fn is_settled(&self, now: i64) -> bool {
+        now - self.changed.0.max(self.modified.0) >= SETTLED
+    }
+}
+
+/// The wire: all that is in the file.
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    version: String,
+    components: BTreeMap<PathBuf, Row>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Row {
+    stamp: Stamp,
+    digest: Digest,
+    manifest: Manifest,
+}
+
+/// The files that are known.
+pub(super) struct KnownFiles {
+    file: PathBuf,
+    rows: Mutex<Rows>,
+}
+
+#[derive(Default)]
+struct Rows {
+    /// As they stand in the file.
+    read: BTreeMap<PathBuf, Row>,
+    /// Those that this process met.
+    met: BTreeMap<PathBuf, Row>,
+    is_changed: bool,
+}
+
+impl KnownFiles {
+    /// Those that are remembered in this private directory. What cannot be read is learned again.
+    pub(super) fn open(cache: &Path) -> Self {
+        let file = cache.join(FILE);
+        let read = read(&file).unwrap_or_default();
+        Self { file, rows: Mutex::new(Rows { read, ..Rows::default() }) }
+    }
+
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The component in this file, if the file is as it was and its code is still there.
+    pub(super) fn component(&self, path: &Path, runtime: &Runtime) -> Option<Component> {
+        let row = self.row(path)?;
+        let size = usize::try_from(row.stamp.size).ok()?;
+        runtime.load_known(&row.digest, size, row.manifest)
+    }
+
+    fn row(&self, path: &Path) -> Option<Row> {
+        let mut rows = self.rows();
+        let row =
+            rows.read.get(path).filter(|row| Stamp::of(path).is_ok_and(|now| now == row.stamp))?.clone();
+        rows.met.insert(path.to_owned(), row.clone());
+        tracing::debug!(path = %path.display(), digest = %row.digest, "a component is as it was");
+        Some(row)
+    }
+
+    /// What the system says of a file that is about to be read, if it can be remembered at all.
+    pub(super) fn stamp(&self, path: &Path) -> Option<Stamp> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        let now = i64::try_from(now.as_secs()).ok()?;
+        Stamp::of(path).ok().filter(|stamp| stamp.is_settled(now))
+    }
+
+    /// Remembers what was read, where the file has stayed as it was.
+    pub(super) fn learn(&self, path: &Path, before: Stamp, component: &Component) {
+        let is_the_same = Stamp::of(path).is_ok_and(|after| after == before);
+        if is_the_same && before.size == component.size() as u64 {
+            let (digest, manifest) = (component.digest().clone(), component.manifest().clone());
+            self.insert(path, Row { stamp: before, digest, manifest });
+        }
+    }
+
+    fn insert(&self, path: &Path, row: Row) {
+        let mut rows = self.rows();
+        rows.met.insert(path.to_owned(), row);
+        rows.is_changed = true;
+    }
+
+    /// Writes what was learned, if anything was. Where that fails, or another process does so at the same time, some of
+    /// it is learned again.
+    pub(super) fn keep(&self) {
+        let components = {
+            let mut rows = self.rows();
+            if !std::mem::take(&mut rows.is_changed) {
+                return;
+            }
+            let mut kept = rows.met.clone();
+            let rest = rows.read.iter().filter(|(path, _)| !rows.met.contains_key(*path));
+            let room = MAX_ROWS.saturating_sub(kept.len());
+            kept.extend(rest.take(room).map(|(path, row)| (path.clone(), row.clone())));
+            kept
+        };
+        let wire = Wire { version: VERSION.to_owned(), components };
+        if let Err(error) = write(&self.file, &wire) {
+            tracing::debug!(path = %self.file.display(), %error, "what is known of components was not kept");
+        }
+    }
+}
+
+fn read(file: &Path) -> Option<BTreeMap<PathBuf, Row>> {
+    let mut text = Vec::new();
+    fs::File::open(file).ok()?.take(MAX_FILE + 1).read_to_end(&mut text).ok()?;
+    let wire: Wire = serde_json::from_slice(&text).ok().filter(|_| text.len() as u64 <= MAX_FILE)?;
+    (wire.version == VERSION).then_some(wire.components)
+}
+
+fn write(to: &Path, wire: &Wire) -> io::Result<()> {
+    let text = serde_json::to_vec(wire)?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    // Mode 0600 from the start, and whole or not there.
+    let dir = to.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(&text)?;
+    file.as_file().sync_all()?;
+    file.persist(to)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::EventName;
+    use crate::hook::Subscription;
+    use crate::outcome::Answers;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    fn row(path: &Path) -> Row {
+        let manifest = Manifest {
+            name: "guard".to_owned(),
+            version: "1".to_owned(),
+            description: String::new(),
+            subscriptions: vec![Subscription::to(EventName::BeforeToolCall)],
+            answers: Answers::ALL,
+            capabilities: vec!["read:$REPO".parse().unwrap()],
+            on_failure: None,
+        };
+        Row { stamp: Stamp::of(path).unwrap(), digest: Digest::of(b"x"), manifest }
+    }
+
+    #[test]
+    fn what_is_kept_holds_until_the_file_changes() {
+        let temp = tempfile::tempdir().unwrap();
+        let (path, other) = (temp.path().join("x.wasm"), temp.path().join("y.wasm"));
+        let write = |text: &str| fs::write(&path, text).unwrap();
+        write("12");
+        let kept = |row: &Row| {
+            let known = KnownFiles::open(temp.path());
+            known.insert(&path, row.clone());
+            known.keep();
+            KnownFiles::open(temp.path()).row(&path)
+        };
+        let as_it_is = row(&path);
+        assert_eq!(kept(&as_it_is).as_ref(), Some(&as_it_is));
+        assert_eq!(KnownFiles::open(temp.path()).row(&other), None);
+        let mode = fs::metadata(temp.path().join(FILE)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+
+        for field in ["device", "inode", "size", "modified", "changed"] {
+            let mut then = as_it_is.clone();
+            match field {
+                "device" => then.stamp.device += 1,
+                "inode" => then.stamp.inode += 1,
+                "size" => then.stamp.size += 1,
+                "modified" => then.stamp.modified.1 -= 1,
+                _ => then.stamp.changed.1 -= 1,
+            }
+            assert_eq!(kept(&then), None, "{field}");
+        }
+        assert!(kept(&as_it_is).is_some());
+        fs::remove_file(&path).unwrap();
+        assert_eq!(KnownFiles::open(temp.path()).row(&path), None);
+    }
+
+    #[test]
+    fn a_file_that_has_just_changed_is_not_remembered() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("x.wasm");
+        fs::write(&path, "12").unwrap();
+        assert_eq!(KnownFiles::open(temp.path()).stamp(&path), None);
+        let stamp = Stamp::of(&path).unwrap();
+        let changed = stamp.changed.0;
+        for (now, want) in
+            [(changed - 100, false), (changed, false), (changed + 2, false), (changed + 3, true)]
+        {
+            assert_eq!(stamp.is_settled(now), want, "{}", now - changed);
+        }
+        // A time of modification is whatever somebody said: one that lies ahead is no reason to trust it.
+        let ahead = Stamp { modified: (changed + 1000, 0), ..stamp };
+        assert!(!ahead.is_settled(changed + 10));
+    }
+
+    #[test]
+    fn what_is_no_such_file_is_learned_again() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("x.wasm");
+        fs::write(&path, "12").unwrap();
+        let known = KnownFiles::open(temp.path());
+        known.insert(&path, row(&path));
+        known.keep();
+        let file = temp.path().join(FILE);
+        let whole = fs::read_to_string(&file).unwrap();
+        for broken in [
+            String::new(),
+            "{".to_owned(),
+            "[]".to_owned(),
+            whole.replace(VERSION, "0.0.0/1"),
+            whole.replace("sha256:", "md5:"),
+            whole.replace("before_tool_call", "no_event"),
+            whole.replace("read:$REPO", "everything"),
+            format!("{whole}{}", " ".repeat(usize::try_from(MAX_FILE).unwrap())),
+        ] {
+            fs::write(&file, &broken).unwrap();
+            assert_eq!(
+                KnownFiles::open(temp.path()).row(&path),
+                None,
+                "{}",
+                &broken[..broken.len().min(200)]
+            );
+        }
+        fs::write(&file, whole).unwrap();
+        assert!(KnownFiles::open(temp.path()).row(&path).is_some());
+    }
+
+    #[test]
+    fn only_so_many_are_remembered_and_those_that_were_met_first() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("zzz.wasm");
+        fs::write(&path, "12").unwrap();
+        let known = KnownFiles::open(temp.path());
+        for n in 0..MAX_ROWS {
+            known.insert(&temp.path().join(format!("{n}.wasm")), row(&path));
+        }
+        known.keep();
+        let known = KnownFiles::open(temp.path());
+        assert_eq!(known.rows().read.len(), MAX_ROWS);
+        known.insert(&path, row(&path));
+        known.keep();
+        let known = KnownFiles::open(temp.path());
+        assert_eq!(known.rows().read.len(), MAX_ROWS);
+        assert!(known.row(&path).is_some());
+    }
+}
