@@ -5,6 +5,7 @@ mod command;
 mod compact_trigger;
 mod programs;
 mod protected;
+mod real;
 mod self_protection;
 mod shell;
 

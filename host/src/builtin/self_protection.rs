@@ -7,6 +7,7 @@ use async_trait::async_trait;
 
 use super::command::{self, Finding};
 use super::protected::Protected;
+use super::real::RealPaths;
 use super::{Builtin, Surroundings, Wishes};
 use crate::event::{Event, EventName, Facts, ToolCall, ToolKind};
 use crate::facts;
@@ -58,8 +59,9 @@ impl SelfProtection {
                 .extend(directory.iter().flat_map(|directory| names.iter().map(|name| directory.join(name))));
         }
         let by_name = home.iter().chain(&repository).flat_map(|base| protected.below(base));
+        let mut real = RealPaths::default();
         let led: Vec<PathBuf> =
-            by_name.chain(places.iter().cloned()).filter_map(|path| path.canonicalize().ok()).collect();
+            by_name.chain(places.iter().cloned()).filter_map(|path| real.of(&path)).collect();
         let led = led.into_iter().filter(|path| !protected.holds(&path.to_string_lossy()));
         let led: Vec<PathBuf> = led.chain(places).collect();
         let descriptor = Descriptor::new(SELF_PROTECTION, Kind::Builtin)
