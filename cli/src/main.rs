@@ -48,7 +48,30 @@ pub(crate) fn version() -> String {
     format!("{} (hookbox:hook@{})", env!("CARGO_PKG_VERSION"), hookbox::wasm::WIT_VERSIONS.join(", "))
 }
 
+/// `hookbox bridge` alone: an agent that waits for its hook does not wait for a parser of all commands.
+#[derive(Debug, Parser)]
+#[command(name = "bridge")]
+struct Bridge {
+    #[command(flatten)]
+    command: commands::bridge::ServeAgent,
+}
+
+impl Bridge {
+    /// The command, where the command line is one of it and there is nothing to say about it.
+    fn parse_quickly() -> Option<commands::bridge::ServeAgent> {
+        let arguments = || std::env::args_os().skip(1);
+        if arguments().next()? != "bridge" {
+            return None;
+        }
+        Self::try_parse_from(arguments()).ok().map(|it| it.command)
+    }
+}
+
 fn main() -> ExitCode {
+    if let Some(command) = Bridge::parse_quickly() {
+        init_log();
+        return command.run();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return error::usage(&error),
