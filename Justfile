@@ -36,6 +36,10 @@ lint:
 bench: setup hooks
     cargo bench -p hookbox
 
+# What an event of an agent costs as a process, beside a script that does nothing.
+bench-bridge: setup hooks
+    cargo bench -p hookbox-cli --bench bridge
+
 # The API documentation of the library and the SDK.
 doc:
     cargo doc --no-deps -p hookbox -p hookbox-sdk --open

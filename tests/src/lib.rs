@@ -21,6 +21,7 @@ mod hostile;
 mod hostile_repository;
 mod install;
 mod interrupt;
+mod lean;
 mod limits;
 mod mcp;
 mod mixed;

@@ -1,0 +1,207 @@
+//! What an event of an agent costs as a process, from exec to exit: `hookbox bridge claude` beside a script that does
+//! nothing but read its event.
+//!
+//! The processes take turns, and the ratios are of each round, so that they hold also on a noisy machine. `HOOKBOX_BIN`
+//! measures another program than the one that cargo has just built, `HOOKBOX_ROUNDS` says how often (default: 200).
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a bench that cannot run should stop")]
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Rounds, where nobody says otherwise.
+const ROUNDS: usize = 200;
+
+/// How old a file has to be so that what it holds is remembered, and a little more.
+const SETTLED: Duration = Duration::from_secs(4);
+
+fn main() {
+    let place = Place::new();
+    let rows = place.rows();
+    for row in &rows {
+        row.warm();
+    }
+    std::thread::sleep(SETTLED);
+    for row in &rows {
+        row.warm();
+        row.check();
+    }
+    let rounds = std::env::var("HOOKBOX_ROUNDS").ok().and_then(|it| it.parse().ok()).unwrap_or(ROUNDS).max(1);
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); rows.len()];
+    for round in 0..rounds {
+        // Nobody always comes after the same one.
+        for turn in 0..rows.len() {
+            let at = (turn + round) % rows.len();
+            let time = rows.get(at).unwrap().run("ls").0;
+            times.get_mut(at).unwrap().push(time.as_secs_f64() * 1e3);
+        }
+    }
+    table(&rows, &times);
+}
+
+fn table(rows: &[Row], times: &[Vec<f64>]) {
+    let of = |name: &str| times.get(rows.iter().position(|row| row.name == name).unwrap()).unwrap();
+    let (script, one) = (of(SCRIPT), of(ONE));
+    let rounds = script.len();
+    println!("{rounds} rounds; median, fastest, and the median of the ratios of each round\n");
+    println!("| process | ms | fastest | to the script | to one component |");
+    println!("| --- | --- | --- | --- | --- |");
+    for (row, times) in rows.iter().zip(times) {
+        let to = |other: &[f64]| median(times.iter().zip(other).map(|(a, b)| a / b).collect());
+        let fastest = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let (name, ms) = (row.name, median(times.clone()));
+        println!("| {name} | {ms:.2} | {fastest:.2} | {:.2} | {:.2} |", to(script), to(one));
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap()
+}
+
+const SCRIPT: &str = "bash, `cat >/dev/null`";
+const ONE: &str = "bridge, one component";
+
+/// A process that takes turns with the others.
+struct Row {
+    name: &'static str,
+    command: Vec<PathBuf>,
+    /// Its home directory.
+    home: PathBuf,
+    /// Whether `rm -rf /` must be blocked.
+    guards: bool,
+}
+
+impl Row {
+    fn is_bridge(&self) -> bool {
+        self.command.len() > 1
+    }
+
+    fn run(&self, line: &str) -> (Duration, Value) {
+        let (stdin, mut event) = std::io::pipe().unwrap();
+        event.write_all(payload(&self.home, line).as_bytes()).unwrap();
+        drop(event);
+        let (program, arguments) = self.command.split_first().unwrap();
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(&self.home)
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", &self.home)
+            .env("XDG_CACHE_HOME", self.home.join(".cache"))
+            .env("XDG_DATA_HOME", self.home.join(".local/share"))
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let begin = Instant::now();
+        let output = command.spawn().unwrap().wait_with_output().unwrap();
+        let time = begin.elapsed();
+        assert!(output.status.success(), "{}: {:?}", self.name, output);
+        (time, serde_json::from_slice(&output.stdout).unwrap_or_default())
+    }
+
+    fn warm(&self) {
+        for _ in 0..2 {
+            self.run("ls");
+        }
+    }
+
+    fn check(&self) {
+        if !self.is_bridge() {
+            return;
+        }
+        let (_, passed) = self.run("ls");
+        assert_eq!(passed, Value::Null, "{}", self.name);
+        if self.guards {
+            let (_, blocked) = self.run("rm -rf /");
+            let decision = blocked.pointer("/hookSpecificOutput/permissionDecision");
+            assert_eq!(decision, Some(&"deny".into()), "{}: {blocked}", self.name);
+        }
+    }
+}
+
+/// What Claude Code writes before a tool runs.
+fn payload(cwd: &Path, line: &str) -> String {
+    json!({
+        "session_id": "8f6275e5-5752-43b4-90b6-1d723010ddea",
+        "transcript_path": "/home/dev/.claude/projects/project/8f6275e5.jsonl",
+        "cwd": cwd,
+        "permission_mode": "default",
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": line, "description": "run a command"},
+        "tool_use_id": "toolu_000",
+    })
+    .to_string()
+}
+
+/// Home directories with hooks, and the programs.
+struct Place {
+    dir: TempDir,
+    hookbox: PathBuf,
+    guardrail: Vec<u8>,
+}
+
+impl Place {
+    fn new() -> Self {
+        let built = Path::new(env!("CARGO_BIN_EXE_hookbox"));
+        // The build directory holds a directory per profile, and that of the samples.
+        let target = built.parent().and_then(Path::parent).unwrap();
+        let guardrail = target.join("hooks/guardrail.wasm");
+        let guardrail = fs::read(&guardrail)
+            .unwrap_or_else(|error| panic!("{}: {error}; hint: cargo hooks", guardrail.display()));
+        let hookbox = std::env::var_os("HOOKBOX_BIN").map_or(built.to_owned(), PathBuf::from);
+        Self { dir: TempDir::with_prefix("hookbox-bench-").unwrap(), hookbox, guardrail }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let script = self.dir.path().join("script");
+        fs::write(&script, "#!/bin/bash\ncat >/dev/null\n").unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let bare = |name, program: &Path| {
+            let home = self.home("bare", Vec::new());
+            Row { name, command: vec![program.to_owned()], home, guards: false }
+        };
+        let bridge = |name, directory: &str, hooks: Vec<Vec<u8>>| {
+            let guards = !hooks.is_empty();
+            let command = [self.hookbox.as_path(), Path::new("bridge"), Path::new("claude")];
+            let home = self.home(directory, hooks);
+            Row { name, command: command.map(Path::to_owned).into(), home, guards }
+        };
+        let guardrail = || self.guardrail.clone();
+        vec![
+            bare("/bin/true", Path::new("/bin/true")),
+            bare(SCRIPT, &script),
+            bridge("bridge, no hooks", "none", Vec::new()),
+            bridge(ONE, "one", vec![guardrail()]),
+            bridge("bridge, ten copies of it", "copies", vec![guardrail(); 10]),
+            bridge("bridge, ten components", "ten", (0..10).map(|n| self.variant(n)).collect()),
+        ]
+    }
+
+    /// A component of other bytes that does the same: with one more custom section.
+    fn variant(&self, n: u8) -> Vec<u8> {
+        let mut bytes = self.guardrail.clone();
+        // Section 0, three bytes long: a name of one letter, and one byte.
+        bytes.extend([0, 3, 1, b'n', n]);
+        bytes
+    }
+
+    fn home(&self, name: &str, hooks: Vec<Vec<u8>>) -> PathBuf {
+        let home = self.dir.path().join(name);
+        let directory = home.join(".hookbox/hooks");
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).unwrap();
+        for (n, bytes) in hooks.into_iter().enumerate() {
+            fs::write(directory.join(format!("guardrail{n}.wasm")), bytes).unwrap();
+        }
+        home
+    }
+}

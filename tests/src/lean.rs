@@ -1,0 +1,158 @@
+//! What an event does not do in a process of its own: compile, read again, start threads, open what nobody asked for.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use serde_json::json;
+
+use crate::environment::{Output, TestEnvironment, guest, program, sample};
+
+const COMPILES: &str = "compiling a component";
+const AS_IT_WAS: &str = "a component is as it was";
+
+/// With a cache of its own, so that a test sees what is compiled and what is kept.
+fn environment() -> TestEnvironment {
+    let env = TestEnvironment::new();
+    let cache = env.path("cache");
+    let env = env.variable("XDG_CACHE_HOME", cache.to_str().unwrap());
+    env.variable("HOOKBOX_LOG", "hookbox=debug").variable("NO_COLOR", "1")
+}
+
+fn payload(env: &TestEnvironment, line: &str) -> String {
+    json!({
+        "hook_event_name": "PreToolUse",
+        "session_id": "s",
+        "cwd": env.path("repo"),
+        "tool_name": "Bash",
+        "tool_input": {"command": line},
+    })
+    .to_string()
+}
+
+fn bridge(env: &TestEnvironment, line: &str) -> Output {
+    let output = env.hookbox_with(["bridge", "claude"], payload(env, line));
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    output
+}
+
+fn is_blocked(output: &Output) -> bool {
+    output.stdout.contains("\"permissionDecision\":\"deny\"")
+}
+
+/// The compiled code in the cache.
+fn code(env: &TestEnvironment) -> Vec<PathBuf> {
+    let entries = fs::read_dir(env.path("cache/hookbox/code")).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn a_component_is_compiled_once_and_again_only_where_its_code_is_gone_or_damaged() {
+    let env = environment();
+    env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
+    for round in ["first", "second", "gone", "third", "damaged", "fourth"] {
+        match round {
+            "gone" => code(&env).iter().for_each(|file| fs::remove_file(file).unwrap()),
+            // Another file in its place: what is mapped keeps its bytes.
+            "damaged" => code(&env).iter().for_each(|file| {
+                fs::remove_file(file).unwrap();
+                fs::write(file, "no code").unwrap();
+            }),
+            _ => {}
+        }
+        let output = bridge(&env, "rm -rf /");
+        assert!(is_blocked(&output), "{round}: {output:#?}");
+        let compiles = matches!(round, "first" | "gone" | "damaged");
+        assert_eq!(output.stderr.contains(COMPILES), compiles, "{round}: {output:#?}");
+        assert_eq!(code(&env).len(), 1, "{round}");
+    }
+}
+
+#[test]
+fn an_unchanged_component_is_not_read_again_and_another_one_in_its_place_is() {
+    let env = environment();
+    let hook = env.path("home/.hookbox/hooks/guard.wasm");
+    let link = |to: &Path| {
+        let _ = fs::remove_file(&hook);
+        env.symlink("home/.hookbox/hooks/guard.wasm", to.to_str().unwrap());
+    };
+    let (guardrail, logger) = (sample("guardrail"), sample("turn-logger"));
+    // A file that has just been built is read until it is some seconds old.
+    let remembered = |name: &str| {
+        let is_remembered = |output: &Output| output.stderr.contains(AS_IT_WAS);
+        (0..10_000).map(|_| bridge(&env, "rm -rf /")).find(is_remembered).unwrap_or_else(|| panic!("{name}"))
+    };
+    link(&guardrail);
+    assert!(is_blocked(&remembered("guardrail")));
+    link(&logger);
+    let output = bridge(&env, "rm -rf /");
+    assert!(!is_blocked(&output) && !output.stderr.contains(AS_IT_WAS), "{output:#?}");
+    link(&guardrail);
+    assert!(is_blocked(&bridge(&env, "rm -rf /")));
+    assert!(is_blocked(&remembered("guardrail again")));
+
+    // Of what is remembered nothing is needed.
+    for file in code(&env) {
+        fs::remove_file(file).unwrap();
+    }
+    let output = bridge(&env, "rm -rf /");
+    assert!(is_blocked(&output) && output.stderr.contains(COMPILES), "{output:#?}");
+    env.file("cache/hookbox/components.json", "{}");
+    let output = bridge(&env, "rm -rf /");
+    assert!(is_blocked(&output) && !output.stderr.contains(AS_IT_WAS), "{output:#?}");
+}
+
+#[test]
+fn what_a_repository_brought_is_read_each_time() {
+    let env = environment();
+    env.directory("repo/.git").symlink("home/.hookbox/hooks/own.wasm", sample("guardrail").to_str().unwrap());
+    env.copy("repo/.hookbox/hooks/theirs.wasm", &sample("turn-logger"));
+    let is_remembered = |output: &Output| output.stderr.contains(AS_IT_WAS);
+    assert!((0..10_000).map(|_| bridge(&env, "ls")).any(|output| is_remembered(&output)));
+    let kept = env.read("cache/hookbox/components.json").unwrap();
+    assert!(kept.contains("own.wasm") && !kept.contains("theirs.wasm"), "{kept}");
+}
+
+#[test]
+fn no_database_is_opened_and_no_certificate_read_where_no_hook_asks_for_it() {
+    // Who reads a pipe that nobody writes to waits for ever.
+    let env = environment().variable("SSL_CERT_FILE", "").variable("SSL_CERT_DIR", "");
+    let pipe = env.path("certificates");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let pipe = pipe.to_str().unwrap();
+    let env = env.variable("SSL_CERT_FILE", pipe).variable("SSL_CERT_DIR", pipe);
+    env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
+    assert!(is_blocked(&bridge(&env, "rm -rf /")));
+    assert!(!is_blocked(&bridge(&env, "ls")));
+    let data = env.path("home/.local/share/hookbox");
+    let kept: Vec<PathBuf> = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(kept, [""; 0].map(PathBuf::from));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_process_of_an_event_has_one_thread_beside_the_main_one() {
+    let env = environment();
+    env.copy("home/.hookbox/hooks/endless.wasm", &guest("run-loop"));
+    // To compile takes threads.
+    bridge(&env, "ls");
+    let mut command = env.command(program());
+    command.args(["bridge", "claude"]).stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(payload(&env, "ls").as_bytes()).unwrap();
+    let mut most = 0;
+    while child.try_wait().unwrap().is_none() {
+        most = most.max(threads(&child));
+    }
+    let output = child.wait_with_output().unwrap();
+    // It was seen at work: the hook runs until its fuel is used up.
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("endless.wasm"), "{stdout}");
+    assert_eq!(most, 2, "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[cfg(target_os = "linux")]
+fn threads(child: &Child) -> usize {
+    fs::read_dir(format!("/proc/{}/task", child.id())).map_or(0, Iterator::count)
+}
