@@ -58,7 +58,7 @@ pub(crate) struct Uninstall {
 /// Which files.
 #[derive(Args, Debug)]
 struct Which {
-    /// The agent: claude, codex, gemini, qwen, copilot or cursor; several may be given.
+    /// The agent: claude, codex, gemini, qwen, copilot, cursor or opencode; several may be given.
     #[arg(value_name = "AGENT", required_unless_present = "all", conflicts_with = "all")]
     agents: Vec<Agent>,
     /// Every agent that has a configuration directory at the user level.
@@ -118,8 +118,8 @@ impl Which {
         }
         let is_there = |agent: &Agent| {
             let file = installer.file(*agent, Level::User).ok();
-            // Copilot CLI's is a directory deeper.
-            let up = if *agent == Agent::Copilot { 2 } else { 1 };
+            // Theirs is a directory deeper.
+            let up = if matches!(agent, Agent::Copilot | Agent::OpenCode) { 2 } else { 1 };
             file.and_then(|it| it.ancestors().nth(up).map(Path::is_dir)).unwrap_or(false)
         };
         let level = self.level();
@@ -168,6 +168,9 @@ fn complain(failure: InstallFailure) -> ExitCode {
             let code = report(&error.into());
             hint(next);
             if code == ExitCode::SUCCESS { ExitCode::from(EXIT_FAILED) } else { code }
+        }
+        InstallFailure::Fixed { .. } => {
+            report(&InputError::new(failure.to_string(), "leave out --event and --deadline").into())
         }
         InstallFailure::Home { .. } => report(&InputError::new(failure.to_string(), "set HOME").into()),
         InstallFailure::Level { .. } => {

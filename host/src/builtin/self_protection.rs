@@ -52,6 +52,7 @@ impl SelfProtection {
             ("GEMINI_CLI_HOME", &[".gemini/settings.json", ".gemini/hooks"]),
             ("QWEN_HOME", &["settings.json", "hooks"]),
             ("COPILOT_HOME", &["hooks", "settings.json"]),
+            ("XDG_CONFIG_HOME", &["opencode/plugin", "opencode/plugins"]),
         ] {
             let directory = std::env::var_os(variable).map(PathBuf::from);
             let directory = directory.filter(|directory| directory.is_absolute());

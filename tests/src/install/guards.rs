@@ -43,7 +43,7 @@ fn a_tool_call_cannot_change_what_was_installed_wherever_it_is() {
     });
     for env in [TestEnvironment::new(), elsewhere] {
         env.directory("repo/.git");
-        for agent in agents() {
+        for agent in agents().chain([Agent::OpenCode]) {
             for level in ["--user", "--project"] {
                 let rows = env.hookbox(["install", agent.as_str(), level, "--json"]).json();
                 let path = rows[0]["path"].as_str().unwrap();

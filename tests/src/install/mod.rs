@@ -216,3 +216,33 @@ fn what_switches_hooks_off_is_said() {
     let rows = env.hookbox(["install", "codex", "--json"]).json();
     assert!(rows[0]["next"][0].as_str().unwrap().contains("/hooks"));
 }
+
+#[test]
+fn opencode_gets_its_plugin_and_loses_it_again() {
+    let env = TestEnvironment::new();
+    let path = "home/.config/opencode/plugins/hookbox.js";
+    done(&env.hookbox(["install", "opencode", "--program", "/opt/my box/hookbox"]));
+    let text = env.read(path).unwrap();
+    assert!(text.contains("program: \"/opt/my box/hookbox\""));
+    let rows = env.hookbox(["install", "opencode", "--json"]).json();
+    assert_eq!(rows[0]["change"], "changed");
+    refused(&env.hookbox(["install", "opencode", "--event", "dispose"]), 2, &["fixed"]);
+
+    let edited = env.read(path).unwrap() + "// mine\n";
+    env.file(path, &edited);
+    for command in ["install", "uninstall"] {
+        refused(&env.hookbox([command, "opencode"]), 1, &["was changed since"]);
+    }
+    env.file(path, "export default () => {}\n");
+    refused(&env.hookbox(["install", "opencode"]), 1, &["is no plugin of hookbox"]);
+    done(&env.hookbox(["uninstall", "opencode"]));
+    assert!(env.path(path).exists(), "somebody else's");
+    std::fs::remove_dir_all(env.path("home/.config")).unwrap();
+
+    for level in ["--user", "--project"] {
+        done(&env.hookbox(["install", "opencode", level]));
+        let rows = env.hookbox(["uninstall", "opencode", level, "--json"]).json();
+        assert_eq!(rows[0]["change"], "deleted");
+    }
+    assert!(!env.path("home/.config").exists() && !env.path("repo/.opencode").exists());
+}

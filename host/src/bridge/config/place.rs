@@ -39,8 +39,8 @@ impl fmt::Display for Level {
 }
 
 /// The environment variables with which the agents move their configuration.
-pub const VARIABLES: [&str; 5] =
-    ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "QWEN_HOME", "COPILOT_HOME"];
+pub const VARIABLES: [&str; 6] =
+    ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "QWEN_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"];
 
 /// What decides where the configuration is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +76,11 @@ impl Surroundings {
             (Ok(rest), Some(home)) => Some(home.join(rest)),
             _ => Some(self.project.join(path)),
         }
+    }
+
+    /// Where programs keep their configuration, which OpenCode honours.
+    pub(crate) fn configuration(&self) -> Option<PathBuf> {
+        self.variable("XDG_CONFIG_HOME").or_else(|| self.home(".config"))
     }
 
     fn home(&self, name: &str) -> Option<PathBuf> {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::InstallError;
 use super::merge::merge;
+use super::plugin;
 use super::record::{Record, Store, digest};
 use super::remove::{self, remove};
 use super::target::Target;
@@ -102,6 +103,12 @@ pub enum InstallFailure {
         /// The agent.
         agent: Agent,
     },
+    /// The agent takes a plugin, whose events and time are what they are.
+    #[error("{} runs hookbox by a plugin, whose events and time are fixed", agent.title())]
+    Fixed {
+        /// The agent.
+        agent: Agent,
+    },
     /// A file says no.
     #[error(transparent)]
     File(#[from] InstallError),
@@ -125,20 +132,28 @@ impl Installer {
     ///
     /// [`InstallFailure::Level`] and [`InstallFailure::Home`] where it has none.
     pub fn file(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
-        file(agent, level, &self.surroundings).ok_or(match (level, &self.surroundings.home) {
+        let file = match plugin::is_for(agent) {
+            true => plugin::file(level, &self.surroundings),
+            false => file(agent, level, &self.surroundings),
+        };
+        file.ok_or(match (level, &self.surroundings.home) {
             (Level::User, None) => InstallFailure::Home { agent },
             _ => InstallFailure::Level { agent, level },
         })
     }
 
     /// The level's file, where its place is in the project.
-    fn target(&self, agent: Agent, level: Level) -> Result<(PathBuf, Target), InstallFailure> {
+    pub(super) fn target(&self, agent: Agent, level: Level) -> Result<(PathBuf, Target), InstallFailure> {
         let path = self.file(agent, level)?;
         let target = Target::new(level, &path, &self.surroundings.project)?;
         Ok((path, target))
     }
 
-    fn store(&self) -> Result<Store, InstallError> {
+    pub(super) fn is_dry(&self) -> bool {
+        self.dry
+    }
+
+    pub(super) fn store(&self) -> Result<Store, InstallError> {
         if self.dry {
             Ok(Store::look(&self.data))
         } else {
@@ -153,6 +168,9 @@ impl Installer {
     ///
     /// [`InstallFailure`], and nothing was changed.
     pub fn install(&self, agent: Agent, level: Level, wish: &Wish) -> Result<Installed, InstallFailure> {
+        if plugin::is_for(agent) {
+            return self.install_plugin(agent, level, wish);
+        }
         let wanted = wanted(agent, wish)?;
         let (path, target) = self.target(agent, level)?;
         let store = self.store()?;
@@ -224,6 +242,9 @@ impl Installer {
     ///
     /// [`InstallFailure`], and nothing was changed.
     pub fn uninstall(&self, agent: Agent, level: Level) -> Result<Uninstalled, InstallFailure> {
+        if plugin::is_for(agent) {
+            return self.uninstall_plugin(agent, level);
+        }
         let (path, target) = self.target(agent, level)?;
         let store = self.store()?;
         let record = store.get(&path);

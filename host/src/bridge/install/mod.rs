@@ -29,6 +29,7 @@ mod error;
 mod find;
 mod layout;
 mod merge;
+mod plugin;
 mod record;
 mod remove;
 mod target;

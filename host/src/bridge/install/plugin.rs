@@ -1,0 +1,163 @@
+//! OpenCode, which runs no commands: a plugin that calls hookbox, in a file of its own.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::change::{Change, InstallFailure, Installed, Installer, Undone, Uninstalled};
+use super::error::InstallError;
+use super::record::{Record, digest};
+use super::wanted::Wish;
+use crate::bridge::Bridge;
+use crate::bridge::config::{Level, Surroundings};
+use crate::dialect::agent::Agent;
+
+/// The plugin, which finds `hookbox` on PATH.
+const PLUGIN: &str = include_str!("../../../../integrations/opencode/hookbox.js");
+
+/// How the file begins, of whatever version.
+const HEAD: &str = "/**\n * hookbox in OpenCode";
+
+/// What says the program in it.
+const PROGRAM: &str = "program: \"hookbox\"";
+
+/// Whether an agent takes a plugin, and no entries.
+pub(super) fn is_for(agent: Agent) -> bool {
+    agent == Agent::OpenCode
+}
+
+/// Where the plugin goes. `None` where there is no such level, or nobody has a home.
+pub(super) fn file(level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
+    let directory = match level {
+        Level::User => surroundings.configuration()?.join("opencode"),
+        Level::Project => surroundings.project.join(".opencode"),
+        Level::Local => return None,
+    };
+    Some(directory.join("plugins/hookbox.js"))
+}
+
+/// The plugin for this program.
+fn text(program: &str) -> String {
+    PLUGIN.replacen(PROGRAM, &format!("program: {}", Value::from(program)), 1)
+}
+
+/// Whether this is the plugin of this version, for some program.
+fn is_current(bytes: &[u8]) -> bool {
+    let Ok(found) = str::from_utf8(bytes) else { return false };
+    let Some((before, after)) = PLUGIN.split_once(PROGRAM) else { return false };
+    let program = found.strip_prefix(before).and_then(|it| it.strip_suffix(after));
+    program
+        .and_then(|it| it.strip_prefix("program: "))
+        .is_some_and(|it| serde_json::from_str::<String>(it).is_ok())
+}
+
+impl Installer {
+    pub(super) fn install_plugin(
+        &self,
+        agent: Agent,
+        level: Level,
+        wish: &Wish,
+    ) -> Result<Installed, InstallFailure> {
+        if !wish.events.is_empty() || wish.deadline != Bridge::DEADLINE {
+            return Err(InstallFailure::Fixed { agent });
+        }
+        let (path, target) = self.target(agent, level)?;
+        let store = self.store()?;
+        let found = target.read()?;
+        let known = store.get(&path);
+        if let Some(found) = &found {
+            untouched(&path, &found.bytes, known.as_ref())?;
+        }
+        let after = text(&wish.program).into_bytes();
+        let change = match &found {
+            None => Change::Created,
+            Some(found) if found.bytes == after => Change::Unchanged,
+            Some(_) => Change::Changed,
+        };
+        if !self.is_dry() && change != Change::Unchanged {
+            let mut record = Record::new(agent, level, &path, None, &after);
+            record.made = match known {
+                Some(known) if found.is_some() => known.made,
+                _ => target.missing_directories(),
+            };
+            store.put(&path, &record, None)?;
+            target.write(found.as_ref(), &after)?;
+        }
+        Ok(Installed {
+            change,
+            events: names(agent),
+            before: found.map(|it| it.bytes),
+            after,
+            backup: None,
+            switches: Vec::new(),
+            handmade: 0,
+            path,
+        })
+    }
+
+    pub(super) fn uninstall_plugin(&self, agent: Agent, level: Level) -> Result<Uninstalled, InstallFailure> {
+        let (path, target) = self.target(agent, level)?;
+        let store = self.store()?;
+        let known = store.get(&path);
+        let found = target.read()?.filter(|it| it.bytes.starts_with(HEAD.as_bytes()));
+        if let Some(found) = &found {
+            untouched(&path, &found.bytes, known.as_ref())?;
+            if !self.is_dry() {
+                target.delete(found, known.as_ref().map_or(&[][..], |it| &it.made))?;
+            }
+        }
+        if !self.is_dry() {
+            store.forget(&path)?;
+        }
+        let (undone, events) =
+            if found.is_some() { (Undone::Deleted, names(agent)) } else { (Undone::Nothing, Vec::new()) };
+        Ok(Uninstalled { path, undone, events, before: found.map(|it| it.bytes), after: None, handmade: 0 })
+    }
+}
+
+fn names(agent: Agent) -> Vec<String> {
+    agent.events().iter().map(|it| it.name.to_owned()).collect()
+}
+
+/// What somebody else has written, or changed, is not ours to replace.
+fn untouched(path: &std::path::Path, bytes: &[u8], known: Option<&Record>) -> Result<(), InstallError> {
+    if is_current(bytes) || known.is_some_and(|it| it.after == digest(bytes)) {
+        return Ok(());
+    }
+    let what = if bytes.starts_with(HEAD.as_bytes()) {
+        "is hookbox's plugin, and was changed since or comes from another version"
+    } else {
+        "is no plugin of hookbox"
+    };
+    Err(InstallError::new(path, what, "move the file away, and run the command again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plugin_calls_the_program_that_was_asked_for() {
+        assert_eq!(PLUGIN.matches(PROGRAM).count(), 1);
+        assert!(PLUGIN.starts_with(HEAD));
+        assert_eq!(text("hookbox"), PLUGIN);
+        let text = text("/opt/my \"box\"/hookbox");
+        assert!(text.contains(r#"program: "/opt/my \"box\"/hookbox","#));
+        assert!(is_current(text.as_bytes()) && is_current(PLUGIN.as_bytes()));
+        assert!(!is_current(format!("{text}\n").as_bytes()) && !is_current(b""));
+    }
+
+    #[test]
+    fn it_goes_where_opencode_looks() {
+        let here = Surroundings { home: Some("/home/ada".into()), ..Surroundings::new("/srv/shop") };
+        let moved = here.clone().variables(|name| (name == "XDG_CONFIG_HOME").then(|| "/etc/c".into()));
+        for (level, surroundings, want) in [
+            (Level::User, &here, Some("/home/ada/.config/opencode/plugins/hookbox.js")),
+            (Level::User, &moved, Some("/etc/c/opencode/plugins/hookbox.js")),
+            (Level::Project, &here, Some("/srv/shop/.opencode/plugins/hookbox.js")),
+            (Level::Local, &here, None),
+        ] {
+            assert_eq!(file(level, surroundings), want.map(PathBuf::from));
+        }
+    }
+}
