@@ -35,6 +35,11 @@ impl Doctor {
         let configured = Configured::read(agent, &self.surroundings, &mut found);
         found.configured = !configured.commands.is_empty();
         found.events = configured.commands.iter().map(|it| reach(agent, it)).collect();
+        if agent == Agent::OpenCode {
+            let message = "it runs no commands: whether its plugin calls hookbox is not seen here";
+            found.fail("configuration", message, "see the page on OpenCode in the book");
+            return found.finish();
+        }
         if !found.configured {
             let hint = format!("hookbox install {agent}");
             found.warn("configuration", "no command of its configuration calls hookbox", hint);
