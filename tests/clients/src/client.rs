@@ -4,12 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::place::Place;
-
-/// How long a client waits for a hook, in seconds: more than the bridge takes.
-const HOOK_WAIT: u64 = 20;
 
 /// What the user says.
 const PROMPT: &str = "please run the command";
@@ -20,9 +17,8 @@ pub(crate) struct Client {
     pub(crate) name: &'static str,
     pub(crate) package: &'static str,
     pub(crate) version: &'static str,
-    /// The names of its events at which hookbox is called.
-    events: &'static [&'static str],
-    configure: fn(&Client, &Place) -> io::Result<()>,
+    /// What it has to be told beside its hooks: where the model is, and not to ask or to send anything.
+    configure: fn(&Place) -> io::Result<()>,
     command: fn(&Place) -> Command,
     /// Whether a hook may change what a tool gets; else a change is a block.
     pub(crate) changes_input: bool,
@@ -31,17 +27,12 @@ pub(crate) struct Client {
     pub(crate) shows_warnings: bool,
 }
 
-/// Claude Code's names, which several agents took over.
-const CLAUDE_EVENTS: &[&str] =
-    &["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"];
-
 /// Every client. The first two are run where nobody says which.
 pub(crate) const ALL: [Client; 6] = [
     Client {
         name: "codex",
         package: "@openai/codex",
         version: "0.169.0",
-        events: CLAUDE_EVENTS,
         configure: codex,
         command: run_codex,
         changes_input: true,
@@ -51,7 +42,6 @@ pub(crate) const ALL: [Client; 6] = [
         name: "gemini",
         package: "@google/gemini-cli",
         version: "0.61.0",
-        events: &["SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"],
         configure: gemini,
         command: run_gemini,
         changes_input: true,
@@ -61,8 +51,7 @@ pub(crate) const ALL: [Client; 6] = [
         name: "claude",
         package: "@anthropic-ai/claude-code",
         version: "2.1.329",
-        events: CLAUDE_EVENTS,
-        configure: claude,
+        configure: nothing,
         command: run_claude,
         changes_input: true,
         shows_warnings: true,
@@ -71,7 +60,6 @@ pub(crate) const ALL: [Client; 6] = [
         name: "qwen",
         package: "@qwen-code/qwen-code",
         version: "0.24.4",
-        events: CLAUDE_EVENTS,
         configure: qwen,
         command: run_qwen,
         changes_input: false,
@@ -81,15 +69,7 @@ pub(crate) const ALL: [Client; 6] = [
         name: "copilot",
         package: "@github/copilot",
         version: "1.0.102",
-        events: &[
-            "sessionStart",
-            "userPromptSubmitted",
-            "preToolUse",
-            "postToolUse",
-            "agentStop",
-            "sessionEnd",
-        ],
-        configure: copilot,
+        configure: nothing,
         command: run_copilot,
         changes_input: true,
         shows_warnings: false,
@@ -98,7 +78,6 @@ pub(crate) const ALL: [Client; 6] = [
         name: "opencode",
         package: "opencode-ai",
         version: "1.18.33",
-        events: &[],
         configure: opencode,
         command: run_opencode,
         changes_input: true,
@@ -112,39 +91,37 @@ impl Client {
         ALL.iter().find(|client| client.name == name)
     }
 
-    /// Writes its configuration into the home of a place.
+    /// Writes its configuration into the home of a place, the hooks by `hookbox install`.
     pub(crate) fn configure(&self, place: &Place) -> io::Result<()> {
-        (self.configure)(self, place)
+        (self.configure)(place)?;
+        if self.name == "opencode" {
+            return Ok(());
+        }
+        let mut install = Command::new(&place.hookbox);
+        install.args(["install", self.name, "--user", "--program"]).arg(place.program(self.shows_warnings)?);
+        self.surround(&mut install, place);
+        let output = install.output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let failed = || io::Error::other(format!("hookbox install {}: {}", self.name, said.trim()));
+        if output.status.success() { Ok(()) } else { Err(failed()) }
     }
 
     /// The command that makes it work on one message.
     pub(crate) fn command(&self, place: &Place) -> Command {
         let mut command = (self.command)(place);
+        self.surround(&mut command, place);
+        command
+    }
+
+    /// Lets a command see the place, and nothing of the user's: no proxy, no key, no configuration.
+    fn surround(&self, command: &mut Command, place: &Place) {
         command.current_dir(place.work()).env_clear();
-        // Nothing of the user's reaches the client: no proxy, no key, no configuration.
         let path = env::var_os("PATH").unwrap_or_default();
         command.env("PATH", path).env("HOME", place.home()).env("TMPDIR", place.tmp());
         command.env("TERM", "dumb").env("LANG", "C.UTF-8").env("NO_PROXY", "127.0.0.1").env("CI", "1");
         for (name, value) in variables(self.name, place) {
             command.env(name, value);
         }
-        command
-    }
-
-    /// The command line that it runs at an event.
-    fn bridge(&self, place: &Place, event: &str) -> String {
-        let command = format!("'{}' bridge {} --event {event}", place.hookbox.display(), self.name);
-        if self.shows_warnings { command } else { format!("{command} 2>>'{}'", place.warnings().display()) }
-    }
-
-    /// The hooks of a settings file in Claude Code's shape; `unit` is what one second is there.
-    fn hooks(&self, place: &Place, unit: u64) -> Value {
-        let entry = |event: &&str| {
-            let command = self.bridge(place, event);
-            let hook = json!({"type": "command", "command": command, "timeout": HOOK_WAIT * unit});
-            ((*event).to_owned(), json!([{"hooks": [hook]}]))
-        };
-        self.events.iter().map(entry).collect::<Map<_, _>>().into()
     }
 }
 
@@ -196,7 +173,7 @@ fn variables(name: &str, place: &Place) -> Vec<(&'static str, String)> {
     }
 }
 
-fn codex(client: &Client, place: &Place) -> io::Result<()> {
+fn codex(place: &Place) -> io::Result<()> {
     let url = &place.url;
     let config = format!(
         r#"model = "mock-model"
@@ -220,8 +197,7 @@ request_max_retries = 0
 stream_max_retries = 0
 "#
     );
-    place.home_file(".codex/config.toml", &config)?;
-    place.home_file(".codex/hooks.json", &json!({"hooks": client.hooks(place, 1)}).to_string())
+    place.home_file(".codex/config.toml", &config)
 }
 
 fn run_codex(place: &Place) -> Command {
@@ -231,13 +207,12 @@ fn run_codex(place: &Place) -> Command {
     command
 }
 
-fn gemini(client: &Client, place: &Place) -> io::Result<()> {
+fn gemini(place: &Place) -> io::Result<()> {
     let settings = json!({
         "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
         "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false},
         "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},
         "ide": {"enabled": false}, "model": {"name": "gemini-2.5-flash"},
-        "hooksConfig": {"enabled": true}, "hooks": client.hooks(place, 1000),
     });
     place.home_file(".gemini/settings.json", &settings.to_string())
 }
@@ -249,8 +224,9 @@ fn run_gemini(place: &Place) -> Command {
     command
 }
 
-fn claude(client: &Client, place: &Place) -> io::Result<()> {
-    place.home_file(".claude/settings.json", &json!({"hooks": client.hooks(place, 1)}).to_string())
+/// What it needs are variables.
+fn nothing(_: &Place) -> io::Result<()> {
+    Ok(())
 }
 
 fn run_claude(place: &Place) -> Command {
@@ -260,13 +236,12 @@ fn run_claude(place: &Place) -> Command {
     command
 }
 
-fn qwen(client: &Client, place: &Place) -> io::Result<()> {
+fn qwen(place: &Place) -> io::Result<()> {
     let settings = json!({
         "general": {"enableAutoUpdate": false, "disableAutoUpdate": true},
         "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false},
         "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": false}},
         "model": {"name": "mock-model"},
-        "hooksConfig": {"enabled": true}, "hooks": client.hooks(place, 1000),
     });
     place.home_file(".qwen/settings.json", &settings.to_string())
 }
@@ -277,22 +252,13 @@ fn run_qwen(place: &Place) -> Command {
     command
 }
 
-fn copilot(client: &Client, place: &Place) -> io::Result<()> {
-    let entry = |event: &&str| {
-        let bash = client.bridge(place, event);
-        ((*event).to_owned(), json!([{"type": "command", "bash": bash, "timeoutSec": HOOK_WAIT}]))
-    };
-    let hooks: Map<String, Value> = client.events.iter().map(entry).collect();
-    place.home_file(".copilot/hooks/hookbox.json", &json!({"version": 1, "hooks": hooks}).to_string())
-}
-
 fn run_copilot(place: &Place) -> Command {
     let mut command = Command::new(place.client.join("node_modules/.bin/copilot"));
     command.args(["--allow-all-tools", "--no-color", "-p", PROMPT]);
     command
 }
 
-fn opencode(_: &Client, place: &Place) -> io::Result<()> {
+fn opencode(place: &Place) -> io::Result<()> {
     let models = json!({"mock-model": {"name": "mock"}});
     let options = json!({"baseURL": format!("{}/v1", place.url), "apiKey": "test"});
     let plugin = place.plugin.display().to_string();

@@ -63,6 +63,19 @@ impl Place {
         self.root.join("warnings")
     }
 
+    /// The program that the client calls: the one under test, or where the client shows no warnings, a script that keeps
+    /// them.
+    pub(crate) fn program(&self, shows_warnings: bool) -> io::Result<PathBuf> {
+        if shows_warnings {
+            return Ok(self.hookbox.clone());
+        }
+        let script = self.root.join("hookbox");
+        let (hookbox, warnings) = (self.hookbox.display(), self.warnings().display().to_string());
+        fs::write(&script, format!("#!/bin/sh\nexec '{hookbox}' \"$@\" 2>>'{warnings}'\n"))?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+        Ok(script)
+    }
+
     /// Writes a file in the home.
     pub(crate) fn home_file(&self, path: &str, text: &str) -> io::Result<()> {
         let path = self.home().join(path);
