@@ -42,6 +42,11 @@ pub fn of(name: &str, input: &Document, cwd: &Path, home: Option<&Path>) -> Fact
     facts
 }
 
+/// The paths that the input of a file tool holds, as they are written there. Nothing is looked at.
+pub(crate) fn named<'a>(name: &str, input: &'a Value) -> Vec<&'a str> {
+    paths::named(&plain(name), input)
+}
+
 /// The line that a shell tool would run, as [`of`] finds it.
 pub(crate) fn command_of(name: &str, input: &Value) -> Option<String> {
     command::line(&plain(name), input)

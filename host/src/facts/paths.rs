@@ -58,11 +58,7 @@ const PATCH_LINES: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete
 
 /// The paths that `input` of a file tool with this (plain) name holds, each once.
 pub(super) fn of(tool: &str, input: &Value, cwd: &Path, home: Option<&Path>) -> Vec<ResolvedPath> {
-    let mut named = Vec::new();
-    fields(input, 0, &mut named);
-    if matches!(tool, "applypatch" | "patch") {
-        patch(input, 0, &mut named);
-    }
+    let named = named(tool, input);
     let mut walk = Walk { lookups: MAX_LOOKUPS };
     // A directory that is not known holds nothing.
     let base = std::path::absolute(cwd).ok();
@@ -78,6 +74,23 @@ pub(super) fn of(tool: &str, input: &Value, cwd: &Path, home: Option<&Path>) -> 
         }
     }
     paths
+}
+
+/// The same as they are written.
+pub(super) fn named<'a>(tool: &str, input: &'a Value) -> Vec<&'a str> {
+    let mut named = Vec::new();
+    fields(input, 0, &mut named);
+    match tool {
+        "applypatch" | "patch" => patch(input, 0, &mut named),
+        // Gemini CLI's read_many_files.
+        "readmanyfiles" => {
+            let include =
+                input.get("include").map(|it| it.as_array().map_or(std::slice::from_ref(it), Vec::as_slice));
+            include.into_iter().flatten().filter_map(Value::as_str).for_each(|path| push(path, &mut named));
+        }
+        _ => {}
+    }
+    named
 }
 
 /// Whether a field (plain) names the one file that a call is about.
@@ -282,6 +295,9 @@ mod tests {
             ("read", json!({"filePath": "/a"}), vec!["/a"]),
             ("edit", json!({"notebook_path": "/n", "new_source": "/x"}), vec!["/n"]),
             ("readmanyfiles", json!({"paths": ["/a", "/b", "/a", 5]}), vec!["/a", "/b"]),
+            ("readmanyfiles", json!({"include": ["/a", 5, "/b"]}), vec!["/a", "/b"]),
+            ("readmanyfiles", json!({"include": "/a"}), vec!["/a"]),
+            ("grep", json!({"include": "*.rs"}), vec![]),
             (
                 "multiedit",
                 json!({"edits": [{"file_path": "/a", "old": "/x"}, {"file_path": "/b"}]}),

@@ -5,12 +5,15 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use async_trait::async_trait;
+use serde_json::Value;
 
-use super::process::{Ended, Printed, Process};
+use super::parts::Parts;
+use super::process::{Ended, Process};
 use super::{SETTINGS_VARIABLE, Verify, as_json, verified_within, with_log};
-use crate::dialect::claude::{self, Matcher};
+use crate::dialect::claude::{self, Matcher, Shown};
 use crate::dialect::foreign::Foreign;
 use crate::dialect::{base_coat, kodelet};
 use crate::event::Event;
@@ -219,6 +222,39 @@ impl CommandHook {
         self
     }
 
+    /// Runs the command for everything that it is shown of an event, within one budget.
+    async fn each(
+        &self,
+        shown: Shown,
+        variables: &[(&str, String)],
+        budget: &Budget,
+        encode: impl Fn(&Event) -> Option<Value> + Send + Sync,
+        read: impl Fn(&Event, &Ended) -> Result<Outcome, HookError> + Send + Sync,
+    ) -> Result<Outcome, HookError> {
+        let begin = Instant::now();
+        let mut parts = Parts::new(shown.in_parts);
+        for (at, event) in shown.events.iter().enumerate() {
+            let Some(payload) = encode(event) else { continue };
+            let mut left = *budget;
+            if at > 0 {
+                left.wall = budget.wall.saturating_sub(begin.elapsed());
+                left.log = budget.log.saturating_sub(parts.log());
+            }
+            if left.wall.is_zero() {
+                parts.add(event, Err(HookError::timeout(budget.wall)));
+                break;
+            }
+            let answer = match self.end(payload.to_string(), variables, &left).await {
+                Ok(ended) => with_log(read(event, &ended), ended.printed.log),
+                Err(error) => Err(error),
+            };
+            if parts.add(event, answer) {
+                break;
+            }
+        }
+        parts.finish(shown.beyond)
+    }
+
     /// Runs the command with this on standard input to its end.
     async fn end(&self, stdin: String, more: &[(&str, String)], budget: &Budget) -> Result<Ended, HookError> {
         let wall = verified_within(self.verify.as_ref(), budget.wall).await?;
@@ -263,23 +299,27 @@ impl Hook for CommandHook {
     /// Coat has no such event. It may answer in either, and what it prints counts only if it then ends with status 0;
     /// see [`CommandHook::in_claude`] and [`CommandHook::in_foreign`] for the others.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
+        let session = &claude::Session::default();
         if let Some(foreign) = self.foreign.as_ref() {
-            let payload =
-                foreign.encode(event, &claude::Session::default()).filter(|_| foreign.is_for(event));
-            let Some(payload) = payload else { return Ok(Outcome::pass()) };
-            let ended = self.end(payload.to_string(), &foreign.variables(event), budget).await?;
-            let Printed { stdout, log } = ended.printed;
-            let answer = foreign.outcome(event, ended.status, &stdout, &log);
-            return with_log(answer, log);
+            if !foreign.is_for(event) {
+                return Ok(Outcome::pass());
+            }
+            let encode = |event: &Event| foreign.encode(event, session);
+            let read = |event: &Event, ended: &Ended| {
+                foreign.outcome(event, ended.status, &ended.printed.stdout, &ended.printed.log)
+            };
+            return self.each(foreign.shown(event), &foreign.variables(event), budget, encode, read).await;
         }
         if let Some(dialect) = &self.claude {
-            let payload =
-                claude::encode(event, &claude::Session::default()).filter(|_| dialect.is_for(event));
-            let Some(payload) = payload else { return Ok(Outcome::pass()) };
-            let ended = self.end(payload.to_string(), &[], budget).await?;
-            let Printed { stdout, log } = ended.printed;
-            let answer = claude::outcome_of(event, ended.status, &stdout, &log);
-            return with_log(answer, log);
+            if !dialect.is_for(event) {
+                return Ok(Outcome::pass());
+            }
+            let encode = |event: &Event| claude::encode(event, session);
+            let read = |event: &Event, ended: &Ended| {
+                claude::outcome_of(event, ended.status, &ended.printed.stdout, &ended.printed.log)
+            };
+            let shown = claude::shown(event, |event| dialect.is_for(event));
+            return self.each(shown, &[], budget, encode, read).await;
         }
         let payload = base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event));
         let printed = self.end(payload.to_string(), &[], budget).await?.succeeded()?;

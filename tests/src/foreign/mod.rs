@@ -2,6 +2,7 @@
 
 mod configurations;
 mod documentation;
+mod files;
 mod hostile;
 mod payloads;
 mod plugin;

@@ -3,10 +3,12 @@
 //!
 //! [`encode`] writes the event, [`outcome_of`] reads the answer. Hooks of Claude Code know its names of tools and fields:
 //! [`tool_name`] says how a tool of another agent is called in them. [`name`] is `hook_event_name`: one event of hookbox
-//! may be one of several of Claude Code's, so a hook that is declared for a name runs where it is this one.
+//! may be one of several of Claude Code's, so a hook that is declared for a name runs where it is this one. [`Shown`] is a
+//! call of several files, one at a time.
 
 mod answer;
 mod event;
+mod files;
 mod matcher;
 mod payload;
 mod tool;
@@ -16,6 +18,8 @@ use std::borrow::Cow;
 pub(crate) use self::answer::{CLAUDE, Style, Text, blocked, failed, read};
 pub use self::answer::{outcome, outcome_of};
 pub use self::event::{event_name, name};
+pub(crate) use self::files::shown;
+pub use self::files::{MAX_SHOWN, Shown};
 pub(crate) use self::matcher::compile;
 pub use self::matcher::{Matcher, MatcherError};
 pub use self::payload::encode;

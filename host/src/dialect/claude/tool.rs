@@ -1,8 +1,9 @@
 //! A tool call in Claude Code's words, and an answer about it back in the agent's own.
 //!
 //! Only what is sure is translated: the line of a shell tool, the one file of a file tool, the texts of a write or an
-//! edit. Everything else stays as the agent has it, and a call that uses Claude Code's names already is not touched but
-//! for its path, which Claude Code makes absolute.
+//! edit. Everything else stays as the agent has it. A field of Claude Code's own name stays what it is, but for a path,
+//! which Claude Code makes absolute; only where there is none another field of this meaning takes its place, whatever the
+//! tool is called: Cursor has a `Write`, too, and other fields in it.
 
 use std::path::Path;
 
@@ -38,6 +39,10 @@ pub(crate) fn call(call: &ToolCall, cwd: &str) -> (String, Value) {
     };
     let mut input = Map::new();
     for (field, value) in object {
+        // It holds nothing that could be used, else nothing would take its place.
+        if translated.iter().any(|it| it.to == field && !it.from.contains(field)) {
+            continue;
+        }
         match translated.iter().find(|it| it.from.contains(field)) {
             Some(it) => input.entry(it.to).or_insert_with(|| it.value.clone()),
             None => input.entry(field.clone()).or_insert_with(|| value.clone()),
@@ -76,21 +81,24 @@ pub(crate) fn restore(call: &ToolCall, cwd: &str, updated: Value) -> Value {
 fn translate(call: &ToolCall, cwd: &str) -> Vec<Translated> {
     let claude = super::tool_name(&call.name);
     let input = call.input.value();
-    let foreign = claude != call.name;
     let Value::Object(object) = input else {
-        let line = if foreign && claude == "Bash" { facts::command_of(&call.name, input) } else { None };
+        let line = if claude == "Bash" { facts::command_of(&call.name, input) } else { None };
         return line
             .map(|line| Translated { to: "command", from: Vec::new(), value: line.into() })
             .into_iter()
             .collect();
     };
     match &*claude {
-        "Bash" | "PowerShell" | "Monitor" if foreign => command(call, object).into_iter().collect(),
+        "Bash" | "PowerShell" | "Monitor"
+            if claude == call.name && object.get("command").is_some_and(Value::is_string) =>
+        {
+            Vec::new()
+        }
+        "Bash" | "PowerShell" | "Monitor" => command(call, object).into_iter().collect(),
         "Read" | "Write" | "Edit" | "MultiEdit" => {
-            let file =
-                one(object, "file_path", facts::is_file).filter(|field| foreign || field == "file_path");
+            let file = one(object, "file_path", facts::is_file);
             let mut all: Vec<_> = file.and_then(|field| path(object, field, cwd)).into_iter().collect();
-            for (_, names, to) in TEXTS.iter().filter(|(tool, ..)| foreign && *tool == claude) {
+            for (_, names, to) in TEXTS.iter().filter(|(tool, ..)| *tool == claude) {
                 let field = one(object, to, |field| names.contains(&facts::plain(field).as_str()));
                 if let Some((field, value)) =
                     field.and_then(|field| Some((field.clone(), object.get(&field)?.clone())))
@@ -116,15 +124,20 @@ fn command(call: &ToolCall, object: &Map<String, Value>) -> Option<Translated> {
     (!is_plain && !from.is_empty()).then(|| Translated { to: "command", from, value: line.into() })
 }
 
-/// The one file, absolute.
-fn path(object: &Map<String, Value>, field: String, cwd: &str) -> Option<Translated> {
-    let given = object.get(&field)?.as_str()?;
+/// A path as Claude Code shows it: from the root on.
+pub(super) fn absolute(given: &str, cwd: &str) -> String {
     let is_relative = Path::new(given).is_relative() && !given.starts_with('~') && !given.is_empty();
-    let shown = if is_relative && Path::new(cwd).is_absolute() {
+    if is_relative && Path::new(cwd).is_absolute() {
         Path::new(cwd).join(given.strip_prefix("./").unwrap_or(given)).to_string_lossy().into_owned()
     } else {
         given.to_owned()
-    };
+    }
+}
+
+/// The one file, absolute.
+fn path(object: &Map<String, Value>, field: String, cwd: &str) -> Option<Translated> {
+    let given = object.get(&field)?.as_str()?;
+    let shown = absolute(given, cwd);
     (field != "file_path" || shown != given).then(|| Translated {
         to: "file_path",
         from: vec![field],
@@ -134,7 +147,7 @@ fn path(object: &Map<String, Value>, field: String, cwd: &str) -> Option<Transla
 
 /// The only field of this meaning that holds a string; the one that has Claude Code's name already goes before all.
 fn one(object: &Map<String, Value>, name: &str, means: impl Fn(&str) -> bool) -> Option<String> {
-    if object.contains_key(name) {
+    if object.get(name).is_some_and(Value::is_string) {
         return Some(name.to_owned());
     }
     let mut fields = object.iter().filter(|(field, value)| means(field) && value.is_string());
@@ -206,13 +219,33 @@ mod tests {
             ),
             (
                 "Write",
-                json!({"file_path": "./a", "text": "t"}),
+                json!({"file_path": "./a", "content": "c", "text": "t"}),
                 "Write",
-                json!({"file_path": "/w/a", "text": "t"}),
+                json!({"file_path": "/w/a", "content": "c", "text": "t"}),
             ),
-            ("Read", json!({"path": "a"}), "Read", json!({"path": "a"})),
-            ("Bash", json!({"cmd": "ls"}), "Bash", json!({"cmd": "ls"})),
-            ("Bash", json!("text"), "Bash", json!("text")),
+            // Cursor's names are Claude Code's, and its fields are not.
+            (
+                "Write",
+                json!({"path": ".env", "contents": "t"}),
+                "Write",
+                json!({"file_path": "/w/.env", "content": "t"}),
+            ),
+            (
+                "Write",
+                json!({"file_path": null, "path": ".env", "content": null, "contents": "t"}),
+                "Write",
+                json!({"file_path": "/w/.env", "content": "t"}),
+            ),
+            (
+                "Edit",
+                json!({"target_file": "a", "old_str": "o", "new_str": "n"}),
+                "Edit",
+                json!({"file_path": "/w/a", "old_string": "o", "new_string": "n"}),
+            ),
+            ("Read", json!({"path": ".env"}), "Read", json!({"file_path": "/w/.env"})),
+            ("Bash", json!({"cmd": "ls"}), "Bash", json!({"command": "ls"})),
+            ("Bash", json!({"command": "ls", "cmd": "rm"}), "Bash", json!({"command": "ls", "cmd": "rm"})),
+            ("Bash", json!("text"), "Bash", json!({"command": "text"})),
             ("read_many_files", json!({"paths": ["a", "b"]}), "Read", json!({"paths": ["a", "b"]})),
             ("view", json!({"path": "a", "file": "b"}), "Read", json!({"path": "a", "file": "b"})),
             ("view", json!({"path": 5}), "Read", json!({"path": 5})),
@@ -235,6 +268,8 @@ mod tests {
             ("bash", json!({"command": "ls", "cmd": "rm"})),
             ("edit", json!({"filePath": "a", "oldString": "o", "newString": "n"})),
             ("Write", json!({"file_path": "a"})),
+            ("Write", json!({"path": ".env", "contents": "t"})),
+            ("Bash", json!("text")),
         ] {
             let call = ToolCall::new(name, input.clone());
             let (_, shown) = super::call(&call, "/w");
@@ -269,6 +304,12 @@ mod tests {
                 json!({"file_path": "a", "text": "t"}),
                 json!({"file_path": "/w/a", "content": "new"}),
                 json!({"file_path": "a", "text": "new"}),
+            ),
+            (
+                "Write",
+                json!({"path": "a", "contents": "t"}),
+                json!({"file_path": "/w/b", "content": "new"}),
+                json!({"path": "/w/b", "contents": "new"}),
             ),
             ("bash", json!("no json"), json!({"command": "pwd"}), json!("pwd")),
             (

@@ -1,0 +1,164 @@
+//! The answers of one hook that was run for each file of a call, as one.
+
+use crate::event::{Event, EventData};
+use crate::hook::HookError;
+use crate::outcome::{Action, Outcome};
+use crate::report::Cause;
+
+/// What the runs for one event came to so far.
+pub(super) struct Parts {
+    /// Whether each run is about a part of the call, and not about the event as it is.
+    in_parts: bool,
+    all: Outcome,
+    failed: Option<HookError>,
+}
+
+impl Parts {
+    pub(super) fn new(in_parts: bool) -> Self {
+        Self { in_parts, all: Outcome::pass(), failed: None }
+    }
+
+    /// How much was logged so far, in bytes.
+    pub(super) fn log(&self) -> usize {
+        self.all.spent.log.len()
+    }
+
+    /// Adds what one run answered to this event. Whether it blocks, so that no other has to be asked.
+    pub(super) fn add(&mut self, event: &Event, answer: Result<Outcome, HookError>) -> bool {
+        let mut outcome = match answer {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.all.spent.log.push_str(&error.spent.log);
+                self.failed.get_or_insert(error);
+                return false;
+            }
+        };
+        if !self.in_parts {
+            self.all = outcome;
+            return matches!(self.all.action, Action::Block(_));
+        }
+        self.all.spent.log.push_str(&outcome.spent.log);
+        let texts = [
+            (&mut self.all.context, outcome.context),
+            (&mut self.all.warnings, outcome.warnings),
+            (&mut self.all.noticed, outcome.noticed),
+            (&mut self.all.follow_ups, outcome.follow_ups),
+        ];
+        for (all, texts) in texts {
+            for text in texts {
+                if !all.contains(&text) {
+                    all.push(text);
+                }
+            }
+        }
+        self.all.metadata.append(&mut outcome.metadata);
+        match (&event.data, outcome.action) {
+            (_, Action::Pass) => {}
+            (_, block @ Action::Block(_)) => {
+                self.all.action = block;
+                return true;
+            }
+            (EventData::BeforeToolCall(call), Action::Modify(value)) => {
+                if value != *call.input.value() {
+                    let message = "changed the input for one file of a call that has several, or is a patch: nothing \
+                                   in the call stands for it";
+                    self.failed.get_or_insert_with(|| HookError::new(Cause::MalformedOutput, message));
+                }
+            }
+            (_, Action::Ask(_)) if matches!(self.all.action, Action::Ask(_)) => {}
+            (_, action) => {
+                let is_other = !matches!(self.all.action, Action::Pass) && self.all.action != action;
+                if is_other && !matches!(action, Action::Ask(_)) {
+                    let note = "answered in several ways for the files of one call: the last one counts";
+                    self.all.noticed.push(note.to_owned());
+                }
+                self.all.action = action;
+            }
+        }
+        false
+    }
+
+    /// What they mean together, where `beyond` is why the hook was not shown all. A block holds beside any failure, and a
+    /// question is still asked.
+    pub(super) fn finish(mut self, beyond: Option<String>) -> Result<Outcome, HookError> {
+        let beyond = beyond.map(|why| HookError::new(Cause::Incompatible, why));
+        let failed = self.failed.take().or(beyond);
+        let Some(mut error) = failed.filter(|_| !matches!(self.all.action, Action::Block(_))) else {
+            return Ok(self.all);
+        };
+        if matches!(self.all.action, Action::Ask(_)) {
+            self.all.noticed.push(error.message);
+            return Ok(self.all);
+        }
+        error.spent.log = self.all.spent.log;
+        Err(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::{Context, ToolCall};
+
+    fn together(
+        answers: Vec<Result<Outcome, HookError>>,
+        beyond: Option<&str>,
+    ) -> Result<Outcome, HookError> {
+        let call = ToolCall::new("Edit", json!({"file_path": "/a"}));
+        let event =
+            Event { context: Arc::new(Context::new("s", "/")), data: EventData::BeforeToolCall(call) };
+        let mut parts = Parts::new(true);
+        for answer in answers {
+            if parts.add(&event, answer) {
+                break;
+            }
+        }
+        parts.finish(beyond.map(str::to_owned))
+    }
+
+    fn failure() -> Result<Outcome, HookError> {
+        Err(HookError::new(Cause::Exit, "failed"))
+    }
+
+    #[test]
+    fn a_block_for_one_file_is_a_block_beside_whatever_else_was_answered() {
+        let others: [fn() -> Result<Outcome, HookError>; 4] = [
+            || Ok(Outcome::pass()),
+            failure,
+            || Ok(Outcome::ask("sure?")),
+            || Ok(Outcome::modify(json!({"file_path": "/b"}))),
+        ];
+        for other in others {
+            let found = together(vec![other(), Ok(Outcome::block("no")), other()], Some("beyond")).unwrap();
+            assert_eq!(found.action, Action::Block("no".to_owned()));
+        }
+    }
+
+    #[test]
+    fn without_a_block_a_failure_counts_and_a_question_is_asked() {
+        let cause = |answers, beyond| together(answers, beyond).unwrap_err().cause;
+        assert_eq!(cause(vec![Ok(Outcome::pass()), failure(), Ok(Outcome::pass())], None), Cause::Exit);
+        assert_eq!(cause(vec![Ok(Outcome::pass())], Some("beyond")), Cause::Incompatible);
+        let changed = Outcome::modify(json!({"file_path": "/b"}));
+        assert_eq!(cause(vec![Ok(changed)], None), Cause::MalformedOutput);
+        let asked = together(vec![Ok(Outcome::ask("sure?")), failure()], None).unwrap();
+        assert_eq!(
+            (asked.action, asked.noticed),
+            (Action::Ask("sure?".to_owned()), vec!["failed".to_owned()])
+        );
+        let same = Outcome::modify(json!({"file_path": "/a"}));
+        assert_eq!(together(vec![Ok(same)], None).unwrap().action, Action::Pass, "it changed nothing");
+    }
+
+    #[test]
+    fn what_is_said_for_every_file_is_said_once() {
+        let said = || Ok(Outcome::inject("run the linter").warn("w"));
+        let found = together(vec![said(), said(), Ok(Outcome::inject("other"))], None).unwrap();
+        assert_eq!(found.context, ["run the linter", "other"]);
+        assert_eq!(found.warnings, ["w"]);
+    }
+}
