@@ -1,6 +1,6 @@
 //! The digest of a repository's native hook. Scripts load other files, so it covers everything below the hooks
-//! directory (or the plugin) that the hook stands in, the files of the repository that its shebang names, and the
-//! repository's settings for it (design, section 7).
+//! directory (or the plugin) that the hook stands in, the files of the repository that its command line and its shebang
+//! name with what stands beside scripts among them, and the repository's settings for it (design, section 7).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
@@ -27,6 +27,18 @@ const MAX_SHEBANG: u64 = 512;
 /// How often an interpreter may be a script itself, as in the kernel.
 const MAX_INTERPRETERS: usize = 5;
 
+/// How many files and bytes are looked at beside one script that a line names.
+const BESIDE: (usize, u64) = (1024, 16 << 20);
+
+/// What a language finds a script by that is named without its ending.
+const ENDINGS: [&str; 8] = [".js", ".mjs", ".cjs", ".ts", ".json", ".rb", ".pl", ".lua"];
+
+/// The endings of scripts, which need neither an execute bit nor a shebang where a program is told to run them.
+const SCRIPTS: [&str; 18] = [
+    "sh", "bash", "zsh", "fish", "py", "js", "mjs", "cjs", "ts", "mts", "cts", "rb", "pl", "php", "lua",
+    "tcl", "r", "ps1",
+];
+
 /// Why what belongs to a hook has no digest, so that it cannot be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -40,6 +52,15 @@ pub enum TreeError {
     /// What has not been looked at has a smaller allowance for all together.
     #[error("the repository brings too much to look at all of it")]
     Spent,
+    /// A symlink of the repository leads out of it, and nobody would see what it leads to change.
+    #[error(
+        "the symlink {path} leads out of the repository, and what stands there may change unseen; put the file itself \
+         into the repository, or name it by its own path"
+    )]
+    LeadsOut {
+        /// The symlink, escaped.
+        path: String,
+    },
     /// A file cannot be read, so that nobody can say what it holds.
     #[error("{path} {why}")]
     Unreadable {
@@ -131,8 +152,7 @@ impl Subject {
     ) -> Result<Digest, TreeError> {
         let kept = seen.0.lock().ok().and_then(|seen| seen.get(&self.dir).cloned());
         let directory = kept.unwrap_or_else(|| {
-            let mut walk =
-                Walk { files, base: &self.dir, allowance, fields: Fields::default(), real: BTreeSet::new() };
+            let mut walk = Walk::new(files, &self.dir, allowance);
             let result = walk.any(&self.dir, 0).map(|()| walk.fields.digest());
             if let Ok(mut seen) = seen.0.lock() {
                 seen.insert(self.dir.clone(), result.clone());
@@ -163,7 +183,7 @@ impl Subject {
     fn named(&self, files: &Files, allowance: &mut Allowance) -> Result<Named, TreeError> {
         let line = words::of(&self.words, &self.repo, &self.base);
         let bases = self.bases(&line.directories);
-        let mut named = Named { files: BTreeMap::new(), more: line.more };
+        let mut named = Named { files: BTreeMap::new(), scripts: BTreeSet::new(), more: line.more };
         let mut words: Vec<Vec<u8>> = line.words.into_iter().map(String::into_bytes).collect();
         let of_file = if self.declared.is_empty() { self.shebang(files, &self.file) } else { Vec::new() };
         words.extend(of_file);
@@ -174,12 +194,18 @@ impl Subject {
                 // A line of very many words is looked up at nobody's cost but its own.
                 allowance.file()?;
                 for path in self.places_of(word, &bases) {
+                    let path = if line.loads { completed(files, path) } else { path };
                     if looked.insert(path.clone()) {
                         next.extend(self.look(&path, files, allowance, &mut named)?);
                     }
                 }
             }
             words = next;
+        }
+        // A script outside of the hook's own directory loads what it likes.
+        named.more |= line.loads && named.scripts.iter().any(|script| !script.starts_with(&self.dir));
+        for script in std::mem::take(&mut named.scripts) {
+            self.beside(&script, files, allowance, &mut named)?;
         }
         let mut used = line.used.iter().filter(|word| !word.is_empty());
         named.more |= used.any(|word| {
@@ -199,22 +225,76 @@ impl Subject {
     ) -> Result<Vec<Vec<u8>>, TreeError> {
         let name = beneath(&self.repo, path);
         match files.find(path) {
-            Ok(Found::File { len, .. }) => {
+            Ok(Found::File { len, executable }) => {
                 allowance.file()?;
                 allowance.read(len)?;
                 let digest = files.digest(path, MAX_BYTES).map_err(|error| unreadable(path, &error))?;
                 named.files.insert(name.to_owned(), digest);
-                Ok(self.shebang(files, path))
+                let interpreter = self.shebang(files, path);
+                let ending = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
+                let has_ending = ending.is_some_and(|it| SCRIPTS.contains(&it.as_str()));
+                if executable || has_ending || !interpreter.is_empty() {
+                    named.scripts.insert(path.to_owned());
+                }
+                Ok(interpreter)
             }
             Ok(Found::Directory) if !self.is_all(files, path) => {
-                let mut walk =
-                    Walk { files, base: path, allowance, fields: Fields::default(), real: BTreeSet::new() };
+                let mut walk = Walk::new(files, path, allowance);
                 walk.any(path, 0)?;
                 named.files.insert(name.join(""), walk.fields.digest());
                 Ok(Vec::new())
             }
+            // What is outside by its letters, as `../x` is, the line says.
+            Err(error) if place::is_escape(&error) && place::plain(path).starts_with(&self.repo) => {
+                Err(leads_out(files, &self.repo, path))
+            }
             _ => Ok(Vec::new()),
         }
+    }
+
+    /// Adds what stands beside a script, which scripts load: all below its directory, and below the one that it stands in
+    /// behind symlinks. The root of the repository is no such directory. What is too much to look at may change, and
+    /// that is said.
+    fn beside(
+        &self,
+        script: &Path,
+        files: &Files,
+        allowance: &mut Allowance,
+        named: &mut Named,
+    ) -> Result<(), TreeError> {
+        let real_repo = files.real(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
+        let real = files
+            .real(script)
+            .ok()
+            .and_then(|real| Some(self.repo.join(real.strip_prefix(&real_repo).ok()?)));
+        for file in [Some(script.to_owned()), real].into_iter().flatten() {
+            let Some(dir) = file.parent() else { continue };
+            let plain = place::plain(dir);
+            let dir = if files.real(&plain).ok() == files.real(dir).ok() { plain.as_path() } else { dir };
+            let name = beneath(&self.repo, dir).join("");
+            // What is named itself, or is a part of what is covered anyhow, has been looked at.
+            if dir.starts_with(&self.dir) || self.is_all(files, dir) || named.files.contains_key(&name) {
+                continue;
+            }
+            let over = allowance.over;
+            let most = (BESIDE.0.min(allowance.files), BESIDE.1.min(allowance.bytes));
+            let mut own = Allowance { files: most.0, bytes: most.1, over };
+            let mut walk = Walk::new(files, dir, &mut own);
+            let result = walk.any(dir, 0).map(|()| walk.fields.digest());
+            allowance.files -= most.0 - own.files;
+            allowance.bytes -= most.1 - own.bytes;
+            match result {
+                Ok(digest) => {
+                    named.files.insert(name, digest);
+                }
+                Err(_) if most == BESIDE => {
+                    named.files.insert(name, Digest::of(b"more than is looked at"));
+                    named.more = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Whether a path is the whole repository, which changes with all work, so that no trust in it would hold.
@@ -261,8 +341,25 @@ impl Subject {
 struct Named {
     /// The digests of files and of all that stands below directories, by their paths in the repository.
     files: BTreeMap<PathBuf, Digest>,
+    /// Those of the files that run, and may load what stands beside them.
+    scripts: BTreeSet<PathBuf>,
     /// Whether more may be used than this.
     more: bool,
+}
+
+/// The path with the ending that a language would look for, where nothing stands at it as it is.
+fn completed(files: &Files, path: PathBuf) -> PathBuf {
+    let is_missing = files.find(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    if !is_missing || path.file_name().is_none() {
+        return path;
+    }
+    let with = |ending: &&str| {
+        let mut name = path.clone().into_os_string();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let found = ENDINGS.iter().map(with).find(|path| files.find(path).is_ok());
+    found.unwrap_or(path)
 }
 
 /// The digest of all that stands in a directory: names, modes and bytes, where that is at most so many files and bytes.
@@ -271,8 +368,7 @@ struct Named {
 pub(crate) fn of_plugin(dir: &Path, files: usize, bytes: u64) -> Result<Digest, TreeError> {
     let allowance = &mut Allowance { files, bytes, ..Allowance::of_one() };
     let files = Files::repository(dir).map_err(|error| unreadable(dir, &error))?;
-    let mut walk =
-        Walk { files: &files, base: dir, allowance, fields: Fields::default(), real: BTreeSet::new() };
+    let mut walk = Walk { may_lead_out: true, ..Walk::new(&files, dir, allowance) };
     walk.any(dir, 0)?;
     Ok(walk.fields.digest())
 }
@@ -285,9 +381,16 @@ struct Walk<'a> {
     fields: Fields,
     /// Directories that were gone into, so that a symlink to one of them is no endless way.
     real: BTreeSet<PathBuf>,
+    /// Whether a symlink that leads out counts with its target alone.
+    may_lead_out: bool,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(files: &'a Files, base: &'a Path, allowance: &'a mut Allowance) -> Self {
+        let (fields, real) = (Fields::default(), BTreeSet::new());
+        Self { files, base, allowance, fields, real, may_lead_out: false }
+    }
+
     /// Whatever stands at a path. A symlink counts with its target, and with what it leads to in the repository.
     fn any(&mut self, path: &Path, depth: usize) -> Result<(), TreeError> {
         self.allowance.file()?;
@@ -308,6 +411,9 @@ impl Walk<'_> {
             Ok(Found::Special) => {
                 self.fields.add("special", b"");
                 Ok(())
+            }
+            Err(error) if place::is_escape(&error) && !self.may_lead_out => {
+                Err(leads_out(self.files, self.base, path))
             }
             // Where a symlink leads out or nowhere, its target is all there is to say.
             Err(error) if place::is_escape(&error) || error.kind() == io::ErrorKind::NotFound => {
@@ -355,6 +461,18 @@ impl Fields {
 
 fn beneath<'a>(base: &Path, path: &'a Path) -> &'a Path {
     path.strip_prefix(base).unwrap_or(path)
+}
+
+/// Names the symlink below `base` over which a path leads out of the repository.
+fn leads_out(files: &Files, base: &Path, path: &Path) -> TreeError {
+    let mut at = base.to_owned();
+    for part in beneath(base, path) {
+        at.push(part);
+        if files.is_symlink(&at) && files.find(&at).is_err() {
+            break;
+        }
+    }
+    TreeError::LeadsOut { path: crate::text::escape(&at.to_string_lossy(), 1024) }
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> TreeError {

@@ -68,6 +68,16 @@ const RUNNERS: [&str; 35] = [
     "yarnpkg",
 ];
 
+/// Languages whose scripts load other files: by a path beside them, or by a name that is looked for in many places.
+/// Versions after the name do not matter.
+const LANGUAGES: [&str; 17] = [
+    "python", "pypy", "node", "nodejs", "bun", "deno", "tsx", "ts-node", "ruby", "perl", "php", "lua",
+    "luajit", "tclsh", "rscript", "java", "pwsh",
+];
+
+/// Options with which a language runs what stands in the line.
+const CODE: [&str; 4] = ["--eval", "--print", "--command", "-command"];
+
 /// What a command line says of files.
 #[derive(Debug, Default)]
 pub(super) struct Words {
@@ -79,6 +89,8 @@ pub(super) struct Words {
     pub(super) directories: BTreeSet<PathBuf>,
     /// Whether it may use files that no word names.
     pub(super) more: bool,
+    /// Whether it runs a language whose scripts load other files.
+    pub(super) loads: bool,
 }
 
 /// The words of these lines that may name a file. Variables that hookbox sets stand for what they hold; any other
@@ -177,6 +189,11 @@ impl Words {
         }
         let program = word.rsplit('/').next().unwrap_or(word);
         self.more |= RUNNERS.contains(&program);
+        // Code in the line loads what it likes.
+        self.more |= self.loads && is_code(word);
+        let language =
+            program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_ascii_lowercase();
+        self.loads |= LANGUAGES.contains(&language.as_str());
     }
 
     /// Goes to a directory, from wherever the line may be.
@@ -193,6 +210,15 @@ impl Words {
             self.directories.insert(path);
         }
     }
+}
+
+/// Whether an option of a language says that code follows: `-e`, `-c`, `-r`, `-p`, also after other letters, or with the
+/// code in the same word. Rather too often: more is said then than needed.
+fn is_code(word: &str) -> bool {
+    let name = word.split('=').next().unwrap_or(word);
+    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or_default();
+    let first = letters.chars().take(3).any(|c| matches!(c, 'e' | 'E' | 'c' | 'r' | 'p'));
+    first || CODE.contains(&name)
 }
 
 /// Whether a shell makes something else of a word than what stands there.
@@ -324,6 +350,14 @@ mod tests {
             ("cat tools/*.sh | sh", true),
             ("sh ~/x", true),
             ("/usr/bin/make check", true),
+            ("node -e \"require('./scripts/g')\"", true),
+            ("node --eval=\"require('./scripts/g')\"", true),
+            ("/usr/bin/python3.12 -c 'import g'", true),
+            ("python3 -Ic 'import g'", true),
+            ("perl -ne 'require \"g.pl\"'", true),
+            ("env node -p 'require(1)'", true),
+            ("sh -e -c 'sh tools/a.sh'", false),
+            ("grep -e node x", false),
         ] {
             assert_eq!(of(&[line.to_owned()], Path::new("/repo"), Path::new("/repo")).more, more, "{line}");
         }
