@@ -226,6 +226,11 @@ impl Gate {
             cwd: options.cwd.clone(),
             declared: candidate.declared.as_ref().map(Declared::fields).unwrap_or_default(),
             words: candidate.declared.as_ref().map(Declared::words).unwrap_or_default(),
+            variables: candidate
+                .declared
+                .as_ref()
+                .map(|it| it.variables(candidate.dir.plugin.is_some()))
+                .unwrap_or_default(),
             settings: table.map(Table::fields).unwrap_or_default(),
         })
     }

@@ -13,6 +13,7 @@ pub use self::file::{TrustFile, TrustFileError, TrustFileErrorKind};
 pub use self::protect::{Bases, Protected};
 pub use self::record::{Place, Record, Records};
 pub use self::tree::TreeError;
+pub(crate) use self::words::Variables;
 
 use crate::dialect::agent::Agent;
 use crate::hook::{Origin, Tier};

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::words;
+use super::words::{self, Variables};
 use crate::hook::Digest;
 use crate::place::{self, Found, Place as Files};
 
@@ -118,6 +118,8 @@ pub(crate) struct Subject {
     pub(crate) declared: BTreeMap<String, String>,
     /// Its command line, and what else in its declaration may name files.
     pub(crate) words: Vec<String>,
+    /// The variables that it finds.
+    pub(crate) variables: Variables,
     /// Where the agent works, and a file runs that is the hook: relative words of its shebang are looked for here, too.
     pub(crate) cwd: PathBuf,
     /// The repository's settings for it, key by key.
@@ -181,7 +183,7 @@ impl Subject {
     /// What of the repository the command line and the shebang name, and the shebangs of those files that are scripts
     /// themselves.
     fn named(&self, files: &Files, allowance: &mut Allowance) -> Result<Named, TreeError> {
-        let line = words::of(&self.words, &self.repo, &self.base);
+        let line = words::of(&self.words, &self.variables, &self.repo, &self.base);
         let bases = self.bases(&line.directories);
         let mut named = Named { files: BTreeMap::new(), scripts: BTreeSet::new(), more: line.more };
         let mut words: Vec<Vec<u8>> = line.words.into_iter().map(String::into_bytes).collect();

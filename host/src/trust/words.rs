@@ -1,6 +1,7 @@
 //! What in a command line may be the name of a file. Rather too much than too little: a word that names no file costs a
 //! look.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -77,6 +78,143 @@ const LANGUAGES: [&str; 17] = [
 
 /// Options with which a language runs what stands in the line.
 const CODE: [&str; 4] = ["--eval", "--print", "--command", "-command"];
+/// How much longer lines get by the directories that stand in the place of variables, in bytes: there may be many of them
+/// in one line.
+const MAX_FILLED: usize = 1 << 20;
+
+/// Variables that say where a program looks for what it runs, or for what it loads before.
+const LOADERS: [&str; 22] = [
+    "BASH_ENV",
+    "BASHOPTS",
+    "CDPATH",
+    "CLASSPATH",
+    "ENV",
+    "FPATH",
+    "HOME",
+    "IFS",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "PATH",
+    "PROMPT_COMMAND",
+    "PS4",
+    "PWD",
+    "RUSTC_WRAPPER",
+    "SHELL",
+    "SHELLOPTS",
+    "TMPDIR",
+    "VIRTUAL_ENV",
+    "XDG_CONFIG_DIRS",
+    "XDG_CONFIG_HOME",
+    "ZDOTDIR",
+];
+
+/// The same, of whole families of variables.
+const LOADER_HEADS: [&str; 16] = [
+    "BASH_FUNC_",
+    "BUN_",
+    "CARGO_",
+    "DENO_",
+    "DYLD_",
+    "GCONV_",
+    "GEM_",
+    "GIT_",
+    "LD_",
+    "LUA_",
+    "NODE_",
+    "NPM_",
+    "PERL",
+    "PHP",
+    "PYTHON",
+    "RUBY",
+];
+
+/// Tails of the names of variables that hold the directory of a project or a plugin.
+const LOADER_TAILS: [&str; 4] = ["_PROJECT_DIR", "_PLUGIN_ROOT", "PLUGIN_ROOT", "_CWD"];
+
+/// Which variables of a hook are known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Variables {
+    /// Those that hold the directory of the repository.
+    pub(crate) project: &'static [&'static str],
+    /// Those that hold the directory in which it runs, or its plugin's.
+    pub(crate) plugin: &'static [&'static str],
+    /// What its declaration sets beside these.
+    pub(crate) own: Vec<(String, String)>,
+}
+
+impl Variables {
+    fn known(&self) -> impl Iterator<Item = &'static str> {
+        self.project.iter().chain(self.plugin).copied()
+    }
+
+    /// Whether more may be used because of what is set.
+    fn lead_elsewhere(&self) -> bool {
+        self.own.iter().any(|(name, _)| {
+            let upper = name.to_ascii_uppercase();
+            LOADERS.contains(&upper.as_str())
+                || LOADER_HEADS.iter().any(|head| upper.starts_with(head))
+                || LOADER_TAILS.iter().any(|tail| upper.ends_with(tail))
+        })
+    }
+
+    /// Whether a line does anything with a known variable but to use its value: it may set it.
+    fn may_be_set_by(&self, line: &str) -> bool {
+        self.known().any(|name| {
+            line.match_indices(name).any(|(at, _)| {
+                let (before, rest) = line.split_at(at);
+                let is_whole = !before.ends_with(is_of_name)
+                    && !rest.strip_prefix(name).is_some_and(|rest| rest.starts_with(is_of_name));
+                is_whole && !before.ends_with('$') && !before.ends_with("${")
+            })
+        })
+    }
+}
+
+/// Puts directories in the place of variables.
+struct Filler<'v> {
+    variables: &'v Variables,
+    repo: Cow<'v, str>,
+    base: Cow<'v, str>,
+    /// How many bytes may still be added.
+    left: usize,
+}
+
+impl Filler<'_> {
+    /// A text with the known variables in it replaced. Any other stays as it is, and so does what is too much.
+    fn fill(&mut self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('$') {
+            out.push_str(before);
+            let (inside, is_braced) = after.strip_prefix('{').map_or((after, false), |inside| (inside, true));
+            let end = inside.find(|c| !is_of_name(c)).unwrap_or(inside.len());
+            let (name, tail) = inside.split_at(end);
+            let tail = if is_braced { tail.strip_prefix('}') } else { Some(tail) };
+            let path = match name {
+                _ if self.variables.project.contains(&name) => Some(&self.repo),
+                _ if self.variables.plugin.contains(&name) => Some(&self.base),
+                _ => None,
+            };
+            match (path, tail) {
+                (Some(path), Some(tail)) if path.len() <= self.left => {
+                    self.left -= path.len();
+                    out.push_str(path);
+                    rest = tail;
+                }
+                _ => {
+                    out.push('$');
+                    rest = after;
+                }
+            }
+        }
+        out.push_str(rest);
+        out
+    }
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
 
 /// What a command line says of files.
 #[derive(Debug, Default)]
@@ -93,31 +231,16 @@ pub(super) struct Words {
     pub(super) loads: bool,
 }
 
-/// The words of these lines that may name a file. Variables that hookbox sets stand for what they hold; any other
-/// variable for its default, or for nothing; of a word that begins with one, or with `/`, the rest may be a path in the
-/// repository.
-pub(super) fn of(lines: &[String], repo: &Path, base: &Path) -> Words {
-    let known = |text: &str| {
-        let mut text = text.to_owned();
-        for (variable, path) in [
-            ("CLAUDE_PROJECT_DIR", repo),
-            ("CLAUDE_PLUGIN_ROOT", base),
-            ("GEMINI_PROJECT_DIR", repo),
-            ("GEMINI_CWD", repo),
-            ("QWEN_PROJECT_DIR", repo),
-            ("COPILOT_PROJECT_DIR", repo),
-            ("CURSOR_PROJECT_DIR", repo),
-        ] {
-            for form in [format!("${{{variable}}}"), format!("${variable}")] {
-                text = text.replace(&form, &path.to_string_lossy());
-            }
-        }
-        text
-    };
-    let mut words = Words::default();
+/// The words of these lines, and of what their variables hold, that may name a file. Variables that hookbox sets stand for
+/// what they hold; any other variable for its default, or for nothing; of a word that begins with one, or with `/`, the
+/// rest may be a path in the repository.
+pub(super) fn of(lines: &[String], variables: &Variables, repo: &Path, base: &Path) -> Words {
+    let mut filler =
+        Filler { variables, repo: repo.to_string_lossy(), base: base.to_string_lossy(), left: MAX_FILLED };
+    let mut words = Words { more: variables.lead_elsewhere(), ..Words::default() };
     let mut last = String::new();
-    for line in lines {
-        let raw = known(line);
+    for line in lines.iter().chain(variables.own.iter().map(|(_, value)| value)) {
+        let raw = filler.fill(line);
         words.words.insert(raw.clone());
         // In quotes a path may hold what parts words elsewhere.
         words.words.extend(raw.split(['"', '\'']).map(str::to_owned));
@@ -127,7 +250,8 @@ pub(super) fn of(lines: &[String], repo: &Path, base: &Path) -> Words {
         let mut tokens = Vec::new();
         unquote(line, 0, &mut tokens);
         for token in tokens {
-            let word = known(&token);
+            let word = filler.fill(&token);
+            words.more |= variables.may_be_set_by(&token);
             words.add(&word);
             words.after(&last, &word);
             let rest =
@@ -138,7 +262,7 @@ pub(super) fn of(lines: &[String], repo: &Path, base: &Path) -> Words {
                 last = word;
             }
         }
-        words.more |= line.contains('`');
+        words.more |= line.contains('`') || variables.may_be_set_by(line);
     }
     words.words.remove("");
     words.words.retain(|word| word.len() <= MAX_PATH);
@@ -266,22 +390,25 @@ fn unquote(line: &str, depth: usize, tokens: &mut Vec<String>) {
 
 /// A word with its variables replaced by their defaults, the innermost first, or by nothing.
 fn without_variables(word: &str) -> String {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut word = word.to_owned();
     for _ in 0..MAX_VARIABLES {
         let Some((before, after)) = word.rsplit_once("${") else { break };
         let (inside, rest) = after.split_once('}').unwrap_or((after, ""));
-        let default = inside.trim_start_matches(is_name).trim_start_matches([':', '-', '=', '+', '?']);
+        let default = inside.trim_start_matches(is_of_name).trim_start_matches([':', '-', '=', '+', '?']);
         word = format!("{before}{default}{rest}");
     }
     let mut parts = word.split('$');
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |word, part| word + part.trim_start_matches(is_name))
+    parts.fold(first, |word, part| word + part.trim_start_matches(is_of_name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn claude() -> Variables {
+        Variables { project: &["CLAUDE_PROJECT_DIR"], plugin: &["CLAUDE_PLUGIN_ROOT"], own: Vec::new() }
+    }
 
     #[test]
     fn every_way_to_write_a_path_in_a_line_is_seen() {
@@ -310,11 +437,12 @@ mod tests {
             "curl -d @hooks/x.py",
             "python -m hooks.x",
         ] {
-            let words = of(&[line.to_owned()], Path::new("/repo"), Path::new("/repo/plugin")).words;
+            let words =
+                of(&[line.to_owned()], &claude(), Path::new("/repo"), Path::new("/repo/plugin")).words;
             let found = words.contains("hooks/x.py") || words.contains("/repo/hooks/x.py");
             assert!(found, "{line}: {words:?}");
         }
-        let spaced = of(&["sh \"my hooks/x y.sh\"".to_owned()], Path::new("/"), Path::new("/"));
+        let spaced = of(&["sh \"my hooks/x y.sh\"".to_owned()], &claude(), Path::new("/"), Path::new("/"));
         assert!(spaced.words.contains("my hooks/x y.sh"));
     }
 
@@ -329,10 +457,10 @@ mod tests {
             ("sh -c 'cd a; x'", &["a"]),
             ("echo a", &[]),
         ] {
-            let words = of(&[line.to_owned()], Path::new("/repo"), Path::new("/repo"));
+            let words = of(&[line.to_owned()], &claude(), Path::new("/repo"), Path::new("/repo"));
             assert_eq!(words.directories, want.iter().map(PathBuf::from).collect(), "{line}");
         }
-        let many = of(&["cd a;".repeat(5_000)], Path::new("/repo"), Path::new("/repo"));
+        let many = of(&["cd a;".repeat(5_000)], &claude(), Path::new("/repo"), Path::new("/repo"));
         assert!(many.more && many.directories.len() <= MAX_DIRECTORIES);
     }
 
@@ -358,16 +486,64 @@ mod tests {
             ("env node -p 'require(1)'", true),
             ("sh -e -c 'sh tools/a.sh'", false),
             ("grep -e node x", false),
+            // Only what this hook's agent sets is known, and only by its whole name.
+            ("sh $GEMINI_PROJECT_DIR/x", true),
+            ("sh $GEMINI_CWD/x", true),
+            ("sh $CLAUDE_PROJECT_DIRS/x", true),
+            ("sh ${CLAUDE_PROJECT_DIR/a/b}/x", true),
+            ("CLAUDE_PROJECT_DIR=tools; sh $CLAUDE_PROJECT_DIR/x", true),
+            ("export CLAUDE_PROJECT_'DIR'=tools; sh $CLAUDE_PROJECT_DIR/x", true),
+            ("read -r CLAUDE_PROJECT_DIR <x; sh $CLAUDE_PROJECT_DIR/x", true),
+            ("sh ${CLAUDE_PROJECT_DIR}/MY_CLAUDE_PROJECT_DIR", false),
         ] {
-            assert_eq!(of(&[line.to_owned()], Path::new("/repo"), Path::new("/repo")).more, more, "{line}");
+            assert_eq!(
+                of(&[line.to_owned()], &claude(), Path::new("/repo"), Path::new("/repo")).more,
+                more,
+                "{line}"
+            );
         }
+    }
+
+    #[test]
+    fn what_a_declaration_sets_is_read_as_its_line_is() {
+        for (name, value, more) in [
+            ("MODE", "strict", false),
+            ("CONFIG", "tools/config", false),
+            ("CONFIG", "$X/config", true),
+            ("CLAUDE_PROJECT_DIR", "tools", true),
+            ("GEMINI_CWD", "tools", true),
+            ("PATH", "tools", true),
+            ("Path", "tools", true),
+            ("BASH_ENV", "tools/x.sh", true),
+            ("ENV", "x", true),
+            ("LD_PRELOAD", "tools/x.so", true),
+            ("PYTHONSTARTUP", "x.py", true),
+            ("NODE_OPTIONS", "--require=tools/x.js", true),
+            ("GIT_SSH_COMMAND", "tools/x", true),
+        ] {
+            let own = vec![(name.to_owned(), value.to_owned())];
+            let variables = Variables { own, ..claude() };
+            let words = of(&["sh guard.sh".to_owned()], &variables, Path::new("/repo"), Path::new("/repo"));
+            assert_eq!(words.more, more, "{name}={value}");
+            let value = value.rsplit('=').next().unwrap();
+            assert!(words.words.contains(value) && words.words.contains("guard.sh"), "{name}: {words:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_many_variables_does_not_grow_without_end() {
+        let repo = format!("/{}", "r".repeat(4000));
+        let line = "$CLAUDE_PROJECT_DIR/x ".repeat(50_000);
+        let words = of(&[line], &claude(), Path::new(&repo), Path::new("/"));
+        let len: usize = words.words.iter().map(String::len).sum();
+        assert!(words.more && len < 8 << 20, "{len}");
     }
 
     #[test]
     fn a_hostile_line_ends() {
         for line in ["\\".repeat(100_001), "'\"".repeat(50_000), "${".repeat(50_000), "${A:-".repeat(20_000)]
         {
-            of(&[line], Path::new("/repo"), Path::new("/repo"));
+            of(&[line], &claude(), Path::new("/repo"), Path::new("/repo"));
         }
     }
 }

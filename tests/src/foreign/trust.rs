@@ -120,3 +120,42 @@ async fn what_changes_after_the_look_does_not_run() {
     assert_eq!(cause, Some("untrusted"), "{verdict:?}");
     assert_eq!(env.read("home/ran"), None);
 }
+
+#[test]
+fn what_an_entry_sets_for_its_command_is_trusted_with_it() {
+    for (line, name, value, file) in [
+        ("sh $GEMINI_PROJECT_DIR/guard.sh", "GEMINI_PROJECT_DIR", "tools", "repo/tools/guard.sh"),
+        ("bash guard.sh", "BASH_ENV", "tools/x.sh", "repo/tools/x.sh"),
+    ] {
+        let env = TestEnvironment::new();
+        env.script("repo/guard.sh", "exit 0\n").script("repo/tools/guard.sh", "exit 0\n");
+        env.script("repo/tools/x.sh", "true\n");
+        let entry = json!({"type": "command", "command": line, "env": {name: value}});
+        let hooks = json!({"hooks": {"PreToolUse": [{"hooks": [entry]}]}});
+        env.file("repo/.claude/settings.json", hooks.to_string());
+        let shown = env.hookbox(["trust", "--from", "claude", NAME, "--yes"]);
+        succeeds(&shown);
+        let more = "not all files that it uses can be known";
+        assert!(shown.stderr.contains("tools/") && shown.stderr.contains(more), "{line}: {shown:#?}");
+        assert_eq!(statuses(&env, &FROM), [format!("{NAME} active")], "{line}");
+        env.script(file, "touch \"$HOME/ran\"; exit 2\n");
+        assert_eq!(statuses(&env, &FROM), [format!("{NAME} untrusted")], "{line}");
+        assert_eq!(run(&env)["blocked"], false, "{line}");
+        assert_eq!(env.read("home/ran"), None, "{line}");
+    }
+}
+
+#[test]
+fn the_directory_of_an_event_is_not_taken_for_the_project() {
+    let env = TestEnvironment::new();
+    env.script("repo/guard.sh", "exit 0\n").script("repo/sub/guard.sh", "exit 2\n");
+    let entry = json!({"type": "command", "command": "sh $GEMINI_CWD/guard.sh"});
+    env.file(
+        "repo/.gemini/settings.json",
+        json!({"hooks": {"BeforeTool": [{"hooks": [entry]}]}}).to_string(),
+    );
+    let name = ".gemini/settings.json#BeforeTool[0]";
+    let shown = env.hookbox(["trust", "--from", "gemini", name, "--yes"]);
+    succeeds(&shown);
+    assert!(shown.stderr.contains("not all files that it uses can be known"), "{shown:#?}");
+}

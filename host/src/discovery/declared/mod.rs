@@ -32,13 +32,15 @@ pub(super) use self::foreign::{ForeignFile, Outside, Within, default_timeout, pa
 pub(super) use self::servers::Transport;
 pub(super) use self::servers::{Server, Servers};
 
+use crate::dialect::agent::Agent;
 use crate::dialect::claude::Matcher;
-use crate::dialect::foreign::Foreign;
+use crate::dialect::foreign::{Foreign, project_variables};
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, OnFailure, Subscription};
 use crate::native::command::CommandLine;
 use crate::report::Kind;
 use crate::text;
+use crate::trust::Variables;
 
 /// Where the hooks of a root come from, in the order of ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -244,6 +246,26 @@ impl Declared {
             }
             (Ok(Handler::Tool { .. }), Some(server)) => server.words(),
             _ => Vec::new(),
+        }
+    }
+
+    /// The variables in which it finds directories, as they are set when it starts, and what its entry sets.
+    pub(super) fn variables(&self, is_of_plugin: bool) -> Variables {
+        let of = |agent, own| {
+            let plugin: &[_] = match agent {
+                _ if !is_of_plugin => &[],
+                Agent::Codex => &["CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT"],
+                _ => &["CLAUDE_PLUGIN_ROOT"],
+            };
+            Variables { project: project_variables(agent), plugin, own }
+        };
+        match (&self.handler, &self.server) {
+            (Ok(Handler::Claude(_)), _) => of(Agent::Claude, Vec::new()),
+            (Ok(Handler::Foreign(command)), _) => of(command.foreign.agent(), command.env.clone()),
+            (Ok(Handler::Tool { .. }), Some(server)) => {
+                Variables { own: server.variables(), ..Variables::default() }
+            }
+            _ => Variables::default(),
         }
     }
 

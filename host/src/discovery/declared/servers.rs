@@ -38,9 +38,15 @@ impl Server {
     /// The texts in which files may be named.
     pub(super) fn words(&self) -> Vec<String> {
         match &self.transport {
-            Transport::Stdio { command, args, env } => {
-                std::iter::once(command).chain(args).chain(env.values()).cloned().collect()
-            }
+            Transport::Stdio { command, args, .. } => std::iter::once(command).chain(args).cloned().collect(),
+            Transport::Http { .. } => Vec::new(),
+        }
+    }
+
+    /// What its declaration sets in its environment.
+    pub(super) fn variables(&self) -> Vec<(String, String)> {
+        match &self.transport {
+            Transport::Stdio { env, .. } => env.clone().into_iter().collect(),
             Transport::Http { .. } => Vec::new(),
         }
     }

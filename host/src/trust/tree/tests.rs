@@ -25,7 +25,8 @@ fn repository() -> (tempfile::TempDir, Subject) {
     let settings = [("priority".to_owned(), "1".to_owned())].into();
     let (declared, words) = (BTreeMap::new(), Vec::new());
     let (file, base, cwd) = (dir.join("x"), repo.clone(), repo.clone());
-    (temp, Subject { repo, dir, file, base, declared, words, cwd, settings })
+    let variables = Variables { project: &["CLAUDE_PROJECT_DIR"], ..Variables::default() };
+    (temp, Subject { repo, dir, file, base, declared, words, variables, cwd, settings })
 }
 
 #[test]
@@ -90,6 +91,11 @@ fn whatever_belongs_to_a_hook_changes_its_digest() {
             true,
         ),
         ("a command line that names a file", |_, at| at.words = vec!["python3 'other' -v".to_owned()], true),
+        (
+            "a variable that names a file",
+            |_, at| at.variables.own = vec![("BASH_ENV".to_owned(), "other".to_owned())],
+            true,
+        ),
     ];
     for (what, change, changes) in changes {
         let (_temp, mut subject) = repository();
