@@ -192,7 +192,10 @@ impl Patch<'_> {
     /// Reads every text of the input: where the patch stands differs from agent to agent.
     fn read(&mut self, input: &Value, depth: usize) {
         match input {
-            Value::String(text) => text.lines().for_each(|line| self.line(line)),
+            Value::String(text) => {
+                self.open.clear();
+                text.lines().for_each(|line| self.line(line));
+            }
             Value::Array(items) if depth < 4 => items.iter().for_each(|item| self.read(item, depth + 1)),
             Value::Object(fields) if depth < 4 => {
                 fields.values().for_each(|value| self.read(value, depth + 1));
