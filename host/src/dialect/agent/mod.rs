@@ -27,6 +27,7 @@ mod cursor;
 mod event;
 mod gemini;
 mod honours;
+pub(crate) mod line;
 mod opencode;
 mod output;
 mod payload;
@@ -42,6 +43,7 @@ use std::str::FromStr;
 
 pub use self::event::{AgentEvent, Fate};
 pub use self::honours::{Effect, Printed};
+pub use self::line::is_ours;
 pub use self::places::{HookFile, Level};
 pub use self::read::{ReadError, Request};
 pub use self::reply::Reply;

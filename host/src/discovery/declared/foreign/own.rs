@@ -1,18 +1,12 @@
 //! Entries that call hookbox itself.
 
-/// Whether a command line is one that `hookbox install` writes: it serves the agent, and would start itself from itself.
+use crate::dialect::agent::{Agent, is_ours};
+
+/// Whether a command line is one that `hookbox install` writes, and nothing more: it serves an agent, and would start
+/// itself from itself. A line that does anything beside that is run: it may be a guard, and hookbox runs no hooks inside
+/// of a hook.
 pub(super) fn is_own(line: &str) -> bool {
-    let mut words = line
-        .split(|c: char| c.is_ascii_whitespace() || ";&|()".contains(c))
-        .map(|word| word.trim_matches(['"', '\'']))
-        .filter(|word| !word.is_empty());
-    let is_program = |word: &str| word.rsplit('/').next().is_some_and(|name| name == "hookbox");
-    while let Some(word) = words.next() {
-        if is_program(word) {
-            return words.next() == Some("bridge");
-        }
-    }
-    false
+    Agent::ALL.into_iter().any(|agent| is_ours(agent, line))
 }
 
 #[cfg(test)]
@@ -20,13 +14,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_serves_the_agent_is_hookboxs_own() {
+    fn what_serves_an_agent_and_does_nothing_else_is_hookboxs_own() {
         for (line, want) in [
             ("hookbox bridge claude", true),
             ("/usr/local/bin/hookbox bridge codex --event PreToolUse", true),
             ("'/home/a b/bin/hookbox' bridge gemini", true),
-            ("HOOKBOX_LOG=debug hookbox bridge claude", true),
-            ("exec \"$HOME/bin/hookbox\" bridge cursor", true),
+            ("/opt/hb bridge claude --event PreToolUse --deadline 20s", true),
+            ("./guard.sh && hookbox bridge claude", false),
+            ("hookbox bridge claude; ./guard.sh", false),
+            ("hookbox bridge claude || exit 2", false),
+            ("./guard.sh | hookbox bridge claude", false),
+            ("echo 'see hookbox bridge docs' >&2; exit 2", false),
+            ("$(./guard.sh) hookbox bridge claude", false),
+            ("HOOKBOX_LOG=debug hookbox bridge claude", false),
+            ("exec \"$HOME/bin/hookbox\" bridge cursor", false),
+            ("./guard.sh hookbox bridge claude", false),
             ("hookbox run PreToolUse", false),
             ("my-hookbox bridge claude", false),
             ("python3 guard.py", false),

@@ -1,0 +1,89 @@
+//! The command line by which an agent calls hookbox, and how it is known again. Text only: nothing is looked at.
+
+use super::Agent;
+
+/// What follows a command that may not fail: a program that is gone or was killed blocks, too. The words on standard
+/// error are for Codex, which lets a tool run after an exit code 2 without any.
+pub(crate) const STRICT: &str = " || sh -c 'echo hookbox did not answer >&2; exit 2'";
+
+/// Whether a command line is one that `hookbox install` writes: a program, `bridge AGENT`, options, and nothing
+/// else. A line that does more than that is somebody's own.
+pub fn is_ours(agent: Agent, line: &str) -> bool {
+    let line = line.trim();
+    let Some(words) = words(line.strip_suffix(STRICT).unwrap_or(line)) else { return false };
+    let [program, bridge, name, options @ ..] = words.as_slice() else { return false };
+    let is_named = program.rsplit('/').next().is_some_and(|name| name.starts_with("hookbox"));
+    let event = options.iter().position(|it| it == "--event").and_then(|at| options.get(at + 1));
+    let has_event = event.is_some_and(|event| agent.event(event).is_some());
+    bridge == "bridge" && name == agent.as_str() && !program.contains('=') && (is_named || has_event)
+}
+
+/// The words of a line that is one plain command for a shell. `None` for anything more: operators, expansions.
+fn words(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' | '\t' => words.extend(word.take()),
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '\'' => break,
+                        c => word.push(c),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '"' => break,
+                        '$' | '`' => return None,
+                        '\\' => match chars.next()? {
+                            c @ ('"' | '\\' | '$' | '`') => word.push(c),
+                            c => word.extend(['\\', c]),
+                        },
+                        c => word.push(c),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(chars.next()?),
+            c if "|&;<>()$`\n\r#*?[]{}!".contains(c) => return None,
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_somebody_else_is_not_ours() {
+        for line in [
+            "",
+            "hookbox",
+            "hookbox bridge",
+            "hookbox list",
+            "hookbox bridge gemini --event BeforeTool",
+            "hookbox bridge claude | tee log",
+            "hookbox bridge claude && rm x",
+            "hookbox bridge claude || true",
+            "X=1 hookbox bridge claude",
+            "guard hookbox bridge claude",
+            "$HOME/hookbox bridge claude",
+            "other bridge claude",
+            "other bridge claude --event Unheard",
+            "'hookbox bridge claude",
+            "hookbox bridge claude; sh -c 'exit 2'",
+        ] {
+            assert!(!is_ours(Agent::Claude, line), "{line}");
+        }
+        assert!(is_ours(Agent::Claude, " hookbox bridge claude "));
+        assert!(is_ours(Agent::Claude, &format!("hookbox bridge claude{STRICT}")));
+    }
+}
