@@ -11,7 +11,7 @@ use super::declared::{ClaudeCommand, Declared, ForeignCommand, Handler};
 use super::declared::{Server, Transport, expand};
 use super::last_good::LastGood;
 use super::subject::Subject;
-use crate::dialect::agent::Agent;
+use crate::dialect::agent::{Agent, Level};
 use crate::dialect::foreign::project_variables;
 #[cfg(feature = "mcp")]
 use crate::hook::Origin;
@@ -104,17 +104,29 @@ impl Launcher {
         descriptor: Descriptor,
         it: &ForeignCommand,
     ) -> Result<CommandHook, HookError> {
-        let directory = it.cwd.as_ref().map_or_else(|| self.project.clone(), |cwd| self.project.join(cwd));
+        let agent = it.foreign.agent();
+        let outside = declared.outside.as_ref();
+        let beside = outside.and_then(|it| it.path.parent());
+        // Cursor runs the user's hooks where they are configured.
+        let is_users = outside.is_some_and(|it| it.level == Level::User && it.plugin.is_none());
+        let base = beside.filter(|_| agent == Agent::Cursor && is_users).unwrap_or(&self.project);
+        let directory = it.cwd.as_ref().map_or_else(|| base.to_owned(), |cwd| base.join(cwd));
         let mut hook = command(subject, descriptor, &it.line, directory)?.in_foreign(it.foreign.clone());
-        for (name, value) in &it.env {
+        let only = subject.table.and_then(|table| table.environment.as_ref());
+        let of_settings = it.user_env.iter().chain(&it.project_env);
+        let of_settings = of_settings.filter(|(name, _)| only.is_none_or(|only| only.contains(name)));
+        for (name, value) in of_settings.chain(&it.env) {
             hook = hook.with_variable(name, value);
         }
-        for variable in project_variables(it.foreign.agent()) {
+        for variable in project_variables(agent) {
             hook = hook.with_variable(variable, &self.project);
         }
-        if let Some(plugin) = declared.outside.as_ref().and_then(|it| it.plugin.as_ref()) {
+        if let Some(directory) = beside.filter(|_| agent == Agent::Copilot) {
+            hook = hook.with_variable("COPILOT_HOOK_DIR", directory);
+        }
+        if let Some(plugin) = outside.and_then(|it| it.plugin.as_ref()) {
             hook = hook.with_variable(PLUGIN_VARIABLE, plugin);
-            if it.foreign.agent() == Agent::Codex {
+            if agent == Agent::Codex {
                 hook = hook.with_variable("PLUGIN_ROOT", plugin);
             }
         }

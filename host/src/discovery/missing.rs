@@ -57,6 +57,12 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
         assembly.problems.push(Problem::new(root.settings_file(), message));
         return;
     }
+    if root.origin == Origin::Repo && foreign::is_users(name) {
+        let message = format!("line {}: {:?} is a hook of the user's", table.line, text::escape(name, 200));
+        let hint = "a repository cannot set a user's hook: take its table out";
+        assembly.problems.push(Problem::new(root.settings_file(), message).of(name).hint(hint));
+        return;
+    }
     let expected = Expected::of(root, name);
     let is_guard = table.on_failure == Some(OnFailure::Block) && table.enabled != Some(false);
     let shown = text::escape(name, 200);
@@ -72,6 +78,10 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
         _ if name.starts_with("builtin:") => {
             let known: Vec<&str> = builtin::ALL.iter().map(|builtin| builtin.name).collect();
             problem.hint(format!("built-in hooks are {}", known.join(", ")))
+        }
+        _ if foreign::agent_of(name).is_some() => {
+            let file = text::escape(name.split('#').next().unwrap_or(name), 200);
+            problem.hint(format!("configure it in {file}, or take its table out"))
         }
         _ if expected.kind != kind_by_name(&expected.position.file) => {
             problem.hint(format!("declare it in {path}, or take its table out"))

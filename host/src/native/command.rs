@@ -25,6 +25,9 @@ use crate::text;
 /// The shell that runs a line.
 const SHELL: &str = "/bin/sh";
 
+/// Where the shell of [`CommandLine::Bash`] usually is; elsewhere it is looked for on `PATH`.
+const BASH: &str = "/bin/bash";
+
 /// What a shell says with its status when it does not find a program, or may not start it (POSIX, 2.8.2).
 const SHELL_NOT_FOUND: i32 = 127;
 const SHELL_CANNOT_START: i32 = 126;
@@ -34,6 +37,9 @@ const SHELL_CANNOT_START: i32 = 126;
 pub enum CommandLine {
     /// A line for `/bin/sh -c`.
     Shell(String),
+    /// A line for `/bin/bash -c`, or the `bash` on `PATH`. Another shell takes `[[ … ]]` for a program that is not there,
+    /// and goes on.
+    Bash(String),
     /// A program and its arguments, without a shell. A word with a slash is taken from the directory of the command,
     /// any other is looked for on `PATH`.
     Program {
@@ -53,11 +59,31 @@ const SHELL_WORDS: [&str; 54] = [
     "umask", "unalias", "unset", "until", "wait", "while", "select",
 ];
 
+/// Those that only bash knows.
+const BASH_WORDS: [&str; 16] = [
+    "bind",
+    "builtin",
+    "caller",
+    "compgen",
+    "complete",
+    "compopt",
+    "coproc",
+    "dirs",
+    "disown",
+    "enable",
+    "history",
+    "mapfile",
+    "popd",
+    "pushd",
+    "readarray",
+    "suspend",
+];
+
 impl CommandLine {
     /// The texts in which files may be named: the line, or each word.
     pub(crate) fn words(&self) -> Vec<String> {
         match self {
-            Self::Shell(line) => vec![line.clone()],
+            Self::Shell(line) | Self::Bash(line) => vec![line.clone()],
             Self::Program { program, args } => std::iter::once(program).chain(args).cloned().collect(),
         }
     }
@@ -67,17 +93,21 @@ impl CommandLine {
     ///
     /// # Errors
     ///
-    /// `not_found` where it is not there.
+    /// `not_found` where it, or the shell of the line, is not there.
     pub fn look(&self, directory: &Path) -> Result<(), HookError> {
+        if matches!(self, Self::Bash(_)) {
+            bash()?;
+        }
         match self {
             Self::Program { program, .. } => resolve(program, directory).map(drop),
-            Self::Shell(line) => {
+            Self::Shell(line) | Self::Bash(line) => {
                 let first = line.split_ascii_whitespace().next().unwrap_or_default();
                 let stands_for_itself = |c: char| c.is_ascii_alphanumeric() || "-_./+".contains(c);
                 // A function that the line makes first has a name that no file needs to have.
                 let makes_a_function = line.contains("()") || line.contains("( )");
                 let is_plain = !first.is_empty() && first.chars().all(stands_for_itself);
-                if !is_plain || makes_a_function || SHELL_WORDS.contains(&first) {
+                let is_bashs = matches!(self, Self::Bash(_)) && BASH_WORDS.contains(&first);
+                if !is_plain || makes_a_function || is_bashs || SHELL_WORDS.contains(&first) {
                     return Ok(());
                 }
                 resolve(first, directory).map(drop)
@@ -90,7 +120,7 @@ impl fmt::Display for CommandLine {
     /// As it would be typed, not escaped for a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Shell(line) => f.write_str(line),
+            Self::Shell(line) | Self::Bash(line) => f.write_str(line),
             Self::Program { program, args } => {
                 f.write_str(&text::shell_word(program))?;
                 args.iter().try_for_each(|arg| write!(f, " {}", text::shell_word(arg)))
@@ -112,16 +142,31 @@ fn resolve(program: &str, directory: &Path) -> Result<PathBuf, HookError> {
             }
         };
     }
-    let path = env::var_os("PATH").unwrap_or_default();
-    let is_program =
-        |path: &PathBuf| path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
-    // An empty entry of PATH would be the working directory, where anybody may have put anything.
-    let found = env::split_paths(&path)
-        .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join(program))
-        .find(is_program);
-    found.ok_or_else(|| {
+    on_path(program, &env::var_os("PATH").unwrap_or_default()).ok_or_else(|| {
         let message = format!("its command is not there: {shown:?} is no program on PATH");
+        HookError::new(Cause::NotFound, message)
+    })
+}
+
+fn on_path(program: &str, path: &OsStr) -> Option<PathBuf> {
+    // An empty entry of PATH would be the working directory, where anybody may have put anything.
+    let directories = env::split_paths(path).filter(|directory| directory.is_absolute());
+    directories.map(|directory| directory.join(program)).find(|path| is_program(path))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+fn bash() -> Result<PathBuf, HookError> {
+    bash_among(Path::new(BASH), &env::var_os("PATH").unwrap_or_default())
+}
+
+/// The bash at its usual place, else the one on this path.
+fn bash_among(usual: &Path, path: &OsStr) -> Result<PathBuf, HookError> {
+    let usual = Some(usual.to_owned()).filter(|usual| is_program(usual));
+    usual.or_else(|| on_path("bash", path)).ok_or_else(|| {
+        let message = format!("its line is for bash: expected {BASH}, or bash on PATH, found none");
         HookError::new(Cause::NotFound, message)
     })
 }
@@ -265,6 +310,7 @@ impl CommandHook {
             own.chain(more.map(|(name, value)| (*name, OsStr::new(value.as_str())))).collect();
         let (program, args) = match &self.line {
             CommandLine::Shell(line) => (PathBuf::from(SHELL), vec!["-c", line.as_str()]),
+            CommandLine::Bash(line) => (bash()?, vec!["--norc", "--noprofile", "-c", line.as_str()]),
             CommandLine::Program { program, args } => {
                 (resolve(program, &self.directory)?, args.iter().map(String::as_str).collect())
             }
@@ -282,8 +328,9 @@ impl CommandHook {
         };
         let ended = process.end().await?;
         match (&self.line, ended.status) {
-            (CommandLine::Shell(_), SHELL_NOT_FOUND) => Err(ended.failed(Cause::NotFound)),
-            (CommandLine::Shell(_), SHELL_CANNOT_START) => Err(ended.failed(Cause::Spawn)),
+            (CommandLine::Program { .. }, _) => Ok(ended),
+            (_, SHELL_NOT_FOUND) => Err(ended.failed(Cause::NotFound)),
+            (_, SHELL_CANNOT_START) => Err(ended.failed(Cause::Spawn)),
             _ => Ok(ended),
         }
     }
@@ -324,5 +371,38 @@ impl Hook for CommandHook {
         let payload = base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event));
         let printed = self.end(payload.to_string(), &[], budget).await?.succeeded()?;
         with_log(kodelet::outcome(&event.name(), &printed.stdout), printed.log)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bash_is_at_its_place_or_on_the_path_or_its_absence_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let (here, nowhere) = (dir.path().join("bash"), dir.path().join("none"));
+        let path = env::join_paths([dir.path()]).unwrap();
+        let error = bash_among(&nowhere, &path).unwrap_err();
+        assert_eq!(error.cause, Cause::NotFound);
+        assert_eq!(error.message, "its line is for bash: expected /bin/bash, or bash on PATH, found none");
+        std::fs::write(&here, "").unwrap();
+        assert!(bash_among(&here, &path).is_err(), "it cannot be started");
+        std::fs::set_permissions(&here, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(bash_among(&here, OsStr::new("")).unwrap(), here);
+        assert_eq!(bash_among(&nowhere, &path).unwrap(), here);
+        // One in the working directory is anybody's.
+        assert!(bash_among(&nowhere, OsStr::new(":.")).is_err());
+    }
+
+    #[test]
+    fn a_word_of_the_shell_is_no_program() {
+        let directory = Path::new("/");
+        for (line, in_sh, in_bash) in
+            [("mapfile -t x", false, true), ("[[ 1 ]]", true, true), ("no-such-program", false, false)]
+        {
+            assert_eq!(CommandLine::Shell(line.to_owned()).look(directory).is_ok(), in_sh, "{line}");
+            assert_eq!(CommandLine::Bash(line.to_owned()).look(directory).is_ok(), in_bash, "{line}");
+        }
     }
 }

@@ -15,7 +15,7 @@ fn project(agent: Agent, script: &str) -> TestEnvironment {
 }
 
 /// Configures this line before the calls of a shell tool.
-fn configure(env: &TestEnvironment, agent: Agent, line: &str) {
+pub(super) fn configure(env: &TestEnvironment, agent: Agent, line: &str) {
     let group = |event: &str, matcher: &str| json!({"hooks": {event: [{"matcher": matcher, "hooks": [{"type": "command", "command": line}]}]}});
     let (path, content) = match agent {
         Agent::Claude => (".claude/settings.json", group("PreToolUse", "Bash")),
@@ -311,6 +311,60 @@ fn hookbox_does_not_start_itself_and_says_so() {
     assert_eq!(statuses(&env, &all_of(Agent::Claude)), [".claude/settings.json#PreToolUse[0] active"]);
     let said = problems(&env, &all_of(Agent::Claude)).join("\n");
     assert!(said.contains("1 entry that calls hookbox itself left out: it would start itself"), "{said}");
+
+    // A line that does more than that is a guard like any other.
+    for line in ["exit 2 && hookbox bridge claude", "echo 'see hookbox bridge claude' >&2; exit 2"] {
+        configure(&env, Agent::Claude, line);
+        assert_eq!(verdict(&env, Agent::Claude, "before_tool_call", &bash("ls"))["blocked"], true, "{line}");
+    }
+}
+
+#[test]
+fn hooks_that_stand_there_twice_all_run_and_that_is_said() {
+    let hooks = |line: &str| {
+        format!(r#"{{"PreToolUse": [{{"hooks": [{{"type": "command", "command": "{line}"}}]}}]}}"#)
+    };
+    for (first, second) in [("exit 2", "true"), ("true", "exit 2")] {
+        let env = TestEnvironment::new();
+        let text = format!(r#"{{"hooks": {}, "hooks": {}}}"#, hooks(first), hooks(second));
+        env.file("repo/.claude/settings.json", text);
+        assert_eq!(
+            statuses(&env, &all_of(Agent::Claude)),
+            [".claude/settings.json#PreToolUse[0] active", ".claude/settings.json#PreToolUse[1] active"]
+        );
+        let said = problems(&env, &all_of(Agent::Claude)).join("\n");
+        assert!(said.contains("\"hooks\" is there twice: the hooks of both run"), "{said}");
+        assert_eq!(verdict(&env, Agent::Claude, "before_tool_call", &bash("ls"))["blocked"], true);
+    }
+}
+
+#[test]
+fn a_repository_cannot_set_a_users_hook() {
+    let env = TestEnvironment::new();
+    for (name, message, hint) in [
+        (
+            "~/.claude/settings.json#PreToolUse[0]",
+            "is a hook of the user's",
+            "a repository cannot set a user's hook: take its table out",
+        ),
+        (
+            "claude:plugin/guard#Stop[0]",
+            "is a hook of the user's",
+            "a repository cannot set a user's hook: take its table out",
+        ),
+        (
+            ".claude/settings.json#PreToolUse[0]",
+            "is no hook of this root",
+            "configure it in .claude/settings.json, or take its table out",
+        ),
+    ] {
+        env.file("repo/.hookbox/hookbox.toml", format!("[hooks.{name:?}]\non_failure = \"block\"\n"));
+        let said = problems(&env, &all_of(Agent::Claude)).join("\n");
+        assert!(said.contains(message) && said.contains(hint), "{name}: {said}");
+        let is_users = message == "is a hook of the user's";
+        let found = verdict(&env, Agent::Claude, "before_tool_call", &bash("ls"));
+        assert_eq!(found["blocked"], !is_users, "{name}: {found}");
+    }
 }
 
 #[test]

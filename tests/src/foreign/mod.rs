@@ -6,6 +6,7 @@ mod files;
 mod hostile;
 mod payloads;
 mod plugin;
+mod surroundings;
 mod trust;
 
 use hookbox::dialect::agent::Agent;

@@ -3,17 +3,19 @@
 
 mod handler;
 mod own;
+mod variables;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::document::{Document, Form, Member, Node};
+use super::document::{Document, Form, Member, Node, Object};
 use super::file::MAX_ENTRIES;
-use super::reader::{Fault, Reader, at, twice, unknown, wrong};
+use super::reader::{Fault, Reader, at, unknown, wrong};
 use super::{Declared, Source};
-use crate::dialect::agent::Agent;
+use crate::dialect::agent::{Agent, Level};
 use crate::dialect::foreign::event_name;
 use crate::text;
 
@@ -31,6 +33,8 @@ pub(in crate::discovery) struct Outside {
     pub(in crate::discovery) shown: String,
     /// The file.
     pub(in crate::discovery) path: PathBuf,
+    /// Whose it is.
+    pub(in crate::discovery) level: Level,
     /// The directory of the plugin whose hooks they are.
     pub(in crate::discovery) plugin: Option<PathBuf>,
     /// What else it holds.
@@ -66,6 +70,8 @@ pub(in crate::discovery) struct ForeignFile {
     pub(in crate::discovery) switches_off: Option<&'static str>,
     /// How many entries call hookbox itself: it would start itself again and again.
     pub(in crate::discovery) own: usize,
+    /// Variables that it sets for all hooks.
+    pub(in crate::discovery) env: Vec<(String, String)>,
     /// Plugins that it switches on or off.
     pub(in crate::discovery) plugins: Vec<(String, bool)>,
     /// Hooks that are switched off by their name or command.
@@ -94,8 +100,14 @@ pub(in crate::discovery) fn parse(text: &str, outside: &Arc<Outside>) -> Result<
             if has_comments { format!("{why} (it has comments, which {agent} does not take)") } else { why };
         at(spot, &why)
     })?;
-    let mut file =
-        File { outside, reader: Reader::default(), found: ForeignFile::default(), left_out: 0, runs: true };
+    let mut file = File {
+        outside,
+        reader: Reader::default(),
+        found: ForeignFile::default(),
+        counts: BTreeMap::new(),
+        left_out: 0,
+        runs: true,
+    };
     file.whole(node);
     Ok(file.finish())
 }
@@ -104,6 +116,8 @@ struct File<'f> {
     outside: &'f Arc<Outside>,
     reader: Reader,
     found: ForeignFile,
+    /// How many hooks of each event there are.
+    counts: BTreeMap<String, usize>,
     left_out: usize,
     /// Whether its hooks run at all.
     runs: bool,
@@ -112,9 +126,8 @@ struct File<'f> {
 impl File<'_> {
     fn whole(&mut self, node: Node<'_>) {
         let shown = self.outside.shown.clone();
-        let Some(members) = self.reader.object(&shown, "an object such as {\"hooks\": {…}}", node) else {
-            return;
-        };
+        let expected = "an object such as {\"hooks\": {…}}";
+        let Some(members) = self.members(&shown, expected, node, |name| name == "hooks") else { return };
         let is_versioned = matches!(self.outside.agent, Agent::Copilot | Agent::Cursor);
         let mut has_hooks = false;
         for member in &members {
@@ -123,8 +136,16 @@ impl File<'_> {
                     has_hooks = true;
                     self.hooks(member.value);
                 }
-                "disableAllHooks" => self.switch(member, "disableAllHooks", true),
-                "hooksConfig" => self.hooks_config(member),
+                // The others run their hooks whatever stands there.
+                "disableAllHooks" if !matches!(self.outside.agent, Agent::Gemini | Agent::Cursor) => {
+                    self.switch(member, "disableAllHooks", true);
+                }
+                "hooksConfig" if matches!(self.outside.agent, Agent::Gemini | Agent::Qwen) => {
+                    self.hooks_config(member);
+                }
+                "env" if self.outside.agent == Agent::Claude && self.outside.within == Within::Settings => {
+                    self.found.env = self.settings_env(member);
+                }
                 "enabledPlugins" if self.outside.agent == Agent::Claude => self.plugins(member),
                 "name" if self.outside.within == Within::Manifest => {
                     self.found.name = match member.value.form() {
@@ -168,9 +189,9 @@ impl File<'_> {
         }
     }
 
-    /// What Gemini CLI says of all hooks together.
+    /// What Gemini CLI and Qwen Code say of all hooks together.
     fn hooks_config(&mut self, member: &Member<'_>) {
-        let Some(members) = self.reader.object("hooksConfig", "an object", member.value) else { return };
+        let Some(members) = self.members("hooksConfig", "an object", member.value, |_| false) else { return };
         for member in &members {
             match member.name.as_str() {
                 "enabled" => self.switch(member, "hooksConfig.enabled", false),
@@ -193,7 +214,9 @@ impl File<'_> {
     }
 
     fn plugins(&mut self, member: &Member<'_>) {
-        let Some(members) = self.reader.object("enabledPlugins", "an object", member.value) else { return };
+        let Some(members) = self.members("enabledPlugins", "an object", member.value, |_| false) else {
+            return;
+        };
         for plugin in members.into_iter().take(MAX_PLUGINS) {
             match plugin.value.form() {
                 Form::Boolean(on) => self.found.plugins.push((plugin.name, on)),
@@ -222,9 +245,8 @@ impl File<'_> {
     }
 
     fn events(&mut self, value: Node<'_>) {
-        let Some(members) = self.reader.object("hooks", "an object with a list for each event", value) else {
-            return;
-        };
+        let expected = "an object with a list for each event";
+        let Some(members) = self.members("hooks", expected, value, |_| true) else { return };
         for member in &members {
             match member.name.as_str() {
                 // In a manifest the hooks may have a wrapper of their own.
@@ -259,7 +281,7 @@ impl File<'_> {
         }
         let label =
             if event.is_ok() { key.to_owned() } else { text::plain_name(text::prefix(key, MAX_LABEL)) };
-        let mut count = 0;
+        let mut count = self.counts.get(&label).copied().unwrap_or(0);
         for item in items {
             let group = self.group(item);
             for command in &group.commands {
@@ -283,6 +305,45 @@ impl File<'_> {
                 self.found.hooks.push(hook);
             }
         }
+        self.counts.insert(label, count);
+    }
+
+    /// The members of an object, as [`File::every`] gives them. `None`, with a fault, for anything else.
+    fn members<'a>(
+        &mut self,
+        key: &str,
+        expected: &str,
+        value: Node<'a>,
+        holds_hooks: impl Fn(&str) -> bool,
+    ) -> Option<Vec<Member<'a>>> {
+        let Form::Object(object) = value.form() else {
+            self.reader.fault(|| wrong(key, expected, value));
+            return None;
+        };
+        Some(self.every(value, object, holds_hooks))
+    }
+
+    /// The members of an object, each name once: the last counts, as in JavaScript. Of what holds hooks all count, for
+    /// agents differ there, and none of the hooks may be lost.
+    fn every<'a>(
+        &mut self,
+        node: Node<'a>,
+        object: Object<'a>,
+        holds_hooks: impl Fn(&str) -> bool,
+    ) -> Vec<Member<'a>> {
+        self.reader.too_many(node, &object);
+        let Object { mut members, again, .. } = object;
+        for member in again {
+            let is_kept = holds_hooks(&member.name);
+            let what = if is_kept { "the hooks of both run" } else { "the last one counts" };
+            let key = text::escape(&member.name, 80);
+            self.reader.fault(|| at(member.at.spot(), &format!("\"{key}\" is there twice: {what}")));
+            match members.iter_mut().find(|it| it.name == member.name) {
+                Some(first) if !is_kept => *first = member,
+                _ => members.push(member),
+            }
+        }
+        members
     }
 
     fn finish(mut self) -> ForeignFile {
@@ -327,8 +388,7 @@ impl File<'_> {
             group.commands.push(node);
             return group;
         }
-        self.reader.too_many(node, &object);
-        for member in object.members.iter().chain(object.again.iter().filter(|it| it.name == "hooks")) {
+        for member in self.every(node, object, |name| name == "hooks") {
             match member.name.as_str() {
                 "matcher" => group.matcher = Some(member.value),
                 "hooks" => match member.value.form() {
@@ -339,11 +399,8 @@ impl File<'_> {
                 "sequential" | "description" | "name" => {}
                 _ => self
                     .reader
-                    .fault(|| format!("{}; it is left out", unknown(member, &["matcher", "hooks"]))),
+                    .fault(|| format!("{}; it is left out", unknown(&member, &["matcher", "hooks"]))),
             }
-        }
-        for member in object.again.iter().filter(|it| it.name != "hooks") {
-            self.reader.fault(|| twice(member));
         }
         group
     }

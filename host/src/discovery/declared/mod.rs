@@ -117,6 +117,10 @@ pub(super) struct ForeignCommand {
     pub(super) foreign: Foreign,
     /// Variables that the entry sets.
     pub(super) env: Vec<(String, String)>,
+    /// Those that the user's settings of the agent set for all of its hooks.
+    pub(super) user_env: Vec<(String, String)>,
+    /// Those that the project's settings set for the project's hooks.
+    pub(super) project_env: Vec<(String, String)>,
     /// The directory beneath the project in which it runs.
     pub(super) cwd: Option<String>,
 }
@@ -242,6 +246,7 @@ impl Declared {
                 let mut words = command.line.words();
                 // What its words name is meant from there.
                 words.extend(command.cwd.iter().map(|cwd| format!("cd {}", text::shell_word(cwd))));
+                words.extend(command.project_env.iter().map(|(_, value)| value.clone()));
                 words
             }
             (Ok(Handler::Tool { .. }), Some(server)) => server.words(),

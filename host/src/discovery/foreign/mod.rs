@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use super::Options;
 use super::candidate::{Candidate, HooksDir, State};
-use super::declared::{ForeignFile, Outside, Within};
+use super::declared::{ForeignFile, Handler, Outside, Within};
 use super::entry::Problem;
 use super::scan::{MAX_CANDIDATES, Scan};
 use crate::dialect::agent::{Agent, HookFile, Level};
-use crate::hook::{Origin, Tier};
+use crate::hook::{Digest, Origin, Tier};
 use crate::place::Place;
 
 /// The place of other agents' files in the order of a tier, behind every root.
@@ -23,6 +23,8 @@ const BEHIND_ROOTS: usize = 1 << 20;
 pub(super) struct Said {
     /// Plugins of Claude Code that the user's file, or the project's, switches on or off.
     plugins: Vec<(Origin, String, bool)>,
+    /// Variables that Claude Code's settings of the user, or of the project, set for hooks.
+    env: Vec<(Origin, Vec<(String, String)>)>,
     /// How many files were looked at: the order of their hooks.
     files: usize,
 }
@@ -37,6 +39,12 @@ pub(super) fn agent_of(name: &str) -> Option<Agent> {
         };
         agent.hook_files().iter().any(is_in) || name.starts_with(&format!("{agent}:plugin/"))
     })
+}
+
+/// Whether such a hook is the user's: it stands beneath the home directory, or is a plugin's.
+pub(super) fn is_users(name: &str) -> bool {
+    agent_of(name)
+        .is_some_and(|agent| name.starts_with("~/") || name.starts_with(&format!("{agent}:plugin/")))
 }
 
 /// Whether anybody asked for hooks of this agent.
@@ -110,6 +118,34 @@ impl Scan {
         for (agent, directory) in &options.agent_plugins {
             self.agent_plugin(*agent, &options.cwd.join(directory), None);
         }
+        self.pass_environment();
+    }
+
+    /// Gives Claude Code's hooks the variables that its settings set: the user's to all of them, the project's to the
+    /// project's own, as a part of what the user trusts.
+    fn pass_environment(&mut self) {
+        let of = |wanted: Origin| -> Vec<(String, String)> {
+            let files = self.foreign.env.iter().filter(|(origin, _)| *origin == wanted);
+            files.flat_map(|(_, env)| env).cloned().collect()
+        };
+        let (user, project) = (of(Origin::User), of(Origin::Repo));
+        let digest = Digest::of(format!("{project:?}").as_bytes()).to_string();
+        for candidate in &mut self.candidates {
+            let Some(declared) = &mut candidate.declared else { continue };
+            if declared.outside.as_ref().is_none_or(|it| it.agent != Agent::Claude) {
+                continue;
+            }
+            let is_projects = candidate.dir.tier.origin() == Origin::Repo && !project.is_empty();
+            if is_projects {
+                declared.text.push_str(&digest);
+            }
+            if let Ok(Handler::Foreign(command)) = &mut declared.handler {
+                command.user_env.clone_from(&user);
+                if is_projects {
+                    command.project_env.clone_from(&project);
+                }
+            }
+        }
     }
 
     /// One file, or each file of a directory.
@@ -144,7 +180,8 @@ impl Scan {
         let settings = matches!(agent, Agent::Claude | Agent::Gemini | Agent::Qwen);
         for (path, shown) in paths {
             let within = if settings { Within::Settings } else { Within::Hooks };
-            let outside = Arc::new(Outside { agent, shown, path, plugin: None, within });
+            let level = file.level;
+            let outside = Arc::new(Outside { agent, shown, path, level, plugin: None, within });
             let dir = HooksDir {
                 place: place.clone(),
                 tier: if origin == Origin::Repo { Tier::Repo } else { Tier::Global },
@@ -185,6 +222,7 @@ impl Scan {
         for (name, is_on) in std::mem::take(&mut file.plugins) {
             self.foreign.plugins.push((origin, name, is_on));
         }
+        self.foreign.env.push((origin, std::mem::take(&mut file.env)));
         if let Some(key) = file.switches_off {
             let whose = match origin {
                 Origin::Repo => "none of the project's hooks of",

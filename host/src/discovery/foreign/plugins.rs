@@ -10,7 +10,7 @@ use super::super::candidate::HooksDir;
 use super::super::declared::{Outside, Within};
 use super::super::entry::Problem;
 use super::super::scan::{MAX_CANDIDATES, Scan};
-use crate::dialect::agent::Agent;
+use crate::dialect::agent::{Agent, Level};
 use crate::hook::{Origin, Tier};
 use crate::place::{self, Found, Place};
 use crate::text;
@@ -120,7 +120,7 @@ impl Scan {
         };
         let outside = |shown: String, path: &Path, within| {
             let (path, plugin) = (directory.join(path), Some(directory.to_owned()));
-            Arc::new(Outside { agent, shown, path, plugin, within })
+            Arc::new(Outside { agent, shown, path, level: Level::User, plugin, within })
         };
         // The manifest says the name, so it is looked at first; what it declares comes after hooks/hooks.json.
         let mut called = plain(name.unwrap_or(&fallback));

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::super::document::{Form, Member, Node, Object};
+use super::super::document::{Form, Member, Node};
 use super::super::entry::{MAX_TIMEOUT, MAX_WORDS};
-use super::super::reader::{at, twice, unknown, wrong};
+use super::super::reader::{at, unknown, wrong};
 use super::super::{Declared, ForeignCommand, Handler};
 use super::own::is_own;
 use super::{File, Group};
@@ -81,11 +81,7 @@ impl File<'_> {
                 Err(wrong(event, "an object such as {\"type\": \"command\", \"command\": \"…\"}", node));
             return Some(hook);
         };
-        self.reader.too_many(node, &object);
-        let Object { members, again, .. } = object;
-        for member in &again {
-            self.reader.fault(|| twice(member));
-        }
+        let members = self.every(node, object, |_| false);
         let find = |name: &str| members.iter().find(|it| it.name == name);
         if let Some(name) = find("name")
             && let Form::Text(name) = name.value.form()
@@ -115,6 +111,7 @@ impl File<'_> {
         }
         hook.handler = line.and_then(|line| {
             let line = self.rooted(line, node)?;
+            self.without_env_file(&line, node);
             if !is_known {
                 return Err("its event is not known".to_owned());
             }
@@ -122,8 +119,10 @@ impl File<'_> {
                 .map_err(|error| at(node.spot(), &error.to_string()))?;
             let foreign =
                 self.matching(foreign, group.matcher).must_answer(hook.on_failure == Some(OnFailure::Block));
-            let (env, cwd) = (environment(find("env"))?, directory(find("cwd"))?);
-            Ok(Handler::Foreign(Box::new(ForeignCommand { line, foreign, env, cwd })))
+            let env = find("env").map_or(Ok(Vec::new()), |env| self.entry_env(env))?;
+            let cwd = directory(find("cwd"))?;
+            let (user_env, project_env) = (Vec::new(), Vec::new());
+            Ok(Handler::Foreign(Box::new(ForeignCommand { line, foreign, env, user_env, project_env, cwd })))
         });
         Some(hook)
     }
@@ -227,7 +226,10 @@ impl File<'_> {
             _ => return Err(wrong(key, "a command line", command.value)),
         };
         let Some(args) = find("args").filter(|_| matches!(agent, Agent::Claude | Agent::Codex)) else {
-            return Ok(CommandLine::Shell(line));
+            // Claude Code takes /bin/sh unless a hook says bash; of Cursor that is not known, and bash runs a line for either.
+            let is_for_sh =
+                agent == Agent::Claude && find("shell").is_none_or(|it| !it.value.is_text("bash"));
+            return Ok(if is_for_sh { CommandLine::Shell(line) } else { CommandLine::Bash(line) });
         };
         let words = match args.value.form() {
             Form::Array(items) if items.len() <= MAX_WORDS => items
@@ -245,19 +247,39 @@ impl File<'_> {
         }
     }
 
+    /// Says that what a line writes for Claude Code's later commands reaches nobody.
+    fn without_env_file(&mut self, line: &CommandLine, node: Node<'_>) {
+        let is_named = line.words().iter().any(|word| word.contains("CLAUDE_ENV_FILE"));
+        if is_named && self.outside.agent == Agent::Claude {
+            self.reader.fault(|| {
+                let what =
+                    "names CLAUDE_ENV_FILE, which hookbox does not set: it sets no variables of a session";
+                at(node.spot(), what)
+            });
+        }
+    }
+
     /// The line with the directory of its plugin in it; or what of it nobody can know here.
     fn rooted(&self, line: CommandLine, node: Node<'_>) -> Result<CommandLine, String> {
         let all = line.words().join(" ");
-        for (name, what) in [
-            ("CLAUDE_PLUGIN_DATA", "a directory for the data of plugins, which hookbox does not have"),
-            ("user_config.", "an option of its plugin, which hookbox does not know"),
+        for (name, is_needed, what) in [
+            (
+                "CLAUDE_PLUGIN_DATA",
+                needs(&all, "CLAUDE_PLUGIN_DATA"),
+                "a directory for the data of plugins, which hookbox does not have",
+            ),
+            (
+                "user_config.",
+                all.contains("${user_config."),
+                "an option of its plugin, which hookbox does not know",
+            ),
         ] {
-            if all.contains(&format!("${{{name}")) || all.contains(&format!("${name}")) {
+            if is_needed {
                 return Err(at(node.spot(), &format!("needs ${{{name}…}}: {what}")));
             }
         }
         let Some(root) = &self.outside.plugin else {
-            return match all.contains("CLAUDE_PLUGIN_ROOT") && self.outside.agent == Agent::Claude {
+            return match needs(&all, "CLAUDE_PLUGIN_ROOT") && self.outside.agent == Agent::Claude {
                 true => Err(at(node.spot(), "needs ${CLAUDE_PLUGIN_ROOT}, and is no hook of a plugin")),
                 false => Ok(line),
             };
@@ -271,7 +293,8 @@ impl File<'_> {
             // In single quotes a shell does not look for variables, and the agent puts the directory in before; in a
             // shell line only where no letter of it means anything to the shell.
             CommandLine::Shell(line) if is_plain(&root) => CommandLine::Shell(put(&line)),
-            CommandLine::Shell(line) => CommandLine::Shell(line),
+            CommandLine::Bash(line) if is_plain(&root) => CommandLine::Bash(put(&line)),
+            CommandLine::Shell(_) | CommandLine::Bash(_) => line,
             CommandLine::Program { program, args } => {
                 CommandLine::Program { program: put(&program), args: args.iter().map(|it| put(it)).collect() }
             }
@@ -279,25 +302,19 @@ impl File<'_> {
     }
 }
 
+/// Whether a line names this variable and does not say what holds where it is not set, as `${NAME:-…}` does.
+fn needs(line: &str, name: &str) -> bool {
+    let goes_on = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let has_default = |rest: &str| rest.strip_prefix(':').unwrap_or(rest).starts_with(['-', '=', '+']);
+    line.split('$').skip(1).any(|rest| match rest.strip_prefix('{') {
+        Some(rest) => rest.strip_prefix(name).is_some_and(|rest| !goes_on(rest) && !has_default(rest)),
+        None => rest.strip_prefix(name).is_some_and(|rest| !goes_on(rest)),
+    })
+}
+
 /// Whether a path means itself to a shell, in quotes and without.
 fn is_plain(path: &str) -> bool {
     path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c))
-}
-
-/// Variables that the entry sets.
-fn environment(member: Option<&Member<'_>>) -> Result<Vec<(String, String)>, String> {
-    let Some(member) = member else { return Ok(Vec::new()) };
-    let fault = || wrong("env", "an object with a text for each name", member.value);
-    let Form::Object(object) = member.value.form() else { return Err(fault()) };
-    let pair = |it: &Member<'_>| match it.value.form() {
-        Form::Text(value) if is_variable(&it.name) && !value.contains('\0') => Some((it.name.clone(), value)),
-        _ => None,
-    };
-    object.members.iter().map(pair).collect::<Option<Vec<_>>>().ok_or_else(fault)
-}
-
-fn is_variable(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['=', '\0'])
 }
 
 /// The directory that the entry runs in, beneath the project.

@@ -4,7 +4,8 @@ use crate::hook::OnFailure;
 
 fn outside(agent: Agent, within: Within, plugin: Option<&str>) -> Arc<Outside> {
     let plugin = plugin.map(PathBuf::from);
-    Arc::new(Outside { agent, shown: "f".to_owned(), path: "/w/f".into(), plugin, within })
+    let level = if plugin.is_some() { Level::User } else { Level::Project };
+    Arc::new(Outside { agent, shown: "f".to_owned(), path: "/w/f".into(), level, plugin, within })
 }
 
 fn read(agent: Agent, text: &str) -> ForeignFile {
@@ -222,8 +223,73 @@ fn what_switches_hooks_off_and_what_is_hookboxs_own_is_noted() {
         r#"{"hooksConfig": {"disabled": ["n", "y"]}, "hooks": {"BeforeTool": [{"hooks": [{"name": "n", "type": "command", "command": "x"}, {"type": "command", "command": "y"}, {"type": "command", "command": "z"}]}]}}"#,
     );
     assert_eq!(file.hooks.iter().map(|hook| hook.is_disabled).collect::<Vec<_>>(), [true, true, false]);
-    let off = read(Agent::Gemini, r#"{"hooksConfig": {"enabled": false}}"#);
-    assert_eq!(off.switches_off, Some("hooksConfig.enabled"));
+    let hooks_config = r#"{"hooksConfig": {"enabled": false}}"#;
+    let all = r#"{"version": 1, "disableAllHooks": true, "hooks": {}}"#;
+    let (whole, one) = (Some("disableAllHooks"), Some("hooksConfig.enabled"));
+    for (agent, by_all, by_config) in [
+        (Agent::Claude, whole, None),
+        (Agent::Codex, whole, None),
+        (Agent::Gemini, None, one),
+        (Agent::Qwen, whole, one),
+        (Agent::Copilot, whole, None),
+        (Agent::Cursor, None, None),
+    ] {
+        assert_eq!(read(agent, all).switches_off, by_all, "{agent}");
+        assert_eq!(read(agent, hooks_config).switches_off, by_config, "{agent}");
+    }
+}
+
+#[test]
+fn of_a_key_that_is_there_twice_the_last_counts_and_no_hook_is_lost() {
+    let file = read(
+        Agent::Claude,
+        r#"{"disableAllHooks": true, "hooks": {"Stop": [{"hooks": [{"command": "a"}], "hooks": [{"command": "b"}]}], "Stop": [{"hooks": [{"command": "x", "command": "c"}]}]}, "hooks": {"Stop": [{"hooks": [{"command": "d"}]}]}, "disableAllHooks": false}"#,
+    );
+    let want = ["a", "b", "c", "d"].iter().enumerate();
+    let want: Vec<String> = want.map(|(at, line)| format!("f#Stop[{at}] agent_stop {line}")).collect();
+    assert_eq!(told(&file), want);
+    assert_eq!(file.switches_off, None);
+    let faults = faults(&file).join("\n");
+    assert_eq!(faults.matches("is there twice: the hooks of both run").count(), 3, "{faults}");
+    assert_eq!(faults.matches("is there twice: the last one counts").count(), 2, "{faults}");
+}
+
+#[test]
+fn a_variable_of_a_plugin_is_needed_unless_the_line_says_what_holds_without_it() {
+    for (line, is_needed) in [
+        ("${CLAUDE_PLUGIN_ROOT}/x", true),
+        ("$CLAUDE_PLUGIN_ROOT/x", true),
+        ("${CLAUDE_PLUGIN_ROOT%/}/x", true),
+        ("${CLAUDE_PLUGIN_ROOT:?}/x", true),
+        ("${CLAUDE_PLUGIN_ROOT:-/d}/x $CLAUDE_PLUGIN_ROOT", true),
+        ("${CLAUDE_PLUGIN_ROOT:-/d}/x", false),
+        ("${CLAUDE_PLUGIN_ROOT-/d}/x", false),
+        ("${CLAUDE_PLUGIN_ROOT:=/d}/x", false),
+        ("x ${CLAUDE_PLUGIN_ROOT:+-p}", false),
+        ("x ${CLAUDE_PLUGIN_DATA:-/d}", false),
+        ("$CLAUDE_PLUGIN_ROOTS/x", false),
+        ("x # no CLAUDE_PLUGIN_ROOT here", false),
+    ] {
+        let text = format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{{"command": "{line}"}}]}}]}}}}"#);
+        assert_eq!(read(Agent::Claude, &text).hooks[0].handler.is_err(), is_needed, "{line}");
+    }
+}
+
+#[test]
+fn variables_are_taken_in_bounds_and_as_text() {
+    let file = read(
+        Agent::Claude,
+        r#"{"env": {"A": "a", "N": 5, "B": true, "": "x", "C=D": "x", "Z": "\u0000", "L": [], "A": "last"}}"#,
+    );
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(file.env, [pair("A", "last"), pair("N", "5"), pair("B", "true")]);
+    assert_eq!(faults(&file).iter().filter(|it| it.ends_with("; it is left out")).count(), 4);
+    let long = format!(r#"{{"env": {{"A": "a", "B": "{}", "C": "c"}}}}"#, "x".repeat(70_000));
+    let file = read(Agent::Claude, &long);
+    assert_eq!(file.env, [pair("A", "a")]);
+    assert!(faults(&file)[0].contains("env: holds more than 65536 bytes: the rest is left out"));
+    // Nobody else sets variables so.
+    assert_eq!(read(Agent::Qwen, r#"{"env": {"A": "a"}}"#).env, []);
 }
 
 #[test]
