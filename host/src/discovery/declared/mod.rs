@@ -246,7 +246,6 @@ impl Declared {
                 let mut words = command.line.words();
                 // What its words name is meant from there.
                 words.extend(command.cwd.iter().map(|cwd| format!("cd {}", text::shell_word(cwd))));
-                words.extend(command.project_env.iter().map(|(_, value)| value.clone()));
                 words
             }
             (Ok(Handler::Tool { .. }), Some(server)) => server.words(),
@@ -266,7 +265,10 @@ impl Declared {
         };
         match (&self.handler, &self.server) {
             (Ok(Handler::Claude(_)), _) => of(Agent::Claude, Vec::new()),
-            (Ok(Handler::Foreign(command)), _) => of(command.foreign.agent(), command.env.clone()),
+            (Ok(Handler::Foreign(command)), _) => {
+                let set = command.env.iter().chain(&command.project_env);
+                of(command.foreign.agent(), set.cloned().collect())
+            }
             (Ok(Handler::Tool { .. }), Some(server)) => {
                 Variables { own: server.variables(), ..Variables::default() }
             }
