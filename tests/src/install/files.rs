@@ -76,6 +76,38 @@ fn what_is_no_file_of_the_users_to_write_is_left_alone() {
 }
 
 #[test]
+fn a_file_that_the_agent_itself_refuses_is_not_written() {
+    for (agent, path, text, want) in [
+        ("claude", CLAUDE, "{\"a\": \"b\tc\"}", "line 1, column 9"),
+        ("claude", CLAUDE, "{\n\"hooks\":\u{a0}{}}", "line 2, column 9"),
+        ("codex", "home/.codex/hooks.json", "\u{feff}{}", "byte order mark"),
+        ("codex", "home/.codex/hooks.json", "{\"version\": 1}", "unknown field `version`"),
+        (
+            "codex",
+            "home/.codex/hooks.json",
+            "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"x\", \"timeout\": 1.5}]}]}}",
+            "expected u64",
+        ),
+        ("copilot", "home/.copilot/hooks/hookbox.json", "\u{feff}{\"version\": 1}", "byte order mark"),
+        (
+            "gemini",
+            "home/.gemini/settings.json",
+            "{\n  \"a\": 1, // mine\n}\n",
+            "line 3, column 1: trailing comma",
+        ),
+        ("qwen", "home/.qwen/settings.json", "{\"a\": \"b\tc\"}", "line 1, column 9"),
+    ] {
+        let env = TestEnvironment::new();
+        env.file(path, text);
+        refused(&env.hookbox(["install", agent]), 1, &[want, "runs no hook"]);
+        assert_eq!(env.read(path).unwrap(), text);
+    }
+    let env = TestEnvironment::new();
+    env.file(CLAUDE, "\u{feff}{}").file("home/.gemini/settings.json", "{ // mine\n}");
+    done(&env.hookbox(["install", "claude", "gemini"]));
+}
+
+#[test]
 fn originals_are_kept_where_nobody_else_reads_and_never_in_the_project() {
     let env = TestEnvironment::new();
     env.file(CLAUDE, SETTINGS);

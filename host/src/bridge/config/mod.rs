@@ -15,15 +15,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod comments;
 mod document;
 mod form;
 mod place;
 mod read;
+mod refused;
 mod switch;
 
+pub(crate) use self::comments::{comment_end, comments};
 pub(crate) use self::document::Document;
 pub use self::document::{DocumentError, MAX_BYTES};
 pub use self::form::{Form, Unit, form, waits};
 pub use self::place::{Holds, Level, Source, Surroundings, VARIABLES, file, paths, sources};
 pub use self::read::{Configuration, Entry, read, read_codex_settings};
+pub use self::refused::refused;
 pub use self::switch::Switch;

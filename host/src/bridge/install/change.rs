@@ -9,7 +9,7 @@ use super::record::{Record, Store, digest};
 use super::remove::{self, remove};
 use super::target::Target;
 use super::wanted::{UnknownEvent, Wish, wanted};
-use crate::bridge::config::{Level, Surroundings, Switch, file, read};
+use crate::bridge::config::{Level, Surroundings, Switch, file, read, refused};
 use crate::dialect::agent::Agent;
 
 /// Where everything is.
@@ -178,6 +178,7 @@ impl Installer {
         let now = found.as_ref().map(|it| it.bytes.as_slice());
         let document = |error| InstallError::document(&path, error);
         let after = merge(agent, now.unwrap_or_default(), &wanted).map_err(document)?;
+        is_read(agent, &path, now.unwrap_or_default(), &after)?;
         let change = match now {
             None => Change::Created,
             Some(now) if now == after => Change::Unchanged,
@@ -269,6 +270,18 @@ impl Installer {
         let handmade = after.as_deref().map_or(0, |after| remove::handmade(agent, after));
         Ok(Uninstalled { path, undone, events, before: Some(found.bytes), after, handmade })
     }
+}
+
+/// That the agent itself reads what is written: a file that its parser refuses has no hooks for it, and it says nothing.
+fn is_read(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(), InstallError> {
+    let Some(of_after) = refused(agent, after) else { return Ok(()) };
+    // The places in the file as the user sees it.
+    let what = refused(agent, now).unwrap_or(of_after);
+    let hint = format!(
+        "correct the file by hand: {} runs no hook of it as it is; nothing was changed",
+        agent.title()
+    );
+    Err(InstallError::new(path, what, hint))
 }
 
 /// What becomes of a file.

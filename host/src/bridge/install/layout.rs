@@ -5,6 +5,8 @@ use std::ops::Range;
 use jsonc_parser::ast::{Array, Object};
 use serde_json::Value;
 
+use crate::bridge::config::{comment_end, comments};
+
 /// A change of a text: these bytes become those.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Edit {
@@ -244,16 +246,6 @@ fn skip_space(text: &str, at: usize) -> usize {
     at + (rest.len() - rest.trim_start_matches(is_space).len())
 }
 
-/// The end of the comment that begins here, without the end of its line.
-fn comment_end(text: &str, at: usize) -> Option<usize> {
-    let rest = text.get(at..)?;
-    if rest.starts_with("//") {
-        let line = rest.split('\n').next().unwrap_or_default();
-        return Some(at + line.trim_end_matches('\r').len());
-    }
-    rest.strip_prefix("/*").map(|inner| inner.find("*/").map_or(text.len(), |end| at + end + 4))
-}
-
 /// Where the comma is that follows, with nothing but blanks and comments before it.
 fn comma_after(text: &str, at: usize, until: usize) -> Option<usize> {
     let mut at = skip_space(text, at);
@@ -281,34 +273,6 @@ fn line_comments_end(text: &str, from: usize) -> usize {
 fn indent_at(text: &str, at: usize) -> &str {
     let line = text.get(..at).unwrap_or_default().rsplit('\n').next().unwrap_or_default();
     line.get(..line.len() - line.trim_start_matches([' ', '\t']).len()).unwrap_or_default()
-}
-
-/// The comments of a piece of JSON, each with whether it is one to the end of the line.
-fn comments(text: &str) -> impl Iterator<Item = (Range<usize>, bool)> + '_ {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        loop {
-            let rest = text.get(at..)?;
-            let found = rest.find(['"', '/'])?;
-            at += found;
-            if let Some(end) = comment_end(text, at) {
-                let range = at..end.max(at + 1);
-                at = range.end;
-                return Some((range.clone(), text.get(range)?.starts_with("//")));
-            }
-            at += 1;
-            if rest.get(found..)?.starts_with('"') {
-                let mut is_escaped = false;
-                let string = text.get(at..)?;
-                let end = string.bytes().position(|byte| {
-                    let is_end = byte == b'"' && !is_escaped;
-                    is_escaped = byte == b'\\' && !is_escaped;
-                    is_end
-                });
-                at += end? + 1;
-            }
-        }
-    })
 }
 
 /// Whether a comment stands in this piece of JSON.

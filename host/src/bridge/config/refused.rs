@@ -1,0 +1,228 @@
+//! What an agent's own parser refuses, though a more patient one reads it. The agent then runs no hook of the file, or
+//! does not start.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::comments::comments;
+use crate::dialect::agent::Agent;
+use crate::text;
+
+/// A byte order mark.
+const MARK: char = '\u{feff}';
+
+/// Why an agent does not take these bytes as its configuration, with line and column; `None` where it takes them, and
+/// where nothing stands in them. Nobody knows what Cursor's parser refuses: it is never refused for that one.
+///
+/// Claude Code and Copilot CLI take JSON, and Gemini CLI and Qwen Code the same with comments in it. Codex takes JSON
+/// that has no key which it does not know beside `hooks`, and whose entries are what it expects, everybody's. A byte order
+/// mark is read by Claude Code and Qwen Code alone. All that was seen in the clients.
+pub fn refused(agent: Agent, bytes: &[u8]) -> Option<String> {
+    let Ok(whole) = str::from_utf8(bytes) else { return Some("it is no UTF-8".to_owned()) };
+    let takes_mark = match agent {
+        Agent::Claude | Agent::Qwen => true,
+        Agent::Codex | Agent::Gemini | Agent::Copilot => false,
+        Agent::Cursor | Agent::OpenCode => return None,
+    };
+    let text = whole.strip_prefix(MARK).unwrap_or(whole);
+    if text.len() < whole.len() && !takes_mark {
+        let title = agent.title();
+        return Some(format!("line 1, column 1: a byte order mark, with which {title} reads no file"));
+    }
+    let plain = match agent {
+        Agent::Gemini | Agent::Qwen => without_comments(text),
+        _ => text.to_owned(),
+    };
+    if plain.chars().all(char::is_whitespace) {
+        return None;
+    }
+    let read = match agent {
+        Agent::Codex => serde_json::from_str::<CodexFile>(&plain).map(drop),
+        _ => serde_json::from_str::<IgnoredAny>(&plain).map(drop),
+    };
+    let error = read.err()?;
+    let whole = error.to_string();
+    let what = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(what, _)| what);
+    let (line, column) = (error.line(), error.column());
+    Some(format!(
+        "line {line}, column {column}: {}, which {} does not read",
+        text::escape(what, 300),
+        agent.title()
+    ))
+}
+
+/// The text with blanks for its comments, each line as long as it was.
+fn without_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (range, _) in comments(text) {
+        out.push_str(text.get(at..range.start).unwrap_or_default());
+        let comment = text.get(range.clone()).unwrap_or_default();
+        out.extend(comment.chars().map(|c| if matches!(c, '\n' | '\r') { c } else { ' ' }));
+        at = range.end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
+}
+
+/// Codex's `hooks.json`. That a key stands twice is an error here as there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "what matters is whether it can be read")]
+struct CodexFile {
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    hooks: CodexEvents,
+}
+
+/// Its events. Others are not looked at.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "PascalCase")]
+struct CodexEvents {
+    pre_tool_use: Vec<CodexGroup>,
+    permission_request: Vec<CodexGroup>,
+    post_tool_use: Vec<CodexGroup>,
+    pre_compact: Vec<CodexGroup>,
+    post_compact: Vec<CodexGroup>,
+    session_start: Vec<CodexGroup>,
+    session_end: Vec<CodexGroup>,
+    user_prompt_submit: Vec<CodexGroup>,
+    subagent_start: Vec<CodexGroup>,
+    subagent_stop: Vec<CodexGroup>,
+    stop: Vec<CodexGroup>,
+    interrupt: Vec<CodexGroup>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct CodexGroup {
+    matcher: Option<String>,
+    hooks: Vec<CodexEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(dead_code, reason = "what matters is whether it can be read")]
+enum CodexEntry {
+    #[serde(rename_all = "camelCase")]
+    Command {
+        command: String,
+        #[serde(default, alias = "command_windows")]
+        command_windows: Option<String>,
+        #[serde(default)]
+        timeout: Option<u64>,
+        #[serde(default)]
+        r#async: bool,
+        #[serde(default)]
+        status_message: Option<String>,
+    },
+    McpTool {},
+    Prompt {},
+    Agent {},
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::config::{Document, form};
+
+    #[test]
+    fn what_the_agents_parser_refuses_is_refused_with_its_place() {
+        let all = [Agent::Claude, Agent::Codex, Agent::Copilot, Agent::Gemini, Agent::Qwen];
+        for (text, agents) in [
+            ("{\"hooks\": {\"Unheard\": \"a\tb\"}}", &all[..]),
+            ("{\"hooks\":\u{a0}{}}", &all),
+            ("{\"hooks\":\u{b}{}}", &all),
+            ("\u{feff}\u{feff}{}", &all),
+            ("\u{feff}{}", &[Agent::Codex, Agent::Copilot, Agent::Gemini]),
+            ("{\"hooks\": {},}", &all),
+            ("{\"hooks\": {/* x */}} // y\n", &[Agent::Claude, Agent::Codex, Agent::Copilot]),
+            ("{\"hooks\": {}, \"version\": 1}", &[Agent::Codex]),
+            ("{\"hooks\": {}, \"description\": 1}", &[Agent::Codex]),
+            ("{\"hooks\": {}, \"description\": null}", &[]),
+            ("{\"hooks\": {\"Unheard\": [5], \"state\": {}}}", &[]),
+            ("{}", &[]),
+            (" \n", &[]),
+        ] {
+            for agent in all {
+                let found = refused(agent, text.as_bytes());
+                assert_eq!(found.is_some(), agents.contains(&agent), "{agent} {text:?} {found:?}");
+                assert!(found.is_none_or(|it| it.contains("line 1, column")), "{agent} {text:?}");
+            }
+        }
+        assert_eq!(refused(Agent::Cursor, "\u{feff}{\"a\": 1,} // x".as_bytes()), None);
+        let error = refused(Agent::Gemini, "{\n  // \u{e9} \"\n  \"a\": 1,\n}".as_bytes()).unwrap();
+        assert!(error.starts_with("line 4, column 1: trailing comma"), "{error}");
+        assert!(refused(Agent::Claude, b"\xff").is_some());
+    }
+
+    #[test]
+    fn every_entry_of_codex_is_what_it_expects_or_it_runs_none() {
+        for (list, want) in [
+            ("[]", None),
+            ("5", Some("invalid type")),
+            ("null", Some("invalid type")),
+            ("[5]", Some("invalid type")),
+            ("[], \"Stop\": []", Some("duplicate field")),
+            ("[{}]", None),
+            ("[{\"matcher\": null, \"other\": 1, \"other\": 2}]", None),
+            ("[{\"matcher\": \"a\", \"matcher\": \"b\"}]", Some("duplicate field")),
+            ("[{\"matcher\": 5}]", Some("invalid type")),
+            ("[{\"hooks\": null}]", Some("invalid type")),
+            ("[{\"hooks\": [{\"type\": \"prompt\"}, {\"type\": \"agent\", \"x\": 1}]}]", None),
+            ("[{\"hooks\": [{\"type\": \"http\", \"url\": \"x\"}]}]", Some("unknown variant")),
+            ("[{\"hooks\": [{\"command\": \"x\"}]}]", Some("missing field")),
+            ("[{\"hooks\": [{\"type\": \"command\"}]}]", Some("missing field")),
+        ] {
+            let text = format!("{{\"hooks\": {{\"Stop\": {list}}}}}");
+            let found = refused(Agent::Codex, text.as_bytes());
+            match want {
+                None => assert_eq!(found, None, "{text}"),
+                Some(want) => assert!(found.as_ref().is_some_and(|it| it.contains(want)), "{text} {found:?}"),
+            }
+        }
+        for (keys, is_read) in [
+            ("\"timeout\": 5", true),
+            ("\"timeout\": null", true),
+            ("\"timeout\": 1.5", false),
+            ("\"timeout\": \"5\"", false),
+            ("\"timeout\": -1", false),
+            ("\"timeoutSec\": \"5\"", true),
+            ("\"async\": \"x\"", false),
+            ("\"statusMessage\": 5", false),
+            ("\"status_message\": 5", true),
+            ("\"commandWindows\": 5", false),
+            ("\"command_windows\": 5", false),
+            ("\"command\": \"y\"", false),
+            ("\"type\": \"command\"", false),
+            ("\"other\": [1]", true),
+        ] {
+            let entry = format!("{{\"type\": \"command\", \"command\": \"x\", {keys}}}");
+            let text = format!("{{\"hooks\": {{\"Stop\": [{{\"hooks\": [{entry}]}}]}}}}");
+            assert_eq!(refused(Agent::Codex, text.as_bytes()).is_none(), is_read, "{text}");
+        }
+    }
+
+    #[test]
+    fn all_that_hookbox_knows_of_an_event_of_codex_is_checked() {
+        for event in Agent::Codex.events() {
+            let text = format!("{{\"hooks\": {{\"{}\": [5]}}}}", event.name);
+            assert!(refused(Agent::Codex, text.as_bytes()).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_refused_here_is_read_by_the_parser_that_edits() {
+        for (agent, text) in [
+            (Agent::Claude, "{\"a\": \"x\ty\"}"),
+            (Agent::Codex, "\u{feff}{\"version\": 1}"),
+            (Agent::Gemini, "{\"a\": 1,}"),
+        ] {
+            assert!(
+                Document::parse(agent, text.as_bytes()).is_ok() && refused(agent, text.as_bytes()).is_some()
+            );
+            assert_eq!(form(agent).takes_comments, agent == Agent::Gemini);
+        }
+    }
+}
