@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::itself;
 use super::programs::{Call, PRIVILEGED, base_name, is_assignment, starts};
 use super::protected::Protected;
 use super::shell::{self, Command, Script, Word};
@@ -18,6 +19,8 @@ const MAX_DEPTH: usize = 4;
 pub(super) enum Finding {
     /// It runs this subcommand of hookbox.
     Runs(&'static str),
+    /// It may end a process of hookbox.
+    Ends,
     /// It may change this path.
     Changes(String),
     /// It is too long or too odd to be read, and mentions this.
@@ -115,6 +118,16 @@ impl Judge<'_> {
         for (program, call) in &calls {
             if let Some(subcommand) = call.privileged(program) {
                 return Some(Finding::Runs(subcommand));
+            }
+            if !call.only_reads()
+                && !call.is_wrapper()
+                && let Some(subcommand) = itself::installs(call.name(), call.words())
+            {
+                return Some(Finding::Runs(subcommand));
+            }
+            let feeding = before.filter(|_| command.piped).into_iter().flat_map(|it| &it.words);
+            if itself::is_ended(call.name(), call.words().chain(feeding.map(|word| word.text.as_str()))) {
+                return Some(Finding::Ends);
             }
         }
         if calls.iter().any(|(_, call)| call.is_shell()) {

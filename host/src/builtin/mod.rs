@@ -3,6 +3,7 @@
 mod budget;
 mod command;
 mod compact_trigger;
+mod itself;
 mod programs;
 mod protected;
 mod real;

@@ -215,6 +215,16 @@ impl<'a> Call<'a> {
         Some(Self { name: base_name(&first.text), arguments })
     }
 
+    /// The program's name, without its directory.
+    pub(super) fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// Its arguments.
+    pub(super) fn words(&self) -> impl Iterator<Item = &'a str> {
+        self.arguments.iter().map(|word| word.text.as_str())
+    }
+
     pub(super) fn is_shell(&self) -> bool {
         is_in(&SHELLS, self.name)
     }

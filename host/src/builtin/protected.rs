@@ -128,6 +128,9 @@ impl Protected {
                 part => parts.push(part),
             }
         }
+        if super::itself::holds(&parts) {
+            return true;
+        }
         (0..parts.len())
             .any(|at| self.patterns.iter().any(|it| it.matches(parts.get(at..).unwrap_or_default())))
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::command::{self, Finding};
+use super::itself;
 use super::protected::Protected;
 use super::real::RealPaths;
 use super::{Builtin, Surroundings, Wishes};
@@ -29,7 +30,7 @@ pub(super) const BUILTIN: Builtin = Builtin {
 /// How much of a path a reason shows, in bytes.
 const SHOWN: usize = 200;
 
-/// Blocks tool calls that write to hookbox's settings, trust and hook files or to the agent's hook configuration, and
+/// Blocks tool calls that write to hookbox's settings, trust and hook files, to the program itself or to the agent's hook configuration, and
 /// shell lines that run `hookbox trust`, `untrust`, `grants`, `plugin`, `install` or `uninstall`: as far as the facts
 /// of a call show it.
 pub struct SelfProtection {
@@ -59,6 +60,7 @@ impl SelfProtection {
             places
                 .extend(directory.iter().flat_map(|directory| names.iter().map(|name| directory.join(name))));
         }
+        places.extend(itself::places());
         let by_name = home.iter().chain(&repository).flat_map(|base| protected.below(base));
         let mut real = RealPaths::default();
         let led: Vec<PathBuf> =
@@ -94,11 +96,12 @@ impl SelfProtection {
                 let named = facts.paths.iter().map(|it| &it.path).find(|path| self.protected.holds(path));
                 Finding::Changes(named.cloned().or_else(|| self.mentioned(call, facts, cwd))?)
             }
-            ToolKind::Mcp => {
+            ToolKind::Mcp | ToolKind::Other => {
                 // `mcp__files__write_file` is named for what it does.
-                let (_, tool) = call.name.rsplit_once("__")?;
+                let tool = itself::tool_of_server(&call.name)?;
                 let facts = facts::of(tool, &call.input, cwd, self.home.as_deref());
-                return (facts.kind != ToolKind::Mcp).then(|| self.objection(call, &facts, cwd))?;
+                let is_known = matches!(facts.kind, ToolKind::Shell | ToolKind::Write | ToolKind::Edit);
+                return is_known.then(|| self.objection(call, &facts, cwd))?;
             }
             _ => return None,
         };
@@ -110,6 +113,7 @@ impl SelfProtection {
                 "this may change {}, which belongs to the hooks that watch over this agent",
                 text::escape(&path, SHOWN)
             ),
+            Finding::Ends => "this may end hookbox, which watches over this agent".to_owned(),
             Finding::Unclear(what) => {
                 format!("this line cannot be read to its end, and mentions {}", text::escape(&what, SHOWN))
             }

@@ -5,7 +5,7 @@ use hookbox::dialect::agent::Agent;
 use serde_json::json;
 
 use super::{agents, done, path_of};
-use crate::environment::{TestEnvironment, sample};
+use crate::environment::{TestEnvironment, program, sample};
 
 #[test]
 fn the_command_of_every_agent_blocks_what_a_guard_blocks() {
@@ -62,4 +62,27 @@ fn a_tool_call_cannot_change_what_was_installed_wherever_it_is() {
             assert_eq!(env.event(&["PreToolUse"], &call)["blocked"] == true, blocked, "{line}");
         }
     }
+}
+
+#[test]
+fn a_tool_call_cannot_change_or_end_the_program() {
+    let env = TestEnvironment::new();
+    env.directory("repo/.git").file("bin/hookbox", "#!/bin/sh\n");
+    let own = program().canonicalize().unwrap();
+    let on_path = env.path("bin/hookbox");
+    for path in [own.to_str().unwrap(), on_path.to_str().unwrap()] {
+        for line in [format!("rm {path}"), format!("chmod -x {path}"), format!("cp /bin/true {path}")] {
+            let call = json!({"tool_name": "Bash", "tool_input": {"command": line}});
+            assert_eq!(env.event(&["PreToolUse"], &call)["blocked"], true, "{line}");
+        }
+        for tool in ["Write", "mcp__fs__write_file", "mcp_fs_write_file", "fs-write_file"] {
+            let call = json!({"tool_name": tool, "tool_input": {"file_path": path, "content": ""}});
+            assert_eq!(env.event(&["PreToolUse"], &call)["blocked"], true, "{tool} {path}");
+        }
+        let call =
+            json!({"tool_name": "Bash", "tool_input": {"command": format!("ls -l {path}; {path} list")}});
+        assert_ne!(env.event(&["PreToolUse"], &call)["blocked"], true, "{path}");
+    }
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "pkill hookbox"}});
+    assert_eq!(env.event(&["PreToolUse"], &call)["blocked"], true);
 }

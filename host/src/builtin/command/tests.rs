@@ -74,6 +74,27 @@ fn ordinary_work_passes() {
 }
 
 #[test]
+fn what_ends_hookbox_or_installs_it_under_another_name_is_found() {
+    for (line, want) in [
+        ("pkill hookbox", Some(Finding::Ends)),
+        ("sudo killall -9 hookbox", Some(Finding::Ends)),
+        ("kill $(pgrep hookbox)", Some(Finding::Ends)),
+        ("pgrep -f hookbox | xargs kill -9", Some(Finding::Ends)),
+        ("bash -c 'pkill -f hookbox'", Some(Finding::Ends)),
+        ("kill 12", None),
+        ("pgrep hookbox", None),
+        ("/tmp/hb uninstall claude", Some(Finding::Runs("uninstall"))),
+        ("./box install --project codex", Some(Finding::Runs("install"))),
+        ("npm install codex", None),
+        ("brew uninstall opencode", None),
+        ("./setup install", None),
+        ("echo uninstall claude", None),
+    ] {
+        assert_eq!(judged(line), want, "{line}");
+    }
+}
+
+#[test]
 fn what_only_the_user_may_run_is_found_wherever_it_stands() {
     for line in [
         "hookbox trust guard",
