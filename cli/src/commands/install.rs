@@ -35,7 +35,7 @@ pub(crate) struct Install {
     /// one answer].
     #[arg(long = "event", value_name = "NAME")]
     events: Vec<String>,
-    /// How long hookbox may take to an answer, such as 10s; the agent is told to wait 15 s longer [default: 15s].
+    /// How long hookbox may take to an answer, such as 10s, up to 10m; the agent is told to wait 15 s longer [default: 15s].
     #[arg(long, value_name = "D", value_parser = options::duration)]
     deadline: Option<Duration>,
     /// The program that the agent runs [default: where this one is found; for a project, hookbox].
@@ -132,7 +132,34 @@ impl Which {
         Ok(agents)
     }
 
-    /// Does it for each agent. One that fails keeps no other from it.
+    /// What can be known of a wish before anything is changed: a failure of one agent, then, changes none. That OpenCode's
+    /// plugin is fixed is in the way of nobody who asks for all.
+    fn check(
+        &self,
+        agents: &[Agent],
+        installer: &Installer,
+        wish: &Wish,
+    ) -> anyhow::Result<Option<ExitCode>> {
+        let checked = agents.iter().map(|agent| (*agent, installer.check(*agent, self.level(), wish)));
+        let failed = checked.filter_map(|(agent, checked)| Some((agent, checked.err()?)));
+        let failed = failed.filter(|(_, it)| !(self.all && matches!(it, InstallFailure::Fixed { .. })));
+        let failed: Vec<_> = failed.collect();
+        if failed.is_empty() {
+            return Ok(None);
+        }
+        let rows: Vec<_> = failed.iter().map(|(agent, it)| failed_row(*agent, self.level(), it)).collect();
+        let mut code = ExitCode::SUCCESS;
+        for (_, failure) in failed {
+            code = complain(failure);
+        }
+        if self.json {
+            output::json(&rows)?;
+        }
+        Ok(Some(code))
+    }
+
+    /// Does it for each agent, and then says what was done: a standard output that is full keeps nothing from it. One that
+    /// fails keeps no other from it.
     fn each<T>(
         &self,
         agents: &[Agent],
@@ -140,18 +167,17 @@ impl Which {
         row: impl Fn(Agent, &T) -> Value,
         show: impl Fn(Agent, &T) -> anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
+        let done: Vec<_> = agents.iter().map(|agent| (*agent, act(*agent))).collect();
         let mut code = ExitCode::SUCCESS;
         let mut rows = Vec::new();
-        for agent in agents {
-            match act(*agent) {
-                Ok(done) => {
-                    if self.json {
-                        rows.push(row(*agent, &done));
-                    } else {
-                        show(*agent, &done)?;
-                    }
+        for (agent, done) in done {
+            match done {
+                Ok(done) if self.json => rows.push(row(agent, &done)),
+                Ok(done) => show(agent, &done)?,
+                Err(failure) => {
+                    rows.push(failed_row(agent, self.level(), &failure));
+                    code = complain(failure);
                 }
-                Err(failure) => code = complain(failure),
             }
         }
         if self.json {
@@ -159,6 +185,11 @@ impl Which {
         }
         Ok(code)
     }
+}
+
+fn failed_row(agent: Agent, level: Level, failure: &InstallFailure) -> Value {
+    let error = failure.to_string();
+    json!({ "agent": agent.as_str(), "level": level.as_str(), "error": error })
 }
 
 fn complain(failure: InstallFailure) -> ExitCode {
@@ -171,6 +202,16 @@ fn complain(failure: InstallFailure) -> ExitCode {
         }
         InstallFailure::Fixed { .. } => {
             report(&InputError::new(failure.to_string(), "leave out --event and --deadline").into())
+        }
+        InstallFailure::Deadline { .. } => {
+            let what = format!("--deadline: {failure}");
+            report(&InputError::new(what, "give a time such as 15s, up to 10m").into())
+        }
+        InstallFailure::Variable { variable, .. } => {
+            let hint = format!(
+                "set {variable} to an absolute path: the agent finds another directory wherever it starts"
+            );
+            report(&InputError::new(failure.to_string(), hint).into())
         }
         InstallFailure::Home { .. } => report(&InputError::new(failure.to_string(), "set HOME").into()),
         InstallFailure::Level { .. } => {
@@ -201,9 +242,21 @@ impl Install {
             let what = format!("--program {program:?}: expected a path or a name");
             return Err(InputError::new(what, "give the path of hookbox").into());
         }
+        if level != Level::Project && program.contains('/') && !program.starts_with('/') {
+            let what =
+                format!("--program {program:?}: expected an absolute path, or a name that is on the PATH");
+            let hint = "agents start in other directories; for a repository's own program use --project";
+            return Err(InputError::new(what, hint).into());
+        }
+        if !is_executable(&program, &surroundings.project) {
+            warn(format_args!("--program {program:?}: there is no program that can be executed there now"));
+        }
         let deadline = self.deadline.unwrap_or(Bridge::DEADLINE);
         let wish = Wish { events: self.events, deadline, is_strict: self.strict, ..Wish::new(program) };
         let which = self.which;
+        if let Some(code) = which.check(&agents, &installer, &wish)? {
+            return Ok(code);
+        }
         which.each(
             &agents,
             |agent| installer.install(agent, level, &wish),
@@ -226,6 +279,19 @@ impl Uninstall {
             |agent, done| show_undone(agent, done, dry),
         )
     }
+}
+
+/// Whether a program is there for a shell: a path, which counts from the project, or a name on the PATH.
+fn is_executable(program: &str, project: &Path) -> bool {
+    let is_file = |path: &Path| {
+        path.metadata().is_ok_and(|it| it.is_file() && std::os::unix::fs::MetadataExt::mode(&it) & 0o111 != 0)
+    };
+    if program.contains('/') {
+        return is_file(&project.join(program));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // The usual name is for others, who have it elsewhere.
+    program == NAME || std::env::split_paths(&path).any(|directory| is_file(&directory.join(program)))
 }
 
 /// The path of this program: as PATH has it, where that is this very program, so that a later version at the same place is
@@ -277,10 +343,13 @@ fn next(agent: Agent, level: Level, surroundings: &Surroundings) -> Vec<String> 
         }
         _ => {}
     }
+    let root = escape(&surroundings.project.display().to_string(), 500);
+    if level != Level::User && matches!(agent, Agent::Claude | Agent::Gemini | Agent::Qwen) {
+        next.push(format!("start {agent} in {root}: it does not look above the directory where it starts"));
+    }
     next.push(format!("restart {} where it is running", agent.title()));
     if level == Level::Project {
-        let path = surroundings.project.display().to_string();
-        next.push(format!("everyone who works in {} needs hookbox on the PATH", escape(&path, 500)));
+        next.push(format!("everyone who works in {root} needs hookbox on the PATH"));
     }
     next
 }
@@ -303,6 +372,7 @@ fn row(
         "program": wish.program,
         "deadline": show_duration(wish.deadline),
         "backup": done.backup,
+        "earlier": done.earlier,
         "switched_off": switches,
         "next": next(agent, level, surroundings),
     });
@@ -329,7 +399,11 @@ fn show(
     surroundings: &Surroundings,
 ) -> anyhow::Result<()> {
     let path = escape(&done.path.to_string_lossy(), 4096);
-    if dry {
+    let is_whole_plugin = agent == Agent::OpenCode && done.change == Change::Created;
+    if dry && is_whole_plugin {
+        let lines = done.after.split(|byte| *byte == b'\n').count().saturating_sub(1);
+        output::line(&format!("{}: would create {path} ({lines} lines)", agent.title()))?;
+    } else if dry {
         let diff = unified(&done.path.to_string_lossy(), done.before.as_deref(), Some(&done.after));
         if !diff.is_empty() {
             output::line(diff.trim_end_matches('\n'))?;
@@ -348,6 +422,10 @@ fn show(
         output::line(&format!("  events: {}", done.events.join(", ")))?;
         if let Some(backup) = &done.backup {
             output::line(&format!("  the original: {}", escape(&backup.to_string_lossy(), 4096)))?;
+        }
+        if let Some(earlier) = &done.earlier {
+            let earlier = escape(&earlier.to_string_lossy(), 4096);
+            note(format_args!("{path}: an original of an earlier time is kept as {earlier}"));
         }
     }
     for switch in &done.switches {
@@ -383,6 +461,7 @@ fn undone_row(agent: Agent, level: Level, done: &Uninstalled, dry: bool) -> Valu
         "path": done.path,
         "change": undone_word(done.undone),
         "events": done.events,
+        "original": done.original,
     });
     if dry && let Some(row) = row.as_object_mut() {
         let diff = unified(&done.path.to_string_lossy(), done.before.as_deref(), done.after.as_deref());
@@ -414,6 +493,10 @@ fn show_undone(agent: Agent, done: &Uninstalled, dry: bool) -> anyhow::Result<()
                 )
             }
         })?;
+    }
+    if let Some(original) = &done.original {
+        let original = escape(&original.to_string_lossy(), 4096);
+        note(format_args!("what was in {path} before hookbox was installed is kept as {original}"));
     }
     handmade(agent, done.handmade, &path);
     Ok(())

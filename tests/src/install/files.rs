@@ -125,6 +125,19 @@ fn originals_are_kept_where_nobody_else_reads_and_never_in_the_project() {
 }
 
 #[test]
+fn what_a_killed_process_has_left_is_removed() {
+    let env = TestEnvironment::new();
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let of = |process: u32| format!("home/.claude/.settings.json.hookbox-{process}-0");
+    env.file(&of(gone.id()), "{").file(&of(std::process::id()), "{");
+    env.file("home/.claude/.settings.json.hookbox-x-0", "{");
+    done(&env.hookbox(["install", "claude"]));
+    assert!(!env.path(&of(gone.id())).exists() && env.path(&of(std::process::id())).exists());
+    assert!(env.path("home/.claude/.settings.json.hookbox-x-0").exists());
+}
+
+#[test]
 fn many_at_once_are_as_one() {
     let env = TestEnvironment::new();
     env.file(CLAUDE, SETTINGS);

@@ -145,7 +145,9 @@ fn a_dry_run_shows_the_difference_and_changes_nothing() {
     assert!(!env.path("home/.local").exists());
     let rows = env.hookbox(["install", "gemini", "--dry-run", "--json"]).json();
     assert!(rows[0]["diff"].as_str().unwrap().starts_with("--- /dev/null\n+++ "));
-    assert!(!env.path("home/.gemini").exists());
+    assert!(!env.path("home/.gemini").exists() && rows[0]["backup"].is_null());
+    let output = env.hookbox(["install", "opencode", "--dry-run"]);
+    assert!(output.stdout.contains("would create") && output.stdout.lines().count() == 1, "{output:#?}");
     done(&env.hookbox(["install", "codex"]));
     let output = env.hookbox(["uninstall", "codex", "--dry-run"]);
     assert!(output.stdout.contains("+  \"hooks\": {}\n"), "{output:#?}");
@@ -205,6 +207,118 @@ fn what_is_wrong_is_said_and_changes_nothing() {
         refused(&env.hookbox([command, "gemini"]), 2, &["a hook can neither install"]);
     }
     assert!(!env.path("home/.gemini").exists());
+}
+
+#[test]
+fn the_last_copy_of_an_original_is_never_thrown_away() {
+    let original = "{\"precious\": 1}";
+    for left in [None, Some("{}\n")] {
+        let env = TestEnvironment::new();
+        env.file(CLAUDE, original);
+        let backup = env.hookbox(["install", "claude", "--json"]).json()[0]["backup"].clone();
+        let kept = || std::fs::read_to_string(backup.as_str().unwrap()).unwrap();
+        assert_eq!(kept(), original);
+        match left {
+            None => std::fs::remove_file(env.path(CLAUDE)).unwrap(),
+            Some(text) => {
+                env.file(CLAUDE, text);
+            }
+        }
+        for _ in 0..2 {
+            let row = env.hookbox(["uninstall", "claude", "--json"]).json()[0].clone();
+            assert_eq!((&row["change"], &row["original"]), (&"unchanged".into(), &backup));
+            assert_eq!(kept(), original);
+        }
+        let output = env.hookbox(["uninstall", "claude"]);
+        assert!(output.stderr.contains("is kept as"), "{output:#?}");
+        // Installed anew it is out of the way, and still there.
+        let row = env.hookbox(["install", "claude", "--json"]).json()[0].clone();
+        let earlier = row["earlier"].as_str().unwrap();
+        assert_eq!(std::fs::read_to_string(earlier).unwrap(), original);
+        let row = env.hookbox(["uninstall", "claude", "--json"]).json()[0].clone();
+        assert_eq!(row["change"], if left.is_some() { "restored" } else { "deleted" });
+        assert_eq!(std::fs::read_to_string(earlier).unwrap(), original);
+    }
+}
+
+#[test]
+fn a_variable_that_means_another_directory_everywhere_is_refused() {
+    for (agent, name, value) in [
+        ("claude", "CLAUDE_CONFIG_DIR", "cc"),
+        ("claude", "CLAUDE_CONFIG_DIR", "~/cc"),
+        ("codex", "CODEX_HOME", "~/cc"),
+        ("gemini", "GEMINI_CLI_HOME", "./cc"),
+        ("qwen", "QWEN_HOME", "cc"),
+        ("opencode", "XDG_CONFIG_HOME", "cc"),
+    ] {
+        let env = TestEnvironment::new().variable(name, value);
+        for command in ["install", "uninstall"] {
+            refused(&env.hookbox([command, agent]), 2, &[name, "absolute path"]);
+        }
+        done(&env.hookbox(["install", agent, "--project", "--dry-run"]));
+    }
+    let env = TestEnvironment::new().variable("QWEN_HOME", "~/cc");
+    done(&env.hookbox(["install", "qwen"]));
+    assert!(env.path("home/cc/settings.json").exists());
+}
+
+#[test]
+fn what_can_be_known_before_is_wrong_for_all_or_none() {
+    let env = TestEnvironment::new();
+    for deadline in ["0s", "36000m", "11m"] {
+        refused(&env.hookbox(["install", "gemini", "--deadline", deadline]), 2, &["--deadline", "up to 10m"]);
+    }
+    refused(
+        &env.hookbox(["install", "claude", "gemini", "--event", "PreToolUse"]),
+        2,
+        &["Gemini CLI has no event"],
+    );
+    refused(&env.hookbox(["install", "claude", "codex", "--local"]), 2, &["Codex"]);
+    refused(&env.hookbox(["install", "claude", "--program", "./hookbox"]), 2, &["absolute path"]);
+    assert!(!env.path("home/.claude").exists() && !env.path("repo/.claude").exists());
+    let output = env.hookbox(["install", "claude", "codex", "--local", "--json"]);
+    assert!(output.json()[0]["error"].as_str().unwrap().contains("local"), "{output:#?}");
+    env.file(CLAUDE, "[]");
+    let output = env.hookbox(["install", "claude", "codex", "--json"]);
+    let rows = output.json();
+    assert!(rows[0]["error"].as_str().unwrap().contains("an object"), "{rows}");
+    assert_eq!((output.code, &rows[1]["change"]), (Some(1), &"created".into()));
+    done(&env.hookbox(["install", "gemini", "--deadline", "10m"]));
+}
+
+#[test]
+fn a_program_below_a_directory_with_a_sign_in_its_name_is_installed_once() {
+    let env = TestEnvironment::new();
+    for program in ["/opt/v=1/hookbox", "v=1"] {
+        for change in ["created", "unchanged"] {
+            let output = env.hookbox(["install", "claude", "--program", program, "--json"]);
+            assert_eq!(output.json()[0]["change"], change);
+            assert!(output.stderr.contains("no program that can be executed"), "{output:#?}");
+        }
+        done(&env.hookbox(["uninstall", "claude"]));
+        assert!(!env.path(CLAUDE).exists());
+    }
+}
+
+#[test]
+fn a_standard_output_that_is_full_keeps_no_agent_from_it() {
+    let env = TestEnvironment::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let status = env.command(program()).args(["install", "claude", "codex"]).stdout(full).status().unwrap();
+    assert!(!status.success());
+    assert!(env.path(CLAUDE).exists() && env.path("home/.codex/hooks.json").exists());
+}
+
+#[test]
+fn where_an_agent_looks_in_its_own_directory_alone_is_said() {
+    let env = TestEnvironment::new();
+    env.directory("repo/.git");
+    for (agent, want) in
+        [("claude", true), ("gemini", true), ("qwen", true), ("codex", false), ("copilot", false)]
+    {
+        let row = env.hookbox(["install", agent, "--project", "--json"]).json()[0].clone();
+        assert_eq!(row["next"].to_string().contains("does not look above"), want, "{agent}");
+    }
 }
 
 #[test]

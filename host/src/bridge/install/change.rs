@@ -1,13 +1,14 @@
 //! Installing and uninstalling: the pure rules, and the files.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::error::InstallError;
 use super::merge::merge;
 use super::plugin;
 use super::record::{Record, Store, digest};
 use super::remove::{self, remove};
-use super::target::Target;
+use super::target::{Target, moved};
 use super::wanted::{UnknownEvent, Wish, wanted};
 use crate::bridge::config::{Level, Surroundings, Switch, file, read, refused};
 use crate::dialect::agent::Agent;
@@ -46,6 +47,8 @@ pub struct Installed {
     pub after: Vec<u8>,
     /// Where the original bytes are kept, if there were some.
     pub backup: Option<PathBuf>,
+    /// Where an original of an earlier time is kept, which is not what stood in the file this time.
+    pub earlier: Option<PathBuf>,
     /// What switches the hooks of this file off.
     pub switches: Vec<Switch>,
     /// How many other entries run hookbox for this agent, in a way of their own, which were left alone.
@@ -78,6 +81,8 @@ pub struct Uninstalled {
     pub before: Option<Vec<u8>>,
     /// What stands in it now.
     pub after: Option<Vec<u8>>,
+    /// Where the original bytes still are, where the file is not what it was before.
+    pub original: Option<PathBuf>,
     /// How many other entries run hookbox for this agent, in a way of their own, which were left alone.
     pub handmade: usize,
 }
@@ -108,6 +113,20 @@ pub enum InstallFailure {
     Fixed {
         /// The agent.
         agent: Agent,
+    },
+    /// No agent is told to wait that long, or not at all.
+    #[error("expected a deadline of up to {} s and not of 0, found {} s", Wish::MAX_DEADLINE.as_secs(), found.as_secs_f64())]
+    Deadline {
+        /// What was asked for.
+        found: Duration,
+    },
+    /// A variable of the agent's names a directory that is another one wherever the agent starts.
+    #[error("expected an absolute path in {variable}, found {value:?}")]
+    Variable {
+        /// Its name.
+        variable: &'static str,
+        /// What it says, escaped.
+        value: String,
     },
     /// A file says no.
     #[error(transparent)]
@@ -145,8 +164,27 @@ impl Installer {
     /// The level's file, where its place is in the project.
     pub(super) fn target(&self, agent: Agent, level: Level) -> Result<(PathBuf, Target), InstallFailure> {
         let path = self.file(agent, level)?;
+        if level == Level::User {
+            moved(agent, &self.surroundings)?;
+        }
         let target = Target::new(level, &path, &self.surroundings.project)?;
         Ok((path, target))
+    }
+
+    /// Whether a wish can be fulfilled for an agent at a level, as far as that is known without a look at its file.
+    ///
+    /// # Errors
+    ///
+    /// [`InstallFailure`], but [`InstallFailure::File`].
+    pub fn check(&self, agent: Agent, level: Level, wish: &Wish) -> Result<(), InstallFailure> {
+        self.file(agent, level)?;
+        if level == Level::User {
+            moved(agent, &self.surroundings)?;
+        }
+        if !wish.has_deadline() {
+            return Err(InstallFailure::Deadline { found: wish.deadline });
+        }
+        if plugin::is_for(agent) { plugin::check(agent, wish) } else { Ok(wanted(agent, wish).map(drop)?) }
     }
 
     pub(super) fn is_dry(&self) -> bool {
@@ -168,6 +206,7 @@ impl Installer {
     ///
     /// [`InstallFailure`], and nothing was changed.
     pub fn install(&self, agent: Agent, level: Level, wish: &Wish) -> Result<Installed, InstallFailure> {
+        self.check(agent, level, wish)?;
         if plugin::is_for(agent) {
             return self.install_plugin(agent, level, wish);
         }
@@ -177,22 +216,25 @@ impl Installer {
         let found = target.read()?;
         let now = found.as_ref().map(|it| it.bytes.as_slice());
         let document = |error| InstallError::document(&path, error);
-        let after = merge(agent, now.unwrap_or_default(), &wanted).map_err(document)?;
+        let original = store.get(&path).and_then(|it| store.original(&path, &it));
+        let after = merge(agent, now.unwrap_or_default(), &wanted, original.as_deref()).map_err(document)?;
         is_read(agent, &path, now.unwrap_or_default(), &after)?;
         let change = match now {
             None => Change::Created,
             Some(now) if now == after => Change::Unchanged,
             Some(_) => Change::Changed,
         };
+        let mut earlier = None;
         if !self.dry && change != Change::Unchanged {
-            self.keep(&store, &path, (agent, level), now, &after, &target)?;
+            earlier = self.keep(&store, &path, (agent, level), now, &after, &target)?;
             target.write(found.as_ref(), &after)?;
         }
-        let has_backup = change != Change::Unchanged && found.is_some() || store.backup(&path).exists();
+        let has_backup = !self.dry && store.backup(&path).exists();
         Ok(Installed {
             change,
             events: remove::events(agent, &after),
             backup: has_backup.then(|| store.backup(&path)),
+            earlier,
             switches: read(agent, &after).map(|it| it.switches).unwrap_or_default(),
             handmade: remove::handmade(agent, &after),
             before: found.map(|it| it.bytes),
@@ -201,7 +243,8 @@ impl Installer {
         })
     }
 
-    /// Keeps the original. Where the file is as install left it, that is what it was before the first time.
+    /// Keeps the original. Where the file is as install left it, that is what it was before the first time. Says where
+    /// one of an earlier time is now, which somebody may still need.
     fn keep(
         &self,
         store: &Store,
@@ -210,12 +253,13 @@ impl Installer {
         now: Option<&[u8]>,
         after: &[u8],
         target: &Target,
-    ) -> Result<(), InstallError> {
+    ) -> Result<Option<PathBuf>, InstallError> {
         let known = store.get(path);
         if let (Some(record), Some(now)) = (&known, now)
             && record.after == digest(now)
         {
-            return store.put_after(path, &record.clone().with_after(after));
+            store.put_after(path, &record.clone().with_after(after))?;
+            return Ok(None);
         }
         let original = known.as_ref().and_then(|it| store.original(path, it));
         let before = match now {
@@ -249,14 +293,19 @@ impl Installer {
         let (path, target) = self.target(agent, level)?;
         let store = self.store()?;
         let record = store.get(&path);
+        let kept = store.kept(&path);
         let Some(found) = target.read()? else {
-            if !self.dry && record.is_some() {
+            if !self.dry && kept.is_none() && record.is_some() {
                 store.forget(&path)?;
             }
+            let original = kept.map(|_| store.backup(&path));
             let (before, after, events) = (None, None, Vec::new());
-            return Ok(Uninstalled { path, undone: Undone::Nothing, events, before, after, handmade: 0 });
+            let undone = Undone::Nothing;
+            return Ok(Uninstalled { path, undone, events, before, after, original, handmade: 0 });
         };
         let (undone, after) = decide(agent, &path, &store, record.as_ref(), &found.bytes)?;
+        // The only copy of what was there is not thrown away because somebody has emptied the file.
+        let is_needed = kept.is_some() && kept != after;
         if !self.dry {
             let made = record.as_ref().map_or(&[][..], |it| &it.made);
             match (undone, &after) {
@@ -264,11 +313,14 @@ impl Installer {
                 (_, Some(after)) => target.write(Some(&found), after)?,
                 (_, None) => target.delete(&found, made)?,
             }
-            store.forget(&path)?;
+            if !is_needed && record.is_some() {
+                store.forget(&path)?;
+            }
         }
+        let original = is_needed.then(|| store.backup(&path));
         let events = remove::events(agent, &found.bytes);
         let handmade = after.as_deref().map_or(0, |after| remove::handmade(agent, after));
-        Ok(Uninstalled { path, undone, events, before: Some(found.bytes), after, handmade })
+        Ok(Uninstalled { path, undone, events, before: Some(found.bytes), after, original, handmade })
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::dialect::agent::Agent;
 pub use crate::dialect::agent::is_ours;
-use crate::dialect::agent::line::STRICT;
+use crate::dialect::agent::line::{STRICT, is_assignment};
 use crate::discovery::show_duration;
 use crate::text::shell_word;
 
@@ -16,7 +16,12 @@ pub(super) fn write(
     deadline: Option<Duration>,
     is_strict: bool,
 ) -> String {
-    let mut line = format!("{} bridge {agent} --event {event}", shell_word(program));
+    let mut word = shell_word(program);
+    if is_assignment(&word) {
+        // Its first part would be taken for the name of a variable.
+        word = format!("'{word}'");
+    }
+    let mut line = format!("{word} bridge {agent} --event {event}");
     if let Some(deadline) = deadline {
         line.push_str(&format!(" --deadline {}", show_duration(deadline)));
     }
@@ -43,6 +48,10 @@ mod tests {
             "/home/ada lovelace/$bin/it's \"here\"/hookbox",
             "/opt/hookbox-2.0/hookbox",
             "/opt/Hooks/hb",
+            "/opt/v=1/hookbox",
+            "V=1/hookbox",
+            "v+=1/my hookbox",
+            "1=1/hookbox",
         ] {
             for agent in Agent::ALL {
                 for strict in [false, true] {

@@ -57,6 +57,29 @@ pub(super) fn ours<'d, 'a>(agent: Agent, hooks: &'d Object<'a>) -> Vec<Ours<'d, 
     found
 }
 
+/// Keys with which an agent runs an entry at some of its events only, does not wait for it, or does not run it as a
+/// command line.
+const LIMITS: [&str; 7] = ["async", "asyncRewake", "background", "disabled", "if", "once", "shell"];
+
+/// Whether the agent runs this entry for every call of its event, and waits for it.
+pub(super) fn is_effective(ours: &Ours<'_, '_>) -> bool {
+    let is_off = |value: &Value<'_>| match value {
+        Value::BooleanLit(it) => !it.value,
+        Value::NullKeyword(_) => true,
+        _ => false,
+    };
+    let is_any = |value: &Value<'_>| match value {
+        Value::StringLit(it) => matches!(it.value.as_ref(), "" | "*" | ".*"),
+        other => is_off(other),
+    };
+    let entry = ours.entry;
+    let matchers = [Some(entry), ours.group.map(|(group, _, _)| group)].into_iter().flatten();
+    matchers.filter_map(|it| it.get("matcher")).all(|it| is_any(&it.value))
+        && LIMITS.iter().filter_map(|key| entry.get(key)).all(|it| is_off(&it.value))
+        && entry.get("enabled").is_none_or(|it| !is_off(&it.value))
+        && entry.get("type").is_none_or(|it| it.value.as_string_lit().is_some_and(|it| it.value == "command"))
+}
+
 /// The command lines that run hookbox for this agent in a way of their own.
 pub(super) fn others_that_mention_us(agent: Agent, hooks: &Object<'_>) -> usize {
     let mut count = 0;

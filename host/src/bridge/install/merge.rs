@@ -5,19 +5,34 @@ use jsonc_parser::ast::{Object, Value};
 use jsonc_parser::common::Ranged as _;
 use serde_json::json;
 
+use super::command;
 use super::find::{self, Ours};
 use super::layout::{Container, Edit, Item, Layout, apply};
 use super::remove::take_out;
 use super::wanted::Wanted;
 use crate::bridge::config::{Document, DocumentError, form};
 use crate::dialect::agent::Agent;
+use crate::text;
 
 /// More steps than any file needs.
 const MAX_STEPS: usize = 10_000;
 
-/// The configuration with these entries of ours and no others. Everything else in it stays byte for byte.
-pub(super) fn merge(agent: Agent, bytes: &[u8], wanted: &[Wanted]) -> Result<Vec<u8>, DocumentError> {
-    repeat(agent, bytes, |document| step(agent, document, wanted))
+/// The configuration with these entries of ours and no others. Everything else in it stays byte for byte. `before` is the
+/// file as it was before we came, as far as that is known: what was there then stays, though it is empty.
+pub(super) fn merge(
+    agent: Agent,
+    bytes: &[u8],
+    wanted: &[Wanted],
+    before: Option<&[u8]>,
+) -> Result<Vec<u8>, DocumentError> {
+    // Else it would be added again and again.
+    if let Some(line) = wanted.iter().map(|it| it.line(agent)).find(|line| !command::is_ours(agent, line)) {
+        let what =
+            format!("expected a command line that hookbox knows again, found {}", text::escape(line, 300));
+        return Err(DocumentError::new(what, "give another path with --program; nothing was changed"));
+    }
+    let before = before.and_then(|it| Document::parse(agent, it).ok());
+    repeat(agent, bytes, |document| step(agent, document, wanted, before.as_ref()))
 }
 
 /// Repeats a step until it has nothing more to change.
@@ -46,6 +61,7 @@ fn step(
     agent: Agent,
     document: &Document<'_>,
     wanted: &[Wanted],
+    before: Option<&Document<'_>>,
 ) -> Result<Option<Vec<Edit>>, DocumentError> {
     let text = document.text;
     let Some(root) = &document.root else {
@@ -66,7 +82,7 @@ fn step(
     let ours = find::ours(agent, hooks);
     let is_wanted = |it: &Ours<'_, '_>| wanted.iter().any(|wanted| wanted.event == it.event.name.as_str());
     if let Some(unwanted) = ours.iter().find(|it| !is_wanted(it)) {
-        return Ok(Some(take_out(document, hooks, hooks_at, unwanted, None)));
+        return Ok(Some(take_out(document, hooks, hooks_at, unwanted, before)));
     }
     let in_lines = Container::from(root).has_line(text, hooks_at);
     for wanted in wanted {
@@ -88,7 +104,11 @@ fn step(
                     &Item { name: None, value: wanted.fresh() },
                 ))
             }
-            (Some(_), Some(double)) => Some(take_out(document, hooks, hooks_at, double, None)),
+            (Some(_), Some(double)) => Some(take_out(document, hooks, hooks_at, double, before)),
+            // Its place may be somebody's choice, but what it is for is every call.
+            (Some(one), None) if !find::is_effective(one) => {
+                Some(take_out(document, hooks, hooks_at, one, before))
+            }
             (Some(one), None) => update(agent, text, &layout, one.entry, wanted),
         };
         if edits.is_some() {

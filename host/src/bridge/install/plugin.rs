@@ -51,6 +51,15 @@ fn is_current(bytes: &[u8]) -> bool {
         .is_some_and(|it| serde_json::from_str::<String>(it).is_ok())
 }
 
+/// Whether the plugin can do what is wished for.
+pub(super) fn check(agent: Agent, wish: &Wish) -> Result<(), InstallFailure> {
+    if wish.events.is_empty() && wish.deadline == Bridge::DEADLINE {
+        Ok(())
+    } else {
+        Err(InstallFailure::Fixed { agent })
+    }
+}
+
 impl Installer {
     pub(super) fn install_plugin(
         &self,
@@ -58,9 +67,6 @@ impl Installer {
         level: Level,
         wish: &Wish,
     ) -> Result<Installed, InstallFailure> {
-        if !wish.events.is_empty() || wish.deadline != Bridge::DEADLINE {
-            return Err(InstallFailure::Fixed { agent });
-        }
         let (path, target) = self.target(agent, level)?;
         let store = self.store()?;
         let found = target.read()?;
@@ -89,6 +95,7 @@ impl Installer {
             before: found.map(|it| it.bytes),
             after,
             backup: None,
+            earlier: None,
             switches: Vec::new(),
             handmade: 0,
             path,
@@ -111,7 +118,8 @@ impl Installer {
         }
         let (undone, events) =
             if found.is_some() { (Undone::Deleted, names(agent)) } else { (Undone::Nothing, Vec::new()) };
-        Ok(Uninstalled { path, undone, events, before: found.map(|it| it.bytes), after: None, handmade: 0 })
+        let before = found.map(|it| it.bytes);
+        Ok(Uninstalled { path, undone, events, before, after: None, original: None, handmade: 0 })
     }
 }
 

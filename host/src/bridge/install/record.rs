@@ -21,6 +21,9 @@ const DIRECTORY: &str = "install";
 /// The version of a record.
 const VERSION: u64 = 1;
 
+/// How many originals of earlier times are kept of a file; then the last one is replaced.
+const MAX_EARLIER: u32 = 16;
+
 /// How long to wait for another process that installs.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -115,13 +118,18 @@ impl Store {
         read(&self.backup(path)).ok().filter(|bytes| digest(bytes) == *want)
     }
 
-    /// Keeps what is there now, and how it will be.
+    /// The bytes that are kept of a file, whatever the record says of them.
+    pub(super) fn kept(&self, path: &Path) -> Option<Vec<u8>> {
+        read(&self.backup(path)).ok()
+    }
+
+    /// Keeps what is there now, and how it will be. Says where an original of an earlier time is now.
     pub(super) fn put(
         &self,
         path: &Path,
         record: &Record,
         before: Option<&[u8]>,
-    ) -> Result<(), InstallError> {
+    ) -> Result<Option<PathBuf>, InstallError> {
         if path.to_str().is_none() {
             return Err(InstallError::new(
                 path,
@@ -129,14 +137,41 @@ impl Store {
                 "move it to a place with another name",
             ));
         }
-        let write = || {
-            match before {
-                Some(bytes) => self.write(&self.backup(path), bytes)?,
-                None => gone(&self.backup(path))?,
+        let write = || -> io::Result<Option<PathBuf>> {
+            let earlier = self.set_aside(path, before)?;
+            if let Some(bytes) = before {
+                self.write(&self.backup(path), bytes)?;
             }
-            self.write(&self.place(path, "json"), &[&serde_json::to_vec_pretty(record)?[..], b"\n"].concat())
+            self.write(
+                &self.place(path, "json"),
+                &[&serde_json::to_vec_pretty(record)?[..], b"\n"].concat(),
+            )?;
+            Ok(earlier)
         };
         write().map_err(|error| InstallError::io(&self.directory, &error))
+    }
+
+    /// Gives the original of an earlier time, which is not what stands there now, another name.
+    fn set_aside(&self, path: &Path, before: Option<&[u8]>) -> io::Result<Option<PathBuf>> {
+        let backup = self.backup(path);
+        let bytes = match read(&backup) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            bytes => bytes?,
+        };
+        if before == Some(&bytes[..]) {
+            return Ok(None);
+        }
+        let mut aside = backup.clone();
+        for number in 1..=MAX_EARLIER {
+            aside = self.place(path, &format!("original.{number}"));
+            match read(&aside) {
+                Ok(same) if same == bytes => break,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                _ => {}
+            }
+        }
+        fs::rename(&backup, &aside)?;
+        Ok(Some(aside))
     }
 
     /// Writes the record alone: what was there before stays what it was.

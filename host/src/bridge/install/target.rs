@@ -9,11 +9,17 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _};
 use rustix::fs::{Mode, OFlags};
 
+use super::change::InstallFailure;
 use super::error::InstallError;
-use crate::bridge::config::{Level, MAX_BYTES};
+use crate::bridge::config::{Level, MAX_BYTES, Surroundings};
+use crate::dialect::agent::Agent;
+use crate::text;
 
 /// How often a temporary name is looked for that nobody has.
 const MAX_NAMES: u32 = 16;
+
+/// How many entries of its directory are looked at for such names of processes that are gone.
+const MAX_ENTRIES: usize = 4096;
 
 /// A configuration file, there or not.
 #[derive(Debug)]
@@ -141,6 +147,7 @@ impl Target {
             self.base.create_dir_with(&self.parent, &builder).map_err(|error| self.wrong(&error))?;
         }
         let directory = self.directory().map_err(|error| self.wrong(&error))?;
+        self.sweep(&directory);
         let (temporary, file) = self
             .temporary(&directory, if private { 0o600 } else { 0o666 })
             .map_err(|error| self.wrong(&error))?;
@@ -237,6 +244,27 @@ impl Target {
         )
     }
 
+    /// Removes what processes that were killed have left of this file.
+    fn sweep(&self, directory: &Dir) {
+        let head = format!(".{}.hookbox-", self.name.to_string_lossy());
+        let Ok(entries) = directory.entries() else { return };
+        for entry in entries.take(MAX_ENTRIES).flatten() {
+            let name = entry.file_name();
+            let Some((process, number)) =
+                name.to_str().and_then(|it| it.strip_prefix(&head)).and_then(|it| it.split_once('-'))
+            else {
+                continue;
+            };
+            let process = process.parse().ok().and_then(rustix::process::Pid::from_raw);
+            let is_gone = process
+                .is_some_and(|it| rustix::process::test_kill_process(it) == Err(rustix::io::Errno::SRCH));
+            if is_gone && number.parse::<u32>().is_ok() && entry.file_type().is_ok_and(|it| it.is_file()) {
+                // Another run may have been faster.
+                let _ = directory.remove_file(&name);
+            }
+        }
+    }
+
     fn temporary(&self, directory: &Dir, mode: u32) -> io::Result<(PathBuf, File)> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let stem = self.name.to_string_lossy();
@@ -251,6 +279,27 @@ impl Target {
         }
         Err(last)
     }
+}
+
+/// That an agent's own variable names one directory, wherever the agent starts.
+pub(super) fn moved(agent: Agent, surroundings: &Surroundings) -> Result<(), InstallFailure> {
+    let variable = match agent {
+        Agent::Claude => "CLAUDE_CONFIG_DIR",
+        Agent::Codex => "CODEX_HOME",
+        Agent::Gemini => "GEMINI_CLI_HOME",
+        Agent::Qwen => "QWEN_HOME",
+        Agent::Copilot => "COPILOT_HOME",
+        Agent::OpenCode => "XDG_CONFIG_HOME",
+        Agent::Cursor => return Ok(()),
+    };
+    let Some(value) = surroundings.variables.get(variable) else { return Ok(()) };
+    // Of all these Qwen Code alone reads a `~` itself.
+    let is_of_home = agent == Agent::Qwen && value.starts_with("~") && surroundings.home.is_some();
+    if value.is_absolute() || is_of_home {
+        return Ok(());
+    }
+    let value = text::escape(&value.to_string_lossy(), 200);
+    Err(InstallFailure::Variable { variable, value })
 }
 
 fn dangling(path: &Path, error: &io::Error) -> InstallError {

@@ -16,7 +16,8 @@ fn agents() -> impl Iterator<Item = Agent> {
 
 fn installed(agent: Agent, text: &str) -> String {
     let wanted = wanted(agent, &Wish::new("/usr/bin/hookbox")).unwrap();
-    let bytes = merge(agent, text.as_bytes(), &wanted).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let bytes =
+        merge(agent, text.as_bytes(), &wanted, None).unwrap_or_else(|error| panic!("{error}: {text}"));
     String::from_utf8(bytes).unwrap()
 }
 
@@ -48,7 +49,7 @@ fn the_entries_look_as_each_agent_wants_them() {
     let first = |agent: Agent, event: &str| {
         let wish =
             Wish { events: vec![event.to_owned()], is_strict: true, ..Wish::new("/opt/my box/hookbox") };
-        let bytes = merge(agent, b"", &wanted(agent, &wish).unwrap()).unwrap();
+        let bytes = merge(agent, b"", &wanted(agent, &wish).unwrap(), None).unwrap();
         String::from_utf8(bytes).unwrap()
     };
     assert_eq!(
@@ -128,8 +129,8 @@ fn installing_again_changes_no_byte_and_other_options_change_ours_in_place() {
             deadline: std::time::Duration::from_secs(5),
             ..Wish::new("/opt/hookbox")
         };
-        let strict = merge(agent, once.as_bytes(), &wanted(agent, &wish).unwrap()).unwrap();
-        let fresh = merge(agent, b"{\n\t\"a\": 1\n}", &wanted(agent, &wish).unwrap()).unwrap();
+        let strict = merge(agent, once.as_bytes(), &wanted(agent, &wish).unwrap(), None).unwrap();
+        let fresh = merge(agent, b"{\n\t\"a\": 1\n}", &wanted(agent, &wish).unwrap(), None).unwrap();
         assert_eq!(String::from_utf8(strict.clone()).unwrap(), String::from_utf8(fresh).unwrap(), "{agent}");
         let back = String::from_utf8(strict).unwrap();
         assert_eq!(installed(agent, &back), once, "{agent}");
@@ -153,12 +154,61 @@ fn what_was_added_to_our_entry_by_hand_stays_in_it() {
 fn fewer_events_take_the_others_out_and_doubles_become_one() {
     let all = installed(Agent::Codex, "");
     let wish = Wish { events: vec!["PreToolUse".into()], ..Wish::new("/usr/bin/hookbox") };
-    let few = merge(Agent::Codex, all.as_bytes(), &wanted(Agent::Codex, &wish).unwrap()).unwrap();
+    let few = merge(Agent::Codex, all.as_bytes(), &wanted(Agent::Codex, &wish).unwrap(), None).unwrap();
     assert_eq!(events(Agent::Codex, &few), ["PreToolUse"]);
     let group = r#"{"hooks": [{"type": "command", "command": "hookbox bridge codex --event PreToolUse"}]}"#;
     let doubled = format!(r#"{{"hooks": {{"PreToolUse": [{group}, {{"hooks": []}}, {group}]}}}}"#);
-    let one = merge(Agent::Codex, doubled.as_bytes(), &wanted(Agent::Codex, &wish).unwrap()).unwrap();
+    let one = merge(Agent::Codex, doubled.as_bytes(), &wanted(Agent::Codex, &wish).unwrap(), None).unwrap();
     assert_eq!(read(Agent::Codex, &one).unwrap().entries.len(), 1);
+}
+
+#[test]
+fn fewer_events_leave_the_users_empty_lists() {
+    let before = r#"{"hooks": {"Stop": [], "SessionStart": [ ]}}"#;
+    let all = installed(Agent::Claude, before);
+    let wish = Wish { events: vec!["PreToolUse".into()], ..Wish::new("/usr/bin/hookbox") };
+    let wanted = wanted(Agent::Claude, &wish).unwrap();
+    let few = merge(Agent::Claude, all.as_bytes(), &wanted, Some(before.as_bytes())).unwrap();
+    let few = String::from_utf8(few).unwrap();
+    assert!(few.starts_with(r#"{"hooks": {"Stop": [], "SessionStart": [ ], "PreToolUse""#), "{few}");
+}
+
+#[test]
+fn an_entry_of_ours_that_somebody_limited_is_made_anew() {
+    let wish = Wish { events: vec!["PreToolUse".into()], ..Wish::new("/usr/bin/hookbox") };
+    let wanted = wanted(Agent::Claude, &wish).unwrap();
+    let merged = |text: &str| {
+        String::from_utf8(merge(Agent::Claude, text.as_bytes(), &wanted, None).unwrap()).unwrap()
+    };
+    let right = merged("");
+    let whole = right.split_whitespace().collect::<String>();
+    for (from, to, stays) in [
+        ("\"hooks\": [\n", "\"matcher\": \"Edit\", \"hooks\": [\n", false),
+        ("\"hooks\": [\n", "\"matcher\": \"*\", \"hooks\": [\n", true),
+        ("\"type\": \"command\"", "\"type\": \"prompt\"", false),
+        ("\"type\": \"command\"", "\"type\": \"command\", \"async\": true", false),
+        ("\"type\": \"command\"", "\"type\": \"command\", \"async\": false", true),
+        ("\"type\": \"command\"", "\"type\": \"command\", \"if\": \"Bash(ls)\"", false),
+        ("\"type\": \"command\"", "\"type\": \"command\", \"once\": true", false),
+        ("\"type\": \"command\"", "\"type\": \"command\", \"enabled\": false", false),
+    ] {
+        let edited = right.replacen(from, to, 1);
+        assert_ne!(edited, right, "{from}");
+        let again = merged(&edited);
+        if stays {
+            assert_eq!(again, edited);
+        } else {
+            assert_eq!(again.split_whitespace().collect::<String>(), whole, "{edited}");
+        }
+    }
+}
+
+#[test]
+fn a_command_line_that_is_not_known_again_is_never_written() {
+    let mut wanted = wanted(Agent::Claude, &Wish::new("hookbox")).unwrap();
+    wanted[0].says.insert("command".to_owned(), "other bridge claude".into());
+    let error = merge(Agent::Claude, b"{}", &wanted, None).unwrap_err();
+    assert!(error.what.contains("knows again"), "{error}");
 }
 
 #[test]
@@ -181,7 +231,7 @@ fn a_file_that_means_two_things_is_left_alone() {
         ("{", "line 1"),
         ("{\"a\": 1} // mine", "line 1, column 10"),
     ] {
-        let error = merge(Agent::Claude, text.as_bytes(), &wanted).unwrap_err();
+        let error = merge(Agent::Claude, text.as_bytes(), &wanted, None).unwrap_err();
         assert!(error.what.contains(want), "{text}: {error}");
         assert!(!error.hint.is_empty());
     }

@@ -21,13 +21,22 @@ pub struct Wish {
     pub events: Vec<String>,
     /// The program, as a path or a name that the agent's shell finds.
     pub program: String,
-    /// How long our own answer may take (default: [`Bridge::DEADLINE`]).
+    /// How long our own answer may take (default: [`Bridge::DEADLINE`]), up to [`Wish::MAX_DEADLINE`] and not 0.
     pub deadline: Duration,
     /// Whether a program that is gone, or was killed, blocks a tool call as well.
     pub is_strict: bool,
 }
 
 impl Wish {
+    /// The longest deadline: 10 min. Agents take no time that is much longer, and one of them takes a number that it
+    /// cannot hold for none at all.
+    pub const MAX_DEADLINE: Duration = Duration::from_secs(600);
+
+    /// Whether the deadline is one that every agent can be told.
+    pub(super) fn has_deadline(&self) -> bool {
+        !self.deadline.is_zero() && self.deadline <= Self::MAX_DEADLINE
+    }
+
     /// All usual events for this program.
     pub fn new(program: impl Into<String>) -> Self {
         Self { events: Vec::new(), program: program.into(), deadline: Bridge::DEADLINE, is_strict: false }
@@ -72,6 +81,11 @@ impl Wanted {
     /// The entry for a new place in an event's list, in its group where the agent has groups.
     pub(super) fn fresh(&self) -> &Value {
         &self.fresh
+    }
+
+    /// Its command line.
+    pub(super) fn line(&self, agent: Agent) -> &str {
+        self.says.get(form(agent).command).and_then(Value::as_str).unwrap_or_default()
     }
 }
 
@@ -135,12 +149,15 @@ mod tests {
     #[test]
     fn our_deadline_ends_before_the_agents() {
         for agent in agents() {
-            for deadline in [1, 15, 120] {
+            for deadline in [1, 15, 120, Wish::MAX_DEADLINE.as_secs()] {
                 let deadline = Duration::from_secs(deadline);
                 let wish = Wish { deadline, ..Wish::new("hookbox") };
+                assert!(wish.has_deadline());
                 for wanted in wanted(agent, &wish).unwrap() {
                     let unit = form(agent).unit;
-                    let says = wanted.says[form(agent).timeout].as_f64().and_then(|it| unit.time(it));
+                    let number = wanted.says[form(agent).timeout].as_u64().unwrap();
+                    assert!(i32::try_from(number).is_ok(), "{agent} {number}");
+                    let says = unit.time(number as f64);
                     let waits = crate::bridge::config::waits(agent, wanted.event, says);
                     let line = wanted.says[form(agent).command].as_str().unwrap();
                     assert!(line.contains(&format!("--event {}", wanted.event)), "{line}");

@@ -6,16 +6,33 @@ use super::Agent;
 /// error are for Codex, which lets a tool run after an exit code 2 without any.
 pub(crate) const STRICT: &str = " || sh -c 'echo hookbox did not answer >&2; exit 2'";
 
-/// Whether a command line is one that `hookbox install` writes: a program, `bridge AGENT`, options, and nothing
-/// else. A line that does more than that is somebody's own.
+/// Whether a command line is one that `hookbox install` writes, of whatever version: a program, `bridge AGENT`, options
+/// that it gives, and nothing else. A line that does more than that is somebody's own.
 pub fn is_ours(agent: Agent, line: &str) -> bool {
     let line = line.trim();
+    if is_assignment(line) {
+        return false;
+    }
     let Some(words) = words(line.strip_suffix(STRICT).unwrap_or(line)) else { return false };
     let [program, bridge, name, options @ ..] = words.as_slice() else { return false };
     let is_named = program.rsplit('/').next().is_some_and(|name| name.starts_with("hookbox"));
-    let event = options.iter().position(|it| it == "--event").and_then(|at| options.get(at + 1));
-    let has_event = event.is_some_and(|event| agent.event(event).is_some());
-    bridge == "bridge" && name == agent.as_str() && !program.contains('=') && (is_named || has_event)
+    let mut has_event = false;
+    for option in options.chunks(2) {
+        match option {
+            [option, event] if option == "--event" => has_event |= agent.event(event).is_some(),
+            [option, _] if option == "--deadline" => {}
+            _ => return false,
+        }
+    }
+    bridge == "bridge" && name == agent.as_str() && (is_named || has_event)
+}
+
+/// Whether a shell takes the beginning of a line for `NAME=value`.
+pub(crate) fn is_assignment(line: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let rest = line.trim_start_matches(is_part);
+    let has_name = rest.len() < line.len() && !line.starts_with(|c: char| c.is_ascii_digit());
+    has_name && (rest.starts_with('=') || rest.starts_with("+="))
 }
 
 /// The words of a line that is one plain command for a shell. `None` for anything more: operators, expansions.
@@ -74,6 +91,11 @@ mod tests {
             "hookbox bridge claude && rm x",
             "hookbox bridge claude || true",
             "X=1 hookbox bridge claude",
+            "X+=1 hookbox bridge claude",
+            "hookbox bridge claude --event Stop --trust all",
+            "hookbox bridge claude --cwd /srv/shop --event Stop",
+            "hookbox bridge claude --event",
+            "hookbox bridge claude Stop",
             "guard hookbox bridge claude",
             "$HOME/hookbox bridge claude",
             "other bridge claude",
