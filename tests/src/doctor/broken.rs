@@ -3,7 +3,7 @@
 use hookbox::dialect::agent::Agent;
 use serde_json::{Value, json};
 
-use super::{configure, configure_with, doctor, entry, event, file, findings, grouped, place};
+use super::{configure, configure_with, doctor, entry, event, file, findings, grouped, place, trust_folder};
 use crate::environment::{Output, TestEnvironment, program};
 
 /// The examination fails, for this and nothing else that it is about.
@@ -115,20 +115,88 @@ fn a_command_that_codex_does_not_trust() {
 
 #[test]
 fn a_project_that_its_agent_does_not_trust() {
+    let rules = "home/.gemini/trustedFolders.json";
     let env = place(Agent::Gemini);
     let own = env.read(file(Agent::Gemini)).unwrap();
-    env.file("repo/.gemini/settings.json", own);
-    env.file(file(Agent::Gemini), r#"{"security": {"folderTrust": {"enabled": true}}}"#);
-    fails(&env, Agent::Gemini, "trust", "skips its hooks");
+    for (settings, level) in [
+        // It asks for trust unless its user says no, and runs no hook of the user's own without it.
+        (own.clone(), file(Agent::Gemini)),
+        (own.replacen('{', r#"{"security": {"folderTrust": {"enabled": true}}, "#, 1), file(Agent::Gemini)),
+        (own.clone(), "repo/.gemini/settings.json"),
+    ] {
+        env.file(file(Agent::Gemini), "{}").file(level, settings);
+        std::fs::remove_file(env.path(rules)).unwrap();
+        let output = fails(&env, Agent::Gemini, "trust", "runs no hook there");
+        assert!(output.stdout.contains("GEMINI_CLI_TRUST_WORKSPACE=true"), "{output:#?}");
+        trust_folder(&env);
+        assert_eq!(doctor(&env, &["gemini"]).code, Some(0), "{level}");
+        if level.starts_with("repo") {
+            std::fs::remove_file(env.path(level)).unwrap();
+        }
+    }
     env.file(
-        "home/.gemini/trustedFolders.json",
-        json!({env.path("repo").to_string_lossy(): "TRUST_FOLDER"}).to_string(),
+        file(Agent::Gemini),
+        own.replacen('{', r#"{"security": {"folderTrust": {"enabled": false}}, "#, 1),
     );
+    std::fs::remove_file(env.path(rules)).unwrap();
     assert_eq!(doctor(&env, &["gemini"]).code, Some(0));
+    // Qwen Code skips only the project's, and where its user asks for it.
+    let env = place(Agent::Qwen);
+    let own = env.read(file(Agent::Qwen)).unwrap();
+    let asks = r#"{"security": {"folderTrust": {"enabled": true}}}"#;
+    env.file(file(Agent::Qwen), own.replacen('{', &asks.replace("}}}", "}},"), 1));
+    assert_eq!(doctor(&env, &["qwen"]).code, Some(0));
+    env.file("repo/.qwen/settings.json", own).file(file(Agent::Qwen), asks);
+    fails(&env, Agent::Qwen, "trust", "skips its hooks");
     let env = place(Agent::Codex);
     env.file("repo/.codex/hooks.json", env.read(file(Agent::Codex)).unwrap());
     env.file(file(Agent::Codex), "{}");
     fails(&env, Agent::Codex, "trust", "Codex does not trust");
+}
+
+#[test]
+fn the_environment_can_trust_every_folder_or_none() {
+    let variable = |name: &str, value: &str| place(Agent::Gemini).variable(name, value);
+    for (name, value) in [("GEMINI_CLI_TRUST_WORKSPACE", "false"), ("GEMINI_RESTRICTED_MODE", "true")] {
+        fails(&variable(name, value), Agent::Gemini, "trust", &format!("{name}={value}"));
+    }
+    for (name, value, want) in [
+        ("GEMINI_CLI_TRUST_WORKSPACE", "true", 0),
+        ("GEMINI_CLI_TRUST_WORKSPACE", "yes", 1),
+        ("GEMINI_CLI_TRUSTED_FOLDERS_PATH", "../home/rules.json", 0),
+        ("QWEN_CODE_TRUSTED_FOLDERS_PATH", "../home/rules.json", 1),
+    ] {
+        let env = variable(name, value);
+        std::fs::rename(env.path("home/.gemini/trustedFolders.json"), env.path("home/rules.json")).unwrap();
+        assert_eq!(doctor(&env, &["gemini"]).code, Some(want), "{name}={value}");
+    }
+}
+
+#[test]
+fn what_the_whole_line_answers_is_judged() {
+    for agent in Agent::WITH_COMMANDS {
+        for line in [
+            "hookbox bridge AGENT || true",
+            "hookbox bridge AGENT; exit 0",
+            "hookbox bridge AGENT 2>/dev/null",
+        ] {
+            let env = place(agent);
+            let mut command = entry(agent, line);
+            if agent == Agent::Copilot {
+                command["bash"] = json!(line.replace("AGENT", "copilot --event preToolUse"));
+            }
+            configure(&env, agent, &command);
+            // The block is printed, which is what the agent reads.
+            let output = doctor(&env, &[agent.as_str()]);
+            assert_eq!(output.code, Some(0), "{agent} {line}: {output:#?}");
+            // Nothing is printed, and nobody says so any more.
+            let broken = line.replace("AGENT", "AGENT --event preToolUse --no-such-option");
+            let broken = broken.replace("AGENT", agent.as_str());
+            command[if agent == Agent::Copilot { "bash" } else { "command" }] = json!(broken);
+            configure(&env, agent, &command);
+            fails(&env, agent, "path", "lets it through");
+        }
+    }
 }
 
 #[test]

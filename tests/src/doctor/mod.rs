@@ -18,8 +18,17 @@ fn place(agent: Agent) -> TestEnvironment {
     env.symlink("bin/hookbox", program().to_str().unwrap());
     let name = if agent == Agent::Cursor { "cursor-agent" } else { agent.as_str() };
     env.script(&format!("bin/{name}"), "#!/bin/sh\n");
+    if agent == Agent::Gemini {
+        trust_folder(&env);
+    }
     configure(&env, agent, &entry(agent, "hookbox bridge AGENT"));
     env
+}
+
+/// What Gemini CLI writes when its user trusts the project.
+fn trust_folder(env: &TestEnvironment) {
+    let rules = json!({env.path("repo").to_string_lossy(): "TRUST_FOLDER"});
+    env.file("home/.gemini/trustedFolders.json", rules.to_string());
 }
 
 /// The file in which the agent's user keeps hooks.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::configured::{Configured, Found, contents, shown};
+use super::configured::{Configured, Found, shown};
 use super::finding::{Examination, Reach, millis};
 use super::trust::{self, CodexTrust};
 use super::{Doctor, SESSION, matcher, run};
@@ -199,22 +199,7 @@ impl Doctor {
                 let hint = format!("start codex, enter /hooks, and {hint} the command");
                 found.fail("trust", format!("Codex {message}: {place}"), hint);
             }
-            Agent::Gemini | Agent::Qwen if is_project => {
-                let Some(settings) = file(agent, Level::User, &self.surroundings) else { return };
-                let asks = contents(&settings, found).is_some_and(|it| trust::asks_for_folders(&it));
-                let rules =
-                    contents(&settings.with_file_name("trustedFolders.json"), found).unwrap_or_default();
-                let rules: Value = serde_json::from_slice(&rules).unwrap_or_default();
-                if asks && !trust::folder(&rules, project) {
-                    let message =
-                        format!("{} does not trust {}, and skips its hooks", agent.title(), shown(project));
-                    found.fail(
-                        "trust",
-                        message,
-                        format!("start {agent} there and trust the folder: /permissions"),
-                    );
-                }
-            }
+            Agent::Gemini | Agent::Qwen => self.trusts_folder(agent, command.level, found),
             Agent::Claude if is_project => {
                 let message =
                     "in its own window Claude Code runs the hooks of a project once you trust the folder";

@@ -7,10 +7,13 @@
 mod configured;
 mod examine;
 mod finding;
+mod folders;
 mod matcher;
 mod run;
 mod trust;
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 pub use self::finding::{Examination, Finding, Reach, Status};
@@ -30,6 +33,7 @@ pub struct Doctor {
     version: String,
     line: String,
     search: Vec<PathBuf>,
+    variables: BTreeMap<&'static str, OsString>,
 }
 
 impl Doctor {
@@ -37,11 +41,13 @@ impl Doctor {
     /// print.
     pub fn new(surroundings: Surroundings, version: impl Into<String>) -> Self {
         let search = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect());
+        let known = folders::VARIABLES.into_iter();
         Self {
             surroundings,
             version: version.into(),
             line: LINE.to_owned(),
             search: search.unwrap_or_default(),
+            variables: known.filter_map(|name| Some((name, std::env::var_os(name)?))).collect(),
         }
     }
 
@@ -49,5 +55,10 @@ impl Doctor {
     #[must_use]
     pub fn line(self, line: impl Into<String>) -> Self {
         Self { line: line.into(), ..self }
+    }
+
+    /// A variable of this process that decides about an agent's hooks; an empty one counts as not set.
+    fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(name).map(OsString::as_os_str).filter(|it| !it.is_empty())
     }
 }

@@ -1,7 +1,7 @@
-//! What an agent records of the hooks and folders that its user trusts. No I/O.
+//! What Codex records of the hooks and projects that its user trusts.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -79,35 +79,6 @@ pub(super) fn codex_project(config: &toml::Table, project: &Path) -> bool {
     whole.ancestors().chain([project]).any(|path| level(path) == Some("trusted"))
 }
 
-/// Whether the user of Gemini CLI or Qwen Code asked for trust by folder, in the user's settings.
-pub(super) fn asks_for_folders(settings: &[u8]) -> bool {
-    use jsonc_parser::ast::Value;
-    let Ok(text) = str::from_utf8(settings) else { return false };
-    let parsed = jsonc_parser::parse_to_ast(text, &Default::default(), &Default::default());
-    let Ok(Some(Value::Object(root))) = parsed.map(|it| it.value) else { return false };
-    let security = root.get_object("security");
-    let folders = security.and_then(|it| it.get_object("folderTrust"));
-    folders.and_then(|it| it.get_boolean("enabled")).is_some_and(|it| it.value)
-}
-
-/// Whether `trustedFolders.json` trusts this project: the nearest rule counts.
-pub(super) fn folder(rules: &Value, project: &Path) -> bool {
-    let whole = project.canonicalize().unwrap_or_else(|_| project.to_owned());
-    let rules = rules.as_object().into_iter().flatten().filter_map(|(path, rule)| {
-        let path = PathBuf::from(path);
-        match rule.as_str()? {
-            "TRUST_PARENT" => Some((path.parent()?.to_owned(), true)),
-            "TRUST_FOLDER" => Some((path, true)),
-            "DO_NOT_TRUST" => Some((path, false)),
-            _ => None,
-        }
-    });
-    let concerns = rules.filter(|(path, _)| whole.starts_with(path) || project.starts_with(path));
-    concerns
-        .max_by_key(|(path, trusted)| (path.components().count(), !trusted))
-        .is_some_and(|(_, trusted)| trusted)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,31 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn trust_by_folder_is_what_the_user_asks_for() {
-        for (text, want) in [
-            ("{\"security\": {\"folderTrust\": {\"enabled\": true /* yes */}}}", true),
-            ("{\"security\": {\"folderTrust\": {\"enabled\": false}}}", false),
-            ("{\"security\": true}", false),
-            ("", false),
-            ("[", false),
-        ] {
-            assert_eq!(asks_for_folders(text.as_bytes()), want, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_folder_is_trusted_by_the_nearest_rule() {
+    fn codex_trusts_a_project_with_everything_below() {
         let project = Path::new("/nowhere/shop/api");
-        for (rules, want) in [
-            (json!({}), false),
-            (json!({"/nowhere/shop": "TRUST_FOLDER"}), true),
-            (json!({"/nowhere/shop/web": "TRUST_PARENT"}), true),
-            (json!({"/nowhere/shop": "TRUST_FOLDER", "/nowhere/shop/api": "DO_NOT_TRUST"}), false),
-            (json!({"/nowhere/shopping": "TRUST_FOLDER"}), false),
-            (json!({"/nowhere/shop/api": "TRUST_FOLDER", "/nowhere": "DO_NOT_TRUST"}), true),
-        ] {
-            assert_eq!(folder(&rules, project), want, "{rules}");
-        }
         let config =
             |path: &str| format!("[projects.\"{path}\"]\ntrust_level = \"trusted\"").parse().unwrap();
         assert!(codex_project(&config("/nowhere/shop"), project));
