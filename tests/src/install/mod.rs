@@ -265,7 +265,8 @@ fn a_variable_that_means_another_directory_everywhere_is_refused() {
 #[test]
 fn what_can_be_known_before_is_wrong_for_all_or_none() {
     let env = TestEnvironment::new();
-    for deadline in ["0s", "36000m", "11m"] {
+    refused(&env.hookbox(["install", "gemini", "--deadline", "0s"]), 2, &["a time"]);
+    for deadline in ["36000m", "11m"] {
         refused(&env.hookbox(["install", "gemini", "--deadline", deadline]), 2, &["--deadline", "up to 10m"]);
     }
     refused(
@@ -277,10 +278,11 @@ fn what_can_be_known_before_is_wrong_for_all_or_none() {
     refused(&env.hookbox(["install", "claude", "--program", "./hookbox"]), 2, &["absolute path"]);
     assert!(!env.path("home/.claude").exists() && !env.path("repo/.claude").exists());
     let output = env.hookbox(["install", "claude", "codex", "--local", "--json"]);
-    assert!(output.json()[0]["error"].as_str().unwrap().contains("local"), "{output:#?}");
+    let rows = |output: &Output| serde_json::from_str::<serde_json::Value>(&output.stdout).unwrap();
+    assert!(rows(&output)[0]["error"].as_str().unwrap().contains("local"), "{output:#?}");
     env.file(CLAUDE, "[]");
     let output = env.hookbox(["install", "claude", "codex", "--json"]);
-    let rows = output.json();
+    let rows = rows(&output);
     assert!(rows[0]["error"].as_str().unwrap().contains("an object"), "{rows}");
     assert_eq!((output.code, &rows[1]["change"]), (Some(1), &"created".into()));
     done(&env.hookbox(["install", "gemini", "--deadline", "10m"]));
