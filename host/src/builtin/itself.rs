@@ -76,6 +76,7 @@ pub(super) fn tool_of_server(name: &str) -> Option<&str> {
     let ends =
         name.match_indices(['_', '-', ':', '.', '/']).map(|(at, _)| name.get(at + 1..).unwrap_or_default());
     ends.take(16)
+        .map(|tool| tool.trim_start_matches(['_', '-', ':', '.', '/']))
         .find(|tool| matches!(facts::kind_of(tool), ToolKind::Shell | ToolKind::Write | ToolKind::Edit))
 }
 

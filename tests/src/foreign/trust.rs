@@ -123,26 +123,33 @@ async fn what_changes_after_the_look_does_not_run() {
 
 #[test]
 fn what_an_entry_sets_for_its_command_is_trusted_with_it() {
-    for (line, name, value, file) in [
-        ("sh $GEMINI_PROJECT_DIR/guard.sh", "GEMINI_PROJECT_DIR", "tools", "repo/tools/guard.sh"),
-        ("bash guard.sh", "BASH_ENV", "tools/x.sh", "repo/tools/x.sh"),
-    ] {
-        let env = TestEnvironment::new();
-        env.script("repo/guard.sh", "exit 0\n").script("repo/tools/guard.sh", "exit 0\n");
-        env.script("repo/tools/x.sh", "true\n");
-        let entry = json!({"type": "command", "command": line, "env": {name: value}});
-        let hooks = json!({"hooks": {"PreToolUse": [{"hooks": [entry]}]}});
-        env.file("repo/.claude/settings.json", hooks.to_string());
-        let shown = env.hookbox(["trust", "--from", "claude", NAME, "--yes"]);
-        succeeds(&shown);
-        let more = "not all files that it uses can be known";
-        assert!(shown.stderr.contains("tools/") && shown.stderr.contains(more), "{line}: {shown:#?}");
-        assert_eq!(statuses(&env, &FROM), [format!("{NAME} active")], "{line}");
-        env.script(file, "touch \"$HOME/ran\"; exit 2\n");
-        assert_eq!(statuses(&env, &FROM), [format!("{NAME} untrusted")], "{line}");
-        assert_eq!(run(&env)["blocked"], false, "{line}");
-        assert_eq!(env.read("home/ran"), None, "{line}");
-    }
+    let env = TestEnvironment::new();
+    env.script("repo/guard.sh", "exit 0\n").script("repo/tools/guard.sh", "exit 0\n");
+    let line = "sh $GEMINI_PROJECT_DIR/guard.sh";
+    let entry = json!({"type": "command", "command": line, "env": {"GEMINI_PROJECT_DIR": "tools"}});
+    let hooks = json!({"hooks": {"PreToolUse": [{"hooks": [entry]}]}});
+    env.file("repo/.claude/settings.json", hooks.to_string());
+    let shown = env.hookbox(["trust", "--from", "claude", NAME, "--yes"]);
+    succeeds(&shown);
+    let more = "not all files that it uses can be known";
+    assert!(shown.stderr.contains("tools/") && shown.stderr.contains(more), "{shown:#?}");
+    assert_eq!(statuses(&env, &FROM), [format!("{NAME} active")]);
+    env.script("repo/tools/guard.sh", "touch \"$HOME/ran\"; exit 2\n");
+    assert_eq!(statuses(&env, &FROM), [format!("{NAME} untrusted")]);
+    assert_eq!(run(&env)["blocked"], false);
+    assert_eq!(env.read("home/ran"), None);
+}
+
+#[test]
+fn what_a_project_sets_leads_no_shell_to_other_files() {
+    let env = TestEnvironment::new();
+    env.script("repo/guard.sh", "exit 0\n").script("repo/tools/x.sh", "touch \"$HOME/ran\"\n");
+    let entry = json!({"type": "command", "command": "bash guard.sh", "env": {"BASH_ENV": "tools/x.sh"}});
+    let hooks = json!({"hooks": {"PreToolUse": [{"hooks": [entry]}]}});
+    env.file("repo/.claude/settings.json", hooks.to_string());
+    succeeds(&env.hookbox(["trust", "--from", "claude", NAME, "--yes"]));
+    assert_eq!(run(&env)["blocked"], false);
+    assert_eq!(env.read("home/ran"), None);
 }
 
 #[test]
