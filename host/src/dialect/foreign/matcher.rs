@@ -2,6 +2,7 @@
 
 use regex::Regex;
 
+use super::alias::aliases;
 use super::{event, tool};
 use crate::dialect::agent::Agent;
 use crate::dialect::claude::{self, MatcherError, compile};
@@ -26,7 +27,7 @@ enum Rule {
         word: String,
         regex: Regex,
     },
-    /// Names, and an expression that may match anywhere.
+    /// Names, of which a tool may have several, and an expression that may match anywhere in its own.
     Qwen {
         names: Vec<String>,
         regex: Option<Regex>,
@@ -42,7 +43,8 @@ impl Matcher {
     ///   PascalCase style: the same as Claude Code.
     /// * Gemini CLI, Cursor: a regular expression that may match anywhere in the name of the tool; in Gemini CLI the very
     ///   word elsewhere.
-    /// * Qwen Code: names parted by `|`, else a regular expression that may match anywhere.
+    /// * Qwen Code: names parted by `|`, where a tool has several, such as `Bash`, `Shell` and `ShellTool`; else a regular
+    ///   expression that may match anywhere in the tool's own name.
     /// * Copilot CLI in its camelCase style: a regular expression for the whole name.
     ///
     /// # Errors
@@ -88,9 +90,25 @@ impl Matcher {
             }),
         };
         match called {
-            Some(names) => names.iter().any(|name| self.matches(name, true)),
+            Some(names) => self.names_one_of(&names),
             None => subject(self.agent, event).is_none_or(|subject| self.matches(&subject, false)),
         }
+    }
+
+    /// Whether it names a tool with these names.
+    fn names_one_of(&self, called: &[String]) -> bool {
+        let Rule::Qwen { names, regex } = &self.rule else {
+            return called.iter().any(|name| self.matches(name, true));
+        };
+        let further = || called.iter().flat_map(|name| aliases(name).iter().copied());
+        if called.iter().map(String::as_str).chain(further()).any(|name| names.iter().any(|it| it == name)) {
+            return true;
+        }
+        // What another agent calls a tool of Qwen Code's is no name of it, and an expression sees its name alone.
+        let is_its = |name: &&String| !aliases(name).is_empty();
+        let is_known = called.iter().any(|name| is_its(&name));
+        let mut seen = called.iter().filter(|name| !is_known || is_its(name));
+        seen.any(|name| regex.as_ref().is_some_and(|it| it.is_match(name)))
     }
 
     fn matches(&self, word: &str, is_tool: bool) -> bool {

@@ -8,6 +8,7 @@
 //!
 //! [`crate::dialect::agent`] is the other direction: what an agent writes to hookbox.
 
+mod alias;
 mod codex;
 mod copilot;
 mod cursor;
