@@ -153,8 +153,7 @@ impl Tree {
     fn test_clients(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
         self.components("sample-hooks", "hooks")?;
         self.components("tests/guests", "test-hooks").and_then(|()| self.forge())?;
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
-        let mut build = Command::new(cargo);
+        let mut build = cargo();
         build.current_dir(&self.root).args([
             "build",
             "--workspace",
@@ -163,13 +162,6 @@ impl Tree {
             "--bin",
             "test-clients",
         ]);
-        // What cargo says to this program of itself would make build scripts of dependencies run anew.
-        for (name, _) in env::vars_os() {
-            let shown = name.to_string_lossy();
-            if shown.starts_with("CARGO_PKG_") || shown.starts_with("CARGO_MANIFEST_") {
-                build.env_remove(&name);
-            }
-        }
         let status = build.status().map_err(|error| format!("failed to start cargo: {error}"))?;
         if !status.success() {
             return Err("failed to build the program and the test".into());
@@ -182,8 +174,7 @@ impl Tree {
 
     /// Writes the schemas that the program prints.
     fn schemas(&self) -> Result<(), Box<dyn Error>> {
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
-        let mut command = Command::new(cargo);
+        let mut command = cargo();
         command
             .current_dir(&self.root)
             .args(["run", "--quiet", "--bin", "hookbox", "--", "schema", "--write"]);
@@ -215,8 +206,7 @@ impl Tree {
 
     /// Runs the cargo that runs this, in another workspace.
     fn cargo(&self, workspace: &str, args: &[&str], package: &str) -> Result<(), Box<dyn Error>> {
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
-        let mut command = Command::new(cargo);
+        let mut command = cargo();
         command.current_dir(self.root.join(workspace)).args(args).args([package, "--quiet", "--target-dir"]);
         command.arg(self.guests()).env_remove("CARGO_TARGET_DIR");
         for name in HOST_ONLY {
@@ -248,6 +238,19 @@ impl Tree {
         println!("{:>8} KiB  {}", format!("{}.{}", size / 1024, size % 1024 * 10 / 1024), shown.display());
         Ok(())
     }
+}
+
+/// The cargo that runs this. What it says to this program of itself is kept from it: build scripts of dependencies that
+/// look at it would run anew, and everything above them would be built again.
+fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into()));
+    for (name, _) in env::vars_os() {
+        let shown = name.to_string_lossy();
+        if shown.starts_with("CARGO_PKG_") || shown.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 /// The files below a directory, by their paths there.
