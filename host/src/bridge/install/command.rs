@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::dialect::agent::Agent;
 pub use crate::dialect::agent::is_ours;
+pub(super) use crate::dialect::agent::line::mentions;
 use crate::dialect::agent::line::{STRICT, is_assignment};
 use crate::discovery::show_duration;
 use crate::text::shell_word;
@@ -29,11 +30,6 @@ pub(super) fn write(
         line.push_str(STRICT);
     }
     line
-}
-
-/// Whether a command line runs hookbox for this agent in a way of its own.
-pub(super) fn mentions(agent: Agent, line: &str) -> bool {
-    line.contains("hookbox") && line.contains(&format!("bridge {agent}"))
 }
 
 #[cfg(test)]
@@ -72,12 +68,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn what_runs_hookbox_in_a_way_of_its_own_is_mentioned() {
-        assert!(mentions(Agent::Claude, "X=1 hookbox bridge claude"));
-        assert!(!mentions(Agent::Claude, "hookbox bridge codex"));
     }
 
     #[test]

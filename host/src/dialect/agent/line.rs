@@ -1,10 +1,56 @@
 //! The command line by which an agent calls hookbox, and how it is known again. Text only: nothing is looked at.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::Agent;
 
 /// What follows a command that may not fail: a program that is gone or was killed blocks, too. The words on standard
 /// error are for Codex, which lets a tool run after an exit code 2 without any.
 pub(crate) const STRICT: &str = " || sh -c 'echo hookbox did not answer >&2; exit 2'";
+
+/// A call of `hookbox bridge` in a command line, whatever else that does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Call<'l> {
+    /// What starts the program: everything before `bridge`.
+    pub(crate) program: &'l str,
+    /// The agent that it names.
+    pub(crate) agent: Agent,
+    /// What follows that.
+    rest: &'l str,
+}
+
+impl<'l> Call<'l> {
+    /// The call in a line; the last one, where there are several.
+    pub(crate) fn of(line: &'l str) -> Option<Self> {
+        static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+            let agents = Agent::ALL.map(Agent::as_str).join("|");
+            Regex::new(&format!(r#"(?s)^(.*\S)\s+["']?bridge["']?\s+["']?({agents})\b["']?(.*)$"#)).ok()
+        });
+        let found = CALL.as_ref()?.captures(line)?;
+        let part = |at: usize| found.get(at).map_or("", |it| it.as_str());
+        Some(Self { program: part(1), agent: part(2).parse().ok()?, rest: part(3) })
+    }
+
+    /// What follows an option such as `--deadline`, without quotes.
+    pub(crate) fn option(&self, name: &str) -> Option<&'l str> {
+        let mut words = self.rest.split_whitespace();
+        let value = loop {
+            match words.next()?.strip_prefix(name) {
+                Some("") => break words.next()?,
+                Some(rest) if rest.starts_with('=') => break rest.trim_start_matches('='),
+                _ => {}
+            }
+        };
+        Some(value.trim_matches(['"', '\'', ';']))
+    }
+}
+
+/// Whether a command line runs hookbox for this agent, in a way of `hookbox install` or of its own.
+pub(crate) fn mentions(agent: Agent, line: &str) -> bool {
+    Call::of(line).is_some_and(|it| it.agent == agent && it.program.contains("hookbox"))
+}
 
 /// Whether a command line is one that `hookbox install` writes, of whatever version: a program, `bridge AGENT`, options
 /// that it gives, and nothing else. A line that does more than that is somebody's own.
@@ -105,7 +151,38 @@ mod tests {
         ] {
             assert!(!is_ours(Agent::Claude, line), "{line}");
         }
-        assert!(is_ours(Agent::Claude, " hookbox bridge claude "));
+        for line in [" hookbox bridge claude ", "'hookbox' \"bridge\" 'claude' --event Stop"] {
+            assert!(is_ours(Agent::Claude, line) && mentions(Agent::Claude, line), "{line}");
+        }
         assert!(is_ours(Agent::Claude, &format!("hookbox bridge claude{STRICT}")));
+    }
+
+    #[test]
+    fn a_call_is_known_in_any_line() {
+        for (line, want) in [
+            ("hookbox bridge claude", Some(("hookbox", "claude", None))),
+            (
+                "'/opt/my tools/hookbox' bridge codex --deadline 10s",
+                Some(("'/opt/my tools/hookbox'", "codex", Some("10s"))),
+            ),
+            (
+                "cd /x && FOO=1 hookbox  bridge \"qwen\" --event X --deadline=2m; exit 0",
+                Some(("cd /x && FOO=1 hookbox", "qwen", Some("2m"))),
+            ),
+            ("hookbox bridge copilot --deadline 'soon'", Some(("hookbox", "copilot", Some("soon")))),
+            ("hookbox bridge opencode --deadlines 1", Some(("hookbox", "opencode", None))),
+            ("hookbox run before_tool_call", None),
+            ("bridge claude", None),
+            ("hookbox bridge claudette", None),
+            ("echo hookbox-bridge claude", None),
+        ] {
+            let call = Call::of(line);
+            let found = call.as_ref().map(|it| (it.program, it.agent.as_str(), it.option("--deadline")));
+            assert_eq!(found, want, "{line}");
+        }
+        assert!(mentions(Agent::Claude, "X=1 hookbox bridge claude"));
+        assert!(
+            !mentions(Agent::Claude, "hookbox bridge codex") && !mentions(Agent::Claude, "x bridge claude")
+        );
     }
 }
