@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::event::Fate::{Blocks, Honoured, LeftOut};
 use super::plan::{Plan, Ruled};
 use super::reply::{context, decision, object, permission, specific};
-use super::{AgentEvent, Fate};
+use super::{AgentEvent, Fate, is_pascal};
 
 /// Copilot CLI's events, each in both styles.
 pub(super) const EVENTS: [AgentEvent; 24] = [
@@ -57,7 +57,7 @@ pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     if let Some(message) = &plan.follow_up {
         return decision("block", message);
     }
-    let is_pascal = event.name.starts_with(|first: char| first.is_ascii_uppercase());
+    let is_pascal = is_pascal(event.name);
     let decided = |fields| if is_pascal { specific(event, fields) } else { fields };
     let mut answer = match (&plan.ruled, event.event) {
         (Ruled::Block(reason) | Ruled::Stop(reason), "before_tool_call") => {

@@ -50,6 +50,11 @@ pub struct AgentEvent {
     pub follow_up: Fate,
 }
 
+/// Whether an event of Copilot CLI is of its PascalCase style, in which it speaks as Claude Code does.
+pub(crate) fn is_pascal(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_uppercase())
+}
+
 impl AgentEvent {
     /// An event at which no answer has an effect.
     pub(super) const fn new(name: &'static str, event: &'static str) -> Self {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Agent, AgentEvent};
+use super::{Agent, AgentEvent, is_pascal};
 use crate::text;
 
 /// What a hook command did.
@@ -85,8 +85,7 @@ impl Agent {
             }
             Self::Gemini => decision(&answer, &["block", "deny"]).or_else(|| stop(&answer)),
             Self::Copilot => {
-                let is_pascal = event.name.starts_with(|first: char| first.is_ascii_uppercase());
-                permission(Some(&answer)).or_else(|| permission(specific.filter(|_| is_pascal)))
+                permission(Some(&answer)).or_else(|| permission(specific.filter(|_| is_pascal(event.name))))
             }
             Self::Cursor => match text_of(&answer, "permission") {
                 "deny" => Some(Effect::Blocked(text_of(&answer, "agent_message").to_owned())),

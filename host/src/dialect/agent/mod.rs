@@ -41,6 +41,7 @@ mod reply;
 use std::fmt;
 use std::str::FromStr;
 
+pub(crate) use self::event::is_pascal;
 pub use self::event::{AgentEvent, Fate};
 pub use self::honours::{Effect, Printed};
 pub use self::line::is_ours;

@@ -5,8 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::payload::{self, Payload};
-use super::tool::is_pascal;
-use crate::dialect::agent::Agent;
+use crate::dialect::agent::{Agent, is_pascal};
 use crate::dialect::claude::{self, Session, Style, Text};
 use crate::event::{ErrorSource, Event, EventData, EventName};
 use crate::hook::HookError;

@@ -3,10 +3,11 @@
 use regex::Regex;
 
 use super::alias::aliases;
-use super::{event, tool};
-use crate::dialect::agent::Agent;
+use super::{event, javascript, tool};
+use crate::dialect::agent::{Agent, is_pascal};
 use crate::dialect::claude::{self, MatcherError, compile};
-use crate::event::{ErrorSource, Event, EventData, InvokedBy};
+use crate::event::{ErrorSource, Event, EventData, InvokedBy, ToolKind};
+use crate::text;
 
 /// Which tools a hook of an agent is for; at other events which source, reason or trigger.
 #[derive(Clone, Debug)]
@@ -57,13 +58,40 @@ impl Matcher {
             _ if matches!(trimmed, "" | "*") => Rule::All,
             Agent::Codex if !pattern.chars().all(is_list) => Rule::Regex(compile(pattern)?),
             Agent::Claude | Agent::Codex => Rule::Claude(claude::Matcher::parse(pattern)?),
-            Agent::Copilot if tool::is_pascal(name) => Rule::Claude(claude::Matcher::parse(pattern)?),
+            Agent::Copilot if is_pascal(name) => Rule::Claude(claude::Matcher::parse(pattern)?),
             Agent::Copilot => Rule::Regex(compile(&format!("^(?:{pattern})$"))?),
             Agent::Gemini => Rule::Gemini { word: trimmed.to_owned(), regex: compile(trimmed)? },
             Agent::Cursor | Agent::OpenCode => Rule::Regex(compile(trimmed)?),
             Agent::Qwen => qwen(trimmed)?,
         };
         Ok(Self { agent, name: name.to_owned(), rule })
+    }
+
+    /// Whether a matcher of the agent at its event of this name means the tool that the agent calls so, by the agent's own
+    /// reading: unlike a hook that runs here it knows no other agent's tools and no `kind:`.
+    ///
+    /// # Errors
+    ///
+    /// Why nobody can say.
+    pub(crate) fn names(agent: Agent, name: &str, pattern: &str, tool: &str) -> Result<bool, String> {
+        let matcher = Self::parse(agent, name, pattern).map_err(|error| error.problem)?;
+        if pattern.split(['|', ',']).any(|part| ToolKind::of_pattern(part.trim()).is_some()) {
+            return Err(format!("{} knows no kinds of tools", agent.title()));
+        }
+        let is_named = match &matcher.rule {
+            Rule::All => true,
+            Rule::Qwen { names, .. } => {
+                names.iter().any(|it| it == tool || aliases(tool).contains(&it.as_str()))
+            }
+            _ => false,
+        };
+        if is_named {
+            return Ok(true);
+        }
+        match javascript::differs(pattern).filter(|_| agent != Agent::Codex) {
+            Some(what) => Err(format!("{} may mean something else in JavaScript", text::escape(what, 20))),
+            None => Ok(matcher.names_one_of(&[tool.to_owned()])),
+        }
     }
 
     /// Whether the hook is for this event. Events without anything to match are for every hook, and so are those where

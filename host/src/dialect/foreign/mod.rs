@@ -14,6 +14,7 @@ mod copilot;
 mod cursor;
 mod event;
 mod gemini;
+mod javascript;
 mod matcher;
 mod payload;
 mod qwen;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::Foreign;
-use crate::dialect::agent::Agent;
+use crate::dialect::agent::{Agent, is_pascal};
 use crate::dialect::claude;
 use crate::event::{Event, ToolCall};
 use crate::facts;
@@ -76,11 +76,6 @@ const COPILOT_FIELDS: [(&str, &str, &str); 6] = [
     ("Edit", "old_string", "old_str"),
     ("Edit", "new_string", "new_str"),
 ];
-
-/// Whether a hook of Copilot CLI at this event knows Claude Code's names of tools.
-pub(super) fn is_pascal(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_uppercase())
-}
 
 /// What a hook of this agent at its event `event` expects the tool `name` to be called: the agent's name where it has
 /// such a tool, else the name as it is.
