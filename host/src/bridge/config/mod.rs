@@ -17,6 +17,7 @@
 
 mod comments;
 mod document;
+mod entry;
 mod form;
 mod place;
 mod read;
@@ -26,8 +27,9 @@ mod switch;
 pub(crate) use self::comments::{comment_end, comments};
 pub(crate) use self::document::Document;
 pub use self::document::{DocumentError, MAX_BYTES};
+pub use self::entry::{Entry, LIMITS};
 pub use self::form::{Form, Unit, form, waits};
 pub use self::place::{Holds, Level, Source, Surroundings, VARIABLES, file, paths, sources};
-pub use self::read::{Configuration, Entry, read, read_codex_settings};
+pub use self::read::{Configuration, Problem, read, read_codex_settings};
 pub use self::refused::refused;
 pub use self::switch::Switch;

@@ -1,53 +1,28 @@
 //! What a configuration says.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::time::Duration;
 
-use jsonc_parser::ast::{Object, Value};
-use serde_json::Map;
-
 use super::document::{Document, DocumentError};
+use super::entry::Entry;
 use super::form::{form, waits};
 use super::switch::Switch;
 use crate::dialect::agent::Agent;
 use crate::text;
+use jsonc_parser::ast::{Object, Value};
 
 /// How many entries are read from one file.
 const MAX_ENTRIES: usize = 4096;
 
-/// A command that an agent runs at an event.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// The agent's own name of the event.
-    pub event: String,
-    /// Which tools it is for, as it stands in the file; `None` and the empty one mean all, and mostly `*` does.
-    pub matcher: Option<String>,
-    /// The command line, for a shell.
-    pub command: String,
-    /// How long the agent waits for it, its defaults and bounds included.
-    pub timeout: Duration,
-    /// What else stands in the entry, such as `name`, `failClosed` or `async`: scalars only.
-    pub extra: Map<String, serde_json::Value>,
-    /// The position of the group in the event's list, and of the entry in the group; where there are no groups, of the
-    /// entry in the list, and 0.
-    pub position: (usize, usize),
-}
+/// How many problems are said of one file; of one more nobody learns anything.
+const MAX_PROBLEMS: usize = 32;
 
-impl Entry {
-    /// Whether a failure of the command blocks by the agent's own rules: Cursor's `failClosed`.
-    pub fn fails_closed(&self) -> bool {
-        self.extra.get("failClosed") == Some(&serde_json::Value::Bool(true))
-    }
+/// What else the `type` of an entry may be.
+const OTHER_TYPES: [&str; 5] = ["agent", "http", "mcp_tool", "prompt", "plugin"];
 
-    /// Whether the agent does not wait for it, so that it can stop nothing: `async`.
-    pub fn is_in_background(&self) -> bool {
-        self.extra.get("async") == Some(&serde_json::Value::Bool(true))
-    }
-
-    /// Whether every tool reaches it.
-    pub fn is_for_every_tool(&self) -> bool {
-        matches!(self.matcher.as_deref(), None | Some("" | "*" | ".*"))
-    }
-}
+/// How long a timer of JavaScript may be: one that is set for longer is over at once.
+const LONGEST_TIMER: Duration = Duration::from_millis(i32::MAX as u64);
 
 /// What a configuration file says about hooks.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,8 +31,30 @@ pub struct Configuration {
     pub entries: Vec<Entry>,
     /// What switches hooks off.
     pub switches: Vec<Switch>,
-    /// What stands where an entry should and is none.
-    pub problems: Vec<String>,
+    /// Whether Claude Code's `disableAllHooks` stands in it, and what it says: of several levels the highest counts.
+    pub disables_all: Option<bool>,
+    /// Variables that Claude Code's settings set for its commands.
+    pub env: Vec<(String, String)>,
+    /// What is not as the agent expects it.
+    pub problems: Vec<Problem>,
+}
+
+/// Something in a configuration that is not as its agent expects it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The agent's name of the event where it stands; `None` where it concerns the whole file.
+    pub event: Option<String>,
+    /// What was expected.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(event) = &self.event {
+            write!(f, "{}: ", text::escape(event, 100))?;
+        }
+        f.write_str(&self.what)
+    }
 }
 
 /// Reads a configuration file of an agent.
@@ -87,61 +84,88 @@ impl Reader<'_> {
         let Value::Object(hooks) = hooks else {
             return Err(self.document.unexpected("an object", hooks, "for \"hooks\""));
         };
+        if root.properties.iter().filter(|it| it.name.as_str() == "hooks").count() > 1 {
+            self.problem(None, "expected \"hooks\" once in the file");
+        }
         let form = form(self.agent);
         if form.has_version
             && !matches!(self.last(root, "version"), Some(Value::NumberLit(it)) if it.value == "1")
         {
-            self.problem("expected \"version\": 1 in the file, without which it is not read");
+            self.problem(None, "expected \"version\": 1 in the file, without which it is not read");
+        }
+        for name in repeated(hooks) {
+            self.problem(Some(name), "expected it once: of two lists the agent takes one");
         }
         for event in &hooks.properties {
             let name = event.name.as_str();
             let Value::Array(list) = &event.value else {
-                self.problem(&format!("expected a list for \"{name}\""));
+                self.problem(Some(name), "expected a list");
                 continue;
             };
             for (at, item) in list.elements.iter().enumerate() {
                 let Value::Object(item) = item else {
-                    self.problem(&format!("expected an object in the list of \"{name}\""));
+                    self.problem(Some(name), "expected an object in the list");
                     continue;
                 };
-                // Copilot CLI takes groups as well.
-                let inner = match item.get_array("hooks") {
-                    Some(inner) if form.is_grouped || self.agent == Agent::Copilot => inner,
-                    _ if form.is_grouped => {
-                        self.problem(&format!("expected \"hooks\" in every group of \"{name}\""));
-                        continue;
-                    }
-                    _ => {
-                        self.entry(name, item, matcher(item), (at, 0));
-                        continue;
-                    }
-                };
-                for (inner_at, entry) in inner.elements.iter().enumerate() {
-                    match entry {
-                        Value::Object(entry) => {
-                            self.entry(name, entry, matcher(entry).or_else(|| matcher(item)), (at, inner_at));
-                        }
-                        _ => self.problem(&format!("expected an object in a group of \"{name}\"")),
-                    }
-                }
+                self.item(name, at, item);
             }
         }
         Ok(())
     }
 
+    /// A group, or an entry.
+    fn item(&mut self, event: &str, at: usize, item: &Object<'_>) {
+        let is_grouped = form(self.agent).is_grouped;
+        self.keys(event, item);
+        // Copilot CLI takes groups as well.
+        let inner = match item.get_array("hooks") {
+            Some(inner) if is_grouped || self.agent == Agent::Copilot => inner,
+            _ if is_grouped => return self.problem(Some(event), "expected \"hooks\" in every group"),
+            _ => return self.entry(event, item, matcher(item), (at, 0)),
+        };
+        for (inner_at, entry) in inner.elements.iter().enumerate() {
+            match entry {
+                Value::Object(entry) => {
+                    self.keys(event, entry);
+                    self.entry(event, entry, matcher(entry).or_else(|| matcher(item)), (at, inner_at));
+                }
+                _ => self.problem(Some(event), "expected an object in a group"),
+            }
+        }
+    }
+
+    /// What holds for groups and entries: no key twice, and a matcher that is text.
+    fn keys(&mut self, event: &str, object: &Object<'_>) {
+        for name in repeated(object) {
+            self.problem(Some(event), &format!("expected \"{name}\" once in a group or an entry"));
+        }
+        match object.get("matcher").map(|it| &it.value) {
+            None | Some(Value::StringLit(_)) => {}
+            Some(Value::NullKeyword(_)) if self.agent != Agent::Claude => {}
+            Some(_) => self.problem(Some(event), "expected text for \"matcher\""),
+        }
+    }
+
     fn entry(&mut self, event: &str, entry: &Object<'_>, matcher: Option<String>, position: (usize, usize)) {
         if self.found.entries.len() >= MAX_ENTRIES {
-            return self.problem(&format!("more than {MAX_ENTRIES} entries"));
+            return self.problem(None, &format!("more than {MAX_ENTRIES} entries"));
         }
         let form = form(self.agent);
-        let is_command = entry.get_string("type").is_none_or(|it| it.value == "command");
-        let keys = std::iter::once(&form.command).chain(form.other_commands);
-        let command = keys.into_iter().find_map(|key| entry.get_string(key));
-        // Prompts, URLs and the like run no command of ours.
-        let Some(command) = command.filter(|_| is_command) else { return };
-        let keys = std::iter::once(&form.timeout).chain(form.other_timeouts);
-        let number = keys.into_iter().find_map(|key| entry.get_number(key));
-        let configured = number.and_then(|it| it.value.parse().ok()).and_then(|it| form.unit.time(it));
+        match entry.get("type").map(|it| &it.value) {
+            Some(Value::StringLit(it)) if it.value == "command" => {}
+            None if !form.has_type => {}
+            // Prompts, URLs and the like run no command of ours.
+            Some(Value::StringLit(it)) if OTHER_TYPES.contains(&it.value.as_ref()) => return,
+            _ => self.problem(Some(event), "expected \"type\": \"command\" in every entry"),
+        }
+        let mut keys = std::iter::once(&form.command).chain(form.other_commands);
+        let Some(command) = keys.find_map(|key| entry.get_string(key)) else {
+            if entry.get("powershell").is_none() {
+                self.problem(Some(event), &format!("expected text for \"{}\" in every entry", form.command));
+            }
+            return;
+        };
+        let configured = self.timeout(event, entry);
         let known = [form.command, form.timeout, "type", "matcher"];
         let extra = entry.properties.iter().filter(|it| !known.contains(&it.name.as_str()));
         self.found.entries.push(Entry {
@@ -149,9 +173,30 @@ impl Reader<'_> {
             matcher,
             command: command.value.clone().into_owned(),
             timeout: waits(self.agent, event, configured),
-            extra: extra.filter_map(|it| Some((it.name.as_str().to_owned(), scalar(&it.value)?))).collect(),
+            extra: extra.map(|it| (it.name.as_str().to_owned(), json(&it.value))).collect(),
             position,
         });
+    }
+
+    fn timeout(&mut self, event: &str, entry: &Object<'_>) -> Option<Duration> {
+        let form = form(self.agent);
+        let mut keys = std::iter::once(&form.timeout).chain(form.other_timeouts);
+        let (key, value) = keys.find_map(|key| Some((key, &entry.get(key)?.value)))?;
+        let time = match value {
+            Value::NumberLit(it) => it.value.parse().ok().and_then(|it| form.unit.time(it)),
+            Value::NullKeyword(_) if self.agent == Agent::Codex => return None,
+            _ => None,
+        };
+        match time {
+            None => self.problem(Some(event), &format!("expected a number above 0 for \"{key}\"")),
+            Some(time) if self.agent != Agent::Codex && time > LONGEST_TIMER => {
+                let what =
+                    format!("expected at most {LONGEST_TIMER:?} for \"{key}\": a longer one is over at once");
+                self.problem(Some(event), &what);
+            }
+            Some(_) => {}
+        }
+        time
     }
 
     fn switches(&mut self, root: &Object<'_>) {
@@ -162,8 +207,19 @@ impl Reader<'_> {
                 if is("disableAllHooks", true) {
                     switches.push(Switch::All("\"disableAllHooks\": true"));
                 }
-                if self.agent == Agent::Claude && is("allowManagedHooksOnly", true) {
-                    switches.push(Switch::AllButManaged("\"allowManagedHooksOnly\": true"));
+                if self.agent == Agent::Claude {
+                    if is("allowManagedHooksOnly", true) {
+                        switches.push(Switch::AllButManaged("\"allowManagedHooksOnly\": true"));
+                    }
+                    let all = self.last(root, "disableAllHooks").and_then(Value::as_boolean_lit);
+                    self.found.disables_all = all.map(|it| it.value);
+                    let env = self.last(root, "env").and_then(Value::as_object);
+                    let env = env.into_iter().flat_map(|it| &it.properties).take(MAX_ENTRIES);
+                    let text = |value| match json(value) {
+                        serde_json::Value::String(text) => text,
+                        other => other.to_string(),
+                    };
+                    self.found.env = env.map(|it| (it.name.as_str().to_owned(), text(&it.value))).collect();
                 }
                 if self.agent == Agent::Copilot {
                     let names = self.last(root, "disabledHooks").and_then(Value::as_array);
@@ -189,11 +245,18 @@ impl Reader<'_> {
         object.properties.iter().rev().find(|it| it.name.as_str() == name).map(|it| &it.value)
     }
 
-    fn problem(&mut self, what: &str) {
-        if self.found.problems.len() < 32 {
-            self.found.problems.push(text::escape(what, 300));
+    fn problem(&mut self, event: Option<&str>, what: &str) {
+        if self.found.problems.len() < MAX_PROBLEMS {
+            let event = event.map(str::to_owned);
+            self.found.problems.push(Problem { event, what: text::escape(what, 300) });
         }
     }
+}
+
+/// The keys that an object has more than once.
+fn repeated<'o>(object: &'o Object<'_>) -> BTreeSet<&'o str> {
+    let mut seen = BTreeSet::new();
+    object.properties.iter().map(|it| it.name.as_str()).filter(|name| !seen.insert(*name)).collect()
 }
 
 fn matcher(object: &Object<'_>) -> Option<String> {
@@ -208,13 +271,20 @@ fn named<'o>(
     names.take(MAX_ENTRIES).map(move |it| Switch::Named { setting, name: it.value.clone().into_owned() })
 }
 
-fn scalar(value: &Value<'_>) -> Option<serde_json::Value> {
+/// The value, whose depth the parser has bounded.
+fn json(value: &Value<'_>) -> serde_json::Value {
     match value {
-        Value::StringLit(it) => Some(it.value.as_ref().into()),
-        Value::NumberLit(it) => it.value.parse::<f64>().ok().map(Into::into),
-        Value::BooleanLit(it) => Some(it.value.into()),
-        Value::NullKeyword(_) => Some(serde_json::Value::Null),
-        Value::Object(_) | Value::Array(_) => None,
+        Value::StringLit(it) => it.value.as_ref().into(),
+        Value::NumberLit(it) => match it.value.parse::<i64>() {
+            Ok(whole) => whole.into(),
+            Err(_) => it.value.parse::<f64>().ok().into(),
+        },
+        Value::BooleanLit(it) => it.value.into(),
+        Value::NullKeyword(_) => serde_json::Value::Null,
+        Value::Object(it) => {
+            it.properties.iter().map(|it| (it.name.as_str().to_owned(), json(&it.value))).collect()
+        }
+        Value::Array(it) => it.elements.iter().map(json).collect(),
     }
 }
 
@@ -244,101 +314,4 @@ pub fn read_codex_settings(bytes: &[u8]) -> Result<Vec<Switch>, DocumentError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn entries_are_read_in_every_agents_form() {
-        let grouped = |event: &str, timeout: &str| {
-            format!(
-                r#"{{"hooks": {{"{event}": [{{"matcher": "Bash", "hooks": [{{"type": "prompt", "prompt": "x"}}, {{"type": "command", "name": "n", "command": "guard \"a\"", "timeout": {timeout}}}]}}]}}}}"#
-            )
-        };
-        let flat =
-            |event: &str, entry: &str| format!(r#"{{"version": 1, "hooks": {{"{event}": [{entry}]}}}}"#);
-        for (agent, text, seconds) in [
-            (Agent::Claude, grouped("PreToolUse", "20"), 20),
-            (Agent::Codex, grouped("PreToolUse", "20"), 20),
-            (Agent::Gemini, grouped("BeforeTool", "20000"), 20),
-            (Agent::Qwen, grouped("PreToolUse", "20000"), 20),
-            (Agent::Qwen, grouped("PreToolUse", "-3"), 60),
-            (Agent::Claude, grouped("PreToolUse", "\"20\""), 600),
-            (
-                Agent::Copilot,
-                flat(
-                    "preToolUse",
-                    r#"{"type": "command", "matcher": "Bash", "bash": "guard \"a\"", "timeoutSec": 20}"#,
-                ),
-                20,
-            ),
-            (
-                Agent::Copilot,
-                flat(
-                    "PreToolUse",
-                    r#"{"matcher": "Bash", "hooks": [{"command": "guard \"a\"", "timeout": 20}]}"#,
-                ),
-                20,
-            ),
-            (
-                Agent::Cursor,
-                flat("preToolUse", r#"{"command": "guard \"a\"", "matcher": "Bash", "timeout": 20}"#),
-                20,
-            ),
-        ] {
-            let found = read(agent, text.as_bytes()).unwrap();
-            assert_eq!((found.entries.len(), found.problems.len()), (1, 0), "{agent} {found:?}");
-            let entry = &found.entries[0];
-            assert!(entry.event.eq_ignore_ascii_case("PreToolUse") || entry.event == "BeforeTool");
-            assert_eq!(
-                (entry.command.as_str(), entry.matcher.as_deref()),
-                ("guard \"a\"", Some("Bash")),
-                "{agent}"
-            );
-            assert_eq!(entry.timeout, Duration::from_secs(seconds), "{agent}");
-            assert!(!entry.is_for_every_tool() && !entry.fails_closed() && !entry.is_in_background());
-        }
-    }
-
-    #[test]
-    fn what_is_no_entry_is_a_problem_and_hides_no_other() {
-        let text = br#"{"hooks": {"A": 1, "B": [1, {}, {"hooks": [2, {"command": "x", "async": true}]}]}}"#;
-        let found = read(Agent::Claude, text).unwrap();
-        assert_eq!((found.entries.len(), found.problems.len()), (1, 4), "{found:?}");
-        assert!(found.entries[0].is_in_background() && found.entries[0].is_for_every_tool());
-        assert_eq!(found.entries[0].position, (2, 1));
-        let without_version =
-            read(Agent::Cursor, br#"{"hooks": {"stop": [{"command": "x", "failClosed": true}]}}"#).unwrap();
-        assert!(without_version.entries[0].fails_closed());
-        assert!(without_version.problems[0].contains("version"));
-        assert!(read(Agent::Claude, br#"{"hooks": []}"#).is_err());
-        let many = format!(
-            r#"{{"hooks": {{"Stop": [{{"hooks": [{}]}}]}}}}"#,
-            [r#"{"command": "x"}"#; 5000].join(",")
-        );
-        assert_eq!(read(Agent::Claude, many.as_bytes()).unwrap().entries.len(), MAX_ENTRIES);
-    }
-
-    #[test]
-    fn what_switches_hooks_off_is_found() {
-        for (agent, text, want) in [
-            (Agent::Claude, r#"{"disableAllHooks": true, "allowManagedHooksOnly": true}"#, 2),
-            (Agent::Claude, r#"{"disableAllHooks": false}"#, 0),
-            (Agent::Qwen, r#"{"disableAllHooks": true}"#, 1),
-            (Agent::Copilot, r#"{"disableAllHooks": true, "disabledHooks": ["a", "b"]}"#, 3),
-            (Agent::Gemini, r#"{"hooksConfig": {"enabled": false, "disabled": ["hookbox"]}}"#, 2),
-            (Agent::Gemini, r#"{"hooksConfig": {"enabled": true}, "disableAllHooks": true}"#, 0),
-            (Agent::Codex, r#"{"disableAllHooks": true}"#, 0),
-        ] {
-            assert_eq!(read(agent, text.as_bytes()).unwrap().switches.len(), want, "{agent} {text}");
-        }
-        for (text, want) in [
-            ("[features]\nhooks = false\n", 1),
-            ("[features]\ncodex_hooks = false\n", 1),
-            ("allow_managed_hooks_only = true\n[features]\nhooks = true\n", 1),
-            ("", 0),
-        ] {
-            assert_eq!(read_codex_settings(text.as_bytes()).unwrap().len(), want, "{text}");
-        }
-        assert!(read_codex_settings(b"[").is_err());
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use super::comments::comments;
 use crate::dialect::agent::Agent;
@@ -16,7 +17,8 @@ const MARK: char = '\u{feff}';
 ///
 /// Claude Code and Copilot CLI take JSON, and Gemini CLI and Qwen Code the same with comments in it. Codex takes JSON
 /// that has no key which it does not know beside `hooks`, and whose entries are what it expects, everybody's. A byte order
-/// mark is read by Claude Code and Qwen Code alone. All that was seen in the clients.
+/// mark is read by Claude Code and Qwen Code alone. All that was seen in the clients. Claude Code also leaves a file out in
+/// which any setting is of another type than it expects (its own error says so); of these the usual ones are looked at.
 pub fn refused(agent: Agent, bytes: &[u8]) -> Option<String> {
     let Ok(whole) = str::from_utf8(bytes) else { return Some("it is no UTF-8".to_owned()) };
     let takes_mark = match agent {
@@ -40,7 +42,7 @@ pub fn refused(agent: Agent, bytes: &[u8]) -> Option<String> {
         Agent::Codex => serde_json::from_str::<CodexFile>(&plain).map(drop),
         _ => serde_json::from_str::<IgnoredAny>(&plain).map(drop),
     };
-    let error = read.err()?;
+    let Err(error) = read else { return claude(&plain).filter(|_| agent == Agent::Claude) };
     let whole = error.to_string();
     let what = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(what, _)| what);
     let (line, column) = (error.line(), error.column());
@@ -49,6 +51,67 @@ pub fn refused(agent: Agent, bytes: &[u8]) -> Option<String> {
         text::escape(what, 300),
         agent.title()
     ))
+}
+
+/// What a setting has to be.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Boolean,
+    Number,
+    Object,
+    Text,
+    Texts,
+}
+
+/// Settings of Claude Code, by the pointer to them.
+const CLAUDE: [(&str, Kind); 24] = [
+    ("/alwaysThinkingEnabled", Kind::Boolean),
+    ("/apiKeyHelper", Kind::Text),
+    ("/allowManagedHooksOnly", Kind::Boolean),
+    ("/cleanupPeriodDays", Kind::Number),
+    ("/disableAllHooks", Kind::Boolean),
+    ("/disabledMcpjsonServers", Kind::Texts),
+    ("/enableAllProjectMcpServers", Kind::Boolean),
+    ("/enabledMcpjsonServers", Kind::Texts),
+    ("/enabledPlugins", Kind::Object),
+    ("/env", Kind::Object),
+    ("/hooks", Kind::Object),
+    ("/includeCoAuthoredBy", Kind::Boolean),
+    ("/model", Kind::Text),
+    ("/outputStyle", Kind::Text),
+    ("/permissions", Kind::Object),
+    ("/permissions/additionalDirectories", Kind::Texts),
+    ("/permissions/allow", Kind::Texts),
+    ("/permissions/ask", Kind::Texts),
+    ("/permissions/defaultMode", Kind::Text),
+    ("/permissions/deny", Kind::Texts),
+    ("/sandbox", Kind::Object),
+    ("/statusLine", Kind::Object),
+    ("/statusLine/command", Kind::Text),
+    ("/statusLine/type", Kind::Text),
+];
+
+/// The first setting in which Claude Code finds another type than it expects.
+fn claude(text: &str) -> Option<String> {
+    let settings: Value = serde_json::from_str(text).ok()?;
+    let (pointer, kind) = CLAUDE.into_iter().find(|(pointer, kind)| {
+        settings.pointer(pointer).is_some_and(|value| match kind {
+            Kind::Boolean => !value.is_boolean(),
+            Kind::Number => !value.is_number(),
+            Kind::Object => !value.is_object(),
+            Kind::Text => !value.is_string(),
+            Kind::Texts => !value.as_array().is_some_and(|list| list.iter().all(Value::is_string)),
+        })
+    })?;
+    let expected = match kind {
+        Kind::Boolean => "true or false",
+        Kind::Number => "a number",
+        Kind::Object => "an object",
+        Kind::Text => "text",
+        Kind::Texts => "a list of texts",
+    };
+    let name = pointer.trim_start_matches('/').replace('/', ".");
+    Some(format!("expected {expected} for \"{name}\", without which Claude Code reads nothing of the file"))
 }
 
 /// The text with blanks for its comments, each line as long as it was.
@@ -155,6 +218,22 @@ mod tests {
         let error = refused(Agent::Gemini, "{\n  // \u{e9} \"\n  \"a\": 1,\n}".as_bytes()).unwrap();
         assert!(error.starts_with("line 4, column 1: "), "{error}");
         assert!(refused(Agent::Claude, b"\xff").is_some());
+    }
+
+    #[test]
+    fn a_setting_of_another_type_makes_claude_code_leave_the_whole_file_out() {
+        for (text, want) in [
+            (r#"{"disableAllHooks": "yes"}"#, Some("true or false for \"disableAllHooks\"")),
+            (r#"{"permissions": {"allow": ["Bash", 5]}}"#, Some("a list of texts for \"permissions.allow\"")),
+            (r#"{"permissions": []}"#, Some("an object for \"permissions\"")),
+            (r#"{"hooks": null}"#, Some("an object for \"hooks\"")),
+            (r#"{"env": {"A": 1}, "model": "x", "unheard": [null]}"#, None),
+        ] {
+            let found = refused(Agent::Claude, text.as_bytes());
+            assert_eq!(found.is_some(), want.is_some(), "{text} {found:?}");
+            assert!(found.is_none_or(|it| it.contains(want.unwrap())), "{text}");
+            assert_eq!(refused(Agent::Gemini, text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

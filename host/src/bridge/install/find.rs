@@ -3,7 +3,7 @@
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
 
 use super::command;
-use crate::bridge::config::{Document, DocumentError, form};
+use crate::bridge::config::{Document, DocumentError, LIMITS, form};
 use crate::dialect::agent::Agent;
 
 /// An entry of ours, and where it is.
@@ -56,10 +56,6 @@ pub(super) fn ours<'d, 'a>(agent: Agent, hooks: &'d Object<'a>) -> Vec<Ours<'d, 
     }
     found
 }
-
-/// Keys with which an agent runs an entry at some of its events only, does not wait for it, or does not run it as a
-/// command line.
-const LIMITS: [&str; 7] = ["async", "asyncRewake", "background", "disabled", "if", "once", "shell"];
 
 /// Whether the agent runs this entry for every call of its event, and waits for it.
 pub(super) fn is_effective(ours: &Ours<'_, '_>) -> bool {

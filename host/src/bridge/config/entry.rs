@@ -1,0 +1,55 @@
+//! A command that an agent runs at an event.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+/// Keys with which an agent runs an entry at some of its events only, does not wait for it, or does not run it as a
+/// command line.
+pub const LIMITS: [&str; 8] =
+    ["args", "async", "asyncRewake", "background", "disabled", "if", "once", "shell"];
+
+/// A command that an agent runs at an event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The agent's own name of the event.
+    pub event: String,
+    /// Which tools it is for, as it stands in the file; `None` and the empty one mean all, and mostly `*` does.
+    pub matcher: Option<String>,
+    /// The command line, for a shell.
+    pub command: String,
+    /// How long the agent waits for it, its defaults and bounds included.
+    pub timeout: Duration,
+    /// What else stands in the entry, such as `name`, `failClosed` or `async`.
+    pub extra: Map<String, Value>,
+    /// The position of the group in the event's list, and of the entry in the group; where there are no groups, of the
+    /// entry in the list, and 0.
+    pub position: (usize, usize),
+}
+
+impl Entry {
+    /// Whether a failure of the command blocks by the agent's own rules: Cursor's `failClosed`.
+    pub fn fails_closed(&self) -> bool {
+        self.extra.get("failClosed") == Some(&Value::Bool(true))
+    }
+
+    /// Whether the agent does not wait for it, so that it can stop nothing: `async`.
+    pub fn is_in_background(&self) -> bool {
+        self.extra.get("async") == Some(&Value::Bool(true))
+    }
+
+    /// The keys of it ([`LIMITS`]) that keep the agent from running it, as a command line, for every call.
+    pub fn limits(&self) -> impl Iterator<Item = &str> {
+        let is_on = |(key, value): &(&String, &Value)| match key.as_str() {
+            "enabled" => **value == Value::Bool(false),
+            "shell" if *value == "bash" => false,
+            key => LIMITS.contains(&key) && !matches!(value, Value::Null | Value::Bool(false)),
+        };
+        self.extra.iter().filter(is_on).map(|(key, _)| key.as_str())
+    }
+
+    /// Whether every tool reaches it.
+    pub fn is_for_every_tool(&self) -> bool {
+        matches!(self.matcher.as_deref(), None | Some("" | "*" | ".*"))
+    }
+}

@@ -1,0 +1,151 @@
+use super::*;
+
+#[test]
+fn entries_are_read_in_every_agents_form() {
+    let grouped = |event: &str, timeout: &str| {
+        format!(
+            r#"{{"hooks": {{"{event}": [{{"matcher": "Bash", "hooks": [{{"type": "prompt", "prompt": "x"}}, {{"type": "command", "name": "n", "command": "guard \"a\"", "timeout": {timeout}}}]}}]}}}}"#
+        )
+    };
+    let flat = |event: &str, entry: &str| format!(r#"{{"version": 1, "hooks": {{"{event}": [{entry}]}}}}"#);
+    for (agent, text, seconds) in [
+        (Agent::Claude, grouped("PreToolUse", "20"), 20),
+        (Agent::Codex, grouped("PreToolUse", "20"), 20),
+        (Agent::Gemini, grouped("BeforeTool", "20000"), 20),
+        (Agent::Qwen, grouped("PreToolUse", "20000"), 20),
+        (
+            Agent::Copilot,
+            flat(
+                "preToolUse",
+                r#"{"type": "command", "matcher": "Bash", "bash": "guard \"a\"", "timeoutSec": 20}"#,
+            ),
+            20,
+        ),
+        (
+            Agent::Copilot,
+            flat(
+                "PreToolUse",
+                r#"{"matcher": "Bash", "hooks": [{"type": "command", "command": "guard \"a\"", "timeout": 20}]}"#,
+            ),
+            20,
+        ),
+        (
+            Agent::Cursor,
+            flat("preToolUse", r#"{"command": "guard \"a\"", "matcher": "Bash", "timeout": 20}"#),
+            20,
+        ),
+    ] {
+        let found = read(agent, text.as_bytes()).unwrap();
+        assert_eq!((found.entries.len(), found.problems.len()), (1, 0), "{agent} {found:?}");
+        let entry = &found.entries[0];
+        assert!(entry.event.eq_ignore_ascii_case("PreToolUse") || entry.event == "BeforeTool");
+        assert_eq!(
+            (entry.command.as_str(), entry.matcher.as_deref()),
+            ("guard \"a\"", Some("Bash")),
+            "{agent}"
+        );
+        assert_eq!(entry.timeout, Duration::from_secs(seconds), "{agent}");
+        assert!(!entry.is_for_every_tool() && !entry.fails_closed() && !entry.is_in_background());
+    }
+}
+
+#[test]
+fn what_is_no_entry_is_a_problem_and_hides_no_other() {
+    let text = br#"{"hooks": {"A": 1, "B": [1, {}, {"hooks": [2, {"type": "command", "command": "x", "async": true}]}]}}"#;
+    let found = read(Agent::Claude, text).unwrap();
+    assert_eq!((found.entries.len(), found.problems.len()), (1, 4), "{found:?}");
+    assert!(found.entries[0].is_in_background() && found.entries[0].is_for_every_tool());
+    assert_eq!(found.entries[0].position, (2, 1));
+    let without_version =
+        read(Agent::Cursor, br#"{"hooks": {"stop": [{"command": "x", "failClosed": true}]}}"#).unwrap();
+    assert!(without_version.entries[0].fails_closed());
+    assert!(without_version.problems[0].what.contains("version"));
+    assert!(read(Agent::Claude, br#"{"hooks": []}"#).is_err());
+    let many =
+        format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{}]}}]}}}}"#, [r#"{"command": "x"}"#; 5000].join(","));
+    assert_eq!(read(Agent::Claude, many.as_bytes()).unwrap().entries.len(), MAX_ENTRIES);
+}
+
+#[test]
+fn what_an_agent_would_take_otherwise_is_a_problem_at_its_event() {
+    let entry = r#""type": "command", "command": "x""#;
+    let all = [Agent::Claude, Agent::Codex, Agent::Gemini, Agent::Qwen];
+    let unbounded = [Agent::Codex];
+    for (group, without) in [
+        (format!(r#"{{"hooks": [{{{entry}}}]}}"#), &all[..]),
+        (format!(r#"{{"matcher": null, "hooks": [{{{entry}}}]}}"#), &all[1..]),
+        (format!(r#"{{"matcher": 5, "hooks": [{{{entry}}}]}}"#), &[]),
+        (format!(r#"{{"matcher": "a", "matcher": "b", "hooks": [{{{entry}}}]}}"#), &[]),
+        (format!(r#"{{"hooks": [], "hooks": [{{{entry}}}]}}"#), &[]),
+        (format!(r#"{{"hooks": [{{{entry}, "command": "y"}}]}}"#), &[]),
+        (r#"{"hooks": [{"command": "x"}]}"#.to_owned(), &[]),
+        (r#"{"hooks": [{"type": 5, "command": "x"}]}"#.to_owned(), &[]),
+        (r#"{"hooks": [{"type": "commands", "command": "x"}]}"#.to_owned(), &[]),
+        (r#"{"hooks": [{"type": "command", "command": 5}]}"#.to_owned(), &[]),
+        (r#"{"hooks": [{"type": "prompt", "prompt": "x"}]}"#.to_owned(), &all),
+        (format!(r#"{{"hooks": [{{{entry}, "timeout": "20"}}]}}"#), &[]),
+        (format!(r#"{{"hooks": [{{{entry}, "timeout": -3}}]}}"#), &[]),
+        (format!(r#"{{"hooks": [{{{entry}, "timeout": 0}}]}}"#), &[]),
+        (format!(r#"{{"hooks": [{{{entry}, "timeout": null}}]}}"#), &unbounded),
+        (format!(r#"{{"hooks": [{{{entry}, "timeout": 2147483648}}]}}"#), &unbounded),
+    ] {
+        for agent in all {
+            let text = format!(r#"{{"hooks": {{"E": [{group}]}}}}"#);
+            let found = read(agent, text.as_bytes()).unwrap();
+            assert_eq!(found.problems.is_empty(), without.contains(&agent), "{agent} {text} {found:?}");
+            assert!(found.problems.iter().all(|it| it.event.as_deref() == Some("E")), "{found:?}");
+        }
+    }
+    for text in [r#"{"hooks": {"E": [], "E": []}}"#, r#"{"hooks": {}, "hooks": {"E": []}}"#] {
+        assert_eq!(read(Agent::Claude, text.as_bytes()).unwrap().problems.len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn what_limits_an_entry_is_said() {
+    for (more, want) in [
+        ("\"if\": \"Bash(git *)\"", &["if"][..]),
+        ("\"async\": true, \"args\": []", &["async", "args"]),
+        ("\"async\": false, \"shell\": \"bash\", \"enabled\": true, \"name\": \"x\"", &[]),
+        ("\"shell\": \"powershell\", \"enabled\": false", &["shell", "enabled"]),
+    ] {
+        let text = format!(
+            r#"{{"hooks": {{"E": [{{"hooks": [{{"type": "command", "command": "x", {more}}}]}}]}}}}"#
+        );
+        let found = read(Agent::Claude, text.as_bytes()).unwrap();
+        assert_eq!(found.entries[0].limits().collect::<Vec<_>>(), want, "{text}");
+    }
+}
+
+#[test]
+fn of_claude_code_its_variables_and_its_switch_are_read() {
+    let text = br#"{"env": {"A": "x", "B": 1}, "disableAllHooks": false}"#;
+    let found = read(Agent::Claude, text).unwrap();
+    assert_eq!(found.env, [("A".to_owned(), "x".to_owned()), ("B".to_owned(), "1".to_owned())]);
+    assert_eq!(found.disables_all, Some(false));
+    assert_eq!(read(Agent::Qwen, text).unwrap(), Configuration::default());
+}
+
+#[test]
+fn what_switches_hooks_off_is_found() {
+    for (agent, text, want) in [
+        (Agent::Claude, r#"{"disableAllHooks": true, "allowManagedHooksOnly": true}"#, 2),
+        (Agent::Claude, r#"{"disableAllHooks": false}"#, 0),
+        (Agent::Qwen, r#"{"disableAllHooks": true}"#, 1),
+        (Agent::Copilot, r#"{"disableAllHooks": true, "disabledHooks": ["a", "b"]}"#, 3),
+        (Agent::Gemini, r#"{"hooksConfig": {"enabled": false, "disabled": ["hookbox"]}}"#, 2),
+        (Agent::Gemini, r#"{"hooksConfig": {"enabled": true}, "disableAllHooks": true}"#, 0),
+        (Agent::Codex, r#"{"disableAllHooks": true}"#, 0),
+    ] {
+        assert_eq!(read(agent, text.as_bytes()).unwrap().switches.len(), want, "{agent} {text}");
+    }
+    for (text, want) in [
+        ("[features]\nhooks = false\n", 1),
+        ("[features]\ncodex_hooks = false\n", 1),
+        ("allow_managed_hooks_only = true\n[features]\nhooks = true\n", 1),
+        ("", 0),
+    ] {
+        assert_eq!(read_codex_settings(text.as_bytes()).unwrap().len(), want, "{text}");
+    }
+    assert!(read_codex_settings(b"[").is_err());
+}
