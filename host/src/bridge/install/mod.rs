@@ -29,7 +29,7 @@ mod error;
 mod find;
 mod layout;
 mod merge;
-mod plugin;
+pub(in crate::bridge) mod plugin;
 mod record;
 mod remove;
 mod target;

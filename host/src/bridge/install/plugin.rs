@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::change::{Change, InstallFailure, Installed, Installer, Undone, Uninstalled};
+use super::command::write;
 use super::error::InstallError;
 use super::record::{Record, digest};
 use super::wanted::Wish;
@@ -27,7 +28,7 @@ pub(super) fn is_for(agent: Agent) -> bool {
 }
 
 /// Where the plugin goes. `None` where there is no such level, or nobody has a home.
-pub(super) fn file(level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
+pub(in crate::bridge) fn file(level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
     let directory = match level {
         Level::User => surroundings.configuration()?.join("opencode"),
         Level::Project => surroundings.project.join(".opencode"),
@@ -41,14 +42,34 @@ fn text(program: &str) -> String {
     PLUGIN.replacen(PROGRAM, &format!("program: {}", Value::from(program)), 1)
 }
 
-/// Whether this is the plugin of this version, for some program.
-fn is_current(bytes: &[u8]) -> bool {
-    let Ok(found) = str::from_utf8(bytes) else { return false };
-    let Some((before, after)) = PLUGIN.split_once(PROGRAM) else { return false };
-    let program = found.strip_prefix(before).and_then(|it| it.strip_suffix(after));
-    program
-        .and_then(|it| it.strip_prefix("program: "))
-        .is_some_and(|it| serde_json::from_str::<String>(it).is_ok())
+/// What a file is that OpenCode loads as a plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::bridge) enum Standing {
+    /// The plugin of this version, which calls this program.
+    Ours(String),
+    /// The plugin, of another version or changed since.
+    Changed,
+    /// Somebody else's.
+    Others,
+}
+
+/// What these bytes are.
+pub(in crate::bridge) fn standing(bytes: &[u8]) -> Standing {
+    let program = || {
+        let (before, after) = PLUGIN.split_once(PROGRAM)?;
+        let program = str::from_utf8(bytes).ok()?.strip_prefix(before)?.strip_suffix(after)?;
+        serde_json::from_str(program.strip_prefix("program: ")?).ok()
+    };
+    match program() {
+        Some(program) => Standing::Ours(program),
+        None if bytes.starts_with(HEAD.as_bytes()) => Standing::Changed,
+        None => Standing::Others,
+    }
+}
+
+/// What the plugin runs at an event, as a line for a shell.
+pub(in crate::bridge) fn line(program: &str, event: &str) -> String {
+    write(program, Agent::OpenCode, event, None, false)
 }
 
 /// Whether the plugin can do what is wished for.
@@ -106,7 +127,7 @@ impl Installer {
         let (path, target) = self.target(agent, level)?;
         let store = self.store()?;
         let known = store.get(&path);
-        let found = target.read()?.filter(|it| it.bytes.starts_with(HEAD.as_bytes()));
+        let found = target.read()?.filter(|it| standing(&it.bytes) != Standing::Others);
         if let Some(found) = &found {
             untouched(&path, &found.bytes, known.as_ref())?;
             if !self.is_dry() {
@@ -129,13 +150,11 @@ fn names(agent: Agent) -> Vec<String> {
 
 /// What somebody else has written, or changed, is not ours to replace.
 fn untouched(path: &std::path::Path, bytes: &[u8], known: Option<&Record>) -> Result<(), InstallError> {
-    if is_current(bytes) || known.is_some_and(|it| it.after == digest(bytes)) {
-        return Ok(());
-    }
-    let what = if bytes.starts_with(HEAD.as_bytes()) {
-        "is hookbox's plugin, and was changed since or comes from another version"
-    } else {
-        "is no plugin of hookbox"
+    let what = match standing(bytes) {
+        Standing::Ours(_) => return Ok(()),
+        _ if known.is_some_and(|it| it.after == digest(bytes)) => return Ok(()),
+        Standing::Changed => "is hookbox's plugin, and was changed since or comes from another version",
+        Standing::Others => "is no plugin of hookbox",
     };
     Err(InstallError::new(path, what, "move the file away, and run the command again"))
 }
@@ -151,8 +170,17 @@ mod tests {
         assert_eq!(text("hookbox"), PLUGIN);
         let text = text("/opt/my \"box\"/hookbox");
         assert!(text.contains(r#"program: "/opt/my \"box\"/hookbox","#));
-        assert!(is_current(text.as_bytes()) && is_current(PLUGIN.as_bytes()));
-        assert!(!is_current(format!("{text}\n").as_bytes()) && !is_current(b""));
+        for (bytes, want) in [
+            (text.as_bytes(), Standing::Ours("/opt/my \"box\"/hookbox".to_owned())),
+            (PLUGIN.as_bytes(), Standing::Ours("hookbox".to_owned())),
+            (format!("{text}\n").as_bytes(), Standing::Changed),
+            (text.replace("\"deny\"", "\"allow\"").as_bytes(), Standing::Changed),
+            (b"", Standing::Others),
+            (b"export default () => {}", Standing::Others),
+        ] {
+            assert_eq!(standing(bytes), want);
+        }
+        assert_eq!(line("/opt/a b/hookbox", "dispose"), "'/opt/a b/hookbox' bridge opencode --event dispose");
     }
 
     #[test]
