@@ -3,21 +3,10 @@
 use hookbox::dialect::agent::Agent;
 use serde_json::{Value, json};
 
-use super::{configure, configure_with, doctor, entry, event, file, findings, grouped, place, trust_folder};
-use crate::environment::{Output, TestEnvironment, program};
-
-/// The examination fails, for this and nothing else that it is about.
-#[track_caller]
-fn fails(env: &TestEnvironment, agent: Agent, about: &str, words: &str) -> Output {
-    let output = doctor(env, &[agent.as_str(), "--json"]);
-    assert_eq!(output.code, Some(1), "{agent} {about}: {output:#?}");
-    let all = findings(&output);
-    let is_it = |(status, it, message): &(String, String, String)| {
-        status == "failed" && it == about && message.contains(words)
-    };
-    assert!(all.iter().any(is_it), "{agent} {about} {words:?}: {all:#?}");
-    output
-}
+use super::{
+    configure, configure_with, doctor, entry, event, fails, file, findings, grouped, place, trust_folder,
+};
+use crate::environment::program;
 
 #[test]
 fn a_program_that_is_not_there_or_cannot_be_run() {

@@ -1,8 +1,12 @@
 //! `hookbox doctor`: it succeeds where a guard fires, and says why where anything on the way lets a call through.
 
 mod broken;
+mod configuration;
+mod limits;
+mod opencode;
 
 use std::fs;
+use std::path::Path;
 
 use hookbox::dialect::agent::Agent;
 use serde_json::{Value, json};
@@ -11,6 +15,16 @@ use crate::environment::{Output, TestEnvironment, program, sample};
 
 /// A user with the sample guard and this agent, which calls hookbox.
 fn place(agent: Agent) -> TestEnvironment {
+    let env = guarded(agent);
+    if agent == Agent::Gemini {
+        trust_folder(&env);
+    }
+    configure(&env, agent, &entry(agent, "hookbox bridge AGENT"));
+    env
+}
+
+/// A user with the sample guard and this agent, which is not configured.
+fn guarded(agent: Agent) -> TestEnvironment {
     let env = TestEnvironment::new();
     env.directory("repo/.git");
     env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
@@ -18,10 +32,6 @@ fn place(agent: Agent) -> TestEnvironment {
     env.symlink("bin/hookbox", program().to_str().unwrap());
     let name = if agent == Agent::Cursor { "cursor-agent" } else { agent.as_str() };
     env.script(&format!("bin/{name}"), "#!/bin/sh\n");
-    if agent == Agent::Gemini {
-        trust_folder(&env);
-    }
-    configure(&env, agent, &entry(agent, "hookbox bridge AGENT"));
     env
 }
 
@@ -91,7 +101,11 @@ fn configure_with(env: &TestEnvironment, agent: Agent, list: &Value) {
 
 /// What Codex writes when its user trusts every hook in `/hooks`.
 fn trust(env: &TestEnvironment, list: &Value) {
-    let path = env.path(file(Agent::Codex));
+    env.file("home/.codex/config.toml", trusted(&env.path(file(Agent::Codex)), list));
+}
+
+/// The same of the hooks of one file.
+fn trusted(path: &Path, list: &Value) -> String {
     let mut text = String::new();
     for (at, group) in list.as_array().unwrap().iter().enumerate() {
         let hook = &group["hooks"][0];
@@ -105,7 +119,7 @@ fn trust(env: &TestEnvironment, list: &Value) {
         text +=
             &format!("[hooks.state.\"{}:pre_tool_use:{at}:0\"]\ntrusted_hash = \"{hash}\"\n", path.display());
     }
-    env.file("home/.codex/config.toml", text);
+    text
 }
 
 fn doctor(env: &TestEnvironment, args: &[&str]) -> Output {
@@ -119,6 +133,19 @@ fn findings(output: &Output) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let of = |it: &Value| (text(&it["status"]), text(&it["about"]), text(&it["message"]));
     all[0]["findings"].as_array().unwrap().iter().map(of).collect()
+}
+
+/// The examination fails; this is one of the reasons.
+#[track_caller]
+fn fails(env: &TestEnvironment, agent: Agent, about: &str, words: &str) -> Output {
+    let output = doctor(env, &[agent.as_str(), "--json"]);
+    assert_eq!(output.code, Some(1), "{agent} {about}: {output:#?}");
+    let all = findings(&output);
+    let is_it = |(status, it, message): &(String, String, String)| {
+        status == "failed" && it == about && message.contains(words)
+    };
+    assert!(all.iter().any(is_it), "{agent} {about} {words:?}: {all:#?}");
+    output
 }
 
 /// Every file below the home and the repository with its content, but for what is compiled and cached.

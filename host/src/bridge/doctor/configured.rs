@@ -1,115 +1,202 @@
 //! What an agent has configured for hookbox.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::time::Duration;
 
-use regex::Regex;
+use serde_json::{Map, Value};
 
 use super::finding::Examination;
+use super::root;
 use crate::bridge::Bridge;
 use crate::bridge::config::{
-    Configuration, Entry, Holds, Level, MAX_BYTES, Surroundings, Switch, read, read_codex_settings, sources,
+    Configuration, Entry, Holds, Level, MAX_BYTES, Surroundings, Switch, read, read_codex_settings, refused,
+    sources, waits,
 };
+use crate::bridge::install::plugin::{self, Standing};
 use crate::dialect::agent::Agent;
+use crate::dialect::agent::line::{Call, mentions};
 use crate::discovery::parse_duration;
+use crate::place::{Place, explain};
 use crate::text;
 
 /// How many files of a directory of hooks are read.
 const MAX_FILES: usize = 256;
 
-/// A command line that calls `hookbox bridge`.
-pub(super) struct Call {
-    /// What starts the program: everything before `bridge`.
-    pub(super) program: String,
-    /// The agent that it names.
-    pub(super) agent: String,
-    /// How long the bridge may take.
-    pub(super) deadline: Duration,
-}
-
-impl Call {
-    pub(super) fn of(command: &str) -> Option<Self> {
-        static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(r#"(?s)^(.*\S)\s+bridge\s+["']?(claude|codex|gemini|qwen|copilot|cursor)\b(.*)$"#).ok()
-        });
-        static DEADLINE: LazyLock<Option<Regex>> =
-            LazyLock::new(|| Regex::new(r#"\s--deadline[=\s]\s*["']?([0-9A-Za-z.]+)"#).ok());
-        let found = CALL.as_ref()?.captures(command)?;
-        let part = |at: usize| found.get(at).map_or("", |it| it.as_str());
-        let said =
-            DEADLINE.as_ref()?.captures(part(3)).and_then(|it| parse_duration(it.get(1)?.as_str()).ok());
-        let deadline = said.unwrap_or(Bridge::DEADLINE);
-        Some(Self { program: part(1).to_owned(), agent: part(2).to_owned(), deadline })
-    }
-}
+/// What an organisation sets for Claude Code.
+const MANAGED: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/ClaudeCode/managed-settings.json"
+} else {
+    "/etc/claude-code/managed-settings.json"
+};
 
 /// A command of hookbox, and where it stands.
 pub(super) struct Found {
     pub(super) entry: Entry,
-    pub(super) call: Call,
+    /// What starts the program in it.
+    pub(super) program: String,
+    /// The agent that it names.
+    pub(super) named: Agent,
+    /// How long the bridge may take.
+    pub(super) deadline: Duration,
+    /// Whether it lets every hook of a repository run.
+    pub(super) trusts_all: bool,
     pub(super) level: Level,
     pub(super) file: PathBuf,
+}
+
+impl Found {
+    fn of(entry: Entry, level: Level, file: &Path) -> Option<Self> {
+        let call = Call::of(&entry.command)?;
+        let deadline = call.option("--deadline").and_then(|it| parse_duration(it).ok());
+        Some(Self {
+            program: call.program.to_owned(),
+            named: call.agent,
+            deadline: deadline.unwrap_or(Bridge::DEADLINE),
+            trusts_all: call.option("--trust") == Some("all"),
+            level,
+            file: file.to_owned(),
+            entry,
+        })
+    }
+}
+
+/// What switches hooks off, and where it stands.
+pub(super) struct Off {
+    pub(super) place: String,
+    pub(super) switch: Switch,
 }
 
 /// All of it.
 #[derive(Default)]
 pub(super) struct Configured {
     pub(super) commands: Vec<Found>,
-    /// What switches hooks off, and where it stands.
-    pub(super) switches: Vec<(Level, PathBuf, Switch)>,
+    pub(super) switches: Vec<Off>,
     /// Codex's own settings of its user.
     pub(super) codex: toml::Table,
+    /// Variables that Claude Code's settings set, the strongest last.
+    pub(super) env: Vec<(String, String)>,
+    /// What the strongest of Claude Code's settings says of `disableAllHooks`.
+    disables_all: Option<bool>,
+    /// The files that were read.
+    seen: BTreeSet<PathBuf>,
 }
 
 impl Configured {
     /// Reads the files of an agent. What cannot be read is a failure: the agent runs no hook of it.
     pub(super) fn read(agent: Agent, surroundings: &Surroundings, found: &mut Examination) -> Self {
         let mut all = Self::default();
-        for source in sources(agent, surroundings) {
-            match source.holds {
-                Holds::Hooks => all.hooks(agent, source.level, &source.path, found),
-                Holds::Files => {
-                    for path in files(&source.path) {
-                        all.hooks(agent, source.level, &path, found);
-                    }
-                }
-                Holds::CodexSettings => all.codex_settings(source.level, &source.path, found),
-                // Its entries call hookbox for the other agent, whose answers this one takes as well.
-                Holds::HooksOf(_) => {}
+        all.files(agent, surroundings, &Level::ALL, found);
+        for project in above(agent, surroundings) {
+            let above = Surroundings { project, ..surroundings.clone() };
+            all.files(agent, &above, &[Level::Project, Level::Local], found);
+        }
+        if agent == Agent::Claude {
+            // What is for an organisation to say counts nowhere else.
+            all.switches.retain(|it| !matches!(it.switch, Switch::AllButManaged(_)));
+            let managed = contents(Path::new(MANAGED), found);
+            if let Some(managed) = managed.and_then(|bytes| read(agent, &bytes).ok()) {
+                all.claude(&managed);
+                all.off(format!("managed: {MANAGED}"), managed.switches);
+            }
+            if all.disables_all == Some(false) {
+                all.switches.retain(|it| !matches!(it.switch, Switch::All(_)));
             }
         }
         all
     }
 
-    fn hooks(&mut self, agent: Agent, level: Level, path: &Path, found: &mut Examination) {
+    fn files(
+        &mut self,
+        agent: Agent,
+        surroundings: &Surroundings,
+        levels: &[Level],
+        found: &mut Examination,
+    ) {
+        for source in sources(agent, surroundings).into_iter().filter(|it| levels.contains(&it.level)) {
+            match source.holds {
+                Holds::Hooks => self.hooks(agent, source.level, &source.path, false, found),
+                Holds::Files => {
+                    for path in files(&source.path, found) {
+                        self.hooks(agent, source.level, &path, true, found);
+                    }
+                }
+                Holds::CodexSettings => self.codex_settings(source.level, &source.path, found),
+                Holds::HooksOf(other) => also(other, agent, &source.path, found),
+            }
+        }
+        if agent == Agent::OpenCode {
+            for level in levels {
+                plugin::file(*level, surroundings).iter().for_each(|path| self.plugin(*level, path, found));
+            }
+        }
+    }
+
+    /// Whether nobody has read the file yet: in the home directory the project's is the user's.
+    fn is_new(&mut self, path: &Path) -> bool {
+        self.seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
+    }
+
+    fn hooks(&mut self, agent: Agent, level: Level, path: &Path, is_own_file: bool, found: &mut Examination) {
+        if !self.is_new(path) {
+            return;
+        }
         let Some(bytes) = contents(path, found) else { return };
-        let Configuration { entries, switches, problems } = match read(agent, &bytes) {
+        let configuration = match read(agent, &bytes) {
             Ok(configuration) => configuration,
             Err(error) => {
                 found.fail("configuration", format!("{}: {error}", shown(path)), error.hint);
                 return;
             }
         };
-        let calls = entries.into_iter().filter_map(|entry| {
-            let call = Call::of(&entry.command)?;
-            Some(Found { entry, call, level, file: path.to_owned() })
-        });
+        if let Some(why) = refused(agent, &bytes) {
+            let hint = format!("correct the file by hand: {} runs no hook of it as it is", agent.title());
+            found.fail("configuration", format!("{}: {why}", shown(path)), hint);
+        }
+        if agent == Agent::Claude {
+            self.claude(&configuration);
+        }
+        let Configuration { entries, switches, problems, .. } = configuration;
+        let calls: Vec<Found> =
+            entries.into_iter().filter_map(|entry| Found::of(entry, level, path)).collect();
+        // Of the files in a directory each speaks for itself.
+        if !is_own_file || !calls.is_empty() {
+            self.off(format!("{level}: {}", shown(path)), switches);
+        }
         self.commands.extend(calls);
-        self.switches.extend(switches.into_iter().map(|switch| (level, path.to_owned(), switch)));
         for problem in problems {
-            found.warn("configuration", format!("{}: {problem}", shown(path)), "correct the file by hand");
+            let own = problem.event.as_deref().map(|name| agent.event(name));
+            // Claude Code leaves the whole file out.
+            let matters = own.is_none_or(|it| {
+                it.is_some_and(|it| agent == Agent::Claude || it.event == "before_tool_call")
+            });
+            let message = format!("{}: {problem}", shown(path));
+            let hint = "correct the file by hand";
+            if matters {
+                found.fail("configuration", message, hint);
+            } else {
+                found.warn("configuration", message, hint);
+            }
         }
     }
 
+    fn claude(&mut self, configuration: &Configuration) {
+        self.env.extend(configuration.env.iter().cloned());
+        self.disables_all = configuration.disables_all.or(self.disables_all);
+    }
+
+    fn off(&mut self, place: String, switches: Vec<Switch>) {
+        self.switches.extend(switches.into_iter().map(|switch| Off { place: place.clone(), switch }));
+    }
+
     fn codex_settings(&mut self, level: Level, path: &Path, found: &mut Examination) {
+        if !self.is_new(path) {
+            return;
+        }
         let Some(bytes) = contents(path, found) else { return };
         match read_codex_settings(&bytes) {
-            Ok(switches) => {
-                self.switches.extend(switches.into_iter().map(|switch| (level, path.to_owned(), switch)));
-            }
+            Ok(switches) => self.off(format!("{level}: {}", shown(path)), switches),
             Err(error) => found.fail("configuration", format!("{}: {error}", shown(path)), error.hint),
         }
         // Only the user's own file can say what the user trusts.
@@ -117,70 +204,120 @@ impl Configured {
             self.codex = str::from_utf8(&bytes).ok().and_then(|it| it.parse().ok()).unwrap_or_default();
         }
     }
+
+    /// OpenCode's plugin, which runs the same program at each of its events.
+    fn plugin(&mut self, level: Level, path: &Path, found: &mut Examination) {
+        if !self.is_new(path) {
+            return;
+        }
+        let Some(bytes) = contents(path, found) else { return };
+        match plugin::standing(&bytes) {
+            Standing::Ours(program) => {
+                let entry = |name: &str| Entry {
+                    event: name.to_owned(),
+                    matcher: None,
+                    command: plugin::line(&program, name),
+                    timeout: waits(Agent::OpenCode, name, None),
+                    extra: Map::new(),
+                    position: (0, 0),
+                };
+                let entries = Agent::OpenCode.events().iter().map(|event| entry(event.name));
+                self.commands.extend(entries.filter_map(|entry| Found::of(entry, level, path)));
+            }
+            Standing::Changed => {
+                let message = format!(
+                    "{} is hookbox's plugin, and was changed since or comes from another version",
+                    shown(path)
+                );
+                found.fail("configuration", message, "move the file away, then: hookbox install opencode");
+            }
+            Standing::Others => {
+                let message = format!("{} is no plugin of hookbox", shown(path));
+                found.warn("configuration", message, "move the file away, then: hookbox install opencode");
+            }
+        }
+    }
+}
+
+impl Found {
+    /// The variables that the agent sets for it.
+    pub(super) fn variables(&self, agent: Agent, configured: &Configured) -> Vec<(String, String)> {
+        match agent {
+            Agent::Claude => configured.env.clone(),
+            Agent::Gemini | Agent::Qwen | Agent::Copilot => {
+                let env = self.entry.extra.get("env").and_then(Value::as_object).into_iter().flatten();
+                env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+            }
+            Agent::Codex | Agent::Cursor | Agent::OpenCode => Vec::new(),
+        }
+    }
+
+    /// Where the agent runs it.
+    pub(super) fn directory(&self, agent: Agent, project: &Path) -> PathBuf {
+        let own = self.entry.extra.get("cwd").and_then(Value::as_str).filter(|_| agent == Agent::Copilot);
+        own.map_or_else(|| project.to_owned(), |own| project.join(own))
+    }
+}
+
+/// The directories above the working directory whose files the agent reads as well: the others look at that one alone.
+fn above(agent: Agent, surroundings: &Surroundings) -> Vec<PathBuf> {
+    let project = &surroundings.project;
+    let Some(root) = root(project) else { return Vec::new() };
+    let between = project.ancestors().skip(1).take_while(|it| it.starts_with(root));
+    let is_read = |it: &&Path| match agent {
+        Agent::Codex | Agent::OpenCode => true,
+        Agent::Copilot => *it == root,
+        Agent::Claude | Agent::Gemini | Agent::Qwen | Agent::Cursor => false,
+    };
+    between.filter(is_read).map(Path::to_owned).collect()
+}
+
+/// That the agent runs the hooks of another one's file as well, and these call hookbox, too.
+fn also(other: Agent, agent: Agent, path: &Path, found: &mut Examination) {
+    let entries = contents_of(path).ok().and_then(|bytes| read(other, &bytes).ok()).map(|it| it.entries);
+    if entries.into_iter().flatten().any(|entry| mentions(other, &entry.command)) {
+        let message = format!("it also runs the project's {}, which calls hookbox as well", shown(path));
+        let hint = format!("install hookbox for {agent} or for {other} in this project");
+        found.warn("event", message, hint);
+    }
 }
 
 /// The files of hooks in a directory, in order.
-fn files(directory: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok).take(MAX_FILES);
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|it| it == "json"))
-        .collect();
-    files.sort();
+fn files(directory: &Path, found: &mut Examination) -> Vec<PathBuf> {
+    let (names, is_cut) = match Place::Global.names(directory) {
+        Ok(names) => names,
+        Err(error) => {
+            unread(directory, &error, found);
+            return Vec::new();
+        }
+    };
+    let mut files: Vec<PathBuf> = names.iter().map(|name| directory.join(name)).collect();
+    files.retain(|path| path.extension().is_some_and(|it| it == "json"));
+    if is_cut || files.len() > MAX_FILES {
+        let message = format!("{} has more than {MAX_FILES} files of hooks", shown(directory));
+        found.fail("configuration", message, "see who put them there: not all of them are looked at");
+    }
+    files.truncate(MAX_FILES);
     files
+}
+
+fn contents_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    Place::Global.read(path, MAX_BYTES as u64)
 }
 
 /// What stands in a regular file; nothing where there is none.
 pub(super) fn contents(path: &Path, found: &mut Examination) -> Option<Vec<u8>> {
-    let what = match std::fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return None,
-        Err(error) => error.to_string(),
-        Ok(about) if !about.is_file() => "is no file".to_owned(),
-        Ok(_) => {
-            let mut bytes = Vec::new();
-            let read = File::open(path).and_then(|it| it.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes));
-            match read {
-                Ok(_) => return Some(bytes),
-                Err(error) => error.to_string(),
-            }
-        }
-    };
-    let hint = "let it be a file that you can read";
-    found.fail("configuration", format!("{} cannot be read: {what}", shown(path)), hint);
-    None
+    contents_of(path).map_err(|error| unread(path, &error, found)).ok()
+}
+
+fn unread(path: &Path, error: &std::io::Error, found: &mut Examination) {
+    if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+        let message = format!("{} {}", shown(path), explain(error));
+        found.fail("configuration", message, "let it be what you can read: a file of usual size");
+    }
 }
 
 /// A path for a person.
 pub(super) fn shown(path: &Path) -> String {
     text::escape(&path.to_string_lossy(), 500)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_line_that_calls_the_bridge_is_known_by_its_words() {
-        for (line, want) in [
-            ("hookbox bridge claude", Some(("hookbox", "claude", 15))),
-            (
-                "'/opt/my tools/hookbox' bridge codex --deadline 10s",
-                Some(("'/opt/my tools/hookbox'", "codex", 10)),
-            ),
-            (
-                "cd /x && FOO=1 hookbox  bridge \"qwen\" --event X --deadline=2m",
-                Some(("cd /x && FOO=1 hookbox", "qwen", 120)),
-            ),
-            ("hookbox bridge copilot --deadline soon", Some(("hookbox", "copilot", 15))),
-            ("hookbox run before_tool_call", None),
-            ("bridge claude", None),
-            ("echo hookbox-bridge claude", None),
-        ] {
-            let call = Call::of(line);
-            let found =
-                call.as_ref().map(|it| (it.program.as_str(), it.agent.as_str(), it.deadline.as_secs()));
-            assert_eq!(found, want, "{line}");
-        }
-    }
 }

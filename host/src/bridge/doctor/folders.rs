@@ -1,7 +1,7 @@
-//! Trust by folder, as Gemini CLI (0.61) and Qwen Code (0.24) read it. They differ: in an untrusted folder Gemini CLI
-//! runs no hook at all, and Qwen Code those of its user.
+//! Trust by folder, as Gemini CLI (0.61), Qwen Code (0.24) and Copilot CLI (1.0) read it. They differ: in an untrusted
+//! folder Gemini CLI runs no hook at all, and the others those of their user.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use jsonc_parser::ast::{Object, Value};
 
@@ -10,6 +10,7 @@ use super::configured::{contents, shown};
 use super::finding::Examination;
 use crate::bridge::config::{Document, Level, file};
 use crate::dialect::agent::Agent;
+use crate::place::plain;
 
 /// Untrusts every folder in Gemini CLI.
 const RESTRICTED: &str = "GEMINI_RESTRICTED_MODE";
@@ -20,8 +21,11 @@ const TRUST: &str = "GEMINI_CLI_TRUST_WORKSPACE";
 /// The file of the rules, for Gemini CLI and for Qwen Code.
 const FILES: [&str; 2] = ["GEMINI_CLI_TRUSTED_FOLDERS_PATH", "QWEN_CODE_TRUSTED_FOLDERS_PATH"];
 
+/// With these Copilot CLI runs the hooks of a folder that nobody has trusted, where nobody sits before it.
+const COPILOT: [&str; 2] = ["COPILOT_ALLOW_ALL", "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS"];
+
 /// The variables that decide about trust by folder.
-pub(super) const VARIABLES: [&str; 4] = [RESTRICTED, TRUST, FILES[0], FILES[1]];
+pub(super) const VARIABLES: [&str; 6] = [RESTRICTED, TRUST, FILES[0], FILES[1], COPILOT[0], COPILOT[1]];
 
 impl Doctor {
     /// Whether the agent runs the hooks of this level in the project.
@@ -66,6 +70,42 @@ impl Doctor {
         }
         found.fail("trust", format!("{} does not trust {shown}, and {skips}", agent.title()), hint);
     }
+}
+
+impl Doctor {
+    /// Whether Copilot CLI runs the hooks of the project.
+    pub(super) fn copilot_trusts(&self, found: &mut Examination) {
+        let is_set = |name: &&str| self.variable(name).is_some_and(|it| it == "true");
+        if let Some(name) = COPILOT.into_iter().find(is_set) {
+            let message = format!("{name}=true: where it is set, Copilot CLI runs the hooks of every folder");
+            return found.ok("trust", message);
+        }
+        // The directory of its settings is the one of `hooks`.
+        let user = file(Agent::Copilot, Level::User, &self.surroundings);
+        let rules = user.as_deref().and_then(|path| path.ancestors().nth(2));
+        let rules = rules.and_then(|own| contents(&own.join("config.json"), found)).unwrap_or_default();
+        let shown = shown(self.project());
+        if copilot_trusts(&rules, self.project()) {
+            return found.ok("trust", format!("Copilot CLI trusts the folder {shown}"));
+        }
+        let message = format!("Copilot CLI does not trust {shown}, and skips its hooks");
+        found.fail("trust", message, "start copilot there and trust the folder for future sessions");
+    }
+}
+
+/// Whether one of the trusted folders of `config.json` is around this project. Older versions wrote the key otherwise.
+fn copilot_trusts(config: &[u8], project: &Path) -> bool {
+    // Copilot CLI writes comments into this file, and reads them.
+    let Ok(document) = Document::parse(Agent::Gemini, config) else { return false };
+    let lists = document.root.iter().flat_map(|root| {
+        ["trustedFolders", "trusted_folders"].into_iter().filter_map(|name| last(root, name)?.as_array())
+    });
+    let folders = lists.flat_map(|list| &list.elements).filter_map(Value::as_string_lit);
+    let whole = real(project);
+    folders
+        .map(|it| Path::new(it.value.as_ref()))
+        .filter(|it| it.is_absolute())
+        .any(|it| whole.starts_with(real(it)))
 }
 
 /// Whether the agent asks for trust at all: by the user's settings and, in a folder that these trust, the project's.
@@ -147,20 +187,6 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// The path without `.` and `..`, by its words alone.
-fn plain(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut plain, part| {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            other => plain.push(other),
-        }
-        plain
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -216,6 +242,22 @@ mod tests {
             }
         }
         assert!(trusts(Agent::Gemini, b"{\"/nowhere\": \"TRUST_FOLDER\" /* all */}", project));
+    }
+
+    #[test]
+    fn copilot_trusts_what_is_below_a_folder_of_its_list() {
+        let project = Path::new("/nowhere/shop/api");
+        for (config, want) in [
+            (r#"// mine\n{"trustedFolders": ["/nowhere/shop"]}"#, true),
+            (r#"{"trusted_folders": ["/other", "/nowhere/shop/api"]}"#, true),
+            (r#"{"trusted_folders": [], "trustedFolders": ["/nowhere"]}"#, true),
+            (r#"{"trustedFolders": ["/nowhere/shopping", "/nowhere/shop/api/deep", "shop", "", 5]}"#, false),
+            (r#"{"trustedFolders": "/nowhere"}"#, false),
+            ("[", false),
+            ("", false),
+        ] {
+            assert_eq!(copilot_trusts(config.replace("\\n", "\n").as_bytes(), project), want, "{config}");
+        }
     }
 
     #[test]

@@ -8,13 +8,15 @@ mod configured;
 mod examine;
 mod finding;
 mod folders;
-mod matcher;
+mod prove;
 mod run;
 mod trust;
+mod way;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use self::finding::{Examination, Finding, Reach, Status};
 
@@ -25,6 +27,13 @@ pub const SESSION: &str = "hookbox-doctor";
 
 /// The line that a guard has to block where nobody names another.
 pub const LINE: &str = "rm -rf /";
+
+/// How long the examination of one agent may take: more than the slowest command that ends in time needs, for all that
+/// it is asked.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// With it OpenCode loads no plugin.
+const PURE: &str = "OPENCODE_PURE";
 
 /// What is examined, and against what.
 #[derive(Clone, Debug)]
@@ -41,7 +50,7 @@ impl Doctor {
     /// print.
     pub fn new(surroundings: Surroundings, version: impl Into<String>) -> Self {
         let search = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect());
-        let known = folders::VARIABLES.into_iter();
+        let known = folders::VARIABLES.into_iter().chain([PURE]);
         Self {
             surroundings,
             version: version.into(),
@@ -61,4 +70,13 @@ impl Doctor {
     fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(name).map(OsString::as_os_str).filter(|it| !it.is_empty())
     }
+
+    fn project(&self) -> &Path {
+        &self.surroundings.project
+    }
+}
+
+/// The root of the repository around a directory.
+fn root(directory: &Path) -> Option<&Path> {
+    directory.ancestors().find(|it| it.join(".git").symlink_metadata().is_ok())
 }

@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::dialect::agent::{Agent, AgentEvent, Effect, Printed};
 use crate::native::process::Process;
 use crate::native::{DEPTH_VARIABLE, depth};
@@ -29,6 +31,10 @@ pub(super) struct Ran {
 }
 
 impl Ran {
+    fn failed(why: String, stderr: String) -> Self {
+        Self { exit_code: None, stdout: String::new(), stderr, failure: Some(why) }
+    }
+
     /// What the agent makes of it.
     pub(super) fn effect(&self, agent: Agent, event: &AgentEvent) -> Effect {
         match &self.failure {
@@ -61,45 +67,70 @@ impl Ran {
     }
 }
 
-/// Runs a command line by `sh` in the agent's project, with this on standard input.
-pub(super) async fn shell(agent: Agent, line: &str, project: &Path, input: &str, wall: Duration) -> Ran {
-    let depth = OsString::from(depth().to_string());
-    let mut variables: Vec<(&str, &OsStr)> = vec![(DEPTH_VARIABLE, &depth)];
-    if let Some(name) = agent.project_variable() {
-        variables.push((name, project.as_os_str()));
-        // The agents that have a variable of their own set this one, too.
-        variables.push(("CLAUDE_PROJECT_DIR", project.as_os_str()));
-    }
-    // A payload that only asks is no event to report to a collector; and no variable of an agent around this one counts.
-    let is_given = |name: &String| !name.starts_with("OTEL_") && !name.ends_with("_PROJECT_DIR");
-    let names: Vec<String> =
-        std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).filter(is_given).collect();
-    let process = Process {
-        program: Path::new("/bin/sh"),
-        args: &["-c", line],
-        environment: Some(&names),
-        variables: &variables,
-        directory: Some(project),
-        stdin: Some(input.as_bytes().to_vec()),
-        wall: wall.min(PATIENCE),
-        output: OUTPUT,
-        log: LOG,
-    };
-    match process.end().await {
-        Ok(ended) => Ran {
-            exit_code: Some(ended.status),
-            stdout: String::from_utf8_lossy(&ended.printed.stdout).into_owned(),
-            stderr: ended.printed.log,
-            failure: None,
-        },
-        Err(error) => Ran {
-            exit_code: None,
-            stdout: String::new(),
-            stderr: error.spent.log.clone(),
-            failure: Some(match error.cause {
-                Cause::Timeout => format!("no answer within {:?}, and the agent goes on", wall.min(PATIENCE)),
-                _ => format!("the command {}", error.message),
-            }),
-        },
+/// How an agent runs a command line.
+pub(super) struct Way<'a> {
+    pub(super) agent: Agent,
+    /// The directory of the project.
+    pub(super) project: &'a Path,
+    /// Where the command runs.
+    pub(super) directory: &'a Path,
+    /// Variables that the configuration sets for it.
+    pub(super) variables: &'a [(String, String)],
+    /// How long the agent waits.
+    pub(super) wall: Duration,
+    /// When the whole examination has to be over.
+    pub(super) until: Instant,
+}
+
+impl Way<'_> {
+    /// Runs a line by `sh`, with this on standard input.
+    pub(super) async fn shell(&self, line: &str, input: &str) -> Ran {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ran::failed(
+                "the examination took too long, and ended before it".to_owned(),
+                String::new(),
+            );
+        }
+        let wall = self.wall.min(PATIENCE).min(left);
+        let depth = OsString::from(depth().to_string());
+        let mut variables: Vec<(&str, &OsStr)> =
+            self.variables.iter().map(|(name, value)| (name.as_str(), OsStr::new(value))).collect();
+        variables.push((DEPTH_VARIABLE, &depth));
+        if let Some(name) = self.agent.project_variable() {
+            variables.push((name, self.project.as_os_str()));
+            // The agents that have a variable of their own set this one, too.
+            variables.push(("CLAUDE_PROJECT_DIR", self.project.as_os_str()));
+        }
+        // A payload that only asks is no event to report to a collector; and no variable of an agent around this one counts.
+        let is_given = |name: &String| !name.starts_with("OTEL_") && !name.ends_with("_PROJECT_DIR");
+        let names: Vec<String> =
+            std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).filter(is_given).collect();
+        let process = Process {
+            program: Path::new("/bin/sh"),
+            args: &["-c", line],
+            environment: Some(&names),
+            variables: &variables,
+            directory: Some(self.directory),
+            stdin: Some(input.as_bytes().to_vec()),
+            wall,
+            output: OUTPUT,
+            log: LOG,
+        };
+        match process.end().await {
+            Ok(ended) => Ran {
+                exit_code: Some(ended.status),
+                stdout: String::from_utf8_lossy(&ended.printed.stdout).into_owned(),
+                stderr: ended.printed.log,
+                failure: None,
+            },
+            Err(error) => {
+                let why = match error.cause {
+                    Cause::Timeout => format!("no answer within {wall:?}, and the agent goes on"),
+                    _ => format!("the command {}", error.message),
+                };
+                Ran::failed(why, error.spent.log)
+            }
+        }
     }
 }

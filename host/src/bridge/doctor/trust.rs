@@ -1,12 +1,17 @@
 //! What Codex records of the hooks and projects that its user trusts.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::root;
 use crate::bridge::config::Entry;
 use crate::hook::Digest;
+use crate::place::Place;
+
+/// How large the file `.git` of a worktree may be, in bytes: it holds a path.
+const MAX_GIT_FILE: u64 = 8 << 10;
 
 /// What Codex thinks of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,12 +76,24 @@ fn snake(event: &str) -> String {
     snake
 }
 
-/// Whether Codex takes hooks from this project.
-pub(super) fn codex_project(config: &toml::Table, project: &Path) -> bool {
+/// Whether Codex takes hooks from this directory of a project: what it knows of that one counts, else what it knows of
+/// the repository's root, and for a worktree of the repository that it belongs to.
+pub(super) fn codex_project(config: &toml::Table, directory: &Path) -> bool {
     let projects = config.get("projects").and_then(toml::Value::as_table);
-    let whole = project.canonicalize().unwrap_or_else(|_| project.to_owned());
     let level = |path: &Path| projects?.get(path.to_str()?)?.get("trust_level")?.as_str();
-    whole.ancestors().chain([project]).any(|path| level(path) == Some("trusted"))
+    let known = |path: &Path| level(path).or_else(|| level(&path.canonicalize().ok()?));
+    let root = root(directory);
+    let main = root.and_then(main_worktree);
+    let mut places = [Some(directory), root, main.as_deref()].into_iter().flatten();
+    places.find_map(known) == Some("trusted")
+}
+
+/// The repository that a worktree belongs to, by its file `.git`.
+fn main_worktree(root: &Path) -> Option<PathBuf> {
+    let text = Place::Global.read(&root.join(".git"), MAX_GIT_FILE).ok()?;
+    let git = str::from_utf8(&text).ok()?.strip_prefix("gitdir:")?.trim();
+    let (main, _) = git.split_once("/.git/worktrees/")?;
+    Some(PathBuf::from(main))
 }
 
 #[cfg(test)]
@@ -112,7 +129,8 @@ mod tests {
 
     #[test]
     fn an_entry_is_trusted_by_its_place_and_hash_until_it_changes() {
-        let entry = entry(r#"{"hooks": [{"command": "hookbox bridge codex", "timeout": 20}]}"#);
+        let entry =
+            entry(r#"{"hooks": [{"type": "command", "command": "hookbox bridge codex", "timeout": 20}]}"#);
         let hash = codex_hash(&entry);
         let file = Path::new("/nowhere/hooks.json");
         for (hash, more, at, want) in [
@@ -131,11 +149,30 @@ mod tests {
     }
 
     #[test]
-    fn codex_trusts_a_project_with_everything_below() {
-        let project = Path::new("/nowhere/shop/api");
-        let config =
-            |path: &str| format!("[projects.\"{path}\"]\ntrust_level = \"trusted\"").parse().unwrap();
-        assert!(codex_project(&config("/nowhere/shop"), project));
-        assert!(!codex_project(&config("/nowhere/other"), project));
+    fn codex_trusts_a_directory_or_the_repository_around_it() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        for name in ["shop/.git", "shop/api/deep", "plain/api", "tree/api", "main/.git/worktrees/tree"] {
+            std::fs::create_dir_all(path(name)).unwrap();
+        }
+        let git = format!("gitdir: {}\n", path("main/.git/worktrees/tree").display());
+        std::fs::write(path("tree/.git"), git).unwrap();
+        for (rules, project, want) in [
+            (&[("shop", "trusted")][..], "shop/api/deep", true),
+            (&[("shop/api", "trusted")], "shop/api", true),
+            (&[("shop/api", "trusted")], "shop/api/deep", false),
+            (&[("shop", "trusted"), ("shop/api", "untrusted")], "shop/api", false),
+            (&[("shop", "untrusted"), ("shop/api", "trusted")], "shop/api", true),
+            (&[("plain", "trusted")], "plain/api", false),
+            (&[("main", "trusted")], "tree/api", true),
+            (&[("", "trusted")], "shop", false),
+            (&[], "shop", false),
+        ] {
+            let rule = |(name, level): &(&str, &str)| {
+                format!("[projects.\"{}\"]\ntrust_level = \"{level}\"\n", path(name).display())
+            };
+            let text: String = rules.iter().map(rule).collect();
+            assert_eq!(codex_project(&text.parse().unwrap(), &path(project)), want, "{rules:?} {project}");
+        }
     }
 }
