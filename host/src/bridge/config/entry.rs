@@ -28,11 +28,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether a failure of the command blocks by the agent's own rules: Cursor's `failClosed`.
-    pub fn fails_closed(&self) -> bool {
-        self.extra.get("failClosed") == Some(&Value::Bool(true))
-    }
-
     /// Whether the agent does not wait for it, so that it can stop nothing: `async`.
     pub fn is_in_background(&self) -> bool {
         self.extra.get("async") == Some(&Value::Bool(true))

@@ -18,7 +18,7 @@ use crate::manager::Manager;
 use crate::text;
 
 impl Doctor {
-    /// Examines one agent, in some minutes at most. `manager` holds the hooks of the project, to say which of them blocks.
+    /// Examines one agent, in two minutes at most. `manager` holds the hooks of the project, to say which of them blocks.
     pub async fn examine(&self, agent: Agent, manager: &Manager) -> Examination {
         let until = Instant::now() + LIMIT;
         let mut found = Examination::new(agent);

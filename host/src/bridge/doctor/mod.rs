@@ -2,7 +2,7 @@
 //! configured is run with a real payload of that agent, and what it prints is judged as the agent does.
 //!
 //! Nothing is changed, and no tool call is made: a payload only asks about one. The user's hooks see it, as a call of the
-//! session [`SESSION`].
+//! session `hookbox-doctor`.
 
 mod configured;
 mod examine;
@@ -23,14 +23,14 @@ pub use self::finding::{Examination, Finding, Reach, Status};
 use crate::bridge::config::Surroundings;
 
 /// The session of the payloads, for hooks that keep a record.
-pub const SESSION: &str = "hookbox-doctor";
+const SESSION: &str = "hookbox-doctor";
 
 /// The line that a guard has to block where nobody names another.
 pub const LINE: &str = "rm -rf /";
 
-/// How long the examination of one agent may take: more than the slowest command that ends in time needs, for all that
-/// it is asked.
-const LIMIT: Duration = Duration::from_secs(300);
+/// How long the examination of one agent may take: more than a command needs that takes all of its usual deadline for
+/// each thing that it is asked.
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// With it OpenCode loads no plugin.
 const PURE: &str = "OPENCODE_PURE";

@@ -45,7 +45,7 @@ fn entries_are_read_in_every_agents_form() {
             "{agent}"
         );
         assert_eq!(entry.timeout, Duration::from_secs(seconds), "{agent}");
-        assert!(!entry.is_for_every_tool() && !entry.fails_closed() && !entry.is_in_background());
+        assert!(!entry.is_for_every_tool() && !entry.is_in_background());
     }
 }
 
@@ -58,7 +58,7 @@ fn what_is_no_entry_is_a_problem_and_hides_no_other() {
     assert_eq!(found.entries[0].position, (2, 1));
     let without_version =
         read(Agent::Cursor, br#"{"hooks": {"stop": [{"command": "x", "failClosed": true}]}}"#).unwrap();
-    assert!(without_version.entries[0].fails_closed());
+    assert!(without_version.entries[0].extra["failClosed"] == true);
     assert!(without_version.problems[0].what.contains("version"));
     assert!(read(Agent::Claude, br#"{"hooks": []}"#).is_err());
     let many =
