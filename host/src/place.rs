@@ -6,6 +6,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _, OpenOptionsExt as _};
@@ -31,6 +32,8 @@ pub(crate) struct Repository {
     path: PathBuf,
     /// The path without symlinks, to recognise absolute links that stay inside.
     real: PathBuf,
+    /// Whether something could not be read for want of what no repository takes away: file descriptors, memory.
+    is_exhausted: AtomicBool,
 }
 
 /// What a path leads to.
@@ -53,8 +56,14 @@ impl Place {
     /// Opens a repository.
     pub(crate) fn repository(path: &Path) -> io::Result<Self> {
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
-        let real = fs::canonicalize(path)?;
-        Ok(Self::Repository(Arc::new(Repository { dir, path: path.to_owned(), real })))
+        let (real, is_exhausted) = (fs::canonicalize(path)?, AtomicBool::new(false));
+        Ok(Self::Repository(Arc::new(Repository { dir, path: path.to_owned(), real, is_exhausted })))
+    }
+
+    /// Whether something of a repository could not be read so far for want of file descriptors or memory: what is missing
+    /// then may be what the user trusts.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        matches!(self, Self::Repository(repo) if repo.is_exhausted.load(Ordering::Relaxed))
     }
 
     /// What a path leads to, symlinks followed.
@@ -65,7 +74,7 @@ impl Place {
                 (it.is_file(), it.is_dir(), it.mode(), it.len())
             }
             Self::Repository(repo) => {
-                let it = repo.dir.metadata(repo.resolve(path)?)?;
+                let it = repo.noted(repo.resolve(path).and_then(|path| repo.dir.metadata(path)))?;
                 (it.is_file(), it.is_dir(), it.mode(), it.len())
             }
         };
@@ -95,8 +104,7 @@ impl Place {
                 .map(|entry| Ok(entry?.file_name()))
                 .collect::<io::Result<_>>()?,
             Self::Repository(repo) => repo
-                .dir
-                .read_dir(repo.resolve(path)?)?
+                .noted(repo.resolve(path).and_then(|path| repo.dir.read_dir(path)))?
                 .take(MAX_NAMES + 1)
                 .map(|entry| Ok(entry?.file_name()))
                 .collect::<io::Result<_>>()?,
@@ -168,13 +176,22 @@ impl Place {
             Self::Repository(repo) => {
                 let mut options = cap_std::fs::OpenOptions::new();
                 options.read(true).custom_flags(nonblocking);
-                Ok(repo.dir.open_with(repo.resolve(path)?, &options)?.into_std())
+                let file = repo.resolve(path).and_then(|path| repo.dir.open_with(path, &options));
+                Ok(repo.noted(file)?.into_std())
             }
         }
     }
 }
 
 impl Repository {
+    /// Notes a failure that says nothing of the repository.
+    fn noted<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        if result.as_ref().err().is_some_and(is_exhausted) {
+            self.is_exhausted.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
     /// The path as seen from the repository.
     fn beneath<'a>(&self, path: &'a Path) -> io::Result<&'a Path> {
         let beneath = path.strip_prefix(&self.path).map_err(|_| escape())?;
@@ -222,6 +239,14 @@ fn escape() -> io::Error {
 /// Whether a path was refused because it leads out of the repository, rather than by the kernel.
 pub(crate) fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+/// Whether a file could not be read because the process or the system has run out of something: nothing that whoever
+/// wrote the file can bring about.
+pub(crate) fn is_exhausted(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let exhausted = [Errno::MFILE, Errno::NFILE, Errno::NOMEM];
+    error.raw_os_error().is_some_and(|code| exhausted.iter().any(|it| it.raw_os_error() == code))
 }
 
 /// An error of the file system in words that read after a path.

@@ -25,7 +25,6 @@ use crate::outcome::Answers;
 #[cfg(feature = "component")]
 use crate::report::Cause;
 use crate::report::Kind;
-#[cfg(feature = "component")]
 use crate::text;
 
 /// Rows and hooks as they come, with their positions.
@@ -93,7 +92,7 @@ impl Assembly {
         let priority = subject.priority();
         self.details
             .insert((subject.candidate.name.clone(), subject.candidate.path.clone()), subject.details());
-        let (Examined { digest, result }, kept) = match fate {
+        let (Examined { digest, result, policy }, kept) = match fate {
             Fate::Disabled => return self.list(position, &descriptor, EntryStatus::Disabled),
             Fate::Shadowed => return self.list(position, &descriptor, EntryStatus::Shadowed),
             Fate::Examined(examined, kept) => (examined, kept),
@@ -101,6 +100,9 @@ impl Assembly {
         #[cfg(not(feature = "component"))]
         let _ = kept;
         descriptor.digest = digest;
+        if result.is_err() && subject.may_be_a_guard() {
+            descriptor.on_failure = policy.unwrap_or(OnFailure::Block);
+        }
         match result {
             Ok(Ready::Unasked) => {
                 self.refuse(position, descriptor, priority, subject.untrusted(), EntryStatus::Untrusted);
@@ -137,11 +139,17 @@ impl Assembly {
             #[cfg(feature = "component")]
             Ok(Ready::Component(component)) if subject.was_replaced(&component) => {
                 let what = "was replaced while it was looked into";
+                if subject.may_be_a_guard() {
+                    descriptor.on_failure = OnFailure::Block;
+                }
                 self.invalid(subject, position, descriptor, HookError::new(Cause::Untrusted, what));
             }
             #[cfg(feature = "component")]
             Ok(Ready::Component(component)) => {
                 let manifest = component.manifest();
+                if subject.on_failure().is_none() {
+                    descriptor.on_failure = manifest.on_failure.unwrap_or_default();
+                }
                 match subject.declared().map(|it| declared_subscriptions(it, &manifest.subscriptions)) {
                     None => descriptor.subscriptions.clone_from(&manifest.subscriptions),
                     Some(Ok(subscriptions)) => descriptor.subscriptions = subscriptions,
@@ -149,9 +157,6 @@ impl Assembly {
                 }
                 if subject.judged.standing.is_trusted() {
                     descriptor.answers = manifest.answers;
-                }
-                if subject.on_failure().is_none() {
-                    descriptor.on_failure = manifest.on_failure.unwrap_or_default();
                 }
                 descriptor.digest = Some(component.digest().clone());
                 prioritise(&mut descriptor, priority);
@@ -247,18 +252,24 @@ impl Assembly {
         // The message of a component speaks of its own file; of what runs nothing else says where it is declared.
         if let Some(declared) = subject.declared().filter(|it| it.handler.is_ok()) {
             let file = dir.declares().join(declared.source.file());
-            let file = crate::text::escape(&file.to_string_lossy(), 1024);
+            let file = text::escape(&file.to_string_lossy(), 1024);
             error.message = match declared.kind {
                 Kind::Component => format!("{file}: {}: {}", declared.place, error.message),
                 _ => format!("{}: {}", declared.place, error.message),
             };
         }
         // Where the events are known it fails in those.
-        let blocks = if descriptor.subscriptions.is_empty() { BLOCKS } else { BLOCKS_WHERE_IT_RUNS };
+        let blocks = match subject.on_failure() {
+            None => MAY_BLOCK,
+            Some(_) if descriptor.subscriptions.is_empty() => BLOCKS,
+            Some(_) => BLOCKS_WHERE_IT_RUNS,
+        };
         let problem = match descriptor.on_failure {
             OnFailure::Pass => Problem::new(path, &error.message),
             OnFailure::Block => Problem::new(path, format!("{}: {blocks}", error.message)),
         };
+        let is_unsaid = descriptor.on_failure == OnFailure::Block && subject.on_failure().is_none();
+        let problem = if is_unsaid { problem.hint(MEND) } else { problem };
         let is_told =
             subject.declared().is_some_and(|it| it.told) && descriptor.on_failure == OnFailure::Pass;
         if !is_told {
@@ -266,6 +277,10 @@ impl Assembly {
         }
         let priority = subject.priority();
         if descriptor.on_failure == OnFailure::Block {
+            if is_unsaid {
+                let path = text::escape(&path.to_string_lossy(), 1024);
+                error.message = format!("{path}: {}; {MAY_BLOCK}; hint: {MEND}", error.message);
+            }
             self.refuse(position, descriptor, priority, error, EntryStatus::Invalid);
         } else {
             self.list(position, &descriptor, EntryStatus::Invalid);
@@ -327,6 +342,12 @@ impl Assembly {
 
 /// What follows where a guard is missing or broken.
 pub(super) const BLOCKS: &str = "on_failure is \"block\", so it fails in every event";
+
+/// The same where it does not say so, being broken.
+const MAY_BLOCK: &str = "it may be a guard, so it fails in every event, and blocks";
+
+/// What to do about it.
+const MEND: &str = "mend it, rename it to end in .disable, or say its on_failure in hookbox.toml";
 
 /// The same where its events are known.
 const BLOCKS_WHERE_IT_RUNS: &str =

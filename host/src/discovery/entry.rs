@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use super::units;
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, OnFailure, Tier};
+use crate::place::Place;
 use crate::private::PrivateError;
 use crate::report::Kind;
 use crate::text;
@@ -124,12 +125,15 @@ pub struct Problem {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// Whether it hides which hooks the user has, or what they ask for: a guard may be among them, so that it counts as
+    /// a hook that fails in every event, and blocks there.
+    pub hides: bool,
 }
 
 impl Problem {
     /// A problem with this path.
     pub(super) fn new(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), hook: None, message: message.into(), hint: None }
+        Self { path: path.into(), hook: None, message: message.into(), hint: None, hides: false }
     }
 
     /// The same problem, of this hook.
@@ -145,9 +149,22 @@ impl Problem {
         self.hint = Some(hint.into());
         self
     }
+
+    /// The same problem, which hides hooks of the user's where it is one of these files.
+    #[must_use]
+    pub(super) fn hiding(self, place: &Place) -> Self {
+        Self { hides: matches!(place, Place::Global), ..self }
+    }
 }
 
 impl Problem {
+    /// Nobody knows where the user's own hooks are.
+    pub(crate) fn no_home() -> Self {
+        let message = "is not known, so that your own hooks cannot be looked for: HOME is no absolute path";
+        let problem = Self::new("the home directory", message).hint("set HOME to your home directory");
+        Self { hides: true, ..problem }
+    }
+
     /// Changes in a directory are not seen.
     #[cfg(feature = "watch")]
     pub(crate) fn not_watched(path: &Path, why: &str) -> Self {

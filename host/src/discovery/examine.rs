@@ -16,7 +16,7 @@ use super::last_good::LastGood;
 use super::query_cache::QueryCache;
 use super::{blocking, units};
 use crate::event::EventName;
-use crate::hook::{Digest, HookError};
+use crate::hook::{Digest, HookError, OnFailure};
 use crate::native::Verify;
 use crate::place::{self, Place};
 use crate::report::{Cause, Kind};
@@ -75,17 +75,23 @@ pub(super) enum Ready {
 pub(super) struct Examined {
     pub(super) digest: Option<Digest>,
     pub(super) result: Result<Ready, HookError>,
+    /// What a component that cannot be loaded now said of its failures when this file was last described.
+    pub(super) policy: Option<OnFailure>,
 }
 
 impl Examined {
+    fn new(digest: Option<Digest>, result: Result<Ready, HookError>) -> Self {
+        Self { digest, result, policy: None }
+    }
+
     /// A file that cannot be used.
     pub(super) fn failed(error: HookError) -> Self {
-        Self { digest: None, result: Err(error) }
+        Self::new(None, Err(error))
     }
 
     /// A file that was not to be run. It says so in every event, also where its digest could not be taken.
     fn unasked(digest: Option<Digest>) -> Self {
-        Self { digest, result: Ok(Ready::Unasked) }
+        Self::new(digest, Ok(Ready::Unasked))
     }
 }
 
@@ -204,7 +210,7 @@ impl Examiner {
 fn declared(job: Job) -> Examined {
     match job.standing {
         Standing::Refused => Examined::unasked(job.digest),
-        _ => Examined { digest: job.digest, result: Ok(Ready::Declared) },
+        _ => Examined::new(job.digest, Ok(Ready::Declared)),
     }
 }
 
@@ -223,22 +229,22 @@ async fn native(job: Job, here: bool, cache: Option<&QueryCache>, last: &LastGoo
     };
     let known = digest.as_ref().and_then(|digest| last.answer(&job.path, digest, environment));
     if let Some(event) = known {
-        return Examined { digest, result: Ok(Ready::Native(event)) };
+        return Examined::new(digest, Ok(Ready::Native(event)));
     }
     let kept = cache.zip(digest.as_ref());
     if let Some(event) = kept.and_then(|(cache, digest)| cache.get(&job.path, digest, environment)) {
-        return Examined { digest, result: Ok(Ready::Native(event)) };
+        return Examined::new(digest, Ok(Ready::Native(event)));
     }
     if let Some(verify) = &job.verify
         && let Err(error) = crate::native::verified(verify, QUERY_DEADLINE).await
     {
-        return Examined { digest, result: Err(error) };
+        return Examined::new(digest, Err(error));
     }
     let result = crate::native::query(&job.path, environment, QUERY_DEADLINE).await;
     if let (Ok(event), Some((cache, digest))) = (&result, kept) {
         cache.put(&job.path, digest, environment, event);
     }
-    Examined { digest, result: result.map(Ready::Native) }
+    Examined::new(digest, result.map(Ready::Native))
 }
 
 #[cfg(feature = "component")]
@@ -247,20 +253,21 @@ async fn component(job: Job, here: bool, runtime: &Runtime, known: Option<&Known
     let known = known.filter(|_| here && matches!(job.place, Place::Global));
     if let Some(component) = known.and_then(|known| known.component(&job.path, runtime)) {
         let digest = Some(component.digest().clone());
-        return Examined { digest, result: Ok(Ready::Component(Box::new(component))) };
+        return Examined::new(digest, Ok(Ready::Component(Box::new(component))));
     }
     let before = known.and_then(|known| known.stamp(&job.path));
-    match read(&job, here, MAX_COMPONENT).await {
+    let examined = match read(&job, here, MAX_COMPONENT).await {
         Ok((bytes, digest)) => {
             let result = runtime.load_as(digest.clone(), bytes, here).await;
             if let (Some(known), Some(before), Ok(component)) = (known, before, &result) {
                 known.learn(&job.path, before, component);
             }
-            let result = result.map(|it| Ready::Component(Box::new(it)));
-            Examined { digest: Some(digest), result }
+            Examined::new(Some(digest), result.map(|it| Ready::Component(Box::new(it))))
         }
         Err(error) => Examined::failed(unreadable(&error)),
-    }
+    };
+    let policy = known.filter(|_| examined.result.is_err()).and_then(|known| known.on_failure(&job.path));
+    Examined { policy, ..examined }
 }
 
 /// The bytes of a component and their digest.

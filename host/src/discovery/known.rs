@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::hook::{Digest, Manifest};
+use crate::hook::{Digest, Manifest, OnFailure};
 use crate::wasm::{Component, Runtime};
 
 /// The file, in the private cache.
@@ -104,6 +104,11 @@ impl KnownFiles {
         let row = self.row(path)?;
         let size = usize::try_from(row.stamp.size).ok()?;
         runtime.load_known(&row.digest, size, row.manifest)
+    }
+
+    /// What the component in this file says of its failures, if the file is as it was.
+    pub(super) fn on_failure(&self, path: &Path) -> Option<OnFailure> {
+        self.row(path).map(|row| row.manifest.on_failure.unwrap_or_default())
     }
 
     fn row(&self, path: &Path) -> Option<Row> {

@@ -27,6 +27,7 @@ mod settings;
 mod shadow;
 mod subject;
 mod units;
+mod unseen;
 
 #[cfg(test)]
 mod tests;
@@ -45,11 +46,13 @@ pub use last_good::Kept;
 pub(crate) use last_good::LastGood;
 pub(crate) use overall::Overall;
 pub use overall::{DEFAULT_SKIP_COMMANDS, SwitchedOff, git_host};
+pub(crate) use unseen::guard as guard_of_unseen;
 pub use units::{UnitError, parse_duration, parse_size, show_duration};
 
 use crate::builtin::Wishes;
 use crate::dialect::agent::Agent;
 use crate::hook::{Hook, Limits};
+use crate::place::Place;
 use crate::thresholds::Thresholds;
 use crate::trust::{Protected, TrustPolicy};
 #[cfg(feature = "component")]
@@ -133,7 +136,7 @@ pub struct Discovery {
     pub entries: Vec<Entry>,
     /// The hooks that run, in the order of registration: tier, root, plugin directory name, file name. A stable
     /// sort by the descriptor's `tier.origin()` and the subscription's `priority` makes it the order of a chain.
-    /// Hooks that only fail (untrusted, or a guard that is missing or broken) are among them.
+    /// Hooks that only fail (untrusted, or a guard that is missing, broken or cannot be seen) are among them.
     pub hooks: Vec<Arc<dyn Hook>>,
     /// Everything that went wrong. That a hook is not trusted is none: its entry and its every report say so.
     pub problems: Vec<Problem>,
@@ -212,8 +215,9 @@ pub(crate) async fn discover_again(
     let (repo, scan, overall, gate, judged) = match looked {
         Ok(looked) => looked,
         Err(error) => {
-            problems.push(Problem::new(&options.cwd, format!("was not looked through: {error}")));
-            return Discovery { problems, ..Discovery::default() };
+            let problem = Problem::new(&options.cwd, format!("was not looked through: {error}"));
+            problems.push(problem.hiding(&Place::Global));
+            return Discovery { hooks: Vec::from_iter(unseen::guard(&problems)), problems, ..Discovery::default() };
         }
     };
     if overall.switched_off.is_some() && !options.look_anyway {
@@ -227,14 +231,22 @@ pub(crate) async fn discover_again(
         #[cfg(feature = "component")]
         runtime,
     );
+    let repository = scan.repository.clone();
     let mut discovery = assemble::assemble(scan, &gate, judged, &options, repo.as_deref(), &examiner).await;
     examiner.keep();
+    if let (Some(path), Some(place)) = (&repo, repository)
+        && place.is_exhausted()
+    {
+        let what = "was not looked through as a whole: the system ran out of file descriptors or memory";
+        problems.push(Problem { hides: true, ..Problem::new(path, what) });
+    }
+    discovery.repo = repo;
+    discovery.problems.splice(0..0, problems);
+    discovery.hooks.extend(unseen::guard(&discovery.problems));
     if overall.switched_off.is_some() {
         discovery.hooks.clear();
     }
-    discovery.repo = repo;
     discovery.overall = overall;
-    discovery.problems.splice(0..0, problems);
     discovery
 }
 

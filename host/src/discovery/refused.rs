@@ -19,7 +19,7 @@ impl Refused {
     pub(super) fn new(mut descriptor: Descriptor, priority: Option<i32>, error: HookError) -> Self {
         let priority = priority.unwrap_or(DEFAULT_PRIORITY);
         if descriptor.subscriptions.is_empty() {
-            descriptor.subscriptions = EventName::ALL.map(Subscription::to).into();
+            descriptor.subscriptions = EventName::subscribable().map(Subscription::to).collect();
         }
         for subscription in &mut descriptor.subscriptions {
             subscription.priority = priority;

@@ -128,6 +128,8 @@ pub(super) struct Scan {
     /// Which agents' hooks are switched off by their own configuration, and by whose.
     pub(super) foreign_off: Vec<(Origin, crate::dialect::agent::Agent)>,
     brought: Brought,
+    /// The repository, where there is one.
+    pub(super) repository: Option<Place>,
 }
 
 /// Looks through the tiers in their order. The roots are [`valid_roots`].
@@ -140,8 +142,12 @@ pub(super) fn scan(options: &Options, repo: Option<&Path>, last: Arc<LastGood>) 
                 scan.place(&place, Origin::Repo, repo, roots, &[]);
                 scan.of_project(&place, repo, options);
                 scan.note_what_is_left_out(repo);
+                scan.repository = Some(place);
             }
-            Err(error) => scan.problems.push(Problem::new(repo, place::explain(&error))),
+            Err(error) => {
+                let hides = place::is_exhausted(&error);
+                scan.problems.push(Problem { hides, ..Problem::new(repo, place::explain(&error)) });
+            }
         }
     }
     let own: Vec<PathBuf> = options.directories.iter().map(|dir| options.cwd.join(dir)).collect();
@@ -297,7 +303,7 @@ impl Scan {
                 let before = last.and_then(|last| Some((last, declared::parse(&last.it, source).ok()?)));
                 let Some((last, contents)) = before else {
                     let message = format!("{why}: none of its hooks run");
-                    self.problems.push(Problem::new(path, message));
+                    self.problems.push(Problem::new(path, message).hiding(place));
                     return None;
                 };
                 let message = format!("{why}: the hooks of {} stay in force", last.since);
@@ -334,7 +340,8 @@ impl Scan {
                 let before =
                     last.and_then(|last| Some((last, declared::parse_foreign(&last.it, outside).ok()?)));
                 let Some((last, file)) = before else {
-                    self.problems.push(Problem::new(path, format!("{why}: none of its hooks run")));
+                    let message = format!("{why}: none of its hooks run");
+                    self.problems.push(Problem::new(path, message).hiding(place));
                     return None;
                 };
                 let message = format!("{why}: the hooks of {} stay in force", last.since);
@@ -360,12 +367,13 @@ impl Scan {
             }
             let dir = path.join(&name);
             let unusable = if place.is_symlink(&dir) {
-                Some("is a symlink and is ignored: a plugin is a directory of its own".to_owned())
+                let message = "is a symlink and is ignored: a plugin is a directory of its own";
+                Some(Problem::new(&dir, message))
             } else {
                 match place.find(&dir) {
                     Ok(Found::Directory) => None,
                     Ok(_) => continue,
-                    Err(error) => Some(place::explain(&error)),
+                    Err(error) => Some(Problem::new(&dir, place::explain(&error)).hiding(place)),
                 }
             };
             plugins += 1;
@@ -373,15 +381,15 @@ impl Scan {
                 let message = format!(
                     "holds more than {MAX_CANDIDATES} plugins: only the first {MAX_CANDIDATES} by name are used"
                 );
-                self.problems.push(Problem::new(path, message));
+                self.problems.push(Problem::new(path, message).hiding(place));
                 break;
             }
-            if let Some(message) = unusable {
-                self.problems.push(Problem::new(dir, message));
+            if let Some(problem) = unusable {
+                self.problems.push(problem);
                 continue;
             }
             let Some(plugin_dir) = name.to_str().map(str::to_owned) else {
-                self.problems.push(Problem::new(dir, NOT_UTF8));
+                self.problems.push(Problem::new(dir, NOT_UTF8).hiding(place));
                 continue;
             };
             let plugin = Some(plugin_dir.replacen('@', "/", 1));
@@ -429,7 +437,7 @@ impl Scan {
                 let message = format!(
                     "holds more than {MAX_CANDIDATES} hooks: only the first {MAX_CANDIDATES} by name are used"
                 );
-                self.problems.push(Problem::new(&dir.path, message));
+                self.problems.push(Problem::new(&dir.path, message).hiding(&dir.place));
                 break;
             }
             taken += 1;
@@ -437,7 +445,9 @@ impl Scan {
                 continue;
             }
             let Some(file) = name.to_str().map(str::to_owned) else {
-                self.problems.push(Problem::new(path, NOT_UTF8));
+                // No settings can speak of it; a component speaks for itself.
+                let problem = Problem::new(path, NOT_UTF8);
+                self.problems.push(if is_component { problem.hiding(&dir.place) } else { problem });
                 continue;
             };
             self.candidates.push(Candidate::of_file(dir, file, path, state));
@@ -503,12 +513,13 @@ impl Scan {
                     self.brought.looks += all;
                 }
                 if more {
-                    self.problems.push(Problem::new(path, "holds too many files: not all were looked at"));
+                    let problem = Problem::new(path, "holds too many files: not all were looked at");
+                    self.problems.push(problem.hiding(place));
                 }
                 names
             }
             Err(error) => {
-                self.problems.push(Problem::new(path, place::explain(&error)));
+                self.problems.push(Problem::new(path, place::explain(&error)).hiding(place));
                 Vec::new()
             }
         }
@@ -522,7 +533,7 @@ impl Scan {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => return false,
             Err(error) => place::explain(&error),
         };
-        self.problems.push(Problem::new(path, message));
+        self.problems.push(Problem::new(path, message).hiding(place));
         false
     }
 }

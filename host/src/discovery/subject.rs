@@ -80,7 +80,8 @@ impl Subject<'_> {
         }
         let kept = Kept::new(path, Some(name), &good.since, error.message.clone());
         let ready = Ready::Component(Box::new(good.it.clone()));
-        (Examined { digest: Some(digest.clone()), result: Ok(ready) }, Some(Box::new(kept)))
+        let kept_as_it_was = Examined { digest: Some(digest.clone()), result: Ok(ready), policy: None };
+        (kept_as_it_was, Some(Box::new(kept)))
     }
 
     #[cfg(not(feature = "component"))]
@@ -185,6 +186,17 @@ impl Subject<'_> {
     /// What its owner says of its failures: the settings go before the declaration.
     pub(super) fn on_failure(&self) -> Option<OnFailure> {
         self.table.and_then(|it| it.on_failure).or_else(|| self.declared()?.on_failure)
+    }
+
+    /// Whether it may be a guard as long as nobody can load it: a component says of itself what follows its failures. A
+    /// repository's may not, nor what the user never trusted: they could stop the user.
+    pub(super) fn may_be_a_guard(&self) -> bool {
+        let Candidate { dir, kind, .. } = self.candidate;
+        let was_trusted = || self.judged.record.as_ref().is_some_and(|record| record.trusted);
+        *kind == Kind::Component
+            && dir.tier.origin() == Origin::User
+            && self.on_failure().is_none()
+            && (!dir.needs_trust || was_trusted())
     }
 
     /// Its priority, where its owner says one.

@@ -78,6 +78,12 @@ impl EventName {
     /// Events of other agents that a hook may name although hookbox itself does not send them yet.
     const RESERVED: [&'static str; 3] = ["subagent_stop", "permission_request", "notification"];
 
+    /// Every event that a hook may name.
+    pub(crate) fn subscribable() -> impl Iterator<Item = Self> {
+        let reserved = Self::RESERVED.into_iter().map(|name| Self::Other(name.to_owned()));
+        Self::ALL.into_iter().chain(reserved)
+    }
+
     /// The name in snake case, as kodelet writes it.
     pub fn as_str(&self) -> &str {
         match self {

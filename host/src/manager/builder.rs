@@ -398,6 +398,12 @@ impl Builder {
             runtime,
         )
         .await;
+        if home.is_none() {
+            let problem = Problem::no_home();
+            let is_on = found.overall.switched_off.is_none();
+            found.hooks.extend(discovery::guard_of_unseen(std::slice::from_ref(&problem)).filter(|_| is_on));
+            found.problems.push(problem);
+        }
         found.problems.extend(problems);
         found
     }

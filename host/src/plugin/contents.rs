@@ -314,7 +314,7 @@ fn names(plugin: &Dir, directory: &str) -> Vec<String> {
 }
 
 fn problem(path: &str, message: String) -> Problem {
-    Problem { path: path.into(), hook: None, message, hint: None }
+    Problem { path: path.into(), hook: None, message, hint: None, hides: false }
 }
 
 /// The same problem with paths in the plugin: it is the same wherever the plugin stands.

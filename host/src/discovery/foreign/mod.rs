@@ -171,7 +171,7 @@ impl Scan {
                     let message = format!(
                         "holds more than {MAX_CANDIDATES} files: only the first {MAX_CANDIDATES} by name are used"
                     );
-                    self.problems.push(Problem::new(path, message));
+                    self.problems.push(Problem::new(path, message).hiding(place));
                     break;
                 }
                 paths.push((path.join(name), format!("{home}{}/{name}", file.path)));

@@ -63,7 +63,8 @@ pub(super) fn read(
         |since| format!("the settings of {since} stay in force"),
     );
     let mut broken = |why: String| {
-        problems.push(Problem::new(path, format!("{why}: {follows}")));
+        let problem = Problem::new(path, format!("{why}: {follows}"));
+        problems.push(if since.is_none() { problem.hiding(place) } else { problem });
         Err(Broken { why, rest: Box::default() })
     };
     let bytes = match place.read(path, MAX_FILE) {
@@ -80,9 +81,10 @@ pub(super) fn read(
     if let (Some(why), Some(_)) = (&why, since) {
         return broken(why.clone());
     }
-    problems.extend(faults.into_iter().map(|fault| Problem {
-        hook: fault.hook,
-        ..Problem::new(path, format!("line {}: {}", fault.line, fault.message))
+    problems.extend(faults.into_iter().map(|fault| {
+        let problem = Problem::new(path, format!("line {}: {}", fault.line, fault.message));
+        let problem = if why.is_some() { problem.hiding(place) } else { problem };
+        Problem { hook: fault.hook, ..problem }
     }));
     match why {
         None => Ok(file),
@@ -117,6 +119,7 @@ fn parse(text: &str) -> Parsed {
                                 "holds more than {MAX_TABLES} tables of hooks: only the first {MAX_TABLES} by name \
                                  are used, and {more} are left out"
                             );
+                            reader.breaks(&value.span(), format!("holds more than {MAX_TABLES} tables of hooks"));
                             reader.fault(value.span(), message);
                         }
                         for (name, table) in hooks.iter().take(MAX_TABLES) {

@@ -163,7 +163,10 @@ fn everything_that_went_wrong_is_named_in_one_sentence() {
         ]
     );
     assert_eq!(statuses(&discovery), [("gone", "invalid"), ("loop", "invalid")]);
-    assert!(discovery.hooks.is_empty());
+    // What the user has in the file nobody knows.
+    assert_eq!(registered(&discovery), ["hooks that cannot be seen"]);
+    let error = failure(&discovery, "hooks that cannot be seen");
+    assert!(error.message.contains("home/.kodelet/hooks: is a file"), "{error:?}");
 }
 
 #[test]

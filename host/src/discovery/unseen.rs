@@ -1,0 +1,35 @@
+//! What stands in the chain for hooks that cannot be seen.
+
+use std::sync::Arc;
+
+use super::entry::Problem;
+use super::refused::Refused;
+use crate::hook::{Descriptor, Hook, HookError, OnFailure, Tier};
+use crate::report::{Cause, Kind};
+use crate::text;
+
+/// Its name in reports.
+const NAME: &str = "hooks that cannot be seen";
+
+/// What follows where nobody says what to do.
+const HINT: &str = "mend it, or move it aside";
+
+/// A hook that fails in every event, and blocks there, where a problem hides hooks of the user's: one of them may be a
+/// guard. It is the last of the user's, so that those that can be seen judge before it.
+pub(crate) fn guard(problems: &[Problem]) -> Option<Arc<dyn Hook>> {
+    let mut hiding = problems.iter().filter(|problem| problem.hides);
+    let first = hiding.next()?;
+    let more = match hiding.count() {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let hint = text::escape(first.hint.as_deref().unwrap_or(HINT), 1000);
+    let message = format!("{first}{more}; there may be a guard that blocks; hint: {hint}");
+    let descriptor = Descriptor {
+        tier: Tier::Global,
+        on_failure: OnFailure::Block,
+        trusted: true,
+        ..Descriptor::new(NAME, Kind::Native)
+    };
+    Some(Arc::new(Refused::new(descriptor, Some(i32::MAX), HookError::new(Cause::NotFound, message))))
+}
