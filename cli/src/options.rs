@@ -156,22 +156,32 @@ impl Discover {
         Ok(self.configure(Manager::builder())?.build().await)
     }
 
-    /// The hooks, for one event.
-    pub(crate) async fn running(&self, timeout: Option<Duration>) -> Result<Manager, InputError> {
+    /// The hooks, for one event; at the start of a session no component counts as known.
+    pub(crate) async fn running(
+        &self,
+        timeout: Option<Duration>,
+        begins_session: bool,
+    ) -> Result<Manager, InputError> {
         let limits = Limits { timeout, ..Limits::default() };
-        let builder = self.configure(Manager::builder())?.limits(limits).one_event(true);
+        let builder = self.configure(Manager::builder())?.limits(limits).one_event(true).reread(begins_session);
         Ok(telemetry::attach(builder).build().await)
     }
 
-    /// The hooks, for one event of another agent in this directory, which has to be answered so soon.
-    pub(crate) async fn serving(&self, directory: &Path, left: Duration) -> Result<Manager, InputError> {
+    /// The hooks, for one event of another agent in this directory, which has to be answered so soon; at the start of a
+    /// session no component counts as known.
+    pub(crate) async fn serving(
+        &self,
+        directory: &Path,
+        left: Duration,
+        begins_session: bool,
+    ) -> Result<Manager, InputError> {
         take_memory();
         self.enter()?;
         if self.find.locate.cwd.is_none() {
             // Hooks run there. One that is gone since is no reason to run no guard.
             let _ = std::env::set_current_dir(directory);
         }
-        let builder = self.configure(Manager::builder())?.within(left).one_event(true);
+        let builder = self.configure(Manager::builder())?.within(left).one_event(true).reread(begins_session);
         Ok(telemetry::attach(builder).build().await)
     }
 

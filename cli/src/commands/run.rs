@@ -70,7 +70,8 @@ impl Run {
         for field in &decoded.unknown {
             warn(format_args!("{name} has no field {:?}: ignored", text::escape(field, 80)));
         }
-        let manager = unless_interrupted(self.discover.running(self.timeout)).await??;
+        let begins = decoded.event.name() == EventName::SessionStart;
+        let manager = unless_interrupted(self.discover.running(self.timeout, begins)).await??;
         for problem in manager.problems().iter() {
             warn(problem);
             if let Some(text) = &problem.hint {

@@ -132,7 +132,7 @@ impl Examiner {
                 .cache
                 .as_deref()
                 .filter(|_| options.one_event)
-                .map(|cache| Arc::new(KnownFiles::open(cache))),
+                .map(|cache| Arc::new(KnownFiles::open(cache, options.reread))),
             #[cfg(feature = "component")]
             runtime: runtime.clone(),
         }

@@ -5,6 +5,7 @@
 //! gains a right by deceiving that: what runs is the code that was compiled from the bytes of that digest, with the grants
 //! of that digest. At worst a file that was changed behind the system's back runs as it was before.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -21,11 +22,14 @@ use crate::wasm::{Component, Runtime};
 /// The file, in the private cache.
 const FILE: &str = "components.json";
 /// Another version writes and understands another file.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
-/// How large it may be, in bytes: some hundred components.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+/// How large it may be, in bytes: some hundred components. Those that were not met in this process go first, and of them
+/// those that were read the longest ago.
 const MAX_FILE: u64 = 1 << 20;
-/// How many components are remembered; those that were not met in this process go first.
+/// How many components are remembered.
 const MAX_ROWS: usize = 256;
+/// After how many seconds a file is read again that did not change: what the system says of it may be wrong.
+const MAX_AGE: i64 = 24 * 60 * 60;
 /// A file that changed so few seconds ago may change once more without another time: the clocks of file systems tick
 /// slowly, the slowest every two seconds.
 const SETTLED: i64 = 3;
@@ -68,6 +72,8 @@ struct Wire {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Row {
     stamp: Stamp,
+    /// When it was read, in seconds since 1970.
+    read: i64,
     digest: Digest,
     manifest: Manifest,
 }
@@ -75,6 +81,8 @@ struct Row {
 /// The files that are known.
 pub(super) struct KnownFiles {
     file: PathBuf,
+    /// Whether each of them is read again all the same.
+    reread: bool,
     rows: Mutex<Rows>,
 }
 
@@ -89,10 +97,10 @@ struct Rows {
 
 impl KnownFiles {
     /// Those that are remembered in this private directory. What cannot be read is learned again.
-    pub(super) fn open(cache: &Path) -> Self {
+    pub(super) fn open(cache: &Path, reread: bool) -> Self {
         let file = cache.join(FILE);
         let read = read(&file).unwrap_or_default();
-        Self { file, rows: Mutex::new(Rows { read, ..Rows::default() }) }
+        Self { file, reread, rows: Mutex::new(Rows { read, ..Rows::default() }) }
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -101,7 +109,8 @@ impl KnownFiles {
 
     /// The component in this file, if the file is as it was and its code is still there.
     pub(super) fn component(&self, path: &Path, runtime: &Runtime) -> Option<Component> {
-        let row = self.row(path)?;
+        let row = self.row(path).filter(|row| !self.reread && row.is_recent(now()))?;
+        tracing::debug!(path = %path.display(), digest = %row.digest, "a component is as it was");
         let size = usize::try_from(row.stamp.size).ok()?;
         runtime.load_known(&row.digest, size, row.manifest)
     }
@@ -116,15 +125,12 @@ impl KnownFiles {
         let row =
             rows.read.get(path).filter(|row| Stamp::of(path).is_ok_and(|now| now == row.stamp))?.clone();
         rows.met.insert(path.to_owned(), row.clone());
-        tracing::debug!(path = %path.display(), digest = %row.digest, "a component is as it was");
         Some(row)
     }
 
     /// What the system says of a file that is about to be read, if it can be remembered at all.
     pub(super) fn stamp(&self, path: &Path) -> Option<Stamp> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-        let now = i64::try_from(now.as_secs()).ok()?;
-        Stamp::of(path).ok().filter(|stamp| stamp.is_settled(now))
+        Stamp::of(path).ok().filter(|stamp| stamp.is_settled(now()))
     }
 
     /// Remembers what was read, where the file has stayed as it was.
@@ -132,7 +138,7 @@ impl KnownFiles {
         let is_the_same = Stamp::of(path).is_ok_and(|after| after == before);
         if is_the_same && before.size == component.size() as u64 {
             let (digest, manifest) = (component.digest().clone(), component.manifest().clone());
-            self.insert(path, Row { stamp: before, digest, manifest });
+            self.insert(path, Row { stamp: before, read: now(), digest, manifest });
         }
     }
 
@@ -150,17 +156,46 @@ impl KnownFiles {
             if !std::mem::take(&mut rows.is_changed) {
                 return;
             }
-            let mut kept = rows.met.clone();
-            let rest = rows.read.iter().filter(|(path, _)| !rows.met.contains_key(*path));
-            let room = MAX_ROWS.saturating_sub(kept.len());
-            kept.extend(rest.take(room).map(|(path, row)| (path.clone(), row.clone())));
-            kept
+            rows.kept()
         };
         let wire = Wire { version: VERSION.to_owned(), components };
         if let Err(error) = write(&self.file, &wire) {
             tracing::debug!(path = %self.file.display(), %error, "what is known of components was not kept");
         }
     }
+}
+
+impl Row {
+    /// Whether it was read a short time ago. One that was read in the future was not.
+    fn is_recent(&self, now: i64) -> bool {
+        (0..MAX_AGE).contains(&(now - self.read))
+    }
+}
+
+impl Rows {
+    /// Those that there is room for.
+    fn kept(&self) -> BTreeMap<PathBuf, Row> {
+        let met = self.met.iter().map(|row| (true, row));
+        let rest = self.read.iter().filter(|(path, _)| !self.met.contains_key(*path)).map(|row| (false, row));
+        let mut rows: Vec<(bool, (&PathBuf, &Row))> = met.chain(rest).collect();
+        rows.sort_by_key(|(is_met, (_, row))| Reverse((*is_met, row.read)));
+        // What stands around the rows is shorter than one of them.
+        let mut room = usize::try_from(MAX_FILE).unwrap_or(usize::MAX) - 1024;
+        let fits = |(path, row): &(&PathBuf, &Row)| {
+            let Ok(text) = serde_json::to_vec(&(path, row)) else { return false };
+            let left = room.checked_sub(text.len());
+            room = left.unwrap_or(room);
+            left.is_some()
+        };
+        let rows = rows.into_iter().map(|(_, row)| row).filter(fits).take(MAX_ROWS);
+        rows.map(|(path, row)| (path.clone(), row.clone())).collect()
+    }
+}
+
+/// The time in seconds since 1970.
+fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn read(file: &Path) -> Option<BTreeMap<PathBuf, Row>> {
@@ -192,6 +227,10 @@ mod tests {
     use crate::outcome::Answers;
     use std::os::unix::fs::PermissionsExt as _;
 
+    fn open(cache: &Path) -> KnownFiles {
+        KnownFiles::open(cache, false)
+    }
+
     fn row(path: &Path) -> Row {
         let manifest = Manifest {
             name: "guard".to_owned(),
@@ -202,7 +241,7 @@ mod tests {
             capabilities: vec!["read:$REPO".parse().unwrap()],
             on_failure: None,
         };
-        Row { stamp: Stamp::of(path).unwrap(), digest: Digest::of(b"x"), manifest }
+        Row { stamp: Stamp::of(path).unwrap(), read: now(), digest: Digest::of(b"x"), manifest }
     }
 
     #[test]
@@ -212,14 +251,14 @@ mod tests {
         let write = |text: &str| fs::write(&path, text).unwrap();
         write("12");
         let kept = |row: &Row| {
-            let known = KnownFiles::open(temp.path());
+            let known = open(temp.path());
             known.insert(&path, row.clone());
             known.keep();
-            KnownFiles::open(temp.path()).row(&path)
+            open(temp.path()).row(&path)
         };
         let as_it_is = row(&path);
         assert_eq!(kept(&as_it_is).as_ref(), Some(&as_it_is));
-        assert_eq!(KnownFiles::open(temp.path()).row(&other), None);
+        assert_eq!(open(temp.path()).row(&other), None);
         let mode = fs::metadata(temp.path().join(FILE)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
 
@@ -236,7 +275,7 @@ mod tests {
         }
         assert!(kept(&as_it_is).is_some());
         fs::remove_file(&path).unwrap();
-        assert_eq!(KnownFiles::open(temp.path()).row(&path), None);
+        assert_eq!(open(temp.path()).row(&path), None);
     }
 
     #[test]
@@ -244,7 +283,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("x.wasm");
         fs::write(&path, "12").unwrap();
-        assert_eq!(KnownFiles::open(temp.path()).stamp(&path), None);
+        assert_eq!(open(temp.path()).stamp(&path), None);
         let stamp = Stamp::of(&path).unwrap();
         let changed = stamp.changed.0;
         for (now, want) in
@@ -262,7 +301,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("x.wasm");
         fs::write(&path, "12").unwrap();
-        let known = KnownFiles::open(temp.path());
+        let known = open(temp.path());
         known.insert(&path, row(&path));
         known.keep();
         let file = temp.path().join(FILE);
@@ -271,7 +310,7 @@ mod tests {
             String::new(),
             "{".to_owned(),
             "[]".to_owned(),
-            whole.replace(VERSION, "0.0.0/1"),
+            whole.replace(VERSION, "0.0.0/2"),
             whole.replace("sha256:", "md5:"),
             whole.replace("before_tool_call", "no_event"),
             whole.replace("read:$REPO", "everything"),
@@ -279,14 +318,46 @@ mod tests {
         ] {
             fs::write(&file, &broken).unwrap();
             assert_eq!(
-                KnownFiles::open(temp.path()).row(&path),
+                open(temp.path()).row(&path),
                 None,
                 "{}",
                 &broken[..broken.len().min(200)]
             );
         }
         fs::write(&file, whole).unwrap();
-        assert!(KnownFiles::open(temp.path()).row(&path).is_some());
+        assert!(open(temp.path()).row(&path).is_some());
+    }
+
+    #[test]
+    fn what_was_read_long_ago_is_read_again() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("x.wasm");
+        fs::write(&path, "12").unwrap();
+        let row = row(&path);
+        for (age, want) in [(-1, false), (0, true), (MAX_AGE - 1, true), (MAX_AGE, false)] {
+            assert_eq!(row.is_recent(row.read + age), want, "{age}");
+        }
+    }
+
+    #[test]
+    fn of_too_many_bytes_the_oldest_are_forgotten() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("x.wasm");
+        fs::write(&path, "12").unwrap();
+        let large = |read: i64| {
+            let mut row = Row { read, ..row(&path) };
+            row.manifest.description = "x".repeat(100 << 10);
+            row
+        };
+        let name = |number: i64| temp.path().join(format!("{number:02}.wasm"));
+        for number in 0..30 {
+            let known = open(temp.path());
+            known.insert(&name(number), large(number));
+            known.keep();
+        }
+        let known = open(temp.path());
+        let kept: Vec<PathBuf> = known.rows().read.keys().cloned().collect();
+        assert_eq!(kept, (20..30).map(name).collect::<Vec<_>>());
     }
 
     #[test]
@@ -294,16 +365,16 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("zzz.wasm");
         fs::write(&path, "12").unwrap();
-        let known = KnownFiles::open(temp.path());
+        let known = open(temp.path());
         for n in 0..MAX_ROWS {
             known.insert(&temp.path().join(format!("{n}.wasm")), row(&path));
         }
         known.keep();
-        let known = KnownFiles::open(temp.path());
+        let known = open(temp.path());
         assert_eq!(known.rows().read.len(), MAX_ROWS);
         known.insert(&path, row(&path));
         known.keep();
-        let known = KnownFiles::open(temp.path());
+        let known = open(temp.path());
         assert_eq!(known.rows().read.len(), MAX_ROWS);
         assert!(known.row(&path).is_some());
     }

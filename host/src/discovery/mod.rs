@@ -99,6 +99,9 @@ pub struct Options {
     /// needed, in no thread of their own, and a component of the user's that did not change since it was last read is
     /// neither read nor described again. No.
     pub one_event: bool,
+    /// A component that did not change is read again all the same, also where one event is answered: at the start of a
+    /// session. No.
+    pub reread: bool,
     /// What sends the requests of components; one of its own, with the system's certificates, where there is none.
     #[cfg(feature = "http")]
     pub network: Option<crate::network::Network>,
@@ -122,6 +125,7 @@ impl Options {
             agent_plugins: Vec::new(),
             look_anyway: false,
             one_event: false,
+            reread: false,
             #[cfg(feature = "http")]
             network: None,
         }

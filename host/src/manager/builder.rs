@@ -256,6 +256,13 @@ impl Builder {
         self
     }
 
+    /// Whether a component of the user's is read again also where it did not change, with [`Builder::one_event`]: at the
+    /// start of a session (default: no, unless it was last read a day ago).
+    pub fn reread(mut self, reread: bool) -> Self {
+        self.discovery.reread = reread;
+        self
+    }
+
     /// A hook of the agent's own.
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
         self.hooks.push(Arc::new(hook));
