@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::low_level::{pipe, unregister};
 use signal_hook::{SigId, flag};
 use tokio::io::AsyncReadExt as _;
@@ -44,6 +44,16 @@ pub async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Result<T, I
         done = work => Ok(done),
         signal = signals.next() => Err(Interrupted { signal }),
     }
+}
+
+/// Lets a write beyond the limit of a file's size (`ulimit -f`) fail, which by default ends the process: that something
+/// cannot be kept is no reason not to answer. What is started from here has the default again.
+///
+/// # Errors
+///
+/// Where the system refuses to have the signal handled.
+pub fn outlive_file_size_limit() -> io::Result<()> {
+    flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
 /// Whether the process was asked to end, for who answers then and does not wait for anything else.

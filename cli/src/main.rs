@@ -68,6 +68,8 @@ impl Bridge {
 }
 
 fn main() -> ExitCode {
+    // Where it cannot be handled the signal ends the process, as it always does.
+    let _ = hookbox_agent::interrupt::outlive_file_size_limit();
     if let Some(command) = Bridge::parse_quickly() {
         init_log();
         return command.run();
