@@ -131,6 +131,8 @@ impl EventName {
         let none = Allows::default();
         match self {
             Self::SessionStart | Self::PostCompact => Allows { inject: true, ..none },
+            // An agent that asks its user about a tool call takes a no.
+            Self::Other(name) if name == "permission_request" => Allows { block: true, ..none },
             Self::SessionEnd | Self::TurnEnd | Self::Other(_) => none,
             Self::UserMessageSend => Allows { block: true, modify: true, inject: true, ..none },
             Self::BeforeToolCall => Allows { block: true, ask: true, modify: true, inject: true, ..none },

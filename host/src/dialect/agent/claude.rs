@@ -21,7 +21,7 @@ pub(super) const EVENTS: [AgentEvent; 14] = [
     AgentEvent::new("SubagentStop", "agent_stop").follow_up(Honoured),
     AgentEvent::new("PreCompact", "pre_compact").block(Honoured).inject(LeftOut),
     AgentEvent::new("PostCompact", "post_compact").inject(LeftOut),
-    AgentEvent::new("PermissionRequest", "permission_request"),
+    AgentEvent::new("PermissionRequest", "permission_request").block(Honoured),
     AgentEvent::new("Notification", "notification"),
 ];
 
@@ -40,6 +40,10 @@ pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     match &plan.ruled {
         Ruled::Stop(reason) => stop(reason),
         Ruled::Block(reason) if is_before => specific(event, permission("deny", reason)),
+        Ruled::Block(reason) if event.event == "permission_request" => {
+            let decision = json!({"behavior": "deny", "message": reason});
+            specific(event, object([("decision", decision)]))
+        }
         Ruled::Block(reason) => {
             let mut answer = decision("block", reason);
             answer.extend(specific(event, changed));

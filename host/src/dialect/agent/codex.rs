@@ -20,7 +20,7 @@ pub(super) const EVENTS: [AgentEvent; 10] = [
     AgentEvent::new("SubagentStop", "agent_stop").follow_up(Honoured),
     AgentEvent::new("PreCompact", "pre_compact").block(Honoured).inject(LeftOut),
     AgentEvent::new("PostCompact", "post_compact").inject(LeftOut),
-    AgentEvent::new("PermissionRequest", "permission_request"),
+    AgentEvent::new("PermissionRequest", "permission_request").block(LeftOut),
 ];
 
 pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {

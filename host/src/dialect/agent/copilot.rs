@@ -30,8 +30,8 @@ pub(super) const EVENTS: [AgentEvent; 24] = [
     AgentEvent::new("SubagentStop", "agent_stop").follow_up(Honoured),
     AgentEvent::new("preCompact", "pre_compact").block(LeftOut).inject(LeftOut),
     AgentEvent::new("PreCompact", "pre_compact").block(LeftOut).inject(LeftOut),
-    AgentEvent::new("permissionRequest", "permission_request"),
-    AgentEvent::new("PermissionRequest", "permission_request"),
+    AgentEvent::new("permissionRequest", "permission_request").block(LeftOut),
+    AgentEvent::new("PermissionRequest", "permission_request").block(LeftOut),
     AgentEvent::new("notification", "notification"),
     AgentEvent::new("Notification", "notification"),
 ];

@@ -22,7 +22,7 @@ pub(super) const EVENTS: [AgentEvent; 13] = [
     AgentEvent::new("SubagentStop", "agent_stop").follow_up(Honoured),
     AgentEvent::new("PreCompact", "pre_compact").block(LeftOut).inject(LeftOut),
     AgentEvent::new("PostCompact", "post_compact").inject(LeftOut),
-    AgentEvent::new("PermissionRequest", "permission_request"),
+    AgentEvent::new("PermissionRequest", "permission_request").block(LeftOut),
     AgentEvent::new("Notification", "notification"),
 ];
 
