@@ -210,7 +210,10 @@ impl Serving {
             Ok(runtime) => runtime,
             Err(error) => return self.failed(&format!("the hooks cannot be run: {error}")),
         };
-        let manager = async |directory: &Path| self.discover.serving(directory, self.bridge.left()).await;
+        let manager = async |directory: &Path| {
+            let (left, begins) = (self.bridge.left(), self.bridge.begins_session());
+            self.discover.serving(directory, left, begins).await
+        };
         let reply = runtime.block_on(unless_interrupted(self.bridge.answer(&payload, manager)));
         runtime.shutdown_background();
         reply.unwrap_or_else(|interrupted| {

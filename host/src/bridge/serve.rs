@@ -110,6 +110,11 @@ impl Bridge {
         self.known.clone()
     }
 
+    /// Whether the event that is answered is the start of a session, as far as it was read.
+    pub fn begins_session(&self) -> bool {
+        self.known.get().event.is_some_and(|event| event.event == "session_start")
+    }
+
     /// How much time is left.
     pub fn left(&self) -> Duration {
         self.whole().saturating_sub(self.began.elapsed())
@@ -223,8 +228,7 @@ impl Bridge {
         if self.directory(None).is_none() {
             return Some(format!("{variable} is {:?}, which is no directory: not used", shown(project)));
         }
-        let is_start = self.known.get().event.is_some_and(|event| event.event == "session_start");
-        let says = says.filter(|says| is_start && says.is_dir())?;
+        let says = says.filter(|says| self.begins_session() && says.is_dir())?;
         let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if whole(says).starts_with(whole(project)) {
             return None;
