@@ -1,5 +1,6 @@
 //! One event of an agent, and what becomes of each answer there.
 
+use super::Agent;
 use crate::event::EventName;
 
 /// What becomes of an answer that a hook gave, in an agent, at one of its events.
@@ -27,6 +28,54 @@ impl Fate {
             Self::Blocks => "block",
             Self::Told => "told",
             Self::LeftOut => "left out",
+        }
+    }
+}
+
+impl Agent {
+    /// Its names of events that hookbox does not have, or whose data it does not know.
+    pub(crate) fn other_events(self) -> &'static [&'static str] {
+        match self {
+            Self::Claude | Self::Qwen => &[
+                "Setup",
+                "SubagentStart",
+                "PostToolBatch",
+                "PermissionDenied",
+                "UserPromptExpansion",
+                "TaskCreated",
+                "TaskCompleted",
+                "TeammateIdle",
+                "TodoCreated",
+                "TodoCompleted",
+                "InstructionsLoaded",
+                "ConfigChange",
+                "CwdChanged",
+                "FileChanged",
+                "WorktreeCreate",
+                "WorktreeRemove",
+                "Elicitation",
+                "ElicitationResult",
+                "MessageDisplay",
+                "SessionDelete",
+            ],
+            Self::Codex => &["SubagentStart", "Interrupt", "PreModelRequest", "PostModelRequest"],
+            Self::Gemini => &["BeforeModel", "AfterModel", "BeforeToolSelection"],
+            Self::Copilot => &["subagentStart", "SubagentStart"],
+            Self::OpenCode => &[],
+            Self::Cursor => &[
+                "beforeShellExecution",
+                "afterShellExecution",
+                "beforeMCPExecution",
+                "afterMCPExecution",
+                "afterFileEdit",
+                "beforeReadFile",
+                "beforeTabFileRead",
+                "afterTabFileEdit",
+                "afterAgentResponse",
+                "afterAgentThought",
+                "subagentStart",
+                "workspaceOpen",
+            ],
         }
     }
 }

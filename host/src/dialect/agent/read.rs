@@ -76,7 +76,7 @@ pub enum ReadError {
         found: String,
     },
     /// The event that was given is none of the agent's.
-    #[error("unknown event {name:?} of {agent}; hint: did you mean {nearest}?")]
+    #[error("unknown event {name:?} of {agent}; hint: did you mean {nearest}? --event takes {known}")]
     UnknownEvent {
         /// The agent's name in a sentence.
         agent: &'static str,
@@ -86,6 +86,8 @@ pub enum ReadError {
         nearest: &'static str,
     },
     /// A field has a value that it cannot have.
+        /// The names of its events.
+        known: String,
     #[error("{0}; hint: let the agent be of a version that hookbox knows, see the page on agents")]
     Field(#[from] PayloadError),
 }
@@ -95,7 +97,8 @@ impl Agent {
     ///
     /// `event` is the agent's own name of the event, where the command line says it: Copilot CLI's camelCase payloads do
     /// not. What is missing of the context comes from `defaults`; an agent's id is its `agent`. `None` is an event that
-    /// hookbox does not have, to be answered by [`nothing`](Agent::nothing).
+    /// hookbox does not have, to be answered by [`nothing`](Agent::nothing); where only the command line says it, it has
+    /// to be one that the agent is known to have.
     ///
     /// * The tool's name stays the agent's own. Its input may be anything: what is no JSON object reaches the hooks as it
     ///   stands, what cannot be represented in JSON as text.
@@ -132,6 +135,21 @@ impl Agent {
             self.event(name.as_str()?)
         });
         says.or_else(|| self.event(event?))
+    }
+
+    /// The event that a payload names, where neither hookbox nor this list of the agent's events knows it: one of a newer
+    /// version, perhaps. Escaped.
+    pub(crate) fn new_event(self, payload: &[u8]) -> Option<String> {
+        let name = self.says(payload)?;
+        let is_known = self.event(&name).is_some() || self.other_events().contains(&name.as_str());
+        (!is_known).then(|| text::escape(&name, 64))
+    }
+
+    /// The event that a payload names.
+    fn says(self, payload: &[u8]) -> Option<String> {
+        let mut object = self.object(payload).ok()?;
+        let name = object.shift_remove("hook_event_name").or_else(|| object.shift_remove("hookName"))?;
+        name.as_str().map(str::to_owned)
     }
 
     fn object(self, payload: &[u8]) -> Result<Map<String, Value>, ReadError> {
@@ -184,11 +202,15 @@ impl Agent {
                 expected: text::escape(given, 64),
                 found: text::escape(&says, 64),
             }),
-            None if own.is_none() => Err(ReadError::UnknownEvent {
-                agent: self.title(),
-                name: text::escape(given, 64),
-                nearest: text::nearest(given, self.events().iter().map(|it| it.name)).unwrap_or("PreToolUse"),
-            }),
+            None if own.is_none() && !self.other_events().contains(&given) => {
+                let names: Vec<&str> = self.events().iter().map(|it| it.name).collect();
+                Err(ReadError::UnknownEvent {
+                    agent: self.title(),
+                    name: text::escape(given, 64),
+                    nearest: text::nearest(given, names.iter().copied()).unwrap_or("PreToolUse"),
+                    known: names.join(", "),
+                })
+            }
             _ => Ok(own),
         }
     }

@@ -38,47 +38,6 @@ const OF_SINGLE_TOOLS: [(&str, EventName, &[ToolKind]); 5] = [
     ("afterFileEdit", EventName::AfterToolCall, &[ToolKind::Write, ToolKind::Edit]),
 ];
 
-/// Events that agents have and hookbox does not, or whose data it does not know.
-fn others(agent: Agent) -> &'static [&'static str] {
-    match agent {
-        Agent::Claude | Agent::Qwen => &[
-            "Setup",
-            "SubagentStart",
-            "PostToolBatch",
-            "PermissionDenied",
-            "UserPromptExpansion",
-            "TaskCreated",
-            "TaskCompleted",
-            "TeammateIdle",
-            "TodoCreated",
-            "TodoCompleted",
-            "InstructionsLoaded",
-            "ConfigChange",
-            "CwdChanged",
-            "FileChanged",
-            "WorktreeCreate",
-            "WorktreeRemove",
-            "Elicitation",
-            "ElicitationResult",
-            "MessageDisplay",
-            "SessionDelete",
-        ],
-        Agent::Codex => &["SubagentStart", "Interrupt", "PreModelRequest", "PostModelRequest"],
-        Agent::Gemini => &["BeforeModel", "AfterModel", "BeforeToolSelection"],
-        Agent::Copilot => &["subagentStart", "SubagentStart"],
-        Agent::OpenCode => &[],
-        Agent::Cursor => &[
-            "beforeReadFile",
-            "beforeTabFileRead",
-            "afterTabFileEdit",
-            "afterAgentResponse",
-            "afterAgentThought",
-            "subagentStart",
-            "workspaceOpen",
-        ],
-    }
-}
-
 /// The event of hookbox that a hook of this agent's event `name` subscribes to. Letters count as they stand.
 ///
 /// # Errors
@@ -98,15 +57,14 @@ pub fn event_name(agent: Agent, name: &str) -> Result<EventName, Unknown> {
     if let Some(event) = single.map(|(_, event, _)| event.clone()).or(known) {
         return Ok(event);
     }
-    if others(agent).contains(&name) || agent == Agent::OpenCode {
+    if agent.other_events().contains(&name) || agent == Agent::OpenCode {
         return Err(Unknown::OnlyThere { name: text::escape(name, 80), agent: agent.title() });
     }
-    let names = agent.events().iter().map(|it| it.name).chain(others(agent).iter().copied());
-    let singles = OF_SINGLE_TOOLS.iter().map(|(it, ..)| *it).filter(|_| agent == Agent::Cursor);
+    let names = agent.events().iter().map(|it| it.name).chain(agent.other_events().iter().copied());
     Err(Unknown::Nowhere {
         name: text::escape(name, 80),
         agent: agent.title(),
-        nearest: text::nearest(name, names.chain(singles)).unwrap_or("PreToolUse"),
+        nearest: text::nearest(name, names).unwrap_or("PreToolUse"),
     })
 }
 
