@@ -1,11 +1,13 @@
-//! How often in a row hooks made an agent go on. The agents only say whether a hook has; every event is a process of its
+//! How often in a row hooks made an agent go on. The agents only say whether a hook has, if that; every event is a process of its
 //! own, so that the number is kept in a small private file for each session.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+use rustix::fs::OFlags;
 
 use crate::dialect::agent::Agent;
 use crate::hook::Digest;
@@ -20,73 +22,85 @@ const MAX_SESSIONS: usize = 256;
 /// How long a session that did not go on is kept.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How large a file is read, in bytes: it holds one number.
-const MAX_FILE: u64 = 16;
-
 /// The number of one session.
 pub(super) struct FollowUps {
-    /// `None` where there is no private data directory.
+    /// As many bytes as follow-ups: to add one is to append one, which two processes can do at the same time. `None`
+    /// where there is no private data directory.
     file: Option<PathBuf>,
+    /// Whether the agent says that a hook has made it go on.
+    goes_on: Option<bool>,
 }
 
 impl FollowUps {
-    /// Of this session of an agent, and of its subagents apart from it.
-    pub(super) fn of(data: Option<&Path>, agent: Agent, session: &str, is_subagent: bool) -> Self {
+    /// Of this session of an agent, and of its subagents apart from it, at a stop of which the agent says that a hook has
+    /// caused it, or has not, or nothing.
+    pub(super) fn of(
+        data: Option<&Path>,
+        agent: Agent,
+        session: &str,
+        is_subagent: bool,
+        goes_on: Option<bool>,
+    ) -> Self {
         let who = if is_subagent { "subagent" } else { "main" };
-        let digest = Digest::of(format!("{agent}\0{who}\0{session}").as_bytes()).to_string();
-        let name: String = digest.chars().filter(char::is_ascii_hexdigit).collect();
-        Self { file: data.map(|data| data.join(DIRECTORY).join(name)) }
+        let digest = Digest::of(format!("{agent}\0{who}\0{session}").as_bytes());
+        Self { file: data.map(|data| data.join(DIRECTORY).join(digest.hex())), goes_on }
     }
 
-    /// How often so far, where the agent says that a hook made it go on. A number that cannot be kept or read counts as
-    /// the most: otherwise nothing would end it.
+    /// How often so far. It begins anew only where the agent says that no hook has made it go on; where it says nothing,
+    /// all of the session count. A number that cannot be kept or read counts as the most: otherwise nothing would end it.
     pub(super) fn so_far(&self) -> u32 {
+        if self.goes_on == Some(false) {
+            if let Some(file) = &self.file {
+                // Mostly there is none. One that stays ends the next turn early.
+                let _ = fs::remove_file(file);
+            }
+            return 0;
+        }
         let Some(file) = &self.file else { return MAX_FOLLOW_UPS };
-        match read(file) {
-            Ok(text) => text.trim().parse().unwrap_or(MAX_FOLLOW_UPS).max(1),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 1,
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let kept = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(file);
+        match kept.and_then(|file| length(&file)) {
+            Ok(number) => number.max(u32::from(self.goes_on == Some(true))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => u32::from(self.goes_on == Some(true)),
             Err(_) => MAX_FOLLOW_UPS,
         }
     }
 
-    /// Keeps how often it was with this one. The first needs no file: the agent says it.
+    /// Counts one more, and says how many there are with it. The first of a turn needs no file where the agent says so:
+    /// at the next stop it says that there was one.
     ///
     /// # Errors
     ///
     /// Where it cannot be kept.
-    pub(super) fn keep(&self, count: u32) -> io::Result<()> {
-        if count < 2 {
-            self.forget();
-            return Ok(());
+    pub(super) fn add(&self) -> io::Result<u32> {
+        if self.goes_on == Some(false) {
+            return Ok(1);
         }
         let Some((file, directory)) = self.file.as_ref().and_then(|file| Some((file, file.parent()?))) else {
             return Err(io::Error::other("there is no private data directory"));
         };
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-        tidy(directory);
-        // Mode 0600 from the start.
-        let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
-        temporary.write_all(count.to_string().as_bytes())?;
-        temporary.as_file().sync_all()?;
-        temporary.persist(file).map_err(|error| error.error)?;
-        Ok(())
-    }
-
-    /// Begins anew.
-    pub(super) fn forget(&self) {
-        if let Some(file) = &self.file {
-            // Mostly there is none. One that stays is not looked at before it is written again.
-            let _ = fs::remove_file(file);
+        if !file.exists() {
+            tidy(directory);
         }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(0o600).custom_flags(flags.bits().cast_signed());
+        let mut file = options.open(file)?;
+        // The first one, of which the agent spoke, is counted with the second.
+        let more: &[u8] = if length(&file)? == 0 && self.goes_on == Some(true) { b"++" } else { b"+" };
+        file.write_all(more)?;
+        length(&file)
     }
 }
 
-fn read(file: &Path) -> io::Result<String> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(file)?;
-    let mut text = String::new();
-    file.take(MAX_FILE).read_to_string(&mut text)?;
-    Ok(text)
+/// How many bytes a regular file has; far more than any number of follow-ups count as the most.
+fn length(file: &File) -> io::Result<u32> {
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    Ok(u32::try_from(about.len()).unwrap_or(u32::MAX))
 }
 
 /// Removes old sessions, and the oldest where there are too many. What cannot be removed stays.
@@ -114,48 +128,59 @@ mod tests {
 
     use super::*;
 
-    fn of(data: &Path, session: &str) -> FollowUps {
-        FollowUps::of(Some(data), Agent::Claude, session, false)
+    fn of(data: &Path, session: &str, goes_on: Option<bool>) -> FollowUps {
+        FollowUps::of(Some(data), Agent::Claude, session, false, goes_on)
     }
 
     #[test]
-    fn the_number_of_a_session_is_kept_and_forgotten() {
+    fn the_number_of_a_session_begins_anew_only_where_the_agent_says_so() {
+        for says in [Some(true), None] {
+            let temp = tempfile::tempdir().unwrap();
+            let first = u32::from(says == Some(true));
+            let one = || of(temp.path(), "one", says);
+            assert_eq!((one().so_far(), one().add().unwrap()), (first, first + 1), "{says:?}");
+            for number in first + 1..20 {
+                assert_eq!((one().so_far(), one().add().unwrap()), (number, number + 1), "{says:?}");
+            }
+            let file = one().file.unwrap();
+            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+            let subagent = FollowUps::of(Some(temp.path()), Agent::Claude, "one", true, says);
+            let elsewhere = FollowUps::of(Some(temp.path()), Agent::Codex, "one", false, says);
+            let other = of(temp.path(), "../one", says);
+            assert_eq!([subagent, elsewhere, other].map(|it| it.so_far()), [first; 3]);
+            let anew = of(temp.path(), "one", Some(false));
+            assert_eq!((anew.so_far(), anew.add().unwrap(), file.exists()), (0, 1, false));
+            assert_eq!(one().so_far(), first);
+        }
+    }
+
+    #[test]
+    fn none_is_lost_where_several_are_counted_at_the_same_time() {
         let temp = tempfile::tempdir().unwrap();
-        let (one, other) = (of(temp.path(), "one"), of(temp.path(), "other"));
-        assert_eq!(one.so_far(), 1, "the agent says that there was one");
-        one.keep(1).unwrap();
-        assert!(!temp.path().join(DIRECTORY).exists(), "the first needs no file");
-        one.keep(5).unwrap();
-        assert_eq!((one.so_far(), other.so_far()), (5, 1));
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let file = one.file.clone().unwrap();
-        assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
-        let subagent = FollowUps::of(Some(temp.path()), Agent::Claude, "one", true);
-        let elsewhere = FollowUps::of(Some(temp.path()), Agent::Codex, "one", false);
-        assert_eq!((subagent.so_far(), elsewhere.so_far()), (1, 1));
-        one.forget();
-        assert_eq!(one.so_far(), 1);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| of(temp.path(), "one", None).add().unwrap());
+            }
+        });
+        assert_eq!(of(temp.path(), "one", None).so_far(), 8);
     }
 
     #[test]
     fn a_number_that_cannot_be_kept_or_read_is_the_most() {
-        let none = FollowUps::of(None, Agent::Claude, "one", false);
-        assert_eq!(none.so_far(), MAX_FOLLOW_UPS);
-        none.keep(1).unwrap();
-        none.keep(2).unwrap_err();
-        let temp = tempfile::tempdir().unwrap();
-        let one = of(temp.path(), "one");
-        let file = one.file.clone().unwrap();
-        fs::create_dir(temp.path().join(DIRECTORY)).unwrap();
-        for garbage in ["", "x", "-1", "99999999999999999999"] {
-            fs::write(&file, garbage).unwrap();
-            assert_eq!(one.so_far(), MAX_FOLLOW_UPS, "{garbage:?}");
+        for says in [Some(true), None] {
+            let none = FollowUps::of(None, Agent::Claude, "one", false, says);
+            assert_eq!(none.so_far(), MAX_FOLLOW_UPS);
+            none.add().unwrap_err();
+            let temp = tempfile::tempdir().unwrap();
+            let one = of(temp.path(), "one", says);
+            fs::create_dir(temp.path().join(DIRECTORY)).unwrap();
+            symlink("/etc/hostname", one.file.as_ref().unwrap()).unwrap();
+            assert_eq!(one.so_far(), MAX_FOLLOW_UPS, "a symlink");
+            one.add().unwrap_err();
         }
-        fs::remove_file(&file).unwrap();
-        symlink("/etc/hostname", &file).unwrap();
-        assert_eq!(one.so_far(), MAX_FOLLOW_UPS, "a symlink");
-        one.keep(2).unwrap();
-        assert_eq!(one.so_far(), 2, "replaced, not followed");
+        let first = FollowUps::of(None, Agent::Claude, "one", false, Some(false));
+        assert_eq!((first.so_far(), first.add().unwrap()), (0, 1));
     }
 
     #[test]
@@ -168,12 +193,12 @@ mod tests {
             let file = File::create(directory.join(number.to_string())).unwrap();
             file.set_modified(now - Duration::from_secs(10_000 - number)).unwrap();
         }
-        of(temp.path(), "new").keep(2).unwrap();
+        of(temp.path(), "new", None).add().unwrap();
         assert_eq!(fs::read_dir(&directory).unwrap().count(), MAX_SESSIONS);
         assert!(!directory.join("0").exists() && directory.join("275").exists());
         let old = File::options().write(true).open(directory.join("275")).unwrap();
         old.set_modified(now - 2 * KEPT).unwrap();
-        of(temp.path(), "new").keep(3).unwrap();
+        of(temp.path(), "newer", None).add().unwrap();
         assert!(!directory.join("275").exists());
     }
 }

@@ -199,7 +199,7 @@ impl Bridge {
         let session = session.within(self.left() * 9 / 10);
         let mut fired = session.fire_event(request.event.clone()).await;
         if let Some(count) = count {
-            keep(&count, &request, &mut fired);
+            keep(&count, &mut fired);
         }
         let (mut shown, mut noted) = (request.notes.clone(), Vec::new());
         let standing: Vec<String> =
@@ -246,34 +246,32 @@ impl Bridge {
     fn follow_ups(&self, manager: &Manager, request: &mut Request) -> Option<FollowUps> {
         let context = &request.event.context;
         let EventData::AgentStop(AgentStop { follow_ups, .. }) = &mut request.event.data else { return None };
+        let goes_on = request.goes_on;
         if matches!(self.agent, Agent::Cursor | Agent::OpenCode) {
             return None;
         }
         let data = manager.trust_file();
         let is_subagent = context.invoked_by == InvokedBy::Subagent;
         let data = data.as_ref().map(|file| file.directory());
-        let count = FollowUps::of(data, self.agent, &context.conversation_id, is_subagent);
-        if *follow_ups > 0 {
-            *follow_ups = count.so_far();
-        }
+        let count = FollowUps::of(data, self.agent, &context.conversation_id, is_subagent, goes_on);
+        *follow_ups = count.so_far();
         Some(count)
     }
 }
 
-/// Keeps how often hooks made the agent go on. One that cannot be counted is not applied.
-fn keep(count: &FollowUps, request: &Request, fired: &mut Fired) {
-    let EventData::AgentStop(AgentStop { follow_ups: so_far, .. }) = request.event.data else { return };
+/// Counts that hooks make the agent go on. What cannot be counted is not applied, nor what is one too many.
+fn keep(count: &FollowUps, fired: &mut Fired) {
     if fired.verdict.follow_ups.is_empty() {
-        // At the cap the session has taken them out; the agent may yet be made to go on by somebody else.
-        if so_far < MAX_FOLLOW_UPS {
-            count.forget();
-        }
-    } else if let Err(error) = count.keep(so_far + 1) {
-        fired.verdict.follow_ups.clear();
-        let text =
-            format!("a hook makes the agent go on, and how often cannot be kept ({error}): not applied");
-        fired.verdict.warnings.push(Warning { hook: None, text });
+        return;
     }
+    let why = match count.add() {
+        Ok(number) if number <= MAX_FOLLOW_UPS => return,
+        Ok(_) => format!("more than {MAX_FOLLOW_UPS} times in a row"),
+        Err(error) => format!("and how often cannot be kept ({error})"),
+    };
+    fired.verdict.follow_ups.clear();
+    let text = format!("a hook makes the agent go on, {why}: not applied");
+    fired.verdict.warnings.push(Warning { hook: None, text });
 }
 
 /// What went wrong while the hooks were looked for.

@@ -15,12 +15,16 @@ fn always() -> TestEnvironment {
     env
 }
 
-/// Whether the agent goes on after this stop.
-fn goes_on(env: &TestEnvironment, agent: Agent, session: &str, is_active: bool) -> bool {
+/// Whether the agent goes on after this stop, of which it says this.
+fn goes_on(env: &TestEnvironment, agent: Agent, session: &str, is_active: impl Into<Value>) -> bool {
     let event = agent.names_of(&EventName::AgentStop).next().unwrap();
+    let is_active: Value = is_active.into();
     let mut payload = json!({"session_id": session, "hook_event_name": event, "stop_hook_active": is_active});
     if agent == Agent::Copilot {
         payload = json!({"sessionId": session, "stop_hook_active": is_active});
+    }
+    if is_active.is_null() {
+        payload.as_object_mut().unwrap().retain(|name, _| name != "stop_hook_active");
     }
     let output = env.hookbox_with(args(agent, Some(event), &[]), payload.to_string());
     assert_eq!(output.code, Some(0), "{output:#?}");
@@ -44,6 +48,23 @@ fn a_hook_that_always_follows_up_ends_at_the_cap_and_a_new_turn_begins_anew() {
             for _ in 0..2 {
                 assert!(!goes_on(&env, agent, "one", true), "{agent}");
             }
+        }
+    }
+}
+
+#[test]
+fn where_the_agent_does_not_say_that_a_turn_is_new_the_cap_holds_for_the_session() {
+    for agent in [Agent::Claude, Agent::Codex, Agent::Gemini, Agent::Qwen, Agent::Copilot] {
+        for said in [Value::Null, json!("no"), json!(0), json!({})] {
+            let env = always();
+            for number in 1..=MAX_FOLLOW_UPS {
+                assert!(goes_on(&env, agent, "one", said.clone()), "{agent} {said}: follow-up {number}");
+            }
+            for _ in 0..2 {
+                assert!(!goes_on(&env, agent, "one", said.clone()), "{agent} {said}");
+            }
+            assert!(goes_on(&env, agent, "../one", said.clone()), "{agent} {said}");
+            assert!(goes_on(&env, agent, "one", false), "{agent} {said}");
         }
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Reader {
     pub(super) agent: Agent,
     pub(super) own: &'static AgentEvent,
     pub(super) fields: Fields,
+    /// Whether a hook has made the agent go on already, as it says.
+    pub(super) goes_on: Option<bool>,
     pub(super) notes: Vec<String>,
 }
 
@@ -166,8 +168,8 @@ impl Reader {
 
     fn follow_ups(&mut self) -> u32 {
         let count = self.unneeded(|fields| fields.whole("loop_count"));
-        let is_active = self.unneeded(|fields| fields.flag("stop_hook_active"));
-        count.unwrap_or_else(|| u32::from(is_active == Some(true)))
+        self.goes_on = self.unneeded(|fields| fields.flag("stop_hook_active"));
+        count.unwrap_or_else(|| u32::from(self.goes_on == Some(true)))
     }
 
     /// The tokens in the window and its size, where the agent says both.

@@ -24,6 +24,8 @@ pub struct Request {
     pub event: Event,
     /// What the agent says of its session that has no place in an event.
     pub session: Session,
+    /// Whether a hook has made the agent go on already, where it says so at a stop.
+    pub goes_on: Option<bool>,
     /// What of the payload could not be used, and is not needed.
     pub notes: Vec<String>,
 }
@@ -84,10 +86,10 @@ pub enum ReadError {
         name: String,
         /// The nearest name that exists.
         nearest: &'static str,
-    },
-    /// A field has a value that it cannot have.
         /// The names of its events.
         known: String,
+    },
+    /// A field has a value that it cannot have.
     #[error("{0}; hint: let the agent be of a version that hookbox knows, see the page on agents")]
     Field(#[from] PayloadError),
 }
@@ -120,20 +122,18 @@ impl Agent {
         let Some(own) = self.own_event(&mut fields, event)? else { return Ok(None) };
         let mut context = defaults.clone();
         context.agent = Some(self.as_str().to_owned());
-        let mut read = payload::Reader { agent: self, own, fields, notes: Vec::new() };
+        let mut read = payload::Reader { agent: self, own, fields, goes_on: None, notes: Vec::new() };
         let session = read.context(&mut context)?;
         let data = read.data(&mut context)?;
         let event = Event { context: Arc::new(context), data };
-        Ok(Some(Request { agent: self, own, event, session, notes: read.notes }))
+        let (goes_on, notes) = (read.goes_on, read.notes);
+        Ok(Some(Request { agent: self, own, event, session, goes_on, notes }))
     }
 
     /// The agent's event of a payload that [`read`](Agent::read) may have refused, for [`failed`](Agent::failed): what the
     /// payload says where that is an event of the agent, else what the command line says.
     pub fn event_of(self, payload: &[u8], event: Option<&str>) -> Option<&'static AgentEvent> {
-        let says = self.object(payload).ok().and_then(|mut object| {
-            let name = object.shift_remove("hook_event_name").or_else(|| object.shift_remove("hookName"))?;
-            self.event(name.as_str()?)
-        });
+        let says = self.says(payload).and_then(|name| self.event(&name));
         says.or_else(|| self.event(event?))
     }
 
