@@ -142,13 +142,15 @@ impl Serving {
             if asked_at.is_none() && asked.is_some_and(Asked::is_set) {
                 asked_at = Some(Instant::now());
             }
-            if let Some(at) = asked_at
-                && (self.claim() || at.elapsed() >= CLEANUP)
-            {
-                return (
-                    self.failed("hookbox was asked to end before the hooks had answered"),
-                    Some(replies),
-                );
+            if let Some(at) = asked_at {
+                let asked = "hookbox was asked to end before the hooks had answered";
+                // Whoever reads has started nothing that would have to be ended.
+                if self.claim() {
+                    return (self.failed(asked), None);
+                }
+                if at.elapsed() >= CLEANUP {
+                    return (self.failed(asked), Some(replies));
+                }
             }
             if began.elapsed() >= reading && self.claim() {
                 match self.start(Self::answer_what_is_there) {
