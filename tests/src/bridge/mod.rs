@@ -4,13 +4,17 @@ mod failures;
 mod follow_ups;
 mod payloads;
 mod places;
+mod permission;
 mod process;
+mod unseen;
 
 use std::ffi::OsString;
 
+use hookbox::EventName;
 use hookbox::dialect::agent::{Agent, Effect, Printed};
 use serde_json::Value;
 
+use crate::answers::Backend;
 use crate::environment::{Output, TestEnvironment};
 
 /// Every agent and its names of `before_tool_call`.
@@ -24,6 +28,14 @@ const BEFORE: [(Agent, &str); 8] = [
     (Agent::Cursor, "preToolUse"),
     (Agent::OpenCode, "tool.execute.before"),
 ];
+
+/// A place with a guard of the user's that gives this answer before a tool call, and has this `on_failure`.
+fn guard(answer: &Value, policy: &str) -> TestEnvironment {
+    let env = TestEnvironment::new();
+    let settings = format!("on_failure = \"{policy}\"");
+    Backend::Native.hook(&env, "home/.hookbox", "guard", &EventName::BeforeToolCall, answer, &settings);
+    env
+}
 
 /// What an agent writes before its shell tool runs a line.
 fn call(env: &TestEnvironment, agent: Agent, event: &str, line: &str) -> Value {

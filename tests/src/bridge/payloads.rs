@@ -4,9 +4,8 @@ use hookbox::EventName;
 use hookbox::dialect::agent::Agent;
 use serde_json::{Value, json};
 
-use super::{BEFORE, args, blocked, call, passed};
+use super::{BEFORE, args, blocked, call, guard, passed};
 use crate::agents::payloads;
-use crate::answers::{Backend, user};
 use crate::environment::TestEnvironment;
 
 /// Payloads that cannot be read as an event, for an agent at this event.
@@ -42,16 +41,7 @@ fn bad(env: &TestEnvironment, agent: Agent, event: &str) -> Vec<(&'static str, V
 #[test]
 fn a_payload_that_cannot_be_read_is_answered_by_the_failure_policy_in_every_agent() {
     for policy in ["block", "pass"] {
-        let env = TestEnvironment::new();
-        let settings = format!("on_failure = \"{policy}\"");
-        Backend::Native.hook(
-            &env,
-            "home/.hookbox",
-            "guard",
-            &EventName::BeforeToolCall,
-            &json!({}),
-            &settings,
-        );
+        let env = guard(&json!({}), policy);
         for (agent, event) in BEFORE {
             for (what, payload) in bad(&env, agent, event) {
                 for given in [Some(event), None] {
@@ -73,16 +63,7 @@ fn a_payload_that_cannot_be_read_is_answered_by_the_failure_policy_in_every_agen
 #[test]
 fn a_payload_of_another_event_than_the_configured_one_is_a_failure() {
     for policy in ["block", "pass"] {
-        let env = TestEnvironment::new();
-        let settings = format!("on_failure = \"{policy}\"");
-        Backend::Native.hook(
-            &env,
-            "home/.hookbox",
-            "guard",
-            &EventName::BeforeToolCall,
-            &json!({}),
-            &settings,
-        );
+        let env = guard(&json!({}), policy);
         for (agent, event) in BEFORE {
             let other = agent.names_of(&EventName::SessionStart).next().unwrap();
             let payload = json!({"hook_event_name": other, "session_id": "s1"}).to_string();
@@ -99,8 +80,7 @@ fn a_payload_of_another_event_than_the_configured_one_is_a_failure() {
 
 #[test]
 fn an_odd_or_large_payload_reaches_the_guard() {
-    let env = TestEnvironment::new();
-    user(&env, Backend::Native, "guard", &EventName::BeforeToolCall, &json!({"block": "not that"}));
+    let env = guard(&json!({"block": "not that"}), "pass");
     let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
     for (agent, event) in BEFORE {
         let good = call(&env, agent, event, "LINE").to_string();
@@ -145,6 +125,54 @@ fn every_real_payload_is_answered_and_an_unknown_event_by_nothing() {
         let output = env
             .hookbox_with(args(agent, None, &[]), r#"{"hook_event_name": "Teleported", "session_id": "s"}"#);
         assert_eq!((output.code, output.stdout.as_str()), (Some(0), silence), "{output:#?}");
+    }
+}
+
+#[test]
+fn an_event_on_the_command_line_that_is_none_of_the_agents_is_a_failure() {
+    for policy in ["block", "pass"] {
+        let env = guard(&json!({}), policy);
+        for (agent, event) in BEFORE {
+            // No agent says its event here, as Copilot CLI does not in one of its styles.
+            let mut payload = call(&env, agent, event, "ls");
+            payload.as_object_mut().unwrap().retain(|name, _| name != "hook_event_name");
+            for wrong in ["PreTooluse", "preToolUze", "", "before_tool_call"] {
+                let output = env.hookbox_with(args(agent, Some(wrong), &[]), payload.to_string());
+                if policy == "block" {
+                    blocked(agent, event, &output, wrong);
+                } else {
+                    passed(agent, event, &output, wrong);
+                }
+                for part in ["hint: ", event] {
+                    assert!(output.stderr.contains(part), "{agent} {wrong} {part}: {output:#?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_event_that_the_agent_has_and_hookbox_has_not_is_answered_by_nothing() {
+    let env = guard(&json!({}), "block");
+    for (agent, event, is_new) in [
+        (Agent::Claude, "SubagentStart", false),
+        (Agent::Codex, "Interrupt", false),
+        (Agent::Gemini, "BeforeModel", false),
+        (Agent::Copilot, "subagentStart", false),
+        (Agent::Cursor, "beforeReadFile", false),
+        (Agent::Claude, "Teleported", true),
+    ] {
+        let silence = if agent == Agent::Cursor { "{}\n" } else { "" };
+        let says = json!({"hook_event_name": event, "session_id": "s"}).to_string();
+        // On the command line alone nothing tells a new event from one that is misspelt.
+        let silent = (!is_new).then(|| r#"{"session_id": "s"}"#.to_owned());
+        for (given, payload) in [(None, Some(says.clone())), (Some(event), Some(says)), (Some(event), silent)] {
+            let Some(payload) = payload else { continue };
+            let output = env.hookbox_with(args(agent, given, &[]), payload);
+            let answer = (output.code, output.stdout.as_str());
+            assert_eq!(answer, (Some(0), silence), "{agent} {event} {given:?}: {output:#?}");
+            assert_eq!(output.stderr.contains(event), is_new, "{agent} {event} {given:?}: {output:#?}");
+        }
     }
 }
 

@@ -11,20 +11,14 @@ use hookbox::dialect::agent::{Agent, Effect, Printed, Reply};
 use hookbox::manager::Manager;
 use serde_json::json;
 
-use super::{BEFORE, args, blocked, call, effect, needed, passed};
-use crate::answers::{Backend, user};
+use super::{BEFORE, args, blocked, call, effect, guard, needed, passed};
+use crate::answers::Backend;
 use crate::environment::{Output, TestEnvironment, program};
 use crate::mcp::{lives, wait_until};
 
-fn guarded(answer: &serde_json::Value) -> TestEnvironment {
-    let env = TestEnvironment::new();
-    user(&env, Backend::Native, "guard", &EventName::BeforeToolCall, answer);
-    env
-}
-
 #[test]
 fn a_block_that_cannot_be_written_is_exit_code_2_with_the_reason() {
-    let env = guarded(&json!({"block": "not that"}));
+    let env = guard(&json!({"block": "not that"}), "pass");
     let bridge = program();
     let bridge = bridge.to_str().unwrap();
     for (agent, event) in BEFORE {
@@ -49,7 +43,7 @@ fn a_block_that_cannot_be_written_is_exit_code_2_with_the_reason() {
 
 #[test]
 fn what_passes_passes_also_where_nobody_reads_the_answer() {
-    let env = guarded(&json!({}));
+    let env = guard(&json!({}), "pass");
     for to in [">/dev/full", ">&-", "2>&-", "2>/dev/full"] {
         let payload = call(&env, Agent::Claude, "PreToolUse", "ls").to_string();
         let line = format!("{} bridge claude {to}", program().display());
@@ -60,7 +54,7 @@ fn what_passes_passes_also_where_nobody_reads_the_answer() {
 
 #[test]
 fn a_block_is_written_also_where_standard_error_is_closed_or_full() {
-    let env = guarded(&json!({"block": "not that", "warnings": ["w"]}));
+    let env = guard(&json!({"block": "not that", "warnings": ["w"]}), "pass");
     for (agent, event) in BEFORE {
         for to in ["2>&-", "2>/dev/full"] {
             let payload = call(&env, agent, event, "ls").to_string();
@@ -93,16 +87,7 @@ fn ended(child: std::process::Child) -> Output {
 #[test]
 fn an_input_that_is_never_closed_is_answered_in_time() {
     for policy in ["block", "pass"] {
-        let env = TestEnvironment::new();
-        let settings = format!("on_failure = \"{policy}\"");
-        Backend::Native.hook(
-            &env,
-            "home/.hookbox",
-            "guard",
-            &EventName::BeforeToolCall,
-            &json!({"block": "not that"}),
-            &settings,
-        );
+        let env = guard(&json!({"block": "not that"}), policy);
         for (agent, event) in BEFORE {
             let payload = call(&env, agent, event, "ls").to_string();
             let args = args(agent, needed(agent, event), &["--deadline", "3s"]);
@@ -234,6 +219,60 @@ fn a_look_for_hooks_that_takes_too_long_blocks_for_nobody_knows_what_there_is() 
         let payload = call(&env, agent, event, "ls").to_string();
         let output = env.hookbox_with(args(agent, None, &["--deadline", "1s"]), payload);
         assert!(effect(agent, event, &output).is_blocked(), "{output:#?}");
+    }
+}
+
+/// The command under a limit of the shell.
+fn limited(env: &TestEnvironment, limit: &str, args: &[std::ffi::OsString]) -> Command {
+    let mut command = env.command("bash");
+    command.args(["-c", &format!("ulimit {limit}; exec \"$@\""), "-"]).arg(program()).args(args);
+    command
+}
+
+#[test]
+fn a_limit_of_the_size_of_files_ends_no_bridge_and_disarms_no_guard() {
+    for backend in [Backend::Native, Backend::Component] {
+        for answer in [json!({}), json!({"block": "not that"})] {
+            let env = TestEnvironment::new();
+            let settings = "on_failure = \"block\"";
+            backend.hook(&env, "home/.hookbox", "guard", &EventName::BeforeToolCall, &answer, settings);
+            for (agent, event) in BEFORE {
+                let payload = call(&env, agent, event, "ls").to_string();
+                let args = args(agent, needed(agent, event), &[]);
+                let output = env.run(&mut limited(&env, "-f 0", &args), &payload);
+                // What it cannot keep it works out again.
+                if answer == json!({}) {
+                    passed(agent, event, &output, "a guard that passes");
+                } else {
+                    assert!(blocked(agent, event, &output, "a guard").contains("not that"), "{output:#?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn however_few_files_may_be_open_the_guard_is_not_passed_by() {
+    for (backend, root) in [
+        (Backend::Native, "home/.hookbox"),
+        (Backend::Component, "home/.hookbox"),
+        (Backend::Native, "repo/.hookbox"),
+    ] {
+        let env = TestEnvironment::new();
+        env.directory("repo/.git");
+        let answer = json!({"block": "not that"});
+        backend.hook(&env, root, "guard", &EventName::BeforeToolCall, &answer, "on_failure = \"block\"");
+        let (agent, event) = BEFORE[0];
+        let payload = call(&env, agent, event, "ls").to_string();
+        let args = args(agent, None, &["--trust", "all"]);
+        for files in 3..40 {
+            let output = env.run(&mut limited(&env, &format!("-n {files}"), &args), &payload);
+            // Before its main function the loader needs some itself.
+            if output.code == Some(127) {
+                continue;
+            }
+            blocked(agent, event, &output, &format!("{files} files, {root}"));
+        }
     }
 }
 
