@@ -163,7 +163,8 @@ impl Discover {
         begins_session: bool,
     ) -> Result<Manager, InputError> {
         let limits = Limits { timeout, ..Limits::default() };
-        let builder = self.configure(Manager::builder())?.limits(limits).one_event(true).reread(begins_session);
+        let builder =
+            self.configure(Manager::builder())?.limits(limits).one_event(true).reread(begins_session);
         Ok(telemetry::attach(builder).build().await)
     }
 

@@ -152,7 +152,9 @@ impl Bridge {
                 let mut nothing = self.agent.nothing();
                 if let Some(name) = self.agent.new_event(payload) {
                     let title = self.agent.title();
-                    nothing.note(&format!("{title} has an event \"{name}\", which hookbox does not know: no hook sees it"));
+                    nothing.note(&format!(
+                        "{title} has an event \"{name}\", which hookbox does not know: no hook sees it"
+                    ));
                 }
                 return nothing;
             }

@@ -317,12 +317,7 @@ mod tests {
             format!("{whole}{}", " ".repeat(usize::try_from(MAX_FILE).unwrap())),
         ] {
             fs::write(&file, &broken).unwrap();
-            assert_eq!(
-                open(temp.path()).row(&path),
-                None,
-                "{}",
-                &broken[..broken.len().min(200)]
-            );
+            assert_eq!(open(temp.path()).row(&path), None, "{}", &broken[..broken.len().min(200)]);
         }
         fs::write(&file, whole).unwrap();
         assert!(open(temp.path()).row(&path).is_some());

@@ -46,8 +46,8 @@ pub use last_good::Kept;
 pub(crate) use last_good::LastGood;
 pub(crate) use overall::Overall;
 pub use overall::{DEFAULT_SKIP_COMMANDS, SwitchedOff, git_host};
-pub(crate) use unseen::guard as guard_of_unseen;
 pub use units::{UnitError, parse_duration, parse_size, show_duration};
+pub(crate) use unseen::guard as guard_of_unseen;
 
 use crate::builtin::Wishes;
 use crate::dialect::agent::Agent;
@@ -221,7 +221,11 @@ pub(crate) async fn discover_again(
         Err(error) => {
             let problem = Problem::new(&options.cwd, format!("was not looked through: {error}"));
             problems.push(problem.hiding(&Place::Global));
-            return Discovery { hooks: Vec::from_iter(unseen::guard(&problems)), problems, ..Discovery::default() };
+            return Discovery {
+                hooks: Vec::from_iter(unseen::guard(&problems)),
+                problems,
+                ..Discovery::default()
+            };
         }
     };
     if overall.switched_off.is_some() && !options.look_anyway {

@@ -246,7 +246,8 @@ mod tests {
         let digest = Digest::of(EMPTY);
         let compiled = Compiled::new(&engine::compiler().unwrap(), EMPTY).unwrap();
         let engine = Linked::new(Allocation::OnDemand).unwrap().engine;
-        let mode = |mode| fs::set_permissions(temp.path().join("code"), fs::Permissions::from_mode(mode)).unwrap();
+        let mode =
+            |mode| fs::set_permissions(temp.path().join("code"), fs::Permissions::from_mode(mode)).unwrap();
         cache.store(&digest, &engine, compiled.bytes());
         for (bits, used) in [(0o700, true), (0o755, true), (0o720, false), (0o702, false), (0o777, false)] {
             mode(bits);

@@ -3,8 +3,8 @@
 mod failures;
 mod follow_ups;
 mod payloads;
-mod places;
 mod permission;
+mod places;
 mod process;
 mod unseen;
 

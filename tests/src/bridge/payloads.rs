@@ -166,7 +166,8 @@ fn an_event_that_the_agent_has_and_hookbox_has_not_is_answered_by_nothing() {
         let says = json!({"hook_event_name": event, "session_id": "s"}).to_string();
         // On the command line alone nothing tells a new event from one that is misspelt.
         let silent = (!is_new).then(|| r#"{"session_id": "s"}"#.to_owned());
-        for (given, payload) in [(None, Some(says.clone())), (Some(event), Some(says)), (Some(event), silent)] {
+        for (given, payload) in [(None, Some(says.clone())), (Some(event), Some(says)), (Some(event), silent)]
+        {
             let Some(payload) = payload else { continue };
             let output = env.hookbox_with(args(agent, given, &[]), payload);
             let answer = (output.code, output.stdout.as_str());

@@ -31,7 +31,10 @@ fn a_block_of_a_permission_is_claude_codes_deny_and_a_warning_where_none_is_know
                 continue;
             }
             let decision = &specific["decision"];
-            assert_eq!((&specific["hookEventName"], &decision["behavior"]), (&json!("PermissionRequest"), &json!("deny")));
+            assert_eq!(
+                (&specific["hookEventName"], &decision["behavior"]),
+                (&json!("PermissionRequest"), &json!("deny"))
+            );
             assert!(decision["message"].as_str().unwrap().contains(says), "{output:#?}");
         }
     }

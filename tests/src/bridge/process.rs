@@ -236,6 +236,8 @@ fn a_limit_of_the_size_of_files_ends_no_bridge_and_disarms_no_guard() {
             let env = TestEnvironment::new();
             let settings = "on_failure = \"block\"";
             backend.hook(&env, "home/.hookbox", "guard", &EventName::BeforeToolCall, &answer, settings);
+            // Its code is compiled by now.
+            env.hookbox(["list"]);
             for (agent, event) in BEFORE {
                 let payload = call(&env, agent, event, "ls").to_string();
                 let args = args(agent, needed(agent, event), &[]);

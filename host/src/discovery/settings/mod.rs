@@ -119,7 +119,10 @@ fn parse(text: &str) -> Parsed {
                                 "holds more than {MAX_TABLES} tables of hooks: only the first {MAX_TABLES} by name \
                                  are used, and {more} are left out"
                             );
-                            reader.breaks(&value.span(), format!("holds more than {MAX_TABLES} tables of hooks"));
+                            reader.breaks(
+                                &value.span(),
+                                format!("holds more than {MAX_TABLES} tables of hooks"),
+                            );
                             reader.fault(value.span(), message);
                         }
                         for (name, table) in hooks.iter().take(MAX_TABLES) {
