@@ -1,6 +1,6 @@
 //! Which directory is the repository.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -14,37 +14,35 @@ pub(super) fn find(cwd: &Path, home: Option<&Path>, roots: &[String]) -> Option<
     if !cwd.is_absolute() {
         return None;
     }
-    let above_home = home.is_some_and(|home| home.ancestors().skip(1).any(|dir| same(dir, cwd)));
+    // Directories are compared by identity: `$HOME` may be spelled with a symlink where `cwd` is not.
+    let mut parents_of_home = home.into_iter().flat_map(Path::ancestors).skip(1);
     let home = home.and_then(identity);
     let user = rustix::process::geteuid().as_raw();
-    // Directories are compared by identity: `$HOME` may be spelled with a symlink where `cwd` is not.
-    let at_home = |dir: &Path| home.is_some() && identity(dir) == home;
-    let below_home = cwd.ancestors().skip(1).any(at_home);
-    if at_home(cwd) {
-        return None;
-    }
-    let counts = |dir: &Path| fs::metadata(dir).is_ok_and(|it| below_home || it.uid() == user);
-    for dir in cwd.ancestors() {
-        if at_home(dir) {
-            break;
-        }
-        if counts(dir) && is_marked(dir, roots) {
-            return Some(dir.to_owned());
+    let ancestors: Vec<_> = cwd.ancestors().map(|dir| (dir, fs::metadata(dir).ok())).collect();
+    let (_, here) = ancestors.first()?;
+    let at_home = |it: &Option<Metadata>| home.is_some() && it.as_ref().map(id) == home;
+    let below_home = ancestors.iter().skip(1).any(|(_, it)| at_home(it));
+    let counts = |it: &Option<Metadata>| it.as_ref().is_some_and(|it| below_home || it.uid() == user);
+    for (dir, it) in ancestors.iter().take_while(|(_, it)| !at_home(it)) {
+        if counts(it) && is_marked(dir, roots) {
+            return Some((*dir).to_owned());
         }
     }
+    let above_home =
+        parents_of_home.any(|dir| dir == cwd || here.is_some() && identity(dir) == here.as_ref().map(id));
     // A directory that was removed meanwhile is none, and neither is somebody else's, such as `/tmp`.
-    let by_itself = !above_home && cwd.parent().is_some() && cwd.is_dir() && counts(cwd);
+    let is_directory = here.as_ref().is_some_and(Metadata::is_dir);
+    let by_itself = !above_home && cwd.parent().is_some() && is_directory && counts(here) && !at_home(here);
     by_itself.then(|| cwd.to_owned())
-}
-
-/// Whether two paths lead to the same directory.
-pub(super) fn same(a: &Path, b: &Path) -> bool {
-    a == b || identity(a).is_some_and(|id| identity(b) == Some(id))
 }
 
 /// Device and inode.
 fn identity(dir: &Path) -> Option<(u64, u64)> {
-    fs::metadata(dir).ok().map(|it| (it.dev(), it.ino()))
+    fs::metadata(dir).ok().as_ref().map(id)
+}
+
+fn id(it: &Metadata) -> (u64, u64) {
+    (it.dev(), it.ino())
 }
 
 /// Whether a directory says of itself that it is a repository.
