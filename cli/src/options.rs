@@ -176,7 +176,6 @@ impl Discover {
         left: Duration,
         begins_session: bool,
     ) -> Result<Manager, InputError> {
-        take_memory();
         self.enter()?;
         if self.find.locate.cwd.is_none() {
             // Hooks run there. One that is gone since is no reason to run no guard.
@@ -197,14 +196,6 @@ impl Discover {
             None => builder,
         })
     }
-}
-
-/// Takes the memory that one event needs, and gives it back. glibc makes the memory of a thread beside the main one
-/// usable page by page, with a system call each; what was usable once stays so.
-fn take_memory() {
-    // Each below the 128 KiB from which on memory is mapped for itself; together what an event with a component takes.
-    let taken: [Vec<u8>; 4] = std::array::from_fn(|_| Vec::with_capacity(100 << 10));
-    drop(std::hint::black_box(taken));
 }
 
 /// Reads a duration such as `200ms`, `2s` or `1m`.

@@ -4,17 +4,17 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use hookbox::bridge::Bridge;
 use hookbox::dialect::agent::{Agent, Reply};
-use hookbox_agent::interrupt::{Asked, unless_interrupted};
+use hookbox_agent::interrupt::Asked;
 
 use crate::options;
 
@@ -27,8 +27,11 @@ const GRACE: Duration = Duration::from_millis(250);
 /// How long those have to end what they started, once somebody else has answered or the process was asked to end.
 const CLEANUP: Duration = Duration::from_millis(500);
 
-/// How long who waits for the answer sleeps at most: a signal does not wake it.
+/// How long who watches sleeps: a signal does not wake it.
 const NAP: Duration = Duration::from_millis(50);
+
+/// The stack of who watches, in bytes.
+const WATCHER_STACK: usize = 256 << 10;
 
 /// Serve as the hook command of another agent: read its event on standard input, answer in its own form.
 ///
@@ -58,8 +61,11 @@ impl ServeAgent {
         let serving = Arc::new(Serving {
             bridge,
             discover: self.discover,
+            asked: Asked::listen().ok(),
             payload: Mutex::default(),
             is_claimed: AtomicBool::new(false),
+            is_done: AtomicBool::new(false),
+            is_answered: AtomicBool::new(false),
         });
         serving.run()
     }
@@ -69,52 +75,49 @@ impl ServeAgent {
 struct Serving {
     bridge: Bridge,
     discover: options::Discover,
+    /// Signals, where they can be handled; else they end the process, as they always do.
+    asked: Option<Asked>,
     /// What the agent has written so far.
     payload: Mutex<Vec<u8>>,
     /// Whether somebody works on what was read.
     is_claimed: AtomicBool,
+    /// Whether who works on it has ended.
+    is_done: AtomicBool,
+    /// Whether somebody has answered.
+    is_answered: AtomicBool,
 }
 
-type Replies = Result<Receiver<Reply>, Reply>;
-
 impl Serving {
+    /// Reads and answers here, while another thread watches the time. A thread of its own for the work would cost more:
+    /// its memory has to be made, and the end of its work to wake somebody.
     fn run(self: &Arc<Self>) -> ExitCode {
-        // Where signals cannot be handled they end the process, as they always do.
-        let asked = Asked::listen().ok();
-        let replies = self.start(Self::read_and_answer);
-        let (reply, late) = match replies {
-            Ok(replies) => self.wait(replies, asked.as_ref()),
-            Err(reply) => (reply, None),
+        let serving = Arc::clone(self);
+        let watcher = std::thread::Builder::new().name("watcher".to_owned()).stack_size(WATCHER_STACK);
+        let reply = match watcher.spawn(move || serving.watch()) {
+            Ok(_) => self.guarded(Self::read_and_answer),
+            Err(error) => Some(self.failed(&format!("no thread to watch the time: {error}"))),
         };
-        let code = print(&reply);
-        if let Some(late) = late {
-            // Dropped in time, they end the processes that they started.
-            let _ = late.recv_timeout(CLEANUP);
+        match reply {
+            Some(reply) => ExitCode::from(self.say(&reply)),
+            None => wait_for_the_end(),
         }
-        code
     }
 
-    /// Starts a thread that does this.
-    fn start(self: &Arc<Self>, work: fn(&Self) -> Option<Reply>) -> Replies {
-        let (done, replies) = mpsc::sync_channel(1);
-        let serving = Arc::clone(self);
-        let worker = std::thread::Builder::new().name("bridge".to_owned()).spawn(move || {
-            if let Some(reply) = work(&serving) {
-                // Whoever waits may have answered already.
-                let _ = done.send(reply);
-            } else {
-                // Somebody else answers; to hang up would say that nobody does.
-                std::mem::forget(done);
-            }
-        });
-        match worker {
-            Ok(_) => Ok(replies),
-            Err(error) => Err(self.failed(&format!("no thread to run the hooks in: {error}"))),
-        }
+    /// What this work comes to, also where it panics.
+    fn guarded(&self, work: fn(&Self) -> Option<Reply>) -> Option<Reply> {
+        // What is looked at after a panic is behind locks and flags.
+        let reply = std::panic::catch_unwind(AssertUnwindSafe(|| work(self)))
+            .unwrap_or_else(|_| Some(self.failed("hookbox failed while it ran the hooks")));
+        self.is_done.store(reply.is_some(), Ordering::SeqCst);
+        reply
     }
 
     fn failed(&self, what: &str) -> Reply {
         self.bridge.known().failed(what)
+    }
+
+    fn interrupted(&self) -> Reply {
+        self.failed("hookbox was asked to end before the hooks had answered")
     }
 
     /// Whether it is this caller's to work on what was read.
@@ -122,52 +125,60 @@ impl Serving {
         !self.is_claimed.swap(true, Ordering::SeqCst)
     }
 
-    /// The reply, and where somebody is still at work, how to learn of their end.
-    fn wait(
-        self: &Arc<Self>,
-        mut replies: Receiver<Reply>,
-        asked: Option<&Asked>,
-    ) -> (Reply, Option<Receiver<Reply>>) {
+    /// Writes the reply, where nobody has answered yet: the exit code.
+    fn say(&self, reply: &Reply) -> u8 {
+        if self.is_answered.swap(true, Ordering::SeqCst) { wait_for_the_end() } else { print(reply) }
+    }
+
+    /// Answers, where those who are at work do not in time, and ends the process.
+    fn watch(self: &Arc<Self>) {
         let began = Instant::now();
         let reading = self.bridge.left() / 3;
         let (mut asked_at, mut overdue) = (None, None);
         loop {
-            match replies.recv_timeout(NAP) {
-                Ok(reply) => return (reply, None),
-                Err(RecvTimeoutError::Disconnected) => {
-                    return (self.failed("hookbox failed while it ran the hooks"), None);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            if asked_at.is_none() && asked.is_some_and(Asked::is_set) {
+            std::thread::sleep(NAP);
+            if asked_at.is_none() && self.is_asked() {
                 asked_at = Some(Instant::now());
             }
             if let Some(at) = asked_at {
-                let asked = "hookbox was asked to end before the hooks had answered";
                 // Whoever reads has started nothing that would have to be ended.
-                if self.claim() {
-                    return (self.failed(asked), None);
-                }
-                if at.elapsed() >= CLEANUP {
-                    return (self.failed(asked), Some(replies));
+                let is_unread = self.claim();
+                if is_unread || at.elapsed() >= CLEANUP {
+                    return self.end(&self.interrupted(), is_unread);
                 }
             }
             if began.elapsed() >= reading && self.claim() {
-                match self.start(Self::answer_what_is_there) {
-                    Ok(second) => replies = second,
-                    Err(reply) => return (reply, None),
+                // It is watched as well, and ends the process.
+                let serving = Arc::clone(self);
+                let second = std::thread::Builder::new().name("second".to_owned());
+                let started = second.spawn(move || {
+                    serving.guarded(Self::answer_what_is_there).map(|reply| serving.end(&reply, true))
+                });
+                if let Err(error) = started {
+                    return self.end(&self.failed(&format!("no thread to run the hooks in: {error}")), true);
                 }
             }
             if self.bridge.left().is_zero() && overdue.get_or_insert_with(Instant::now).elapsed() >= GRACE {
-                return (self.failed("the hooks were not ready in time"), Some(replies));
+                return self.end(&self.failed("the hooks were not ready in time"), false);
             }
         }
+    }
+
+    /// Answers, and ends the process. Where others are at work yet they have a moment: dropped in time, they end the
+    /// processes that they started.
+    fn end(&self, reply: &Reply, is_alone: bool) {
+        let code = self.say(reply);
+        let answered = Instant::now();
+        while !is_alone && !self.is_done.load(Ordering::SeqCst) && answered.elapsed() < CLEANUP {
+            std::thread::sleep(NAP / 10);
+        }
+        std::process::exit(code.into());
     }
 
     /// Answers the event, unless somebody else does before it is read to its end.
     fn read_and_answer(&self) -> Option<Reply> {
         let mut stdin = io::stdin().lock();
-        let mut chunk = vec![0; 64 << 10];
+        let mut chunk = [0; 16 << 10];
         let read = loop {
             match stdin.read(&mut chunk) {
                 Ok(0) => break Ok(()),
@@ -216,24 +227,47 @@ impl Serving {
             let (left, begins) = (self.bridge.left(), self.bridge.begins_session());
             self.discover.serving(directory, left, begins).await
         };
-        let reply = runtime.block_on(unless_interrupted(self.bridge.answer(&payload, manager)));
+        // Dropped, the hooks end the processes that they started.
+        let reply = runtime.block_on(async {
+            tokio::select! {
+                reply = self.bridge.answer(&payload, manager) => reply,
+                () = self.signalled() => self.interrupted(),
+            }
+        });
         runtime.shutdown_background();
-        reply.unwrap_or_else(|interrupted| {
-            self.failed(&format!("hookbox {interrupted} before the hooks had answered"))
-        })
+        reply
+    }
+
+    /// Whether the process is asked to end.
+    fn is_asked(&self) -> bool {
+        self.asked.as_ref().is_some_and(Asked::is_set)
+    }
+
+    /// Waits until the process is asked to end.
+    async fn signalled(&self) {
+        while !self.is_asked() {
+            tokio::time::sleep(NAP).await;
+        }
+    }
+}
+
+/// Waits until somebody else, who answers, ends the process.
+fn wait_for_the_end() -> ! {
+    loop {
+        std::thread::park();
     }
 }
 
 /// Writes the reply. Where it holds something back and cannot be written, exit code 2 does so in every agent, with the
 /// reason on standard error.
-fn print(reply: &Reply) -> ExitCode {
+fn print(reply: &Reply) -> u8 {
     let mut out = io::stdout().lock();
     let written = out.write_all(reply.stdout.as_bytes()).and_then(|()| out.flush());
     let unheard = reply.held.as_ref().filter(|_| written.is_err() || leads_nowhere());
     let code = if unheard.is_some() { 2 } else { reply.exit_code };
     let reason = unheard.filter(|_| reply.exit_code != 2).map(|reason| format!("{reason}\n"));
     let _ = io::stderr().write_all((reason.unwrap_or_default() + &reply.stderr).as_bytes());
-    ExitCode::from(code)
+    code
 }
 
 /// Whether nobody reads standard output: where it is closed, `/dev/null` stands in its place.
