@@ -141,8 +141,19 @@ pub fn outcome_of(event: &Event, exit_code: i32, stdout: &[u8], stderr: &str) ->
 /// `exit` for any other exit code; `malformed_output` for an answer that cannot be read, a wrong type, an unknown
 /// decision, or a `hookSpecificOutput` of another event, where the answer does not block.
 pub fn outcome(event: &EventName, exit_code: i32, stdout: &[u8], stderr: &str) -> Result<Outcome, HookError> {
+    by_exit_code(event, exit_code, stderr, || read(event, stdout, &CLAUDE))
+}
+
+/// What the agents agree upon: an answer where the exit code is 0, a block for the reason on standard error where it is 2,
+/// and else a failure.
+pub(crate) fn by_exit_code(
+    event: &EventName,
+    exit_code: i32,
+    stderr: &str,
+    answer: impl FnOnce() -> Result<Outcome, HookError>,
+) -> Result<Outcome, HookError> {
     match exit_code {
-        0 => read(event, stdout, &CLAUDE),
+        0 => answer(),
         2 => Ok(blocked(event, stderr.trim().to_owned())),
         code => Err(failed(code, stderr)),
     }

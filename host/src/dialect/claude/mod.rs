@@ -15,7 +15,7 @@ mod tool;
 
 use std::borrow::Cow;
 
-pub(crate) use self::answer::{CLAUDE, Style, Text, blocked, failed, read};
+pub(crate) use self::answer::{CLAUDE, Style, Text, blocked, by_exit_code, failed, read};
 pub use self::answer::{outcome, outcome_of};
 pub use self::event::{event_name, name};
 pub(crate) use self::files::shown;

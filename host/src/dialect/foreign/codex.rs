@@ -68,9 +68,5 @@ pub(super) fn outcome(
     stdout: &[u8],
     stderr: &str,
 ) -> Result<Outcome, HookError> {
-    match exit_code {
-        0 => claude::read(event, stdout, &STYLE),
-        2 => Ok(claude::blocked(event, stderr.trim().to_owned())),
-        code => Err(claude::failed(code, stderr)),
-    }
+    claude::by_exit_code(event, exit_code, stderr, || claude::read(event, stdout, &STYLE))
 }

@@ -101,15 +101,11 @@ pub(super) fn outcome(
     stdout: &[u8],
     stderr: &str,
 ) -> Result<Outcome, HookError> {
-    match exit_code {
-        0 => claude::read(event, stdout, &STYLE),
-        code if *event == EventName::BeforeToolCall => {
-            let said = stderr.trim();
-            let reason =
-                if said.is_empty() { format!("the hook ended with status {code}") } else { said.to_owned() };
-            Ok(claude::blocked(event, reason))
-        }
-        2 => Ok(claude::blocked(event, stderr.trim().to_owned())),
-        code => Err(claude::failed(code, stderr)),
+    if exit_code != 0 && *event == EventName::BeforeToolCall {
+        let said = stderr.trim();
+        let silent = || format!("the hook ended with status {exit_code}");
+        let reason = if said.is_empty() { silent() } else { said.to_owned() };
+        return Ok(claude::blocked(event, reason));
     }
+    claude::by_exit_code(event, exit_code, stderr, || claude::read(event, stdout, &STYLE))
 }

@@ -153,11 +153,10 @@ pub(super) fn outcome(
     stderr: &str,
     must_answer: bool,
 ) -> Result<Outcome, HookError> {
-    match exit_code {
-        0 => {}
-        2 => return Ok(claude::blocked(event, stderr.trim().to_owned())),
-        code => return Err(claude::failed(code, stderr)),
-    }
+    claude::by_exit_code(event, exit_code, stderr, || printed(event, stdout, must_answer))
+}
+
+fn printed(event: &EventName, stdout: &[u8], must_answer: bool) -> Result<Outcome, HookError> {
     let shown = stdout.trim_ascii();
     if shown.is_empty() {
         return match must_answer && can_stop(event) {

@@ -14,13 +14,7 @@ const STYLE: Style =
     Style { inputs: &["tool_input"], names_event: false, text: Text::Shown, ..super::qwen::STYLE };
 
 pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Map<String, Value> {
-    let context = &event.context;
-    let mut it = Payload::new();
-    it.put("session_id", context.conversation_id.as_str());
-    it.put("transcript_path", session.transcript_path.as_deref().unwrap_or_default());
-    it.put("cwd", context.cwd.as_str());
-    it.put("hook_event_name", name);
-    it.put("timestamp", payload::time(event));
+    let mut it = Payload::begun(name, event, session);
     match &event.data {
         EventData::SessionStart { source } => it.put("source", payload::source(source.as_deref())),
         EventData::SessionEnd { reason } => it.put("reason", payload::reason(reason.as_deref())),

@@ -15,6 +15,17 @@ impl Payload {
         Self(Map::new())
     }
 
+    /// What every payload of Gemini CLI and Qwen Code begins with.
+    pub(super) fn begun(name: &str, event: &Event, session: &claude::Session) -> Self {
+        let mut it = Self::new();
+        it.put("session_id", event.context.conversation_id.as_str());
+        it.put("transcript_path", session.transcript_path.as_deref().unwrap_or_default());
+        it.put("cwd", event.context.cwd.as_str());
+        it.put("hook_event_name", name);
+        it.put("timestamp", time(event));
+        it
+    }
+
     pub(super) fn put(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.to_owned(), value.into());
     }

@@ -20,13 +20,7 @@ pub(super) const STYLE: Style = Style {
 const MODES: [&str; 5] = ["default", "plan", "auto-edit", "auto", "yolo"];
 
 pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Map<String, Value> {
-    let context = &event.context;
-    let mut it = Payload::new();
-    it.put("session_id", context.conversation_id.as_str());
-    it.put("transcript_path", session.transcript_path.as_deref().unwrap_or_default());
-    it.put("cwd", context.cwd.as_str());
-    it.put("hook_event_name", name);
-    it.put("timestamp", payload::time(event));
+    let mut it = Payload::begun(name, event, session);
     it.put("permission_mode", payload::mode(event, session, &MODES));
     if !matches!(name, "SessionStart" | "SessionEnd" | "Notification") {
         it.put("prompt_id", "");
@@ -95,13 +89,11 @@ pub(super) fn outcome(
     stdout: &[u8],
     stderr: &str,
 ) -> Result<Outcome, HookError> {
-    match exit_code {
-        0 => super::gemini::printed(event, stdout, stderr, &STYLE),
-        2 => {
-            // It reads standard error as an answer, too.
-            let said = super::gemini::answer_in(stderr.as_bytes(), event, &STYLE);
-            Ok(said.unwrap_or_else(|| claude::blocked(event, stderr.trim().to_owned())))
-        }
-        code => Err(claude::failed(code, stderr)),
+    // It reads standard error as an answer, too.
+    if exit_code == 2
+        && let Some(said) = super::gemini::answer_in(stderr.as_bytes(), event, &STYLE)
+    {
+        return Ok(said);
     }
+    claude::by_exit_code(event, exit_code, stderr, || super::gemini::printed(event, stdout, stderr, &STYLE))
 }
