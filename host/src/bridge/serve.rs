@@ -122,13 +122,9 @@ impl Bridge {
 
     /// The deadline of this event.
     fn whole(&self) -> Duration {
-        let waits = match (self.agent, self.known.get().event.map(|event| event.name)) {
-            // These wait no longer, whatever the configuration says of a hook.
-            (Agent::Claude, Some("SessionEnd")) => Duration::from_millis(1200),
-            (Agent::Codex, Some("SessionEnd")) => Duration::from_millis(2500),
-            _ => Duration::MAX,
-        };
-        self.deadline.min(waits)
+        let brief = self.known.get().event.and_then(|event| self.agent.brief_wait(event.name));
+        // The fifth that is left is for the start of the process.
+        brief.map_or(self.deadline, |brief| self.deadline.min(brief * 4 / 5))
     }
 
     /// Answers the event that the agent wrote. `manager` looks for the hooks, from a directory.

@@ -1,9 +1,8 @@
-//! What hookbox itself consists of, and what the agents keep outside of their hook configuration about it: the program,
-//! and the folders, servers and plugins that the user trusts.
+//! What hookbox itself consists of, what ends it, and where variables have moved what the agents know of it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::dialect::agent::Agent;
+use crate::dialect::agent::{Agent, HookPlace, Level, Surroundings};
 use crate::event::ToolKind;
 use crate::facts;
 
@@ -20,34 +19,17 @@ const PACKAGERS: [&str; 31] = [
     "uv", "volta", "winget", "yarn", "yum",
 ];
 
-/// Files, with their directory where the name alone says too little: which folders and servers an agent trusts, and which
-/// plugins it loads.
-const FILES: [&[&str]; 6] = [
-    &[".gemini", "trustedFolders.json"],
-    &[".qwen", "trustedFolders.json"],
-    &[".copilot", "config.json"],
-    &[".claude.json"],
-    &["opencode.json"],
-    &["opencode.jsonc"],
-];
-
-/// The same where a variable moves the directory.
-const MOVED: [(&str, &str); 2] = [("QWEN_HOME", "trustedFolders.json"), ("COPILOT_HOME", "config.json")];
-
-/// Whether the names of a path lead to one of the files.
-pub(super) fn holds(parts: &[&str]) -> bool {
-    let is_same = |(a, b): (&&str, &&str)| a.eq_ignore_ascii_case(b);
-    FILES.iter().any(|file| parts.windows(file.len()).any(|it| it.iter().zip(*file).all(is_same)))
-}
-
-/// The program as it runs, as the PATH finds it, and the files that variables have moved.
+/// The program as it runs, as the PATH finds it, and what decides about the agents' hooks where variables have moved it.
 pub(super) fn places() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).filter(|it| it.is_absolute()).map(|it| it.join(NAME));
     let mut places: Vec<PathBuf> = on_path.filter(|it| it.symlink_metadata().is_ok()).collect();
     places.extend(std::env::current_exe());
-    for (variable, name) in MOVED {
-        places.extend(std::env::var_os(variable).map(|it| Path::new(&it).join(name)));
+    // Nobody's home, so that there is only what was moved.
+    let around = Surroundings::new("").variables(|name| std::env::var_os(name));
+    for agent in Agent::ALL {
+        let moved = |it: &HookPlace| around.path(agent, Level::User, it.path);
+        places.extend(agent.places_at(Level::User).filter_map(moved));
     }
     places.retain(|it| it.is_absolute());
     places
@@ -83,23 +65,6 @@ pub(super) fn tool_of_server(name: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_the_agents_trust_is_held_by_its_name() {
-        for (path, want) in [
-            ("home/ada/.gemini/trustedFolders.json", true),
-            ("home/ada/.Qwen/trustedfolders.json", true),
-            ("home/ada/.copilot/config.json", true),
-            ("home/ada/.claude.json", true),
-            ("srv/shop/opencode.json", true),
-            ("srv/shop/opencode.jsonc", true),
-            ("srv/shop/config.json", false),
-            ("srv/shop/trustedFolders.json", false),
-            ("srv/shop/claude.json", false),
-        ] {
-            assert_eq!(holds(&path.split('/').collect::<Vec<_>>()), want, "{path}");
-        }
-    }
 
     #[test]
     fn a_tool_of_a_server_is_known_by_the_end_of_its_name() {

@@ -1,7 +1,9 @@
 //! Which files decide what hooks run: hookbox's own, and the hook configuration of the agents.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::dialect::agent::Agent;
 use crate::place::plain;
 
 /// Files in a directory of a certain name, wherever that directory stands: an agent works in many repositories, and
@@ -10,33 +12,31 @@ struct Pattern {
     /// The directory, as the names at the end of its path.
     directory: Vec<String>,
     /// The names in it that are protected, each with everything beneath it.
-    names: &'static [&'static str],
+    names: Vec<&'static str>,
     /// Whether the directory itself counts: removed or renamed, it takes its files with it.
     itself: bool,
 }
 
 /// What a root holds. `hooks` and `plugins` hold what runs, the others say how.
-const IN_A_ROOT: &[&str] = &["hookbox.toml", "hooks", "hooks.json", "mcp.json", "plugins", "plugins.lock"];
+const IN_A_ROOT: [&str; 6] = ["hookbox.toml", "hooks", "hooks.json", "mcp.json", "plugins", "plugins.lock"];
 
-/// The hook configuration of the agents, and hookbox's data and cache where they are by default.
-const ELSEWHERE: &[(&[&str], &[&str], bool)] = &[
-    (&[".claude"], &["settings.json", "settings.local.json", "hooks", "plugins"], true),
-    (&[".codex"], &["hooks.json", "config.toml", "hooks"], true),
-    (&[".gemini"], &["settings.json", "hooks"], true),
-    (&[".qwen"], &["settings.json", "hooks"], true),
-    (&[".cursor"], &["hooks.json", "hooks"], true),
-    (&[".copilot"], &["hooks", "settings.json"], true),
-    // `.github` has much else in it.
-    (&[".github"], &["hooks"], false),
-    (&[".github", "copilot"], &["settings.json", "settings.local.json"], false),
-    (&[".opencode"], OPENCODE, true),
-    (&[".config", "opencode"], OPENCODE, true),
-    (&[".local", "share"], &["hookbox"], false),
-    (&[".cache"], &["hookbox"], false),
-];
+/// hookbox's data and cache where they are by default.
+const OWN: [&str; 2] = [".local/share/hookbox", ".cache/hookbox"];
 
-/// Of OpenCode, whose settings name plugins, too.
-const OPENCODE: &[&str] = &["opencode.json", "opencode.jsonc", "plugin", "plugins"];
+/// Directories with much else in them.
+const SHARED: [&str; 5] = ["", ".github", ".github/copilot", ".local/share", ".cache"];
+
+/// Files and directories that are protected wherever they stand, by their directory and the name in it: what decides about
+/// the agents' hooks, and hookbox's own.
+fn elsewhere() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let agents = Agent::ALL.into_iter().flat_map(|agent| agent.places().iter().map(|it| it.path));
+    let mut all = BTreeMap::<_, Vec<_>>::new();
+    for path in agents.chain(OWN) {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        all.entry(directory).or_default().push(name);
+    }
+    all
+}
 
 /// The protected paths. Names are compared without regard to the case of ASCII letters, as some file systems do.
 pub(super) struct Protected {
@@ -51,13 +51,13 @@ impl Protected {
     pub(super) fn new(roots: &[String], places: Vec<PathBuf>, home: Option<PathBuf>) -> Self {
         let roots = roots.iter().map(|root| Pattern {
             directory: vec![root.to_ascii_lowercase()],
-            names: IN_A_ROOT,
+            names: IN_A_ROOT.to_vec(),
             itself: true,
         });
-        let elsewhere = ELSEWHERE.iter().map(|(directory, names, itself)| Pattern {
-            directory: directory.iter().map(|name| (*name).to_owned()).collect(),
+        let elsewhere = elsewhere().into_iter().map(|(directory, names)| Pattern {
+            directory: directory.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect(),
             names,
-            itself: *itself,
+            itself: !SHARED.contains(&directory),
         });
         Self { patterns: roots.chain(elsewhere).collect(), places, home }
     }
@@ -128,9 +128,6 @@ impl Protected {
                 part => parts.push(part),
             }
         }
-        if super::itself::holds(&parts) {
-            return true;
-        }
         (0..parts.len())
             .any(|at| self.patterns.iter().any(|it| it.matches(parts.get(at..).unwrap_or_default())))
     }
@@ -195,6 +192,13 @@ mod tests {
             "/p/.opencode/plugins/x.js",
             "/home/ada/.config/opencode/plugins/x.js",
             "/home/ada/.config/opencode/opencode.json",
+            "/home/ada/.gemini/trustedFolders.json",
+            "/home/ada/.Qwen/trustedfolders.json",
+            "/home/ada/.copilot/config.json",
+            "/home/ada/.claude.json",
+            "/home/ada/.claude/plugins/installed_plugins.json",
+            "/srv/shop/opencode.json",
+            "/srv/shop/opencode.jsonc",
             "/home/ada/.local/share/hookbox/trust.toml",
             "/home/ada/.cache/hookbox/code/x",
             "/srv/codex/hooks.json",
@@ -217,6 +221,9 @@ mod tests {
             "/p/.github/workflows/ci.yml",
             "/p/.github",
             "/home/ada/.cache/pip",
+            "/srv/shop/config.json",
+            "/srv/shop/trustedFolders.json",
+            "/srv/shop/claude.json",
             "/home/ada/.config/opencode/theme.json",
             "/home/ada/.cache",
             "/srv/codex/notes",

@@ -47,19 +47,6 @@ impl SelfProtection {
     pub(crate) fn new(around: &Surroundings, wishes: &Wishes) -> Self {
         let Surroundings { roots, home, repository, mut places, thresholds: _ } = around.clone();
         let protected = Protected::new(&roots, Vec::new(), home.clone());
-        for (variable, names) in [
-            ("CODEX_HOME", &["hooks.json", "config.toml", "hooks"][..]),
-            ("CLAUDE_CONFIG_DIR", &["settings.json", "settings.local.json", "hooks", "plugins"]),
-            ("GEMINI_CLI_HOME", &[".gemini/settings.json", ".gemini/hooks"]),
-            ("QWEN_HOME", &["settings.json", "hooks"]),
-            ("COPILOT_HOME", &["hooks", "settings.json"]),
-            ("XDG_CONFIG_HOME", &["opencode/plugin", "opencode/plugins"]),
-        ] {
-            let directory = std::env::var_os(variable).map(PathBuf::from);
-            let directory = directory.filter(|directory| directory.is_absolute());
-            places
-                .extend(directory.iter().flat_map(|directory| names.iter().map(|name| directory.join(name))));
-        }
         places.extend(itself::places());
         let by_name = home.iter().chain(&repository).flat_map(|base| protected.below(base));
         let mut real = RealPaths::default();

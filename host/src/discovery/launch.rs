@@ -12,7 +12,6 @@ use super::declared::{Server, Transport, expand};
 use super::last_good::LastGood;
 use super::subject::Subject;
 use crate::dialect::agent::{Agent, Level};
-use crate::dialect::foreign::project_variables;
 #[cfg(feature = "mcp")]
 use crate::hook::Origin;
 use crate::hook::{Descriptor, Hook, HookError};
@@ -118,7 +117,7 @@ impl Launcher {
         for (name, value) in of_settings.chain(&it.env) {
             hook = hook.with_variable(name, value);
         }
-        for variable in project_variables(agent) {
+        for variable in agent.project_variables() {
             hook = hook.with_variable(variable, &self.project);
         }
         if let Some(directory) = beside.filter(|_| agent == Agent::Copilot) {

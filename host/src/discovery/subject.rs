@@ -2,7 +2,7 @@
 
 use super::approvable::Approvable;
 use super::candidate::{Candidate, HooksDir};
-use super::declared::{Declared, Source, default_timeout};
+use super::declared::{Declared, Source};
 use super::entry::{EntryStatus, Problem};
 #[cfg(feature = "component")]
 use super::examine::Ready;
@@ -209,7 +209,7 @@ impl Subject<'_> {
         let Candidate { kind, dir, .. } = self.candidate;
         let default = Budget::for_kind(*kind);
         let declared = self.declared();
-        let usual = declared.and_then(|it| it.outside.as_ref()).map(|it| default_timeout(it.agent));
+        let usual = declared.and_then(|it| it.outside.as_ref()).map(|it| it.agent.usual_wait());
         let Some(timeout) = declared.and_then(|it| it.timeout).or(usual) else { return default };
         let wall = match (dir.tier.origin(), kind) {
             (Origin::Repo, Kind::Component) => timeout.min(default.wall),

@@ -260,15 +260,51 @@ fn the_users_own_files_run_and_have_names_of_their_own() {
 }
 
 #[test]
-fn another_home_of_codex_is_looked_into() {
-    let env = TestEnvironment::new();
-    let home = env.path("home/elsewhere");
-    let env = env.variable("CODEX_HOME", home.to_str().unwrap());
+fn another_home_of_an_agent_is_looked_into() {
+    let entry = json!({"type": "command", "command": "exit 2"});
+    let grouped = |event: &str| json!({"hooks": {event: [{"hooks": [entry]}]}});
+    let flat = json!({"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "exit 2"}]}});
+    for (agent, variable, usual, moved, hooks) in [
+        ("claude", "CLAUDE_CONFIG_DIR", ".claude/settings.json", "settings.json", grouped("PreToolUse")),
+        ("codex", "CODEX_HOME", ".codex/hooks.json", "hooks.json", grouped("PreToolUse")),
+        (
+            "gemini",
+            "GEMINI_CLI_HOME",
+            ".gemini/settings.json",
+            ".gemini/settings.json",
+            grouped("BeforeTool"),
+        ),
+        ("qwen", "QWEN_HOME", ".qwen/settings.json", "settings.json", grouped("PreToolUse")),
+        ("copilot", "COPILOT_HOME", ".copilot/hooks/own.json", "hooks/own.json", flat.clone()),
+        ("copilot", "COPILOT_HOME", ".copilot/settings.json", "settings.json", flat.clone()),
+    ] {
+        let env = TestEnvironment::new();
+        let home = env.path("home/elsewhere");
+        let env = env.variable(variable, home.to_str().unwrap());
+        env.file(&format!("home/elsewhere/{moved}"), hooks.to_string());
+        env.file(&format!("home/{usual}"), "[".to_owned());
+        let event = hooks["hooks"].as_object().unwrap().keys().next().unwrap();
+        let from = ["--from", agent];
+        assert_eq!(statuses(&env, &from), [format!("~/{usual}#{event}[0] active")], "{agent}");
+        assert_eq!(problems(&env, &from), [""; 0], "{agent}");
+        let verdict = env.event(&[&["before_tool_call"], &from[..]].concat(), &bash("ls"));
+        assert_eq!(verdict["blocked"], true, "{agent}: {verdict}");
+    }
+}
+
+#[test]
+fn a_home_of_an_agent_that_depends_on_the_working_directory_is_not_looked_into() {
+    let env = TestEnvironment::new().variable("CODEX_HOME", "elsewhere");
     let hook = json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "exit 2"}]}]}});
-    env.file("home/elsewhere/hooks.json", hook.to_string());
-    env.file("home/.codex/hooks.json", json!({"hooks": {}}).to_string());
-    assert_eq!(statuses(&env, &["--from", "codex"]), ["~/.codex/hooks.json#PreToolUse[0] active"]);
-    assert_eq!(env.event(&["before_tool_call", "--from", "codex"], &bash("ls"))["blocked"], true);
+    env.file("repo/elsewhere/hooks.json", hook.to_string());
+    env.file("home/.codex/hooks.json", hook.to_string());
+    let from = ["--from", "codex"];
+    assert_eq!(statuses(&env, &from), ["~/.codex/hooks.json#PreToolUse[0] active"]);
+    let said = problems(&env, &from).join("\n");
+    assert!(said.contains("CODEX_HOME names, expected an absolute path"), "{said}");
+    let env = TestEnvironment::new().variable("QWEN_HOME", "~/elsewhere");
+    env.file("home/elsewhere/settings.json", hook.to_string());
+    assert_eq!(statuses(&env, &["--from", "qwen"]), ["~/.qwen/settings.json#PreToolUse[0] active"]);
 }
 
 #[test]

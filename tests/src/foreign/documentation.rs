@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hookbox::dialect::agent::{Agent, Level};
+use hookbox::dialect::agent::Agent;
 use hookbox::dialect::foreign::{TOOLS, Tools};
 
 use crate::environment::repository;
@@ -28,18 +28,4 @@ fn the_page_has_the_table_of_tools() {
     let found: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
     let want: Vec<String> = TOOLS.iter().map(row).collect();
     assert!(found == want, "the table must be:\n{}", want.join("\n"));
-}
-
-#[test]
-fn the_page_names_every_file_that_is_looked_for() {
-    let page = page();
-    for agent in Agent::WITH_COMMANDS {
-        let line = page.lines().find(|line| line.starts_with(&format!("| {} |", agent.title())));
-        let line = line.unwrap_or_else(|| panic!("no row of {agent}"));
-        for file in agent.hook_files() {
-            let home = if file.level == Level::User { "~/" } else { "" };
-            let all = if file.is_directory { "/*.json" } else { "" };
-            assert!(line.contains(&format!("`{home}{}{all}`", file.path)), "{agent}: {}", file.path);
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! What is installed guards, and is guarded.
 
-use hookbox::bridge::config::{Level, VARIABLES, read};
+use hookbox::bridge::config::{Level, read};
 use hookbox::dialect::agent::Agent;
 use serde_json::json;
 
@@ -37,7 +37,7 @@ fn the_command_of_every_agent_blocks_what_a_guard_blocks() {
 #[test]
 fn a_tool_call_cannot_change_what_was_installed_wherever_it_is() {
     let moved = TestEnvironment::new();
-    let elsewhere = VARIABLES.iter().fold(moved, |env, name| {
+    let elsewhere = Agent::ALL.into_iter().filter_map(Agent::home_variable).fold(moved, |env, name| {
         let path = env.path("elsewhere").join(name);
         env.variable(name, path.to_str().unwrap())
     });

@@ -3,7 +3,6 @@
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
-use super::form::form;
 use crate::dialect::agent::Agent;
 use crate::text;
 
@@ -49,7 +48,7 @@ impl<'a> Document<'a> {
         })?;
         let text = whole.strip_prefix('\u{feff}').unwrap_or(whole);
         let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
-        let takes_comments = form(agent).takes_comments;
+        let takes_comments = agent.takes_comments();
         let parsed = parse_to_ast(text, &collect, &options(takes_comments)).map_err(|error| {
             let reads = !takes_comments && parse_to_ast(text, &collect, &options(true)).is_ok();
             let hint = if reads {

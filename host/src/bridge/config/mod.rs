@@ -15,7 +15,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod comments;
 mod document;
 mod entry;
 mod form;
@@ -24,12 +23,13 @@ mod read;
 mod refused;
 mod switch;
 
-pub(crate) use self::comments::{comment_end, comments};
 pub(crate) use self::document::Document;
 pub use self::document::{DocumentError, MAX_BYTES};
 pub use self::entry::{Entry, LIMITS};
-pub use self::form::{Form, Unit, form, waits};
-pub use self::place::{Holds, Level, Source, Surroundings, VARIABLES, file, paths, sources};
+pub(crate) use self::form::form;
+pub use self::place::file;
+pub(crate) use self::place::sources;
 pub use self::read::{Configuration, Problem, read, read_codex_settings};
 pub use self::refused::refused;
 pub use self::switch::Switch;
+pub use crate::dialect::agent::{Level, Surroundings};

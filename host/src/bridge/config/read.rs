@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::document::{Document, DocumentError};
 use super::entry::Entry;
-use super::form::{form, waits};
+use super::form::form;
 use super::switch::Switch;
 use crate::dialect::agent::Agent;
 use crate::text;
@@ -172,7 +172,7 @@ impl Reader<'_> {
             event: event.to_owned(),
             matcher,
             command: command.value.clone().into_owned(),
-            timeout: waits(self.agent, event, configured),
+            timeout: self.agent.waits(event, configured),
             extra: extra.map(|it| (it.name.as_str().to_owned(), json(&it.value))).collect(),
             position,
         });
@@ -183,7 +183,7 @@ impl Reader<'_> {
         let mut keys = std::iter::once(&form.timeout).chain(form.other_timeouts);
         let (key, value) = keys.find_map(|key| Some((key, &entry.get(key)?.value)))?;
         let time = match value {
-            Value::NumberLit(it) => it.value.parse().ok().and_then(|it| form.unit.time(it)),
+            Value::NumberLit(it) => it.value.parse().ok().and_then(|it| self.agent.unit().time(it)),
             Value::NullKeyword(_) if self.agent == Agent::Codex => return None,
             _ => None,
         };

@@ -1,12 +1,14 @@
 //! What an agent's own parser refuses, though a more patient one reads it. The agent then runs no hook of the file, or
 //! does not start.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::comments::comments;
 use crate::dialect::agent::Agent;
+use crate::dialect::agent::comments::without_comments;
 use crate::text;
 
 /// A byte order mark.
@@ -31,10 +33,7 @@ pub fn refused(agent: Agent, bytes: &[u8]) -> Option<String> {
         let title = agent.title();
         return Some(format!("line 1, column 1: a byte order mark, with which {title} reads no file"));
     }
-    let plain = match agent {
-        Agent::Gemini | Agent::Qwen => without_comments(text),
-        _ => text.to_owned(),
-    };
+    let plain = if agent.takes_comments() { without_comments(text) } else { Cow::Borrowed(text) };
     if plain.chars().all(char::is_whitespace) {
         return None;
     }
@@ -114,20 +113,6 @@ fn claude(text: &str) -> Option<String> {
     Some(format!("expected {expected} for \"{name}\", without which Claude Code reads nothing of the file"))
 }
 
-/// The text with blanks for its comments, each line as long as it was.
-fn without_comments(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for (range, _) in comments(text) {
-        out.push_str(text.get(at..range.start).unwrap_or_default());
-        let comment = text.get(range.clone()).unwrap_or_default();
-        out.extend(comment.chars().map(|c| if matches!(c, '\n' | '\r') { c } else { ' ' }));
-        at = range.end;
-    }
-    out.push_str(text.get(at..).unwrap_or_default());
-    out
-}
-
 /// Codex's `hooks.json`. That a key stands twice is an error here as there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -188,7 +173,7 @@ enum CodexEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bridge::config::{Document, form};
+    use crate::bridge::config::Document;
 
     #[test]
     fn what_the_agents_parser_refuses_is_refused_with_its_place() {
@@ -301,7 +286,6 @@ mod tests {
             assert!(
                 Document::parse(agent, text.as_bytes()).is_ok() && refused(agent, text.as_bytes()).is_some()
             );
-            assert_eq!(form(agent).takes_comments, agent == Agent::Gemini);
         }
     }
 }

@@ -11,12 +11,11 @@ use super::finding::Examination;
 use super::root;
 use crate::bridge::Bridge;
 use crate::bridge::config::{
-    Configuration, Entry, Holds, Level, MAX_BYTES, Surroundings, Switch, read, read_codex_settings, refused,
-    sources, waits,
+    Configuration, Entry, Level, MAX_BYTES, Surroundings, Switch, read, read_codex_settings, refused, sources,
 };
 use crate::bridge::install::plugin::{self, Standing};
-use crate::dialect::agent::Agent;
 use crate::dialect::agent::line::{Call, mentions};
+use crate::dialect::agent::{Agent, Holds};
 use crate::discovery::parse_duration;
 use crate::place::{Place, explain};
 use crate::text;
@@ -124,6 +123,7 @@ impl Configured {
                 }
                 Holds::CodexSettings => self.codex_settings(source.level, &source.path, found),
                 Holds::HooksOf(other) => also(other, agent, &source.path, found),
+                Holds::Plugins | Holds::Beside => {}
             }
         }
         if agent == Agent::OpenCode {
@@ -217,7 +217,7 @@ impl Configured {
                     event: name.to_owned(),
                     matcher: None,
                     command: plugin::line(&program, name),
-                    timeout: waits(Agent::OpenCode, name, None),
+                    timeout: Agent::OpenCode.waits(name, None),
                     extra: Map::new(),
                     position: (0, 0),
                 };

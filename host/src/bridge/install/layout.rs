@@ -5,7 +5,7 @@ use std::ops::Range;
 use jsonc_parser::ast::{Array, Object};
 use serde_json::Value;
 
-use crate::bridge::config::{comment_end, comments};
+use crate::dialect::agent::comments::{comment_end, comments};
 
 /// A change of a text: these bytes become those.
 #[derive(Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::record::{Record, digest};
 use super::wanted::Wish;
 use crate::bridge::Bridge;
 use crate::bridge::config::{Level, Surroundings};
-use crate::dialect::agent::Agent;
+use crate::dialect::agent::{Agent, Holds};
 
 /// The plugin, which finds `hookbox` on PATH.
 const PLUGIN: &str = include_str!("../../../../integrations/opencode/hookbox.js");
@@ -29,12 +29,8 @@ pub(super) fn is_for(agent: Agent) -> bool {
 
 /// Where the plugin goes. `None` where there is no such level, or nobody has a home.
 pub(in crate::bridge) fn file(level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
-    let directory = match level {
-        Level::User => surroundings.configuration()?.join("opencode"),
-        Level::Project => surroundings.project.join(".opencode"),
-        Level::Local => return None,
-    };
-    Some(directory.join("plugins/hookbox.js"))
+    let directory = Agent::OpenCode.places_at(level).find(|place| place.holds == Holds::Plugins)?;
+    Some(surroundings.path(Agent::OpenCode, level, directory.path)?.join("hookbox.js"))
 }
 
 /// The plugin for this program.

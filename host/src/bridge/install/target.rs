@@ -283,21 +283,7 @@ impl Target {
 
 /// That an agent's own variable names one directory, wherever the agent starts.
 pub(super) fn moved(agent: Agent, surroundings: &Surroundings) -> Result<(), InstallFailure> {
-    let variable = match agent {
-        Agent::Claude => "CLAUDE_CONFIG_DIR",
-        Agent::Codex => "CODEX_HOME",
-        Agent::Gemini => "GEMINI_CLI_HOME",
-        Agent::Qwen => "QWEN_HOME",
-        Agent::Copilot => "COPILOT_HOME",
-        Agent::OpenCode => "XDG_CONFIG_HOME",
-        Agent::Cursor => return Ok(()),
-    };
-    let Some(value) = surroundings.variables.get(variable) else { return Ok(()) };
-    // Of all these Qwen Code alone reads a `~` itself.
-    let is_of_home = agent == Agent::Qwen && value.starts_with("~") && surroundings.home.is_some();
-    if value.is_absolute() || is_of_home {
-        return Ok(());
-    }
+    let Some((variable, value)) = surroundings.unsettled(agent) else { return Ok(()) };
     let value = text::escape(&value.to_string_lossy(), 200);
     Err(InstallFailure::Variable { variable, value })
 }

@@ -320,7 +320,7 @@ impl Writer {
             2 => format!("{}{line}", self.newline),
             _ => line.clone(),
         };
-        if form(self.agent).takes_comments {
+        if self.agent.takes_comments() {
             match self.random.below(12) {
                 0 => gap = format!(" // a \" [ {{ , comment{line}"),
                 1 => gap.push_str("/* , ] } \" */ "),
@@ -339,7 +339,7 @@ impl Writer {
             out.push_str(&item);
             if at + 1 < count {
                 out.push_str(if self.random.below(9) == 0 { " ," } else { "," });
-            } else if form(self.agent).takes_comments && self.random.below(4) == 0 {
+            } else if self.agent.takes_comments() && self.random.below(4) == 0 {
                 out.push_str(self.random.one(&[",", " ,"]));
             }
         }
@@ -406,8 +406,7 @@ impl Writer {
         }
         let mark = self.random.one(&["", "", "\u{feff}"]);
         let root = self.container(["{", "}"], items, 0);
-        let lead =
-            if form(self.agent).takes_comments { self.random.one(&["", "// mine\n", "\n"]) } else { "" };
+        let lead = if self.agent.takes_comments() { self.random.one(&["", "// mine\n", "\n"]) } else { "" };
         format!("{mark}{lead}{root}{}", self.random.one(&["", "\n", "\n\n", " \r\n"]))
     }
 }

@@ -107,18 +107,17 @@ pub(super) fn wanted(agent: Agent, wish: &Wish) -> Result<Vec<Wanted>, UnknownEv
 
 fn one(agent: Agent, wish: &Wish, event: &'static AgentEvent) -> Wanted {
     let form = form(agent);
-    let (deadline, waits) = match (agent, event.name) {
+    let (deadline, waits) = match agent.brief_wait(event.name) {
         // The agent waits so long and no longer, and `Bridge::new` knows it.
-        (Agent::Claude, "SessionEnd") => (None, Duration::from_secs(2)),
-        (Agent::Codex, "SessionEnd") => (None, Duration::from_secs(3)),
-        _ => (Some(wish.deadline), wish.deadline + SLACK),
+        Some(brief) => (None, brief),
+        None => (Some(wish.deadline), wish.deadline + SLACK),
     };
     let is_strict = wish.is_strict && event.event == "before_tool_call";
     let has_flag = agent == Agent::Cursor;
     let line = command::write(&wish.program, agent, event.name, deadline, is_strict && !has_flag);
     let mut says = Map::new();
     says.insert(form.command.to_owned(), line.into());
-    says.insert(form.timeout.to_owned(), form.unit.number(waits).into());
+    says.insert(form.timeout.to_owned(), agent.unit().number(waits).into());
     if is_strict && has_flag {
         says.insert("failClosed".to_owned(), true.into());
     }
@@ -154,11 +153,11 @@ mod tests {
                 let wish = Wish { deadline, ..Wish::new("hookbox") };
                 assert!(wish.has_deadline());
                 for wanted in wanted(agent, &wish).unwrap() {
-                    let unit = form(agent).unit;
+                    let unit = agent.unit();
                     let number = wanted.says[form(agent).timeout].as_u64().unwrap();
                     assert!(i32::try_from(number).is_ok(), "{agent} {number}");
                     let says = unit.time(number as f64);
-                    let waits = crate::bridge::config::waits(agent, wanted.event, says);
+                    let waits = agent.waits(wanted.event, says);
                     let line = wanted.says[form(agent).command].as_str().unwrap();
                     assert!(line.contains(&format!("--event {}", wanted.event)), "{line}");
                     let ours = match line.split_once("--deadline ") {

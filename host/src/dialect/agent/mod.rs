@@ -22,6 +22,7 @@
 
 mod claude;
 mod codex;
+pub(crate) mod comments;
 mod copilot;
 mod cursor;
 mod event;
@@ -37,6 +38,7 @@ mod probe;
 mod qwen;
 mod read;
 mod reply;
+mod wait;
 
 use std::fmt;
 use std::str::FromStr;
@@ -45,9 +47,11 @@ pub(crate) use self::event::is_pascal;
 pub use self::event::{AgentEvent, Fate};
 pub use self::honours::{Effect, Printed};
 pub use self::line::is_ours;
-pub use self::places::{HookFile, Level};
+pub(crate) use self::places::{Holds, HookPlace};
+pub use self::places::{Level, Surroundings};
 pub use self::read::{ReadError, Request};
 pub use self::reply::Reply;
+pub(crate) use self::wait::Unit;
 
 use crate::event::EventName;
 use crate::text;
@@ -136,11 +140,22 @@ impl Agent {
     /// Cursor set `CLAUDE_PROJECT_DIR`, too, which is not looked at: it may come from a Claude Code around them.
     pub fn project_variable(self) -> Option<&'static str> {
         match self {
-            Self::Claude => Some("CLAUDE_PROJECT_DIR"),
-            Self::Gemini => Some("GEMINI_PROJECT_DIR"),
-            Self::Qwen => Some("QWEN_PROJECT_DIR"),
-            Self::Cursor => Some("CURSOR_PROJECT_DIR"),
+            Self::Claude | Self::Gemini | Self::Qwen | Self::Cursor => {
+                self.project_variables().first().copied()
+            }
             Self::Codex | Self::Copilot | Self::OpenCode => None,
+        }
+    }
+
+    /// The variables in which its hooks may look for the directory of the project, its own first.
+    pub(crate) fn project_variables(self) -> &'static [&'static str] {
+        match self {
+            Self::Claude | Self::Codex => &["CLAUDE_PROJECT_DIR"],
+            Self::Gemini => &["GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+            Self::Qwen => &["QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+            Self::Copilot => &["COPILOT_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+            Self::Cursor => &["CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+            Self::OpenCode => &[],
         }
     }
 

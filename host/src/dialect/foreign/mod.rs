@@ -178,17 +178,5 @@ impl Foreign {
     }
 }
 
-/// The variables in which a hook of this agent finds the directory of the project.
-pub fn project_variables(agent: Agent) -> &'static [&'static str] {
-    match agent {
-        Agent::Claude | Agent::Codex => &["CLAUDE_PROJECT_DIR"],
-        Agent::Gemini => &["GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
-        Agent::Qwen => &["QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
-        Agent::Copilot => &["COPILOT_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
-        Agent::Cursor => &["CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
-        Agent::OpenCode => &[],
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -9,12 +9,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::document::{Document, Form, Member, Node, Object};
 use super::file::MAX_ENTRIES;
 use super::reader::{Fault, Reader, at, unknown, wrong};
 use super::{Declared, Source};
+use crate::dialect::agent::comments::without_comments;
 use crate::dialect::agent::{Agent, Level};
 use crate::dialect::foreign::event_name;
 use crate::text;
@@ -52,15 +52,6 @@ pub(in crate::discovery) enum Within {
     Manifest,
 }
 
-/// How long the agent waits for a hook that says nothing of it.
-pub(in crate::discovery) fn default_timeout(agent: Agent) -> Duration {
-    Duration::from_secs(match agent {
-        Agent::Claude | Agent::Codex => 600,
-        Agent::Gemini | Agent::Qwen | Agent::Cursor | Agent::OpenCode => 60,
-        Agent::Copilot => 30,
-    })
-}
-
 /// What such a file says.
 #[derive(Debug, Default)]
 pub(in crate::discovery) struct ForeignFile {
@@ -89,11 +80,11 @@ pub(in crate::discovery) struct ForeignFile {
 /// Why it is no JSON, so that nothing can be said of its hooks.
 pub(in crate::discovery) fn parse(text: &str, outside: &Arc<Outside>) -> Result<ForeignFile, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let bare = without_comments(text);
-    let text = if outside.agent.takes_comments() { bare } else { Cow::Borrowed(text) };
+    let takes_comments = outside.agent.takes_comments();
+    let text = if takes_comments { without_comments(text) } else { Cow::Borrowed(text) };
     let document = Document::new(&text);
     let node = document.node().map_err(|(spot, what)| {
-        let has_comments = !outside.agent.takes_comments() && without_comments(&text) != text;
+        let has_comments = !takes_comments && without_comments(&text) != text;
         let why = format!("is no JSON: {what}");
         let agent = outside.agent.title();
         let why =
@@ -404,49 +395,6 @@ impl File<'_> {
         }
         group
     }
-}
-
-/// The text with spaces in the place of comments, so that everything else keeps its line and column.
-fn without_comments(text: &str) -> Cow<'_, str> {
-    if !text.contains("//") && !text.contains("/*") {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    let (mut in_text, mut escaped) = (false, false);
-    while let Some(c) = rest.next() {
-        match (c, rest.peek()) {
-            _ if in_text => {
-                out.push(c);
-                in_text = escaped || c != '"';
-                escaped = !escaped && c == '\\';
-            }
-            ('/', Some('/')) => {
-                out.push(' ');
-                while let Some(c) = rest.next_if(|c| *c != '\n') {
-                    out.push(if c == '\r' { c } else { ' ' });
-                }
-            }
-            ('/', Some('*')) => {
-                out.push(' ');
-                let mut last = ' ';
-                rest.next();
-                out.push(' ');
-                for c in rest.by_ref() {
-                    out.push(if matches!(c, '\n' | '\r') { c } else { ' ' });
-                    if last == '*' && c == '/' {
-                        break;
-                    }
-                    last = c;
-                }
-            }
-            _ => {
-                in_text = c == '"';
-                out.push(c);
-            }
-        }
-    }
-    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -27,14 +27,14 @@ use std::time::Duration;
 #[cfg(feature = "mcp")]
 pub(super) use self::expand::expand;
 pub(super) use self::file::{Contents, parse, read, read_foreign};
-pub(super) use self::foreign::{ForeignFile, Outside, Within, default_timeout, parse as parse_foreign};
+pub(super) use self::foreign::{ForeignFile, Outside, Within, parse as parse_foreign};
 #[cfg(feature = "mcp")]
 pub(super) use self::servers::Transport;
 pub(super) use self::servers::{Server, Servers};
 
 use crate::dialect::agent::Agent;
 use crate::dialect::claude::Matcher;
-use crate::dialect::foreign::{Foreign, project_variables};
+use crate::dialect::foreign::Foreign;
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, OnFailure, Subscription};
 use crate::native::command::CommandLine;
@@ -261,7 +261,7 @@ impl Declared {
                 Agent::Codex => &["CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT"],
                 _ => &["CLAUDE_PLUGIN_ROOT"],
             };
-            Variables { project: project_variables(agent), plugin, own }
+            Variables { project: agent.project_variables(), plugin, own }
         };
         match (&self.handler, &self.server) {
             (Ok(Handler::Claude(_)), _) => of(Agent::Claude, Vec::new()),

@@ -11,7 +11,7 @@ use super::candidate::{Candidate, HooksDir, State};
 use super::declared::{ForeignFile, Handler, Outside, Within};
 use super::entry::Problem;
 use super::scan::{MAX_CANDIDATES, Scan};
-use crate::dialect::agent::{Agent, HookFile, Level};
+use crate::dialect::agent::{Agent, Holds, HookPlace, Level, Surroundings};
 use crate::hook::{Digest, Origin, Tier};
 use crate::place::Place;
 
@@ -33,11 +33,11 @@ pub(super) struct Said {
 pub(super) fn agent_of(name: &str) -> Option<Agent> {
     let path = name.strip_prefix("~/").unwrap_or(name);
     Agent::WITH_COMMANDS.into_iter().find(|agent| {
-        let is_in = |file: &HookFile| {
-            path.strip_prefix(file.path)
-                .is_some_and(|rest| rest.starts_with(if file.is_directory { '/' } else { '#' }))
+        let is_in = |place: &HookPlace| {
+            let end = if place.holds == Holds::Files { '/' } else { '#' };
+            place.has_hooks() && path.strip_prefix(place.path).is_some_and(|rest| rest.starts_with(end))
         };
-        agent.hook_files().iter().any(is_in) || name.starts_with(&format!("{agent}:plugin/"))
+        agent.places().iter().any(is_in) || name.starts_with(&format!("{agent}:plugin/"))
     })
 }
 
@@ -57,31 +57,37 @@ fn asked(options: &Options) -> impl Iterator<Item = Agent> {
     Agent::WITH_COMMANDS.into_iter().filter(|agent| options.from.contains(agent))
 }
 
-fn files(agent: Agent, level: Level) -> impl Iterator<Item = &'static HookFile> {
-    agent.hook_files().iter().filter(move |file| file.level == level)
+/// The files with hooks of an agent at a level, and where each stands; `None` where nobody has a home.
+fn files(
+    agent: Agent,
+    level: Level,
+    around: &Surroundings,
+) -> impl Iterator<Item = (&'static HookPlace, PathBuf)> {
+    let places = agent.places_at(level).filter(|place| place.has_hooks());
+    places.filter_map(move |place| Some((place, around.path(agent, level, place.path)?)))
 }
 
-/// Where a file of the user's stands: beneath the home directory, unless a variable says otherwise. One that is set for
-/// another home directory than the process's own says nothing.
-fn at_home(agent: Agent, home: &Path, path: &str) -> PathBuf {
+/// What decides where the user's files stand. Variables that are set for another home directory than the process's own say
+/// nothing.
+fn at_home(home: &Path) -> Surroundings {
     let is_own = std::env::home_dir().is_some_and(|own| own == home);
-    let said = agent.home_variable().filter(|_| is_own).and_then(std::env::var_os).map(PathBuf::from);
-    match (said.filter(|said| said.is_absolute()), path.split_once('/')) {
-        (Some(said), Some((_, rest))) => said.join(rest),
-        _ => home.join(path),
-    }
+    let around = Surroundings { home: Some(home.to_owned()), ..Surroundings::new("") };
+    if is_own { around.variables(|name| std::env::var_os(name)) } else { around }
 }
 
 /// The directories in which a change of the files of other agents matters, and the names there; all where there is none.
 #[cfg(feature = "watch")]
-pub(crate) fn places(options: &Options, base: &Path, level: Level) -> Vec<(PathBuf, Option<String>)> {
+pub(crate) fn places(options: &Options, base: &Path, of_user: bool) -> Vec<(PathBuf, Option<String>)> {
+    let (around, levels) = if of_user {
+        (at_home(base), &[Level::User][..])
+    } else {
+        (Surroundings::new(base), &Level::IN_PROJECT[..])
+    };
     let mut places = Vec::new();
     for agent in asked(options) {
-        for file in files(agent, level) {
-            let path =
-                if level == Level::User { at_home(agent, base, file.path) } else { base.join(file.path) };
+        for (place, path) in levels.iter().flat_map(|level| files(agent, *level, &around)) {
             match (path.parent(), path.file_name().and_then(|it| it.to_str())) {
-                _ if file.is_directory => places.push((path, None)),
+                _ if place.holds == Holds::Files => places.push((path, None)),
                 (Some(parent), Some(name)) => places.push((parent.to_owned(), Some(name.to_owned()))),
                 _ => {}
             }
@@ -95,8 +101,10 @@ impl Scan {
     pub(super) fn of_project(&mut self, place: &Place, repo: &Path, options: &Options) {
         for agent in asked(options) {
             let before = self.candidates.len();
-            for file in files(agent, Level::Project) {
-                self.configured(place, Origin::Repo, agent, file, &repo.join(file.path), repo);
+            for level in Level::IN_PROJECT {
+                for (file, path) in files(agent, level, &Surroundings::new(repo)) {
+                    self.configured(place, level, agent, file, &path, repo);
+                }
             }
             self.switch_off(before, agent, Some(Origin::Repo));
         }
@@ -106,12 +114,18 @@ impl Scan {
     pub(super) fn of_user(&mut self, repo: Option<&Path>, options: &Options) {
         for agent in asked(options) {
             let Some(home) = &options.home else { continue };
-            for file in files(agent, Level::User) {
-                let path = at_home(agent, home, file.path);
-                self.configured(&Place::Global, Origin::User, agent, file, &path, home);
+            let mut around = at_home(home);
+            if let Some((variable, value)) = around.unsettled(agent) {
+                let message = format!("is what {variable} names, expected an absolute path: not looked at");
+                self.problems.push(Problem::new(value, message));
+                around.variables.clear();
             }
-            if agent == Agent::Claude {
-                self.claude_plugins(&at_home(agent, home, ".claude/plugins"), repo);
+            for (file, path) in files(agent, Level::User, &around) {
+                self.configured(&Place::Global, Level::User, agent, file, &path, home);
+            }
+            let plugins = agent.places_at(Level::User).filter(|place| place.holds == Holds::Plugins);
+            for plugins in plugins.filter_map(|place| around.path(agent, Level::User, place.path)) {
+                self.claude_plugins(&plugins, repo);
             }
             self.switch_off(0, agent, None);
         }
@@ -152,17 +166,17 @@ impl Scan {
     fn configured(
         &mut self,
         place: &Place,
-        origin: Origin,
+        level: Level,
         agent: Agent,
-        file: &HookFile,
+        file: &HookPlace,
         path: &Path,
         base: &Path,
     ) {
-        let home = if origin == Origin::User { "~/" } else { "" };
+        let (origin, home) = if level == Level::User { (Origin::User, "~/") } else { (Origin::Repo, "") };
         let mut paths = vec![(path.to_owned(), format!("{home}{}", file.path))];
         // Scripts usually stand beside the configuration.
         let mut scripts = path.with_file_name("hooks");
-        if file.is_directory {
+        if file.holds == Holds::Files {
             path.clone_into(&mut scripts);
             paths.clear();
             for name in self.names(place, path) {
@@ -177,10 +191,9 @@ impl Scan {
                 paths.push((path.join(name), format!("{home}{}/{name}", file.path)));
             }
         }
-        let settings = matches!(agent, Agent::Claude | Agent::Gemini | Agent::Qwen);
+        let settings = file.path.rsplit('/').next().is_some_and(|name| name.starts_with("settings."));
         for (path, shown) in paths {
             let within = if settings { Within::Settings } else { Within::Hooks };
-            let level = file.level;
             let outside = Arc::new(Outside { agent, shown, path, level, plugin: None, within });
             let dir = HooksDir {
                 place: place.clone(),
@@ -267,6 +280,7 @@ mod tests {
             ("~/.claude/settings.json#Stop[1]", Some(Agent::Claude)),
             ("claude:plugin/guard#PreToolUse[0]", Some(Agent::Claude)),
             (".github/hooks/a.json#preToolUse[0]", Some(Agent::Copilot)),
+            (".github/copilot/settings.json#preToolUse[0]", Some(Agent::Copilot)),
             (".cursor/hooks.json#stop[0]", Some(Agent::Cursor)),
             ("hooks.json#PreToolUse[0]", None),
             ("org/repo/guard", None),

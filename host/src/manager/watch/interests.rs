@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::dialect::agent::Level;
 use crate::discovery::{Entry, Options, foreign_places};
 use crate::hook::Origin;
 use crate::lockfile::{self, OWN};
@@ -50,7 +49,7 @@ impl Interests {
             }
         }
         if let Some(home) = &options.home {
-            interests.foreign(options, home, Level::User, None);
+            interests.foreign(options, home, true, None);
         }
         for (_, directory) in &options.agent_plugins {
             interests.add(&options.cwd.join(directory).join("hooks"), Names::All, None);
@@ -67,7 +66,7 @@ impl Interests {
             && let Ok(real) = repo.canonicalize()
         {
             interests.place(repo, &options.roots, Some(&real));
-            interests.foreign(options, repo, Level::Project, Some(&real));
+            interests.foreign(options, repo, false, Some(&real));
         }
         interests
     }
@@ -117,8 +116,8 @@ impl Interests {
     }
 
     /// The files of other agents.
-    fn foreign(&mut self, options: &Options, base: &Path, level: Level, within: Option<&Path>) {
-        for (directory, name) in foreign_places(options, base, level) {
+    fn foreign(&mut self, options: &Options, base: &Path, of_user: bool, within: Option<&Path>) {
+        for (directory, name) in foreign_places(options, base, of_user) {
             let names = name.map_or(Names::All, |name| Names::These([OsString::from(name)].into()));
             self.add(&directory, names, within);
         }

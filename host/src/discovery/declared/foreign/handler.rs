@@ -8,7 +8,7 @@ use super::super::reader::{at, unknown, wrong};
 use super::super::{Declared, ForeignCommand, Handler};
 use super::own::is_own;
 use super::{File, Group};
-use crate::dialect::agent::Agent;
+use crate::dialect::agent::{Agent, Unit};
 use crate::dialect::foreign::Foreign;
 use crate::hook::{Digest, OnFailure};
 use crate::native::command::CommandLine;
@@ -54,9 +54,6 @@ const WITHOUT_EFFECT: [&str; 18] = [
 
 /// A group longer than this, in bytes, stands in what its commands say by its digest: there may be many of them.
 const MAX_TEXT: usize = 16 * 1024;
-
-/// From here on Qwen Code takes a number for milliseconds.
-const QWEN_MILLISECONDS: f64 = 1000.0;
 
 impl File<'_> {
     /// Reads a command into `hook`, which stands for it; `None` where it is hookbox's own. What cannot run is an entry all
@@ -162,17 +159,12 @@ impl File<'_> {
         let keys: &[&str] = if agent == Agent::Copilot { &["timeoutSec", "timeout"] } else { &["timeout"] };
         let member = keys.iter().find_map(|key| members.iter().find(|it| it.name == *key))?;
         let time = match member.value.form() {
-            Form::Number(number) => {
-                let is_in_milliseconds =
-                    agent == Agent::Gemini || (agent == Agent::Qwen && number >= QWEN_MILLISECONDS);
-                let seconds = if is_in_milliseconds { number / 1000.0 } else { number };
-                Duration::try_from_secs_f64(seconds).ok()
-            }
+            Form::Number(number) => agent.unit().time(number),
             _ => None,
         };
         let time = time.filter(|time| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(time));
         if time.is_none() {
-            let unit = if agent == Agent::Gemini { "milliseconds" } else { "seconds" };
+            let unit = if agent.unit() == Unit::Milliseconds { "milliseconds" } else { "seconds" };
             let expected = format!("{unit} above zero, and no more than a day");
             self.reader
                 .fault(|| format!("{}; it gets the default", wrong(&member.name, &expected, member.value)));

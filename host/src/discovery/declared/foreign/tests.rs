@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 use crate::discovery::declared::Handler;
 use crate::hook::OnFailure;

@@ -104,7 +104,7 @@ impl File<'_> {
         let is_leading = LEADING.contains(&name) || LEADING_FAMILIES.iter().any(|it| name.starts_with(it));
         let why = if name.starts_with(OWN) {
             "is set by hookbox alone"
-        } else if is_leading && self.outside.level == Level::Project {
+        } else if is_leading && self.outside.level != Level::User {
             "leads programs to code that nobody trusted, so a project cannot set it"
         } else {
             return true;

@@ -1,5 +1,6 @@
-//! Comments in JSON.
+//! Comments in JSON, which some agents take in their configuration.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The end of the comment that begins here, without the end of its line.
@@ -38,4 +39,21 @@ pub(crate) fn comments(text: &str) -> impl Iterator<Item = (Range<usize>, bool)>
             }
         }
     })
+}
+
+/// The text with blanks in the place of comments, so that everything else keeps its line and column.
+pub(crate) fn without_comments(text: &str) -> Cow<'_, str> {
+    if !text.contains("//") && !text.contains("/*") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (range, _) in comments(text) {
+        out.push_str(text.get(at..range.start).unwrap_or_default());
+        let comment = text.get(range.clone()).unwrap_or_default();
+        out.extend(comment.chars().map(|c| if matches!(c, '\n' | '\r') { c } else { ' ' }));
+        at = range.end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    Cow::Owned(out)
 }
