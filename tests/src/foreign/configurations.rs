@@ -320,13 +320,29 @@ fn what_switches_hooks_off_is_respected_and_said() {
         [".claude/settings.json#PreToolUse[0] disabled", "~/.claude/settings.json#PreToolUse[0] active"]
     );
     let said = problems(&env, &args).join("\n");
-    assert!(said.contains("repo/.claude/settings.json: disableAllHooks is set: none of the project's hooks of Claude Code runs"), "{said}");
+    assert!(said.contains("repo/.claude/settings.json: \"disableAllHooks\": true: none of the project's hooks of Claude Code runs"), "{said}");
     env.file("home/.claude/settings.json", with(true)).file("repo/.claude/settings.json", with(false));
     assert_eq!(
         statuses(&env, &args),
         [".claude/settings.json#PreToolUse[0] disabled", "~/.claude/settings.json#PreToolUse[0] disabled"]
     );
     assert_eq!(env.event(&[&["before_tool_call"], &args[..]].concat(), &bash("rm"))["blocked"], false);
+
+    // A file of Copilot CLI's hooks speaks for itself.
+    let entry = json!([{"type": "command", "bash": "exit 2"}]);
+    for (name, off) in [("a", true), ("b", false)] {
+        let hooks = json!({"version": 1, "disableAllHooks": off, "hooks": {"preToolUse": entry}});
+        env.file(&format!("home/.copilot/hooks/{name}.json"), hooks.to_string());
+    }
+    assert_eq!(
+        statuses(&env, &["--from", "copilot"]),
+        ["~/.copilot/hooks/a.json#preToolUse[0] disabled", "~/.copilot/hooks/b.json#preToolUse[0] active"]
+    );
+    env.file("home/.copilot/settings.json", json!({"disableAllHooks": true}).to_string());
+    assert_eq!(
+        statuses(&env, &["--from", "copilot"]),
+        ["~/.copilot/hooks/a.json#preToolUse[0] disabled", "~/.copilot/hooks/b.json#preToolUse[0] disabled"]
+    );
 
     let gemini = json!({"hooksConfig": {"disabled": ["off"]}, "hooks": {"BeforeTool": [{"hooks": [
         {"name": "off", "type": "command", "command": "exit 2"}, {"name": "on", "type": "command", "command": "true"}]}]}});

@@ -8,7 +8,7 @@ use super::document::{Document, DocumentError};
 use super::entry::Entry;
 use super::form::form;
 use super::switch::Switch;
-use crate::dialect::agent::Agent;
+use crate::dialect::agent::{Agent, LeavesOut};
 use crate::text;
 use jsonc_parser::ast::{Object, Value};
 
@@ -98,6 +98,9 @@ impl Reader<'_> {
         }
         for event in &hooks.properties {
             let name = event.name.as_str();
+            if self.agent.is_no_event(name) {
+                continue;
+            }
             let Value::Array(list) = &event.value else {
                 self.problem(Some(name), "expected a list");
                 continue;
@@ -200,44 +203,40 @@ impl Reader<'_> {
     }
 
     fn switches(&mut self, root: &Object<'_>) {
-        let is = |name: &str, wanted: bool| matches!(self.last(root, name), Some(Value::BooleanLit(it)) if it.value == wanted);
         let mut switches = Vec::new();
-        match self.agent {
-            Agent::Claude | Agent::Qwen | Agent::Copilot => {
-                if is("disableAllHooks", true) {
-                    switches.push(Switch::All("\"disableAllHooks\": true"));
+        for setting in self.agent.switches() {
+            let holder = match setting.within {
+                Some(name) => self.last(root, name).and_then(Value::as_object),
+                None => Some(root),
+            };
+            let value = holder.and_then(|holder| self.last(holder, setting.key));
+            match (setting.leaves_out, value) {
+                (LeavesOut::All(off), Some(Value::BooleanLit(it))) if it.value == off => {
+                    switches.push(Switch::All(setting.shown));
                 }
-                if self.agent == Agent::Claude {
-                    if is("allowManagedHooksOnly", true) {
-                        switches.push(Switch::AllButManaged("\"allowManagedHooksOnly\": true"));
-                    }
-                    let all = self.last(root, "disableAllHooks").and_then(Value::as_boolean_lit);
-                    self.found.disables_all = all.map(|it| it.value);
-                    let env = self.last(root, "env").and_then(Value::as_object);
-                    let env = env.into_iter().flat_map(|it| &it.properties).take(MAX_ENTRIES);
-                    let text = |value| match json(value) {
-                        serde_json::Value::String(text) => text,
-                        other => other.to_string(),
-                    };
-                    self.found.env = env.map(|it| (it.name.as_str().to_owned(), text(&it.value))).collect();
+                (LeavesOut::AllButManaged, Some(Value::BooleanLit(it))) if it.value => {
+                    switches.push(Switch::AllButManaged(setting.shown));
                 }
-                if self.agent == Agent::Copilot {
-                    let names = self.last(root, "disabledHooks").and_then(Value::as_array);
-                    switches.extend(named("\"disabledHooks\"", names));
+                (LeavesOut::Named, Some(Value::Array(names))) => {
+                    let names = names.elements.iter().filter_map(Value::as_string_lit).take(MAX_ENTRIES);
+                    let named = |name: String| Switch::Named { setting: setting.shown, name };
+                    switches.extend(names.map(|name| named(name.value.clone().into_owned())));
                 }
+                _ => {}
             }
-            Agent::Gemini => {
-                if let Some(Value::Object(config)) = self.last(root, "hooksConfig") {
-                    if matches!(self.last(config, "enabled"), Some(Value::BooleanLit(it)) if !it.value) {
-                        switches.push(Switch::All("\"hooksConfig\": {\"enabled\": false}"));
-                    }
-                    let names = self.last(config, "disabled").and_then(Value::as_array);
-                    switches.extend(named("\"hooksConfig\": {\"disabled\": […]}", names));
-                }
-            }
-            Agent::Codex | Agent::Cursor | Agent::OpenCode => {}
         }
         self.found.switches = switches;
+        if self.agent == Agent::Claude {
+            let all = self.last(root, "disableAllHooks").and_then(Value::as_boolean_lit);
+            self.found.disables_all = all.map(|it| it.value);
+            let env = self.last(root, "env").and_then(Value::as_object);
+            let env = env.into_iter().flat_map(|it| &it.properties).take(MAX_ENTRIES);
+            let text = |value| match json(value) {
+                serde_json::Value::String(text) => text,
+                other => other.to_string(),
+            };
+            self.found.env = env.map(|it| (it.name.as_str().to_owned(), text(&it.value))).collect();
+        }
     }
 
     /// What the agents' parsers take of a name that is there twice.
@@ -261,14 +260,6 @@ fn repeated<'o>(object: &'o Object<'_>) -> BTreeSet<&'o str> {
 
 fn matcher(object: &Object<'_>) -> Option<String> {
     object.get_string("matcher").map(|it| it.value.clone().into_owned())
-}
-
-fn named<'o>(
-    setting: &'static str,
-    names: Option<&'o jsonc_parser::ast::Array<'_>>,
-) -> impl Iterator<Item = Switch> + 'o {
-    let names = names.into_iter().flat_map(|it| &it.elements).filter_map(Value::as_string_lit);
-    names.take(MAX_ENTRIES).map(move |it| Switch::Named { setting, name: it.value.clone().into_owned() })
 }
 
 /// The value, whose depth the parser has bounded.

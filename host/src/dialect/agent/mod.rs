@@ -38,6 +38,7 @@ mod probe;
 mod qwen;
 mod read;
 mod reply;
+mod switches;
 mod wait;
 
 use std::fmt;
@@ -51,6 +52,7 @@ pub(crate) use self::places::{Holds, HookPlace};
 pub use self::places::{Level, Surroundings};
 pub use self::read::{ReadError, Request};
 pub use self::reply::Reply;
+pub(crate) use self::switches::{LeavesOut, Setting};
 pub(crate) use self::wait::Unit;
 
 use crate::event::EventName;

@@ -15,7 +15,7 @@ use super::file::MAX_ENTRIES;
 use super::reader::{Fault, Reader, at, unknown, wrong};
 use super::{Declared, Source};
 use crate::dialect::agent::comments::without_comments;
-use crate::dialect::agent::{Agent, Level};
+use crate::dialect::agent::{Agent, LeavesOut, Level, Setting};
 use crate::dialect::foreign::event_name;
 use crate::text;
 
@@ -57,7 +57,7 @@ pub(in crate::discovery) enum Within {
 pub(in crate::discovery) struct ForeignFile {
     pub(in crate::discovery) hooks: Vec<Declared>,
     pub(in crate::discovery) faults: Vec<Fault>,
-    /// The key that switches all hooks off, where it does.
+    /// The setting that switches all hooks off, where it does.
     pub(in crate::discovery) switches_off: Option<&'static str>,
     /// How many entries call hookbox itself: it would start itself again and again.
     pub(in crate::discovery) own: usize,
@@ -127,12 +127,14 @@ impl File<'_> {
                     has_hooks = true;
                     self.hooks(member.value);
                 }
-                // The others run their hooks whatever stands there.
-                "disableAllHooks" if !matches!(self.outside.agent, Agent::Gemini | Agent::Cursor) => {
-                    self.switch(member, "disableAllHooks", true);
-                }
-                "hooksConfig" if matches!(self.outside.agent, Agent::Gemini | Agent::Qwen) => {
-                    self.hooks_config(member);
+                name if self
+                    .outside
+                    .agent
+                    .switches()
+                    .iter()
+                    .any(|it| it.within.unwrap_or(it.key) == name) =>
+                {
+                    self.switches(member);
                 }
                 "env" if self.outside.agent == Agent::Claude && self.outside.within == Within::Settings => {
                     self.found.env = self.settings_env(member);
@@ -171,35 +173,43 @@ impl File<'_> {
         }
     }
 
-    /// A key that switches all hooks off where it is `off`.
-    fn switch(&mut self, member: &Member<'_>, key: &'static str, off: bool) {
-        match member.value.form() {
-            Form::Boolean(value) if value == off => self.found.switches_off = Some(key),
-            Form::Boolean(_) => {}
-            _ => self.reader.fault(|| wrong(key, "true or false", member.value)),
+    /// A setting that leaves hooks out, or an object with such settings.
+    fn switches(&mut self, member: &Member<'_>) {
+        let of_agent = self.outside.agent.switches();
+        if let Some(setting) = of_agent.iter().find(|it| it.within.is_none() && it.key == member.name) {
+            return self.switch(member, setting);
         }
-    }
-
-    /// What Gemini CLI and Qwen Code say of all hooks together.
-    fn hooks_config(&mut self, member: &Member<'_>) {
-        let Some(members) = self.members("hooksConfig", "an object", member.value, |_| false) else { return };
-        for member in &members {
-            match member.name.as_str() {
-                "enabled" => self.switch(member, "hooksConfig.enabled", false),
-                "disabled" => self.disabled(member),
-                _ => {}
+        let Some(members) = self.members(&member.name, "an object", member.value, |_| false) else { return };
+        for inner in &members {
+            let is_it = |it: &&Setting| it.within == Some(member.name.as_str()) && it.key == inner.name;
+            if let Some(setting) = of_agent.iter().find(is_it) {
+                self.switch(inner, setting);
             }
         }
     }
 
-    fn disabled(&mut self, member: &Member<'_>) {
-        let Form::Array(items) = member.value.form() else {
-            return self.reader.fault(|| wrong("disabled", "a list of names", member.value));
-        };
-        for item in items.into_iter().take(MAX_PLUGINS) {
-            match item.form() {
-                Form::Text(name) => self.found.disabled.push(name),
-                _ => self.reader.fault(|| wrong("disabled", "a name", item)),
+    fn switch(&mut self, member: &Member<'_>, setting: &'static Setting) {
+        match (setting.leaves_out, member.value.form()) {
+            (LeavesOut::All(off), Form::Boolean(value)) => {
+                if value == off {
+                    self.found.switches_off = Some(setting.shown);
+                }
+            }
+            (LeavesOut::All(_), _) => {
+                self.reader.fault(|| wrong(setting.key, "true or false", member.value));
+            }
+            // What is for an organisation to say counts nowhere else.
+            (LeavesOut::AllButManaged, _) => {}
+            (LeavesOut::Named, Form::Array(items)) => {
+                for item in items.into_iter().take(MAX_PLUGINS) {
+                    match item.form() {
+                        Form::Text(name) => self.found.disabled.push(name),
+                        _ => self.reader.fault(|| wrong(setting.key, "a name", item)),
+                    }
+                }
+            }
+            (LeavesOut::Named, _) => {
+                self.reader.fault(|| wrong(setting.key, "a list of names", member.value));
             }
         }
     }
@@ -242,12 +252,8 @@ impl File<'_> {
             match member.name.as_str() {
                 // In a manifest the hooks may have a wrapper of their own.
                 "hooks" if self.outside.within == Within::Manifest => self.events(member.value),
-                "enabled" if self.outside.agent == Agent::Gemini => {
-                    self.switch(member, "hooks.enabled", false)
-                }
-                "disabled" if self.outside.agent == Agent::Gemini => self.disabled(member),
-                "notifications" if self.outside.agent == Agent::Gemini => {}
                 "description" | "$schema" | "version" => {}
+                name if self.outside.agent.is_no_event(name) => {}
                 _ => self.event(member),
             }
         }

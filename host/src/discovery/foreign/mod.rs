@@ -236,14 +236,20 @@ impl Scan {
             self.foreign.plugins.push((origin, name, is_on));
         }
         self.foreign.env.push((origin, std::mem::take(&mut file.env)));
-        if let Some(key) = file.switches_off {
-            let whose = match origin {
-                Origin::Repo => "none of the project's hooks of",
-                _ => "no hook of",
+        if let Some(setting) = file.switches_off {
+            let title = outside.agent.title();
+            let follows = match (outside.within, origin) {
+                (Within::Settings, Origin::Repo) => format!("none of the project's hooks of {title} runs"),
+                (Within::Settings, _) => format!("no hook of {title} runs"),
+                // A file of hooks speaks for itself.
+                _ => "none of its hooks runs".to_owned(),
             };
-            let message = format!("{key} is set: {whose} {} runs", outside.agent.title());
-            self.problems.push(Problem::new(&outside.path, message));
-            self.foreign_off.push((origin, outside.agent));
+            self.problems.push(Problem::new(&outside.path, format!("{setting}: {follows}")));
+            if outside.within == Within::Settings {
+                self.foreign_off.push((origin, outside.agent));
+            } else {
+                file.hooks.iter_mut().for_each(|hook| hook.is_disabled = true);
+            }
         }
         for hook in std::mem::take(&mut file.hooks) {
             if self.has_room(dir) {

@@ -135,9 +135,12 @@ fn what_switches_hooks_off_is_found() {
         (Agent::Copilot, r#"{"disableAllHooks": true, "disabledHooks": ["a", "b"]}"#, 3),
         (Agent::Gemini, r#"{"hooksConfig": {"enabled": false, "disabled": ["hookbox"]}}"#, 2),
         (Agent::Gemini, r#"{"hooksConfig": {"enabled": true}, "disableAllHooks": true}"#, 0),
+        (Agent::Qwen, r#"{"hooksConfig": {"enabled": false}}"#, 1),
+        (Agent::Gemini, r#"{"hooks": {"enabled": false, "disabled": ["hookbox"]}}"#, 0),
         (Agent::Codex, r#"{"disableAllHooks": true}"#, 0),
     ] {
-        assert_eq!(read(agent, text.as_bytes()).unwrap().switches.len(), want, "{agent} {text}");
+        let found = read(agent, text.as_bytes()).unwrap();
+        assert_eq!((found.switches.len(), found.problems), (want, Vec::new()), "{agent} {text}");
     }
     for (text, want) in [
         ("[features]\nhooks = false\n", 1),

@@ -216,7 +216,7 @@ fn what_switches_hooks_off_and_what_is_hookboxs_own_is_noted() {
         Agent::Claude,
         r#"{"disableAllHooks": true, "enabledPlugins": {"a@m": true, "b@m": false}, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "hookbox bridge claude"}, {"type": "command", "command": "x"}]}]}}"#,
     );
-    assert_eq!((file.switches_off, file.own), (Some("disableAllHooks"), 1));
+    assert_eq!((file.switches_off, file.own), (Some("\"disableAllHooks\": true"), 1));
     assert_eq!(file.plugins, [("a@m".to_owned(), true), ("b@m".to_owned(), false)]);
     assert_eq!(told(&file), ["f#Stop[0] agent_stop x"]);
 
@@ -227,10 +227,11 @@ fn what_switches_hooks_off_and_what_is_hookboxs_own_is_noted() {
     assert_eq!(file.hooks.iter().map(|hook| hook.is_disabled).collect::<Vec<_>>(), [true, true, false]);
     let hooks_config = r#"{"hooksConfig": {"enabled": false}}"#;
     let all = r#"{"version": 1, "disableAllHooks": true, "hooks": {}}"#;
-    let (whole, one) = (Some("disableAllHooks"), Some("hooksConfig.enabled"));
+    let whole = Some("\"disableAllHooks\": true");
+    let one = Some("\"hooksConfig\": {\"enabled\": false}");
     for (agent, by_all, by_config) in [
         (Agent::Claude, whole, None),
-        (Agent::Codex, whole, None),
+        (Agent::Codex, None, None),
         (Agent::Gemini, None, one),
         (Agent::Qwen, whole, one),
         (Agent::Copilot, whole, None),
@@ -238,6 +239,11 @@ fn what_switches_hooks_off_and_what_is_hookboxs_own_is_noted() {
     ] {
         assert_eq!(read(agent, all).switches_off, by_all, "{agent}");
         assert_eq!(read(agent, hooks_config).switches_off, by_config, "{agent}");
+    }
+    let once = r#"{"hooks": {"enabled": false, "disabled": ["x"], "notifications": true}}"#;
+    for agent in [Agent::Gemini, Agent::Qwen] {
+        let file = read(agent, once);
+        assert_eq!((file.switches_off, faults(&file)), (None, Vec::new()), "{agent}");
     }
 }
 
