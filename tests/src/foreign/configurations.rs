@@ -282,7 +282,7 @@ fn another_home_of_an_agent_is_looked_into() {
         let home = env.path("home/elsewhere");
         let env = env.variable(variable, home.to_str().unwrap());
         env.file(&format!("home/elsewhere/{moved}"), hooks.to_string());
-        env.file(&format!("home/{usual}"), "[".to_owned());
+        env.file(&format!("home/{usual}"), "[");
         let event = hooks["hooks"].as_object().unwrap().keys().next().unwrap();
         let from = ["--from", agent];
         assert_eq!(statuses(&env, &from), [format!("~/{usual}#{event}[0] active")], "{agent}");
