@@ -3,14 +3,15 @@
 //! Loading compiled code runs whatever is in the file. So the directory belongs to the user alone (0700), files
 //! are written under a temporary name, synced and renamed, are named by the digest of the component and by the
 //! engine's settings, and are never overwritten: one that is mapped keeps its bytes. Each ends in a seal, so that one that
-//! was cut or damaged since is not run: a checksum, which finds accidents; against malice stands the directory's mode. It
-//! takes 10 µs for 150 KB and 60 µs for 1 MB, most of it the reading.
+//! was cut or damaged since is not run: the time that was set as that of its last modification, and a checksum, which is
+//! compared where the system says another time. That finds accidents; against malice stands the directory's mode.
 
 use std::fs::{self, DirBuilder, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -19,13 +20,13 @@ use crate::hook::Digest;
 
 /// What the engines of a name's hash do not say: what the compiler was told beside their settings
 /// ([`engine::compiler`](super::engine::compiler)). Counted up when that changes.
-const COMPILED: u32 = 2;
+const COMPILED: u32 = 3;
 
-/// How a file ends, before the checksum of what stands before the seal.
+/// How a seal begins.
 const SEAL: [u8; 8] = *b"hookbox\n";
 
 /// How long a seal is, in bytes.
-const SEALED: usize = SEAL.len() + size_of::<u32>();
+const SEALED: usize = SEAL.len() + size_of::<u64>() + size_of::<u32>();
 
 /// How much is read at once, in bytes: what the second level of a processor's cache holds.
 const CHUNK: usize = 64 << 10;
@@ -115,20 +116,28 @@ impl CodeCache {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
         self.check()?;
         let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
+        let modified = a_while_ago();
         file.write_all(code)?;
-        file.write_all(&seal(crc32fast::hash(code)))?;
+        file.write_all(&seal(modified, crc32fast::hash(code)))?;
+        file.as_file().set_modified(UNIX_EPOCH + Duration::from_secs(modified))?;
         file.as_file().sync_all()?;
         file.persist(path)?;
         Ok(())
     }
 }
 
-/// The seal of code with this checksum.
-fn seal(checksum: u32) -> [u8; SEALED] {
+/// A time before now, in seconds since 1970, that every file system can keep: whoever writes to the file sets another.
+fn a_while_ago() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // The coarsest keep every second second.
+    now.as_secs().saturating_sub(2) & !1
+}
+
+/// The seal of a file with this time of modification, and code with this checksum.
+fn seal(modified: u64, checksum: u32) -> [u8; SEALED] {
     let mut seal = [0; SEALED];
-    let (name, sum) = seal.split_at_mut(SEAL.len());
-    name.copy_from_slice(&SEAL);
-    sum.copy_from_slice(&checksum.to_le_bytes());
+    let parts = SEAL.into_iter().chain(modified.to_le_bytes()).chain(checksum.to_le_bytes());
+    seal.iter_mut().zip(parts).for_each(|(to, from)| *to = from);
     seal
 }
 
@@ -136,9 +145,19 @@ fn seal(checksum: u32) -> [u8; SEALED] {
 fn check_seal(path: &Path) -> io::Result<()> {
     let damaged = || io::Error::new(io::ErrorKind::InvalidData, "it was cut or damaged");
     let file = File::open(path)?;
-    let len = file.metadata()?.len().checked_sub(SEALED as u64).ok_or_else(damaged)?;
+    let about = file.metadata()?;
+    let len = about.len().checked_sub(SEALED as u64).ok_or_else(damaged)?;
     let mut sealed = [0; SEALED];
     file.read_exact_at(&mut sealed, len)?;
+    let Some((name, rest)) = sealed.split_first_chunk() else { return Err(damaged()) };
+    let Some((modified, checksum)) = rest.split_first_chunk() else { return Err(damaged()) };
+    let modified = UNIX_EPOCH.checked_add(Duration::from_secs(u64::from_le_bytes(*modified)));
+    if *name != SEAL {
+        return Err(damaged());
+    }
+    if modified.is_some() && modified == about.modified().ok() {
+        return Ok(());
+    }
     let (mut code, mut hasher, mut chunk) = (file.take(len), crc32fast::Hasher::new(), vec![0; CHUNK]);
     loop {
         match code.read(&mut chunk)? {
@@ -146,7 +165,7 @@ fn check_seal(path: &Path) -> io::Result<()> {
             read => hasher.update(chunk.get(..read).unwrap_or_default()),
         }
     }
-    if code.limit() == 0 && sealed == seal(hasher.finalize()) { Ok(()) } else { Err(damaged()) }
+    if code.limit() == 0 && hasher.finalize().to_le_bytes() == checksum { Ok(()) } else { Err(damaged()) }
 }
 
 /// The component of code that was compiled in this process.
@@ -225,7 +244,9 @@ mod tests {
             assert!(cache.load(&digest, &engine).is_err(), "{what}");
         };
         let ends = whole.len() - SEALED..whole.len();
-        for at in (0..whole.len()).step_by(997).chain(ends.clone()) {
+        // Of a damaged time the checksum knows no harm.
+        let time = ends.start + SEAL.len()..ends.start + SEAL.len() + size_of::<u64>();
+        for at in (0..whole.len()).step_by(997).chain(ends.clone()).filter(|at| !time.contains(at)) {
             let mut damaged = whole.clone();
             damaged[at] ^= 1 << (at % 8);
             refused(&damaged, &format!("a bit of byte {at}"));
@@ -237,6 +258,12 @@ mod tests {
         fs::remove_file(&path).unwrap();
         fs::write(&path, whole).unwrap();
         cache.load(&digest, &engine).unwrap();
+        // As it comes from the compiler: whoever writes to it in its place sets another time.
+        fs::remove_file(&path).unwrap();
+        cache.store(&digest, &engine, compiled.bytes());
+        cache.load(&digest, &engine).unwrap();
+        File::options().write(true).open(&path).unwrap().write_all_at(b"x", 100).unwrap();
+        assert!(cache.load(&digest, &engine).is_err(), "written to in its place");
     }
 
     #[test]
