@@ -14,10 +14,6 @@ fn main() {
     println!("cargo::rerun-if-env-changed=HOOKBOX_PACK_RELOCATIONS");
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let is_glibc = variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu";
-    if is_glibc {
-        // One library less to load.
-        println!("cargo::rustc-link-arg-bins=-static-libgcc");
-    }
     // Of another system nobody knows here what its loader can do.
     let is_this_system = variable("HOST") == variable("TARGET");
     let is_wanted = variable("HOOKBOX_PACK_RELOCATIONS") != "0";
