@@ -28,6 +28,7 @@ mod cursor;
 mod event;
 mod gemini;
 mod honours;
+#[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge asks for more"))]
 pub(crate) mod line;
 mod opencode;
 mod output;
@@ -39,6 +40,7 @@ mod qwen;
 mod read;
 mod reply;
 mod switches;
+#[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge asks for more"))]
 mod wait;
 
 use std::fmt;

@@ -139,6 +139,7 @@ impl Agent {
 
     /// The event that a payload names, where neither hookbox nor this list of the agent's events knows it: one of a newer
     /// version, perhaps. Escaped.
+    #[cfg(feature = "bridge")]
     pub(crate) fn new_event(self, payload: &[u8]) -> Option<String> {
         let name = self.says(payload)?;
         let is_known = self.event(&name).is_some() || self.other_events().contains(&name.as_str());

@@ -14,6 +14,7 @@ mod copilot;
 mod cursor;
 mod event;
 mod gemini;
+#[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge asks for more"))]
 mod javascript;
 mod matcher;
 mod payload;
