@@ -181,7 +181,8 @@ impl Discover {
             // Hooks run there. One that is gone since is no reason to run no guard.
             let _ = std::env::set_current_dir(directory);
         }
-        let builder = self.configure(Manager::builder())?.within(left).one_event(true).reread(begins_session);
+        let builder = self.configure(Manager::builder())?.within(left).unseen_blocks(true);
+        let builder = builder.one_event(true).reread(begins_session);
         Ok(telemetry::attach(builder).build().await)
     }
 

@@ -100,8 +100,8 @@ impl Assembly {
         #[cfg(not(feature = "component"))]
         let _ = kept;
         descriptor.digest = digest;
-        if result.is_err() && subject.may_be_a_guard() {
-            descriptor.on_failure = policy.unwrap_or(OnFailure::Block);
+        if let (Some(policy), true) = (policy, subject.speaks_for_itself()) {
+            descriptor.on_failure = policy;
         }
         match result {
             Ok(Ready::Unasked) => {
@@ -139,8 +139,8 @@ impl Assembly {
             #[cfg(feature = "component")]
             Ok(Ready::Component(component)) if subject.was_replaced(&component) => {
                 let what = "was replaced while it was looked into";
-                if subject.may_be_a_guard() {
-                    descriptor.on_failure = OnFailure::Block;
+                if subject.speaks_for_itself() {
+                    descriptor.on_failure = component.manifest().on_failure.unwrap_or_default();
                 }
                 self.invalid(subject, position, descriptor, HookError::new(Cause::Untrusted, what));
             }
@@ -260,7 +260,7 @@ impl Assembly {
         }
         // Where the events are known it fails in those.
         let blocks = match subject.on_failure() {
-            None => MAY_BLOCK,
+            None => BLOCKED,
             Some(_) if descriptor.subscriptions.is_empty() => BLOCKS,
             Some(_) => BLOCKS_WHERE_IT_RUNS,
         };
@@ -279,7 +279,7 @@ impl Assembly {
         if descriptor.on_failure == OnFailure::Block {
             if is_unsaid {
                 let path = text::escape(&path.to_string_lossy(), 1024);
-                error.message = format!("{path}: {}; {MAY_BLOCK}; hint: {MEND}", error.message);
+                error.message = format!("{path}: {}; {BLOCKED}; hint: {MEND}", error.message);
             }
             self.refuse(position, descriptor, priority, error, EntryStatus::Invalid);
         } else {
@@ -344,7 +344,7 @@ impl Assembly {
 pub(super) const BLOCKS: &str = "on_failure is \"block\", so it fails in every event";
 
 /// The same where it does not say so, being broken.
-const MAY_BLOCK: &str = "it may be a guard, so it fails in every event, and blocks";
+const BLOCKED: &str = "it said of itself that its failures block, so it fails in every event";
 
 /// What to do about it.
 const MEND: &str = "mend it, rename it to end in .disable, or say its on_failure in hookbox.toml";

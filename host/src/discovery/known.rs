@@ -115,9 +115,9 @@ impl KnownFiles {
         runtime.load_known(&row.digest, size, row.manifest)
     }
 
-    /// What the component in this file says of its failures, if the file is as it was.
+    /// What the component that was last read in this file says of its failures.
     pub(super) fn on_failure(&self, path: &Path) -> Option<OnFailure> {
-        self.row(path).map(|row| row.manifest.on_failure.unwrap_or_default())
+        self.rows().read.get(path).map(|row| row.manifest.on_failure.unwrap_or_default())
     }
 
     fn row(&self, path: &Path) -> Option<Row> {

@@ -102,6 +102,9 @@ pub struct Options {
     /// A component that did not change is read again all the same, also where one event is answered: at the start of a
     /// session. No.
     pub reread: bool,
+    /// What hides hooks of the user's (a directory, settings or declarations that cannot be read) counts as a guard that
+    /// fails in every event: for who answers for an agent. No: it is a problem, and everything else works.
+    pub unseen_blocks: bool,
     /// What sends the requests of components; one of its own, with the system's certificates, where there is none.
     #[cfg(feature = "http")]
     pub network: Option<crate::network::Network>,
@@ -126,6 +129,7 @@ impl Options {
             look_anyway: false,
             one_event: false,
             reread: false,
+            unseen_blocks: false,
             #[cfg(feature = "http")]
             network: None,
         }
@@ -222,7 +226,7 @@ pub(crate) async fn discover_again(
             let problem = Problem::new(&options.cwd, format!("was not looked through: {error}"));
             problems.push(problem.hiding(&Place::Global));
             return Discovery {
-                hooks: Vec::from_iter(unseen::guard(&problems)),
+                hooks: Vec::from_iter(unseen::guard(&problems).filter(|_| options.unseen_blocks)),
                 problems,
                 ..Discovery::default()
             };
@@ -250,7 +254,7 @@ pub(crate) async fn discover_again(
     }
     discovery.repo = repo;
     discovery.problems.splice(0..0, problems);
-    discovery.hooks.extend(unseen::guard(&discovery.problems));
+    discovery.hooks.extend(unseen::guard(&discovery.problems).filter(|_| options.unseen_blocks));
     if overall.switched_off.is_some() {
         discovery.hooks.clear();
     }

@@ -188,9 +188,9 @@ impl Subject<'_> {
         self.table.and_then(|it| it.on_failure).or_else(|| self.declared()?.on_failure)
     }
 
-    /// Whether it may be a guard as long as nobody can load it: a component says of itself what follows its failures. A
-    /// repository's may not, nor what the user never trusted: they could stop the user.
-    pub(super) fn may_be_a_guard(&self) -> bool {
+    /// Whether it says itself what follows its failures, also where it was read the last time and cannot be now: a component
+    /// of which nobody else says it. A repository's does not, nor what the user never trusted: they could stop the user.
+    pub(super) fn speaks_for_itself(&self) -> bool {
         let Candidate { dir, kind, .. } = self.candidate;
         let was_trusted = || self.judged.record.as_ref().is_some_and(|record| record.trusted);
         *kind == Kind::Component

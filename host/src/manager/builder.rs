@@ -263,6 +263,13 @@ impl Builder {
         self
     }
 
+    /// Whether what hides hooks of the user's, such as a directory or settings that cannot be read, counts as a guard that
+    /// fails in every event: for who answers for an agent (default: no, it is a problem).
+    pub fn unseen_blocks(mut self, blocks: bool) -> Self {
+        self.discovery.unseen_blocks = blocks;
+        self
+    }
+
     /// A hook of the agent's own.
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
         self.hooks.push(Arc::new(hook));
@@ -407,7 +414,7 @@ impl Builder {
         .await;
         if home.is_none() {
             let problem = Problem::no_home();
-            let is_on = found.overall.switched_off.is_none();
+            let is_on = self.discovery.unseen_blocks && found.overall.switched_off.is_none();
             found.hooks.extend(discovery::guard_of_unseen(std::slice::from_ref(&problem)).filter(|_| is_on));
             found.problems.push(problem);
         }

@@ -92,7 +92,7 @@ fn is_seen_by_nobody(env: &TestEnvironment, path: &str) -> bool {
 #[test]
 fn what_hides_the_users_hooks_blocks_in_every_agent_and_names_the_file() {
     let crowded: Hole = ("a crowd", "/hooks", crowd);
-    for (what, file, breaks) in PLACES.into_iter().chain(COMPONENTS).chain([crowded]) {
+    for (what, file, breaks) in PLACES.into_iter().chain([crowded]) {
         let env = TestEnvironment::new();
         let path = format!("home/.hookbox{file}");
         breaks(&env, &path);
@@ -110,8 +110,9 @@ fn what_hides_the_users_hooks_blocks_in_every_agent_and_names_the_file() {
                 assert!(reason.contains(part), "{what} in {agent}: {reason}");
             }
         }
+        // Who tries hooks by hand sees the problem, and everything else works.
         let run = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
-        assert_eq!(env.event(&["before_tool_call"], &run)["blocked"], true, "{what}");
+        assert_eq!(env.event(&["before_tool_call"], &run)["blocked"], false, "{what}");
         let list = env.hookbox(["list"]);
         assert_eq!(list.code, Some(0), "{what}: {list:#?}");
     }
@@ -153,6 +154,46 @@ fn a_home_directory_that_nobody_knows_blocks() {
             passed(agent, event, &env.hookbox_with(args(&["--no-hooks"]), &payload), "no hooks");
         }
     }
+}
+
+#[test]
+fn a_component_that_is_broken_blocks_where_it_is_known_to_and_else_passes_with_a_warning() {
+    for (what, file, breaks) in COMPONENTS {
+        let env = TestEnvironment::new();
+        breaks(&env, &format!("home/.hookbox{file}"));
+        for (settings, blocks) in [("", false), ("[hooks.\"x.wasm\"]\non_failure = \"block\"\n", true)] {
+            env.file("home/.hookbox/hookbox.toml", settings);
+            for (agent, event) in BEFORE {
+                let payload = call(&env, agent, event, "ls").to_string();
+                let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
+                if blocks {
+                    assert!(blocked(agent, event, &output, what).contains("x.wasm"), "{what}: {output:#?}");
+                } else {
+                    passed(agent, event, &output, what);
+                    assert!(output.stderr.contains("x.wasm"), "{what}: {output:#?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_guard_that_was_read_before_still_blocks_when_it_is_broken() {
+    let env = TestEnvironment::new();
+    let cache = env.path("cache");
+    let env =
+        env.variable("XDG_CACHE_HOME", cache.to_str().unwrap()).variable("HOOKBOX_LOG", "hookbox=debug");
+    env.symlink("home/.hookbox/hooks/x.wasm", sample("guardrail").to_str().unwrap());
+    let ask = || {
+        let payload = call(&env, Agent::Claude, "PreToolUse", "ls").to_string();
+        env.hookbox_with(args(Agent::Claude, None, &[]), payload)
+    };
+    // A file that has just been built is remembered when it is some seconds old.
+    assert!((0..10_000).any(|_| ask().stderr.contains("a component is as it was")));
+    fs::remove_file(env.path("home/.hookbox/hooks/x.wasm")).unwrap();
+    cut(&env, "home/.hookbox/hooks/x.wasm");
+    let reason = blocked(Agent::Claude, "PreToolUse", &ask(), "cut");
+    assert!(reason.contains("x.wasm") && reason.contains("hint: "), "{reason}");
 }
 
 #[test]

@@ -212,17 +212,10 @@ fn a_guard_that_is_not_trusted_invalid_or_not_there() {
     std::fs::remove_file(env.path(guard)).unwrap();
     env.file("home/.hookbox/hookbox.toml", "");
     fails(&env, agent, "guard", "`rm -rf /` runs");
+    env.file("home/.hookbox/hookbox.toml", "[hooks.\"guardrail.wasm\"]\non_failure = \"pass\"\n");
     env.file(guard, "no component");
-    // What it would say nobody knows, so that everything is blocked: the way is guarded, and of no use.
-    let output = doctor(&env, &["claude", "--json"]);
-    assert_eq!(output.code, Some(0), "{output:#?}");
-    for words in
-        ["guardrail.wasm cannot be used", "`echo hookbox doctor` is blocked by guardrail.wasm as well"]
-    {
-        let is_it =
-            |(status, _, message): &(String, String, String)| status == "warning" && message.contains(words);
-        assert!(findings(&output).iter().any(is_it), "{words}: {output:#?}");
-    }
+    fails(&env, agent, "guard", "guardrail.wasm cannot be used");
+    env.file("home/.hookbox/hookbox.toml", "");
     std::fs::remove_file(env.path(guard)).unwrap();
     env.native(
         "repo/.hookbox/hooks/guard",
