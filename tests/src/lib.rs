@@ -27,6 +27,7 @@ mod mcp;
 mod mixed;
 mod network;
 mod opencode;
+mod other_words;
 mod outside;
 mod parity;
 mod plugin;

@@ -371,13 +371,23 @@ fn the_schema_of_kodelets_answers_and_their_reader_agree() {
         "modifiedInput",
         "modifiedOutput",
         "warnings",
+        "decision",
+        "permission",
+        "continue",
     ];
     agree(
         "kodelet-answer",
         &EventName::ALL,
         &any_object(keys),
         |event, answer| kodelet::outcome(event, Value::Object(answer.clone()).to_string().as_bytes()),
-        |answer| answer.get("blocked") == Some(&json!(true)) || answer.get("action") == Some(&json!("block")),
+        |answer| {
+            let is = |name: &str, value: Value| answer.get(name) == Some(&value);
+            let denies = |name| is(name, json!("block")) || is(name, json!("deny"));
+            is("blocked", json!(true))
+                || is("action", json!("block"))
+                || is("continue", json!(false))
+                || ["decision", "permission"].into_iter().any(denies)
+        },
     );
 }
 

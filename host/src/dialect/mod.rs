@@ -1,5 +1,6 @@
 //! JSON in and out, one module per dialect. Nothing here does I/O.
 
+mod borrowed;
 mod fields;
 mod printed;
 mod reply;

@@ -101,6 +101,7 @@ mod tests {
         for (result, want) in [
             (text(block), blocked.clone()),
             (text(r#"{"blocked":true,"reason":"r"}"#), blocked.clone()),
+            (text(r#"{"decision":"block","reason":"r"}"#), blocked.clone()),
             (json!({"structuredContent": {"action": "block", "reason": "r"}}), blocked.clone()),
             (
                 json!({"structuredContent": {"action": "block", "reason": "r"}, "content": [{"type": "text", "text": "prose"}]}),

@@ -18,7 +18,7 @@ use crate::answers::Backend;
 use crate::environment::{Output, TestEnvironment};
 
 /// Every agent and its names of `before_tool_call`.
-const BEFORE: [(Agent, &str); 8] = [
+pub(crate) const BEFORE: [(Agent, &str); 8] = [
     (Agent::Claude, "PreToolUse"),
     (Agent::Codex, "PreToolUse"),
     (Agent::Gemini, "BeforeTool"),
@@ -38,21 +38,21 @@ fn guard(answer: &Value, policy: &str) -> TestEnvironment {
 }
 
 /// What an agent writes before its shell tool runs a line.
-fn call(env: &TestEnvironment, agent: Agent, event: &str, line: &str) -> Value {
+pub(crate) fn call(env: &TestEnvironment, agent: Agent, event: &str, line: &str) -> Value {
     agent.shell_call(agent.event(event).unwrap(), line, &env.path("repo"), "s1")
 }
 
-fn args(agent: Agent, event: Option<&str>, more: &[&str]) -> Vec<OsString> {
+pub(crate) fn args(agent: Agent, event: Option<&str>, more: &[&str]) -> Vec<OsString> {
     let event = event.map(|event| ["--event", event]).into_iter().flatten();
     ["bridge", agent.as_str()].into_iter().chain(event).chain(more.iter().copied()).map(Into::into).collect()
 }
 
 /// The event as the configuration of Copilot CLI's camelCase style has to say it.
-fn needed(agent: Agent, event: &str) -> Option<&str> {
+pub(crate) fn needed(agent: Agent, event: &str) -> Option<&str> {
     Some(event).filter(|_| agent == Agent::Copilot)
 }
 
-fn effect(agent: Agent, event: &str, output: &Output) -> Effect {
+pub(crate) fn effect(agent: Agent, event: &str, output: &Output) -> Effect {
     let printed = Printed { exit_code: output.code, stdout: &output.stdout, stderr: &output.stderr };
     agent.effect(agent.event(event).unwrap(), printed)
 }

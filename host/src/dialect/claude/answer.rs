@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::event::names;
 use super::tool;
+use crate::dialect::borrowed::{self, is_no};
 use crate::dialect::printed::{Printed, excerpt};
 use crate::dialect::reply::{Reply, malformed};
 use crate::event::{Event, EventData, EventName};
@@ -194,16 +195,31 @@ pub(crate) fn read(event: &EventName, stdout: &[u8], style: &Style) -> Result<Ou
     if !shown.starts_with('{') {
         return plain(event, shown, stdout, style);
     }
-    let Some(printed) = Printed::object(stdout, |name, raw| is_block(event, name, raw, style))? else {
+    let blocks = |name: &str, raw: &RawValue| {
+        is_block(event, name, raw, style) || (is_other(event, name, style) && borrowed::blocks(name, raw))
+    };
+    let Some(mut printed) = Printed::object(stdout, blocks)? else {
         return Ok(Outcome::pass());
     };
+    let borrowed = borrowed::take(&mut printed.object, |name| is_other(event, name, style));
     let blocks = printed.blocks;
     if let Some(wrong) = printed.malformed.filter(|_| !blocks) {
         return Err(wrong);
     }
     let mut outcome = answer(Reply::new(event, printed.object, blocks), blocks, style)?;
     outcome.noticed.splice(0..0, printed.faults);
+    if let Some(borrowed) = borrowed {
+        borrowed.apply(event, &mut outcome);
+    }
     Ok(outcome)
+}
+
+/// Whether this field is none of this style, so that another agent's word may stand in it where a block stops something.
+fn is_other(event: &EventName, name: &str, style: &Style) -> bool {
+    let is_own = matches!(name, "decision" | "continue" | "hookSpecificOutput" | "stopReason")
+        || (style.is_flat
+            && matches!(name, "permissionDecision" | "permissionDecisionReason" | "behavior" | "message"));
+    block_at(event) == Block::Stops && !is_own
 }
 
 /// What was printed is no JSON.
@@ -211,7 +227,13 @@ fn plain(event: &EventName, shown: &str, stdout: &[u8], style: &Style) -> Result
     if shown.is_empty() {
         return Ok(Outcome::pass());
     }
-    let keys = ["\"decision\"", "\"hookSpecificOutput\"", "\"permissionDecision\"", "\"continue\""];
+    let keys = [
+        "\"decision\"",
+        "\"hookSpecificOutput\"",
+        "\"permissionDecision\"",
+        "\"permission\"",
+        "\"continue\"",
+    ];
     if shown.contains('{') && keys.iter().any(|key| shown.contains(key)) {
         return Err(malformed(format!(
             "printed an answer with text before it, which hides it: {}",
@@ -250,11 +272,6 @@ fn is_block(event: &EventName, name: &str, raw: &RawValue, style: &Style) -> boo
         }
         _ => false,
     }
-}
-
-/// A `decision` that says no: Claude Code's word, and Gemini's.
-fn is_no(decision: &Value) -> bool {
-    decision == "block" || decision == "deny"
 }
 
 /// What stands in `hookSpecificOutput`.

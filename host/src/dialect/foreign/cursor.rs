@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::payload::{self, Payload};
 use super::tool;
 use crate::dialect::agent::Agent;
+use crate::dialect::borrowed;
 use crate::dialect::claude::{self, Session};
 use crate::dialect::printed::{Printed, excerpt};
 use crate::dialect::reply::{Reply, malformed};
@@ -173,15 +174,23 @@ fn printed(event: &EventName, stdout: &[u8], must_answer: bool) -> Result<Outcom
             .push(format!("printed text that is no answer at {event}: ignored: {}", excerpt(stdout)));
         return Ok(outcome);
     }
-    let Some(printed) = Printed::object(stdout, |name, raw| is_block(event, name, raw))? else {
+    let is_other = |name: &str| can_stop(event) && !KEYS.contains(&name);
+    let blocks = |name: &str, raw: &RawValue| {
+        is_block(event, name, raw) || (is_other(name) && borrowed::blocks(name, raw))
+    };
+    let Some(mut printed) = Printed::object(stdout, blocks)? else {
         return Ok(Outcome::pass());
     };
+    let borrowed = borrowed::take(&mut printed.object, is_other);
     let blocks = printed.blocks;
     if let Some(wrong) = printed.malformed.filter(|_| !blocks) {
         return Err(wrong);
     }
     let mut outcome = answer(Reply::new(event, printed.object, blocks), blocks)?;
     outcome.noticed.splice(0..0, printed.faults);
+    if let Some(borrowed) = borrowed {
+        borrowed.apply(event, &mut outcome);
+    }
     Ok(outcome)
 }
 
@@ -191,10 +200,7 @@ fn is_block(event: &EventName, name: &str, raw: &RawValue) -> bool {
         return false;
     }
     match name {
-        "permission" | "decision" => {
-            let word = json::value(raw);
-            word == "deny" || word == "block"
-        }
+        "permission" | "decision" => borrowed::is_no(&json::value(raw)),
         "continue" => raw.get() == "false",
         _ => false,
     }

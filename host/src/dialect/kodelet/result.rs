@@ -3,10 +3,10 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::dialect::base_coat;
 use crate::dialect::fields::{Fields, PayloadError};
 use crate::dialect::printed::Printed;
 use crate::dialect::reply::{Reply, malformed};
+use crate::dialect::{base_coat, borrowed};
 use crate::event::{EventName, Message};
 use crate::hook::HookError;
 use crate::json;
@@ -38,7 +38,7 @@ pub(super) fn knows_blocked(event: &EventName) -> bool {
 /// Blank output is a pass. An object with an `action` is a Base Coat envelope; else kodelet's result fields
 /// count, each at its events. `"blocked": true` (or `"action": "block"`) blocks also beside a field of a wrong type,
 /// one that cannot be read at all (half an emoji, a number beyond every float), and another of the same name. What
-/// a hook prints at turn_end is ignored.
+/// a hook prints at turn_end is ignored. A block or a question in another agent's words is one as well, with a note.
 ///
 /// # Errors
 ///
@@ -53,7 +53,12 @@ pub fn outcome(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
     };
     let Printed { mut object, faults, malformed: wrong, .. } = printed;
     let blocked = object.get("blocked") == Some(&Value::Bool(true)) && knows_blocked(event);
-    let acts = object.get("action").is_some_and(|action| action == "block");
+    let mut acts = object.get("action").is_some_and(|action| action == "block");
+    let borrowed = if blocked || acts { None } else { borrowed::take(&mut object, |_| true) };
+    if borrowed.as_ref().is_some_and(|it| it.blocks(event)) {
+        object.insert("action".to_owned(), "block".into());
+        acts = true;
+    }
     if let Some(wrong) = wrong.filter(|_| !blocked && !acts) {
         return Err(wrong);
     }
@@ -64,12 +69,17 @@ pub fn outcome(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
         fields(Reply::new(event, object, blocked))?
     };
     outcome.noticed.splice(0..0, faults);
+    if let Some(borrowed) = borrowed {
+        borrowed.apply(event, &mut outcome);
+    }
     Ok(outcome)
 }
 
 /// Whether this field alone is a block.
 fn blocks(name: &str, raw: &RawValue) -> bool {
-    (name == "blocked" && raw.get() == "true") || (name == "action" && json::value(raw) == "block")
+    let is_own =
+        (name == "blocked" && raw.get() == "true") || (name == "action" && json::value(raw) == "block");
+    is_own || borrowed::blocks(name, raw)
 }
 
 /// Takes out kodelet's fields that say once more what the envelope says: [`super::answer`] writes both, so that

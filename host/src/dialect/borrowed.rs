@@ -1,0 +1,277 @@
+//! A block or a question in another agent's words. A script that was written for one agent must not let a thing pass here
+//! because the word for it is another one. Only a no and a question count: nothing that another agent takes for a yes does.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::event::EventName;
+use crate::json;
+use crate::outcome::{Action, Outcome};
+
+/// The fields in which an agent reads a decision.
+const DECISIONS: [&str; 4] = ["decision", "permission", "permissionDecision", "behavior"];
+
+/// The fields in which an agent reads the reason of a decision, the most special first.
+const REASONS: [&str; 8] = [
+    "permissionDecisionReason",
+    "stopReason",
+    "agent_message",
+    "agentMessage",
+    "user_message",
+    "userMessage",
+    "message",
+    "reason",
+];
+
+/// The effect of a word; of several in one answer the strictest counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Effect {
+    Asks,
+    Blocks,
+}
+
+/// A block or a question in another agent's words.
+#[derive(Debug)]
+pub(crate) struct Borrowed {
+    effect: Effect,
+    /// The form, such as `"continue": false`.
+    form: String,
+    reason: String,
+}
+
+/// Whether this field alone is a block in another agent's words.
+pub(crate) fn blocks(name: &str, raw: &RawValue) -> bool {
+    is_read(name) && find(name, &json::value(raw)).is_some_and(|found| found.effect == Effect::Blocks)
+}
+
+/// Whether a decision is a no in the words of any agent.
+pub(crate) fn is_no(decision: &Value) -> bool {
+    find("decision", decision).is_some_and(|found| found.effect == Effect::Blocks)
+}
+
+/// Takes what an answer says in another agent's words out of it. `is_other` says of a field that the reader of the answer
+/// does not know it itself.
+pub(crate) fn take(object: &mut Map<String, Value>, is_other: impl Fn(&str) -> bool) -> Option<Borrowed> {
+    let found = |name: &str, value: &Value| if is_other(name) { find(name, value) } else { None };
+    let all = object.iter().filter_map(|(name, value)| found(name, value));
+    let mut strictest = all.max_by_key(|it| it.effect)?;
+    if strictest.reason.is_empty() {
+        strictest.reason = reason(object);
+    }
+    // Every reader knows `reason`.
+    let is_reason = |name: &str| name != "reason" && is_other(name) && REASONS.contains(&name);
+    object.retain(|name, value| !is_reason(name) && found(name, value).is_none());
+    Some(strictest)
+}
+
+/// Whether an agent reads a decision in this field.
+fn is_read(name: &str) -> bool {
+    DECISIONS.contains(&name) || matches!(name, "continue" | "hookSpecificOutput")
+}
+
+/// The decision that this field is or holds.
+fn find(name: &str, value: &Value) -> Option<Borrowed> {
+    let effect = match value {
+        Value::Object(inner) if matches!(name, "decision" | "hookSpecificOutput") => {
+            let found = inner.iter().filter_map(|(name, value)| find(name, value));
+            let Borrowed { effect, form, reason: said } = found.max_by_key(|it| it.effect)?;
+            let reason = if said.is_empty() { reason(inner) } else { said };
+            return Some(Borrowed {
+                effect,
+                form: format!("\"{name}.{}", form.trim_start_matches('"')),
+                reason,
+            });
+        }
+        Value::String(word) if DECISIONS.contains(&name) => match word.as_str() {
+            "block" | "deny" => Effect::Blocks,
+            "ask" | "defer" => Effect::Asks,
+            _ => return None,
+        },
+        Value::Bool(false) if name == "continue" => Effect::Blocks,
+        _ => return None,
+    };
+    Some(Borrowed { effect, form: format!("\"{name}\": {value}"), reason: String::new() })
+}
+
+fn reason(object: &Map<String, Value>) -> String {
+    let texts = REASONS.iter().filter_map(|name| object.get(*name)?.as_str());
+    texts.map(str::trim).find(|text| !text.is_empty()).unwrap_or_default().to_owned()
+}
+
+impl Borrowed {
+    /// Whether it is a block that the event knows.
+    pub(crate) fn blocks(&self, event: &EventName) -> bool {
+        self.effect == Effect::Blocks && event.allows().block
+    }
+
+    /// Puts it into what the rest of the answer came to, with a note.
+    pub(crate) fn apply(self, event: &EventName, outcome: &mut Outcome) {
+        let Self { effect, form, reason } = self;
+        let allows = event.allows();
+        let note = match effect {
+            Effect::Blocks if allows.block => {
+                let own = match std::mem::take(&mut outcome.action) {
+                    Action::Block(own) => Some(own).filter(|own| !own.trim().is_empty()),
+                    _ => None,
+                };
+                outcome.action = Action::Block(own.unwrap_or(reason));
+                format!("{form} is how another agent's hook blocks: taken for a block")
+            }
+            Effect::Asks if allows.ask && matches!(outcome.action, Action::Block(_)) => return,
+            Effect::Asks if allows.ask => {
+                let beside =
+                    if outcome.action == Action::Pass { "" } else { "; a change is not applied beside it" };
+                outcome.action = Action::Ask(reason);
+                format!("{form} is how another agent's hook asks: taken for a question{beside}")
+            }
+            _ => format!("{form} has no effect at {event}: not applied"),
+        };
+        outcome.noticed.push(note);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::dialect::agent::Agent;
+    use crate::dialect::{claude, foreign, kodelet};
+    use crate::event::{Context, Event, EventData, ToolCall};
+    use EventName::*;
+
+    fn read(event: &EventName, answer: &Value) -> Outcome {
+        kodelet::outcome(event, answer.to_string().as_bytes())
+            .unwrap_or_else(|error| panic!("{answer}: {error}"))
+    }
+
+    /// How each agent's hook says no, with the reason; then how it asks.
+    fn forms() -> [(Value, &'static str); 16] {
+        [
+            (json!({"decision": "block", "reason": "r"}), "r"),
+            (json!({"decision": "deny", "reason": "r"}), "r"),
+            (json!({"decision": "block", "systemMessage": "shown"}), ""),
+            (json!({"decision": {"behavior": "deny", "message": "r"}}), "r"),
+            (json!({"behavior": "deny", "message": "r"}), "r"),
+            (json!({"permission": "deny"}), ""),
+            (json!({"permission": "deny", "agent_message": "r", "user_message": "u"}), "r"),
+            (json!({"permission": "deny", "userMessage": "r"}), "r"),
+            (json!({"permissionDecision": "deny", "permissionDecisionReason": "r"}), "r"),
+            (
+                json!({"hookSpecificOutput": {
+                    "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "r",
+                }}),
+                "r",
+            ),
+            (json!({"hookSpecificOutput": {"permissionDecision": "deny"}, "reason": "r"}), "r"),
+            (json!({"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "r"}}}), "r"),
+            (json!({"continue": false, "stopReason": "r", "reason": "less"}), "r"),
+            (json!({"continue": false, "user_message": "r"}), "r"),
+            (json!({"decision": "approve", "permission": "deny", "reason": "r"}), "r"),
+            (json!({"permissionDecision": "ask", "decision": "deny", "reason": "r"}), "r"),
+        ]
+    }
+
+    #[test]
+    fn a_block_in_another_agents_words_is_a_block_where_there_is_one() {
+        for (answer, reason) in forms() {
+            for event in EventName::ALL.iter().filter(|event| event.allows().block) {
+                let found = read(event, &answer);
+                // The reason of a field that this reader knows itself goes first.
+                let own = answer.get("reason").and_then(Value::as_str).unwrap_or(reason);
+                assert_eq!(found.action, Action::Block(own.to_owned()), "{event} {answer}");
+                let notes = found.noticed.iter().filter(|note| note.ends_with("taken for a block"));
+                assert_eq!(notes.count(), 1, "{event} {answer}: {:?}", found.noticed);
+            }
+            for event in EventName::ALL.iter().filter(|event| !event.allows().block && **event != TurnEnd) {
+                let found = read(event, &answer);
+                assert_eq!((found.action, found.follow_ups.len()), (Action::Pass, 0), "{event} {answer}");
+                let want = format!("has no effect at {event}: not applied");
+                assert!(
+                    found.noticed.iter().any(|note| note.ends_with(&want)),
+                    "{event}: {:?}",
+                    found.noticed
+                );
+            }
+        }
+        let found = read(&BeforeToolCall, &json!({"hookSpecificOutput": {"decision": {"behavior": "deny"}}}));
+        let want = "\"hookSpecificOutput.decision.behavior\": \"deny\" is how another agent's hook blocks: taken for a block";
+        assert_eq!(found.noticed, [want]);
+    }
+
+    #[test]
+    fn a_block_in_another_agents_words_holds_beside_what_is_wrong_or_says_yes() {
+        for answer in [
+            r#"{"decision":"block","reason":5}"#,
+            r#"{"permission":"deny","n":1e999}"#,
+            r#"{"permission":"deny","permission":"allow"}"#,
+            r#"{"continue":false,"continue":true}"#,
+            r#"{"blocked":false,"decision":"deny"}"#,
+            r#"{"blocked":"no","decision":"deny"}"#,
+            r#"{"action":"passThrough","decision":"block"}"#,
+            r#"{"action":5,"decision":"block"}"#,
+            r#"{"input":{"a":1},"permission":"deny"}"#,
+            r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"\ud83d","n":1e999}}"#,
+        ] {
+            let found = kodelet::outcome(&BeforeToolCall, answer.as_bytes()).map(|found| found.action);
+            assert!(matches!(found, Ok(Action::Block(_))), "{answer}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_question_in_another_agents_words_is_one_where_one_can_ask() {
+        for (answer, want) in [
+            (json!({"permissionDecision": "ask", "permissionDecisionReason": "r"}), Action::Ask("r".into())),
+            (json!({"hookSpecificOutput": {"permissionDecision": "ask"}}), Action::Ask(String::new())),
+            (json!({"permission": "ask", "user_message": "r"}), Action::Ask("r".into())),
+            (json!({"decision": "ask", "reason": "r"}), Action::Ask("r".into())),
+            (json!({"decision": "ask", "input": {"a": 1}}), Action::Ask(String::new())),
+            (json!({"decision": "ask", "blocked": true, "reason": "r"}), Action::Block("r".into())),
+            (json!({"decision": "ask", "action": "block"}), Action::Block(String::new())),
+        ] {
+            assert_eq!(read(&BeforeToolCall, &answer).action, want, "{answer}");
+        }
+        let found = read(&UserMessageSend, &json!({"permission": "ask"}));
+        let want = "\"permission\": \"ask\" has no effect at user_message_send: not applied";
+        assert_eq!((found.action, found.noticed), (Action::Pass, vec![want.to_owned()]));
+    }
+
+    #[test]
+    fn a_yes_in_another_agents_words_says_nothing() {
+        for answer in [
+            json!({"decision": "approve"}),
+            json!({"permission": "allow"}),
+            json!({"permissionDecision": "allow"}),
+            json!({"continue": true}),
+            json!({"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"command": "id"}}}),
+            json!({"decision": "Block"}),
+            json!({"continue": "false"}),
+        ] {
+            let found = read(&BeforeToolCall, &answer);
+            let name = answer.as_object().unwrap().keys().next().unwrap();
+            let want = format!("unknown key \"{name}\"");
+            assert_eq!((found.action, found.noticed), (Action::Pass, vec![want]), "{answer}");
+        }
+        // An answer in its own words and another's is in its own words.
+        let both = read(&BeforeToolCall, &json!({"blocked": true, "reason": "r", "permission": "deny"}));
+        assert_eq!(both.action, Action::Block("r".into()));
+    }
+
+    #[test]
+    fn a_hook_of_one_agent_blocks_in_the_words_of_every_other_one() {
+        let call = EventData::BeforeToolCall(ToolCall::new("Bash", json!({"command": "ls"})));
+        let event = Event { context: std::sync::Arc::new(Context::new("c", "/w")), data: call };
+        for agent in Agent::WITH_COMMANDS {
+            let name = agent.names_of(&BeforeToolCall).next().unwrap();
+            let hook = foreign::Foreign::new(agent, name).unwrap();
+            for (answer, _) in forms() {
+                let found =
+                    hook.outcome(&event, 0, answer.to_string().as_bytes(), "").map(|found| found.action);
+                assert!(matches!(found, Ok(Action::Block(_))), "{agent} {answer}: {found:?}");
+            }
+        }
+        let found =
+            claude::outcome(&BeforeToolCall, 0, br#"{"permission":"ask","user_message":"r"}"#, "").unwrap();
+        assert_eq!(found.action, Action::Ask("r".into()));
+    }
+}
