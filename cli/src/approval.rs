@@ -15,12 +15,15 @@ use hookbox::trust::{Place, Record, Records, TrustFile, TrustFileError, TrustFil
 
 use crate::error::{InputError, say};
 
-/// No hook can grant: what a hook started is refused.
+/// No hook can change what guards: what a hook started is refused.
 pub(crate) fn not_from_a_hook() -> Result<(), InputError> {
     if hookbox::native::depth() == 0 {
         return Ok(());
     }
-    Err(InputError::new("a hook can neither trust nor grant", "run this command yourself, in a terminal"))
+    Err(InputError::new(
+        "a hook can neither trust nor grant nor install",
+        "run this command yourself, in a terminal",
+    ))
 }
 
 /// The trust file.

@@ -43,6 +43,18 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
+/// What an agent asks for and only a human may have. It exits as what failed does: the command line is right.
+#[derive(Debug)]
+pub(crate) struct Refused(pub(crate) InputError);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Refused {}
+
 /// Prints an error and says with which code to exit.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(interrupted) = error.downcast_ref::<Interrupted>() {
@@ -57,7 +69,8 @@ pub(crate) fn complain(error: &anyhow::Error) {
     say(format_args!("{ERROR}error:{ERROR:#} {error:#}"));
     let of_input = error.downcast_ref::<InputError>().map(InputError::next);
     let of_plugin = error.downcast_ref::<PluginError>().and_then(|it| it.hint.as_deref());
-    of_input.or(of_plugin).into_iter().for_each(hint);
+    let of_refused = error.downcast_ref::<Refused>().map(|it| it.0.next());
+    of_input.or(of_refused).or(of_plugin).into_iter().for_each(hint);
 }
 
 /// Writes a line to standard error. Where that is full or closed there is nobody to tell, and the data on standard

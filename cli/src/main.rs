@@ -3,6 +3,7 @@
 mod approval;
 mod commands;
 mod error;
+mod human;
 mod input;
 mod options;
 mod output;

@@ -129,6 +129,11 @@ impl Locate {
 }
 
 impl Find {
+    /// Where they are looked for.
+    pub(crate) fn locate(&self) -> &Locate {
+        &self.locate
+    }
+
     /// Goes to the directory of `--cwd`.
     pub(crate) fn enter(&self) -> Result<(), InputError> {
         self.locate.enter()

@@ -19,6 +19,7 @@ mod environment_of_hooks;
 mod foreign;
 mod hostile;
 mod hostile_repository;
+mod human;
 mod install;
 mod interrupt;
 mod lean;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::trust;
 use crate::error::{InputError, hint};
-use crate::{approval, options, output};
+use crate::{approval, human, options, output};
 
 /// Show what is trusted and granted, or change what is granted.
 #[derive(Args, Debug)]
@@ -122,8 +122,8 @@ async fn add(
     rights: Vec<Capability>,
     yes: bool,
 ) -> anyhow::Result<ExitCode> {
-    approval::not_from_a_hook()?;
     find.enter()?;
+    human::required(find.locate(), &[], !yes)?;
     let manager = find.manager().await?;
     let hook = &approval::find(&manager, name)?;
     let file = &approval::trust_file(&manager)?;
@@ -152,6 +152,7 @@ async fn add(
 
 async fn remove(find: &options::Find, name: &str, rights: &[Capability]) -> anyhow::Result<ExitCode> {
     find.enter()?;
+    human::required(find.locate(), &[], false)?;
     let manager = find.manager().await?;
     let file = &approval::trust_file(&manager)?;
     let found = approval::find_record(&manager, &approval::read(file)?, name)?;

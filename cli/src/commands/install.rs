@@ -12,13 +12,12 @@ use hookbox::bridge::install::{
 };
 use hookbox::dialect::agent::Agent;
 use hookbox::discovery::{self, show_duration};
-use hookbox::native;
 use hookbox::private;
 use hookbox::text::escape;
 use serde_json::{Value, json};
 
 use crate::error::{EXIT_FAILED, InputError, hint, note, report, warn};
-use crate::{options, output};
+use crate::{human, options, output};
 
 /// The name by which a shell finds the program, where others use the configuration as well.
 const NAME: &str = "hookbox";
@@ -93,10 +92,6 @@ impl Which {
     }
 
     fn open(&self) -> Result<(Installer, Surroundings), InputError> {
-        if native::depth() > 0 {
-            let what = "a hook can neither install nor uninstall hookbox";
-            return Err(InputError::new(what, "run this command yourself, in a terminal"));
-        }
         self.locate.enter()?;
         let options = self.locate.discovery()?;
         let project = discovery::repository(&options).unwrap_or_else(|| options.cwd.clone());
@@ -107,6 +102,15 @@ impl Which {
         let surroundings = Surroundings { home: options.home.clone(), ..Surroundings::new(project) };
         let surroundings = surroundings.variables(|name| std::env::var_os(name));
         Ok((Installer::new(surroundings.clone(), data).dry(self.dry_run), surroundings))
+    }
+
+    /// Looks for a human, where anything is to be changed.
+    fn permit(&self, agents: &[Agent], installer: &Installer) -> anyhow::Result<()> {
+        if self.dry_run {
+            return Ok(());
+        }
+        let files = agents.iter().filter_map(|agent| installer.file(*agent, self.level()).ok());
+        human::required(&self.locate, &files.collect::<Vec<_>>(), false)
     }
 
     fn agents(&self, installer: &Installer) -> Result<Vec<Agent>, InputError> {
@@ -254,6 +258,7 @@ impl Install {
         let deadline = self.deadline.unwrap_or(Bridge::DEADLINE);
         let wish = Wish { events: self.events, deadline, is_strict: self.strict, ..Wish::new(program) };
         let which = self.which;
+        which.permit(&agents, &installer)?;
         if let Some(code) = which.check(&agents, &installer, &wish)? {
             return Ok(code);
         }
@@ -272,6 +277,7 @@ impl Uninstall {
         let level = self.which.level();
         let agents = self.which.agents(&installer)?;
         let dry = self.which.dry_run;
+        self.which.permit(&agents, &installer)?;
         self.which.each(
             &agents,
             |agent| installer.uninstall(agent, level),

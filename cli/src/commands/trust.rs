@@ -11,7 +11,7 @@ use hookbox::text::escape;
 use hookbox::trust::Record;
 
 use crate::error::{InputError, say};
-use crate::{approval, options, output};
+use crate::{approval, human, options, output};
 
 /// Trust a hook that a repository brought, for the bytes that it has now; a component is granted what it asks for.
 ///
@@ -40,8 +40,8 @@ pub(crate) struct Trust {
 
 impl Trust {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        approval::not_from_a_hook()?;
         self.find.enter()?;
+        human::required(self.find.locate(), &[], !self.yes)?;
         let manager = self.find.manager().await?;
         if let Some(hooks) = approval::find_plugin(&manager, &self.hook)? {
             return self.plugin(&manager, &hooks);

@@ -6,7 +6,7 @@ use clap::Args;
 use hookbox::text::escape;
 use hookbox::trust::{Record, TrustFile};
 
-use crate::{approval, options, output};
+use crate::{approval, human, options, output};
 
 /// Take back the trust in a hook, or in all hooks of a plugin, and all that was granted, also where files are gone.
 #[derive(Args, Debug)]
@@ -24,6 +24,7 @@ pub(crate) struct Untrust {
 impl Untrust {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.find.enter()?;
+        human::required(self.find.locate(), &[], false)?;
         let manager = self.find.manager().await?;
         let file = &approval::trust_file(&manager)?;
         let held = approval::read(file)?;

@@ -103,8 +103,8 @@ fn length(file: &File) -> io::Result<u32> {
     Ok(u32::try_from(about.len()).unwrap_or(u32::MAX))
 }
 
-/// Removes old sessions, and the oldest where there are too many. What cannot be removed stays.
-fn tidy(directory: &Path) {
+/// Removes the files of old sessions, and the oldest where there are too many. What cannot be removed stays.
+pub(super) fn tidy(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let mut found: Vec<(SystemTime, PathBuf)> = entries
         .filter_map(Result::ok)

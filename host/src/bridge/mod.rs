@@ -3,10 +3,13 @@
 //! [`Bridge`] answers one event of an agent with the chain's verdict, in the agent's own form
 //! ([`dialect::agent`](crate::dialect::agent)), and whatever fails on the way by the failure policy of the hooks.
 
+pub mod above;
 pub mod config;
 pub mod doctor;
 mod follow_ups;
 pub mod install;
+mod parents;
 mod serve;
+mod sessions;
 
 pub use self::serve::{Bridge, Known};

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::follow_ups::FollowUps;
+use super::sessions::Note;
 use crate::chain::Fired;
 use crate::dialect::agent::{Agent, AgentEvent, ReadError, Reply, Request};
 use crate::event::{AgentStop, Context, EventData, EventName, InvokedBy};
@@ -191,6 +192,7 @@ impl Bridge {
             Ok(request) => request,
             Err(error) => return self.known.failed(&error.to_string()),
         };
+        self.note_session(&manager, &request, directory);
         let count = self.follow_ups(&manager, &mut request);
         let session = manager.session(request.event.context.conversation_id.clone());
         // A tenth is for what comes before and after the hooks.
@@ -237,6 +239,18 @@ impl Bridge {
         }
         let (project, says) = (shown(project), shown(says));
         Some(format!("hooks are looked for from {project} ({variable}), and the session begins in {says}"))
+    }
+
+    /// Notes that the session is open, or that it has ended, for who asks whether an agent is at work here.
+    fn note_session(&self, manager: &Manager, request: &Request, directory: &Path) {
+        let Some(file) = manager.trust_file() else { return };
+        let session = &request.event.context.conversation_id;
+        let Some(note) = Note::of(file.directory(), self.agent, session) else { return };
+        if request.event.name() == EventName::SessionEnd {
+            return note.close();
+        }
+        let repository = manager.repository();
+        note.open(repository.as_deref().unwrap_or(directory), self.begins_session());
     }
 
     /// Notes how often hooks made the agent go on so far. Cursor counts itself, and so does the plugin

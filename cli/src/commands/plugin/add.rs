@@ -17,7 +17,7 @@ use super::place::{self, Here};
 use super::row::Row;
 use super::trusting::Said;
 use crate::error::{EXIT_FAILED, InputError, complain, say};
-use crate::{approval, options, output};
+use crate::{human, options, output};
 
 /// Install plugins; without a source, exactly those that plugins.lock names.
 ///
@@ -66,8 +66,8 @@ struct Done {
 
 impl Add {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        approval::not_from_a_hook()?;
         self.locate.enter()?;
+        human::required(&self.locate, &[], self.consent.asks())?;
         let here = Here::new(&self.locate)?;
         let place = here.place(self.global)?;
         let how = How::new(self.plain_http, self.key.as_deref())?;

@@ -30,6 +30,11 @@ pub(super) enum Answer {
 }
 
 impl Consent {
+    /// Whether it is left to a question.
+    pub(super) fn asks(&self) -> bool {
+        !self.yes && !self.no_trust
+    }
+
     /// Asks on the terminal. Without one, and without `--yes`, the answer is no.
     pub(super) async fn ask(&self, question: String) -> Result<Answer, Interrupted> {
         if self.yes {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::place::{self, Here, There};
 use super::{failed, trusting};
 use crate::error::{EXIT_FAILED, complain, say};
-use crate::{approval, options, output};
+use crate::{human, options, output};
 
 /// Remove plugins, with the trust in their hooks and all that was granted to them.
 #[derive(Args, Debug)]
@@ -34,8 +34,8 @@ pub(crate) struct Remove {
 
 impl Remove {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        approval::not_from_a_hook()?;
         self.locate.enter()?;
+        human::required(&self.locate, &[], false)?;
         let here = Here::new(&self.locate)?;
         let all = here.all(place::places(&here, self.global, self.local));
         // All of them are found before one is removed.

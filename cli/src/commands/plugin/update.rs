@@ -19,7 +19,7 @@ use super::standing::Standing;
 use super::trusting::Said;
 use super::{failed, row};
 use crate::error::{EXIT_FAILED, complain, say, warn};
-use crate::{approval, options, output};
+use crate::{human, options, output};
 
 /// Bring plugins up to what their sources have now, and show what that changes.
 ///
@@ -65,8 +65,10 @@ struct Old {
 
 impl Update {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        approval::not_from_a_hook()?;
         self.locate.enter()?;
+        if !self.dry_run {
+            human::required(&self.locate, &[], self.consent.asks())?;
+        }
         let here = Here::new(&self.locate)?;
         let how = How::new(self.plain_http, self.key.as_deref())?;
         let all: Vec<Arc<Plugins>> = here.all([here.place(self.global)?]).into_iter().map(Arc::new).collect();

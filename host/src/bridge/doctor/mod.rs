@@ -23,7 +23,7 @@ pub use self::finding::{Examination, Finding, Reach, Status};
 use crate::bridge::config::Surroundings;
 
 /// The session of the payloads, for hooks that keep a record.
-const SESSION: &str = "hookbox-doctor";
+pub(super) const SESSION: &str = "hookbox-doctor";
 
 /// The line that a guard has to block where nobody names another.
 pub const LINE: &str = "rm -rf /";

@@ -39,6 +39,8 @@ mod probe;
 mod qwen;
 mod read;
 mod reply;
+#[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge asks for more"))]
+pub(crate) mod signs;
 mod switches;
 #[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge asks for more"))]
 mod wait;

@@ -1,0 +1,112 @@
+//! The signs that an agent, and no human, is about to change what guards it.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use super::{parents, sessions};
+use crate::dialect::agent::signs;
+use crate::text;
+
+/// Where everybody keeps what need not last.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
+
+/// The variables of an agent's process that say where its user's things are.
+const OWN: [&str; 4] = ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"];
+
+/// A sign that an agent is at work, in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Sign {
+    /// An agent runs this process, on whatever terminal.
+    Above(String),
+    /// An agent has a session open here. It may run this process, or somebody else does, on a terminal beside it.
+    Beside(String),
+}
+
+impl fmt::Display for Sign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Above(sign) | Self::Beside(sign)) = self;
+        f.write_str(sign)
+    }
+}
+
+/// Looks for a sign that an agent runs this process: a variable that an agent sets, a process above this one, or a
+/// session that the bridge has open where this process works.
+///
+/// `data` is the private data directory. `changes` are the files and directories that are to be changed. Where all of
+/// them are in a directory for temporary files, and none is the user's as the agent's own process has it, there is
+/// nothing to protect from an agent above: so tests run that make a home of their own.
+pub fn sign(directory: &Path, data: Option<&Path>, changes: &[PathBuf]) -> Option<Sign> {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if let Some((name, agent)) = signs::variable(is_set) {
+        return Some(Sign::Above(format!("{agent} runs this ({name} is set)")));
+    }
+    let parents = parents::agents();
+    if let Some(parent) = parents.iter().find(|it| !is_scratch(changes, &it.process)) {
+        let id = parent.process.id;
+        return Some(Sign::Above(format!("{} runs this (process {id})", parent.agent)));
+    }
+    let session = sessions::open_at(data?, directory)?;
+    let shown = text::escape(&session.directory.to_string_lossy(), 500);
+    Some(Sign::Beside(format!("{} has a session open in {shown}", session.title())))
+}
+
+/// Whether all of these are temporary files, and none is what the process of an agent has for its user's.
+fn is_scratch(changes: &[PathBuf], agent: &parents::Process) -> bool {
+    // What cannot be read leaves open whose they are.
+    let (Some(environment), Some(directory)) = (agent.environment(), agent.directory()) else { return false };
+    let of = |name: &str| environment.get(OsStr::new(name)).map(PathBuf::from).filter(|it| it.is_absolute());
+    let Some(home) = of("HOME") else { return false };
+    let own: Vec<PathBuf> =
+        OWN.into_iter().filter_map(of).chain([home, directory]).filter_map(|it| resolved(&it)).collect();
+    let temporary = TEMPORARY.iter().map(PathBuf::from).chain(of("TMPDIR"));
+    let temporary: Vec<PathBuf> = temporary.filter_map(|it| resolved(&it)).collect();
+    let is_in = |path: &Path, temporary: &Path| {
+        let is_beneath = path.starts_with(temporary) && path != temporary;
+        // Who works in `/` does not own all of it.
+        let is_own = |own: &PathBuf| own.starts_with(temporary) && path.starts_with(own);
+        is_beneath && !own.iter().any(is_own)
+    };
+    let is_temporary = |path: &PathBuf| {
+        resolved(path).is_some_and(|path| temporary.iter().any(|temporary| is_in(&path, temporary)))
+    };
+    !changes.is_empty() && changes.iter().all(is_temporary)
+}
+
+/// Where a path leads, also where the last part of it does not exist yet. `None` where that could change: at a link that
+/// leads nowhere, and where `..` follows on what does not exist.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let there = path.ancestors().find(|it| it.symlink_metadata().is_ok())?;
+    let rest = path.strip_prefix(there).ok()?;
+    let is_plain = rest.components().all(|it| matches!(it, Component::Normal(_)));
+    let there = there.canonicalize().ok().filter(|_| is_plain)?;
+    Some(there.join(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_path_leads_where_it_will_lead_once_it_exists() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |path: &str| temp.path().canonicalize().unwrap().join(path);
+        std::fs::create_dir(at("real")).unwrap();
+        symlink(at("real"), at("link")).unwrap();
+        symlink(at("nowhere"), at("dangling")).unwrap();
+        for (path, want) in [
+            ("real", Some("real")),
+            ("link/new/file", Some("real/new/file")),
+            ("real/../real", Some("real")),
+            ("new", Some("new")),
+            ("new/../../x", None),
+            ("dangling", None),
+            ("dangling/x", None),
+        ] {
+            assert_eq!(resolved(&at(path)), want.map(at), "{path}");
+        }
+    }
+}

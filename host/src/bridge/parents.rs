@@ -1,0 +1,158 @@
+//! The processes above this one, as far as the system shows them: on Linux, in `/proc`.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::dialect::agent::signs;
+
+/// How many processes are looked at, upwards.
+const MOST: usize = 256;
+
+/// How much is read of what a process was started with, in bytes.
+const MAX_ARGUMENTS: u64 = 16 << 10;
+
+/// How much is read of the environment that a process was started with, in bytes.
+const MAX_ENVIRONMENT: u64 = 4 << 20;
+
+/// A process, for as long as it lives: the system gives its number to another one later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Process {
+    pub(super) id: u32,
+    /// When it started, in the system's ticks.
+    start: u64,
+    /// The namespace of the number.
+    namespace: PathBuf,
+}
+
+/// A process above this one that is an agent.
+#[derive(Debug)]
+pub(super) struct Parent {
+    pub(super) process: Process,
+    /// The agent, in a sentence.
+    pub(super) agent: &'static str,
+}
+
+/// What `/proc/ID/stat` holds of a process.
+struct Stat {
+    name: String,
+    parent: u32,
+    start: u64,
+}
+
+impl Process {
+    /// Whether it lives. `None` where this cannot be known from here.
+    pub(super) fn is_alive(&self) -> Option<bool> {
+        (namespace()? == self.namespace)
+            .then(|| stat(&self.id.to_string()).is_some_and(|it| it.start == self.start))
+    }
+
+    /// The environment that it was started with; `None` where it cannot be read.
+    pub(super) fn environment(&self) -> Option<BTreeMap<OsString, OsString>> {
+        let bytes = read(&self.at("environ"), MAX_ENVIRONMENT)?;
+        let pairs = bytes.split(|byte| *byte == 0).filter_map(|pair| {
+            let end = pair.iter().position(|byte| *byte == b'=')?;
+            let (name, value) = pair.split_at_checked(end)?;
+            Some((OsString::from_vec(name.to_vec()), OsString::from_vec(value.get(1..)?.to_vec())))
+        });
+        Some(pairs.collect())
+    }
+
+    /// Where it works.
+    pub(super) fn directory(&self) -> Option<PathBuf> {
+        fs::read_link(self.at("cwd")).ok()
+    }
+
+    fn at(&self, file: &str) -> PathBuf {
+        Path::new("/proc").join(self.id.to_string()).join(file)
+    }
+}
+
+/// The agents above this process, the nearest first.
+pub(super) fn agents() -> Vec<Parent> {
+    let Some(namespace) = namespace() else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut id = std::os::unix::process::parent_id();
+    for _ in 0..MOST {
+        let Some(stat) = stat(&id.to_string()) else { break };
+        let process = Process { id, start: stat.start, namespace: namespace.clone() };
+        found.extend(agent(&process, &stat.name).map(|agent| Parent { process, agent }));
+        // Nothing is above the first one.
+        if stat.parent == 0 {
+            break;
+        }
+        id = stat.parent;
+    }
+    found
+}
+
+/// The agent that a process is.
+fn agent(process: &Process, name: &str) -> Option<&'static str> {
+    let path = fs::read_link(process.at("exe")).unwrap_or_default();
+    let arguments = read(&process.at("cmdline"), MAX_ARGUMENTS).unwrap_or_default();
+    let arguments = String::from_utf8_lossy(&arguments);
+    let arguments: Vec<&str> = arguments.split('\0').collect();
+    signs::program(&path.to_string_lossy(), name, &arguments)
+}
+
+/// The namespace of the numbers of processes that this one sees.
+fn namespace() -> Option<PathBuf> {
+    fs::read_link("/proc/self/ns/pid").ok()
+}
+
+fn stat(id: &str) -> Option<Stat> {
+    let text = read(&Path::new("/proc").join(id).join("stat"), 4096)?;
+    parse(&String::from_utf8_lossy(&text))
+}
+
+/// The name is in parentheses and may hold some itself.
+fn parse(stat: &str) -> Option<Stat> {
+    let (before, after) = stat.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    let mut fields = after.split_whitespace();
+    let parent = fields.nth(1)?.parse().ok()?;
+    let start = fields.nth(17)?.parse().ok()?;
+    Some(Stat { name: name.to_owned(), parent, start })
+}
+
+fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_process_is_read_whatever_it_is_called() {
+        let rest = "S 7 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 1 2";
+        for name in ["claude", "a) S 9 (b", "", "a b"] {
+            let stat = parse(&format!("12 ({name}) {rest}")).unwrap();
+            assert_eq!((stat.name.as_str(), stat.parent, stat.start), (name, 7, 4242));
+        }
+        for text in ["", "12 (x", "12 (x) S", "12 (x) S y", "x"] {
+            assert!(parse(text).is_none(), "{text}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_lives_until_it_ends() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let start = stat(&child.id().to_string()).unwrap().start;
+        let process = Process { id: child.id(), start, namespace: namespace().unwrap() };
+        assert_eq!(process.is_alive(), Some(true));
+        assert_eq!(Process { start: start + 1, ..process.clone() }.is_alive(), Some(false));
+        assert_eq!(Process { namespace: "pid:[1]".into(), ..process.clone() }.is_alive(), None);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(process.is_alive(), Some(false));
+    }
+}

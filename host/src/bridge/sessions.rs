@@ -1,0 +1,204 @@
+//! The sessions that are open: a small private file for each, which the bridge writes at an event and removes at the end.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use super::follow_ups::tidy;
+use super::parents::{self, Process};
+use crate::dialect::agent::Agent;
+use crate::hook::Digest;
+
+/// The directory in the private data directory.
+const DIRECTORY: &str = "sessions";
+
+/// How long a note is good enough: within it an event costs one look at the file's time.
+const REWRITTEN: Duration = Duration::from_secs(5 * 60);
+
+/// How long after its last event a session counts as open, where nobody knows the agent's process: a command that an
+/// agent runs follows an event closely.
+const OPEN: Duration = Duration::from_secs(60 * 60);
+
+/// How much is read of a note, in bytes.
+const MAX_NOTE: u64 = 16 << 10;
+
+/// What is noted of an open session.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Session {
+    agent: String,
+    /// The repository, or where else the agent works.
+    pub(super) directory: PathBuf,
+    /// The agent's process, where it is certain.
+    process: Option<Process>,
+}
+
+impl Session {
+    /// The agent, in a sentence.
+    pub(super) fn title(&self) -> &'static str {
+        self.agent.parse::<Agent>().map_or("an agent", Agent::title)
+    }
+
+    fn is_open(&self, noted: SystemTime) -> bool {
+        let alive = self.process.as_ref().and_then(Process::is_alive);
+        alive.unwrap_or_else(|| noted.elapsed().map_or(true, |age| age < OPEN))
+    }
+}
+
+/// The note of one session.
+pub(super) struct Note {
+    file: PathBuf,
+    agent: Agent,
+}
+
+impl Note {
+    /// Of this session of an agent; one without an id is nobody's.
+    pub(super) fn of(data: &Path, agent: Agent, session: &str) -> Option<Self> {
+        if session.is_empty() || session == super::doctor::SESSION {
+            return None;
+        }
+        let digest = Digest::of(format!("{agent}\0{session}").as_bytes());
+        Some(Self { file: data.join(DIRECTORY).join(digest.hex()), agent })
+    }
+
+    /// Notes that it is open in a directory. What cannot be noted is one sign less, and no reason to fail.
+    pub(super) fn open(&self, directory: &Path, begins: bool) {
+        let noted = fs::symlink_metadata(&self.file).and_then(|about| about.modified());
+        let is_fresh = noted.as_ref().is_ok_and(|at| at.elapsed().is_ok_and(|age| age < REWRITTEN));
+        if is_fresh && !begins {
+            return;
+        }
+        let _ = self.write(directory, noted.is_err());
+    }
+
+    /// Removes it.
+    pub(super) fn close(&self) {
+        let _ = fs::remove_file(&self.file);
+    }
+
+    fn write(&self, directory: &Path, is_new: bool) -> io::Result<()> {
+        let Some(place) = self.file.parent() else { return Ok(()) };
+        DirBuilder::new().recursive(true).mode(0o700).create(place)?;
+        if is_new {
+            tidy(place);
+        }
+        // The nearest agent above may be another one than this, around it.
+        let parents = parents::agents().into_iter();
+        let process =
+            parents.map(|it| (it.agent, it.process)).find(|(agent, _)| *agent == self.agent.title());
+        let process = process.map(|(_, process)| process);
+        let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        let session = Session { agent: self.agent.to_string(), directory, process };
+        // Whoever looks finds the old one or the new one.
+        let new = self.file.with_extension(std::process::id().to_string());
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600).custom_flags(flags.bits().cast_signed());
+        options.open(&new)?.write_all(&serde_json::to_vec(&session)?)?;
+        fs::rename(&new, &self.file).inspect_err(|_| drop(fs::remove_file(&new)))
+    }
+}
+
+/// A session that is open in this directory, above it or below it.
+pub(super) fn open_at(data: &Path, directory: &Path) -> Option<Session> {
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let entries = fs::read_dir(data.join(DIRECTORY)).ok()?;
+    entries.filter_map(Result::ok).filter_map(|entry| read(&entry.path()).ok()).find(|session| {
+        session.directory.starts_with(&directory) || directory.starts_with(&session.directory)
+    })
+}
+
+/// The session of a note, where it is open.
+fn read(path: &Path) -> io::Result<Session> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file: File = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut text = Vec::new();
+    file.take(MAX_NOTE).read_to_end(&mut text)?;
+    let session: Session = serde_json::from_slice(&text)?;
+    let noted = about.modified()?;
+    session.is_open(noted).then_some(session).ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn note(data: &Path, session: &str) -> Note {
+        Note::of(data, Agent::Cursor, session).unwrap()
+    }
+
+    #[test]
+    fn a_session_is_open_in_its_directory_until_its_end() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |path: &str| temp.path().join(path);
+        fs::create_dir_all(at("repo/src")).unwrap();
+        fs::create_dir_all(at("other")).unwrap();
+        let (one, two) = (note(&at("data"), "../one"), note(&at("data"), "two"));
+        let is_open = |path: &str| open_at(&at("data"), &at(path)).is_some();
+        assert!(!is_open("repo"));
+        one.open(&at("repo"), false);
+        two.open(&at("repo"), true);
+        assert_eq!(["repo", "repo/src", "", "other"].map(is_open), [true, true, true, false]);
+        assert_eq!(open_at(&at("data"), &at("repo")).unwrap().title(), "Cursor");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&one.file), mode(one.file.parent().unwrap())), (0o600, 0o700));
+        assert_eq!(fs::read_dir(at("data/sessions")).unwrap().count(), 2);
+        one.close();
+        assert!(is_open("repo"));
+        two.close();
+        assert!(!is_open("repo"));
+    }
+
+    #[test]
+    fn a_session_without_a_known_process_ends_an_hour_after_its_last_event() {
+        let temp = tempfile::tempdir().unwrap();
+        let one = note(temp.path(), "one");
+        for (age, is_open) in [(Duration::ZERO, true), (OPEN - REWRITTEN, true), (OPEN + REWRITTEN, false)] {
+            one.open(temp.path(), true);
+            // Under an agent of this name its process is noted, and lives.
+            let session = Session { agent: "cursor".into(), directory: "/".into(), process: None };
+            fs::write(&one.file, serde_json::to_vec(&session).unwrap()).unwrap();
+            let file = File::options().write(true).open(&one.file).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+            assert_eq!(open_at(temp.path(), temp.path()).is_some(), is_open, "{age:?}");
+        }
+        // The next event opens it again.
+        one.open(temp.path(), false);
+        assert!(open_at(temp.path(), temp.path()).is_some());
+    }
+
+    #[test]
+    fn an_event_soon_after_another_writes_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let one = note(temp.path(), "one");
+        one.open(temp.path(), false);
+        fs::write(&one.file, "as it was").unwrap();
+        one.open(temp.path(), false);
+        assert_eq!(fs::read_to_string(&one.file).unwrap(), "as it was");
+        one.open(temp.path(), true);
+        assert!(open_at(temp.path(), temp.path()).is_some());
+    }
+
+    #[test]
+    fn what_is_no_note_is_no_session() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(DIRECTORY).join(name);
+        fs::create_dir_all(at("directory")).unwrap();
+        fs::write(at("garbage"), "{\"agent\": 1}").unwrap();
+        fs::write(at("long"), vec![b' '; 1 << 20]).unwrap();
+        symlink("/dev/zero", at("link")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        assert!(open_at(temp.path(), temp.path()).is_none());
+        assert!(Note::of(temp.path(), Agent::Claude, "").is_none());
+    }
+}
