@@ -1,8 +1,12 @@
 //! Reading JSON that is odd in places. A model writes half an emoji, a number beyond every float or a
 //! thousand brackets, and a guard is never skipped because its input is odd (design, section 4), nor does a block
-//! get lost beside such a field (section 5.6).
+//! get lost beside such a field (section 5.6). Programs write odd things, too: a byte-order mark, Python's `NaN`.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -17,14 +21,23 @@ const MAX_NESTED: usize = 120;
 const MAX_LEVELS: usize = 16;
 
 /// Reads one JSON object, whatever its fields hold, in the order they were given; a name may be there twice. Bytes
-/// that are not UTF-8 count as U+FFFD.
+/// that are not UTF-8 count as U+FFFD. A byte-order mark before it is skipped; `NaN`, `Infinity` and `-Infinity` count
+/// as JSON strings of these words.
 ///
 /// # Errors
 ///
 /// Where there is anything but exactly one object: a syntax error, another type, a cut, a second value.
 pub fn object(text: &[u8]) -> Result<Vec<(String, Box<RawValue>)>, serde_json::Error> {
     let text = String::from_utf8_lossy(text);
-    let Members(members) = serde_json::from_str(&text)?;
+    let text = unmarked(&text);
+    let quoted: Cow<'_, str>;
+    let Members(members) = match serde_json::from_str(text) {
+        Ok(members) => members,
+        Err(error) => {
+            quoted = with_words_quoted(text);
+            serde_json::from_str(&quoted).map_err(|_| error)?
+        }
+    };
     Ok(members.into_iter().map(|(name, raw)| (self::text(name.get()), raw.to_owned())).collect())
 }
 
@@ -37,7 +50,28 @@ pub fn value(raw: &RawValue) -> Value {
 /// Reads a text that should be JSON, such as the arguments that a model wrote. What is no JSON at all becomes a JSON
 /// string of the text; what is odd in places is read as [`value`] reads it.
 pub fn from_model(text: &str) -> Value {
-    serde_json::from_str::<&RawValue>(text).map_or_else(|_| Value::from(text), value)
+    let odd = || {
+        let quoted = with_words_quoted(unmarked(text));
+        serde_json::from_str::<&RawValue>(&quoted).map_or_else(|_| Value::from(text), value)
+    };
+    serde_json::from_str::<&RawValue>(text).map_or_else(|_| odd(), value)
+}
+
+/// The text after a byte-order mark.
+pub(crate) fn unmarked(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// Text in which the words that programs write for numbers which JSON does not have are strings. What is a string
+/// already stays as it is.
+fn with_words_quoted(text: &str) -> Cow<'_, str> {
+    static WORD: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(?s)"(?:[^"\\]|\\.)*"|(NaN|-?Infinity)"#).ok());
+    let quote = |found: &Captures<'_>| match found.get(1) {
+        Some(word) => format!("\"{}\"", word.as_str()),
+        None => found.get(0).map_or_else(String::new, |string| string.as_str().to_owned()),
+    };
+    WORD.as_ref().map_or(Cow::Borrowed(text), |word| word.replace_all(text, quote))
 }
 
 /// Reads a value that can be represented as it stands.
@@ -264,8 +298,26 @@ mod tests {
             (br#"{"a":-1e999}"#, json!({"a": "-1e999"})),
             (b"{\"a\":\"sudo \xff\"}", json!({"a": "sudo \u{fffd}"})),
             (br#"{"\ud800":1}"#, json!({"\u{fffd}": 1})),
+            (b"\xef\xbb\xbf{\"a\":1}", json!({"a": 1})),
+            (
+                br#"{"a":NaN,"b":[-Infinity, Infinity ,1e2]}"#,
+                json!({"a": "NaN", "b": ["-Infinity", "Infinity", 1e2]}),
+            ),
+            (br#"{"a\"":"x\"NaN\\","n":NaN}"#, json!({"a\"": "x\"NaN\\", "n": "NaN"})),
         ] {
             assert_eq!(values(text), want, "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn a_models_words_for_numbers_are_text_and_the_rest_is_read() {
+        for (text, want) in [
+            (r#"{"command":"rm","t":NaN}"#, json!({"command": "rm", "t": "NaN"})),
+            ("\u{feff}{\"t\":-Infinity}", json!({"t": "-Infinity"})),
+            ("rm NaN", json!("rm NaN")),
+            ("\u{feff}rm", json!("\u{feff}rm")),
+        ] {
+            assert_eq!(from_model(text), want, "{text}");
         }
     }
 
@@ -308,8 +360,13 @@ mod tests {
             b"{} {}",
             b"{}x",
             b"{a:1}",
-            b"\xef\xbb\xbf{}",
             b"\xff\xfe",
+            b"\xef\xbb\xbf\xef\xbb\xbf{}",
+            b"NaN",
+            b"{\"a\":--Infinity}",
+            b"{\"a\":NaN5}",
+            b"{\"a\":\"NaN}",
+            b"{\"a\":nan}",
             b"{\"a\":\"\\x\"}",
             b"{\"a\":\"\\u12\"}",
             b"{\"a\":1e}",

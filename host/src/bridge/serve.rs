@@ -130,9 +130,8 @@ impl Bridge {
 
     /// Answers the event that the agent wrote. `manager` looks for the hooks, from a directory.
     ///
-    /// An event that hookbox does not have is answered by nothing; a name on the command line that is none of the agent's
-    /// events is a failure. What fails, and what is not ready when the time is up,
-    /// is answered by the failure policy of the hooks.
+    /// An event that the agent has and hookbox has not is answered by nothing; a name that is none of the agent's events
+    /// is a failure. What fails, and what is not ready when the time is up, is answered by the failure policy of the hooks.
     pub async fn answer<M, E>(&self, payload: &[u8], manager: M) -> Reply
     where
         M: AsyncFnOnce(&Path) -> Result<Manager, E>,
@@ -145,16 +144,7 @@ impl Bridge {
         self.known.set(|state| state.event = own);
         let request = match self.agent.read(payload, given, &defaults) {
             Ok(Some(request)) => Ok(request),
-            Ok(None) => {
-                let mut nothing = self.agent.nothing();
-                if let Some(name) = self.agent.new_event(payload) {
-                    let title = self.agent.title();
-                    nothing.note(&format!(
-                        "{title} has an event \"{name}\", which hookbox does not know: no hook sees it"
-                    ));
-                }
-                return nothing;
-            }
+            Ok(None) => return self.agent.nothing(),
             Err(error) => {
                 if let ReadError::OtherEvent { .. } = error {
                     // Which of the two it is nobody can say: the reply is the one that holds at both.

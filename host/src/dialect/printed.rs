@@ -40,9 +40,6 @@ impl Printed {
         if text.is_empty() {
             return Ok(None);
         }
-        if text.starts_with('\u{feff}') {
-            return Err(malformed("printed a byte order mark before its answer"));
-        }
         let not_utf8 = std::str::from_utf8(stdout).err().map(|error| {
             let at = error.valid_up_to();
             format!("printed what is not UTF-8, at byte {at}")

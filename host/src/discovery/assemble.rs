@@ -38,6 +38,8 @@ pub(super) struct Assembly {
     details: BTreeMap<(String, PathBuf), String>,
     last: Arc<LastGood>,
     next: LastGood,
+    /// What follows the failures of a component of the user's that could never be read.
+    unread: OnFailure,
 }
 
 /// Decides on every candidate and builds what runs.
@@ -56,7 +58,8 @@ pub(super) async fn assemble(
         .map(|(candidate, judged)| Subject { candidate, table: table_of(&roots, candidate), judged })
         .collect();
     let fates = decide(&subjects, examiner, &last).await;
-    let mut assembly = Assembly { problems, last, next, kept, ..Assembly::default() };
+    let unread = if options.unseen_blocks { OnFailure::Block } else { OnFailure::Pass };
+    let mut assembly = Assembly { problems, last, next, kept, unread, ..Assembly::default() };
     let mut launcher = Launcher::new(options, repo, &assembly.last);
     for (subject, fate) in subjects.iter().zip(fates) {
         assembly.add(subject, fate, gate, &options.limits, &mut launcher);
@@ -100,8 +103,8 @@ impl Assembly {
         #[cfg(not(feature = "component"))]
         let _ = kept;
         descriptor.digest = digest;
-        if let (Some(policy), true) = (policy, subject.speaks_for_itself()) {
-            descriptor.on_failure = policy;
+        if result.is_err() && subject.speaks_for_itself() {
+            descriptor.on_failure = policy.unwrap_or(self.unread);
         }
         match result {
             Ok(Ready::Unasked) => {
@@ -132,7 +135,7 @@ impl Assembly {
                         self.list(position.clone(), &descriptor, EntryStatus::Active);
                         self.hooks.push((position, hook));
                     }
-                    Some(Err(error)) => self.invalid(subject, position, descriptor, error),
+                    Some(Err(error)) => self.invalid(subject, position, descriptor, error, BLOCKED),
                     None => {}
                 }
             }
@@ -142,7 +145,8 @@ impl Assembly {
                 if subject.speaks_for_itself() {
                     descriptor.on_failure = component.manifest().on_failure.unwrap_or_default();
                 }
-                self.invalid(subject, position, descriptor, HookError::new(Cause::Untrusted, what));
+                let error = HookError::new(Cause::Untrusted, what);
+                self.invalid(subject, position, descriptor, error, BLOCKED);
             }
             #[cfg(feature = "component")]
             Ok(Ready::Component(component)) => {
@@ -153,7 +157,7 @@ impl Assembly {
                 match subject.declared().map(|it| declared_subscriptions(it, &manifest.subscriptions)) {
                     None => descriptor.subscriptions.clone_from(&manifest.subscriptions),
                     Some(Ok(subscriptions)) => descriptor.subscriptions = subscriptions,
-                    Some(Err(error)) => return self.invalid(subject, position, descriptor, error),
+                    Some(Err(error)) => return self.invalid(subject, position, descriptor, error, BLOCKED),
                 }
                 if subject.judged.standing.is_trusted() {
                     descriptor.answers = manifest.answers;
@@ -171,7 +175,10 @@ impl Assembly {
                     crate::wasm::ComponentHook::new(*component, descriptor, settings).with_access(access);
                 self.hooks.push((position, Arc::new(hook)));
             }
-            Err(error) => self.invalid(subject, position, descriptor, error),
+            Err(error) => {
+                let unsaid = if policy.is_some() { BLOCKED } else { UNREAD };
+                self.invalid(subject, position, descriptor, error, unsaid);
+            }
         }
     }
 
@@ -240,13 +247,15 @@ impl Assembly {
         access
     }
 
-    /// A hook that cannot be used. A guard among them keeps guarding: it fails in every event.
+    /// A hook that cannot be used. A guard among them keeps guarding: it fails in every event. `unsaid` is why it is one
+    /// where its owner does not say so.
     fn invalid(
         &mut self,
         subject: &Subject<'_>,
         position: Position,
         descriptor: Descriptor,
         mut error: HookError,
+        unsaid: &str,
     ) {
         let Candidate { name, path, dir, .. } = subject.candidate;
         // The message of a component speaks of its own file; of what runs nothing else says where it is declared.
@@ -260,7 +269,7 @@ impl Assembly {
         }
         // Where the events are known it fails in those.
         let blocks = match subject.on_failure() {
-            None => BLOCKED,
+            None => unsaid,
             Some(_) if descriptor.subscriptions.is_empty() => BLOCKS,
             Some(_) => BLOCKS_WHERE_IT_RUNS,
         };
@@ -279,7 +288,7 @@ impl Assembly {
         if descriptor.on_failure == OnFailure::Block {
             if is_unsaid {
                 let path = text::escape(&path.to_string_lossy(), 1024);
-                error.message = format!("{path}: {}; {BLOCKED}; hint: {MEND}", error.message);
+                error.message = format!("{path}: {}; {unsaid}; hint: {MEND}", error.message);
             }
             self.refuse(position, descriptor, priority, error, EntryStatus::Invalid);
         } else {
@@ -345,6 +354,10 @@ pub(super) const BLOCKS: &str = "on_failure is \"block\", so it fails in every e
 
 /// The same where it does not say so, being broken.
 const BLOCKED: &str = "it said of itself that its failures block, so it fails in every event";
+
+/// The same where nobody knows, since it could not be read yet.
+const UNREAD: &str =
+    "nobody knows whether its failures block, so it counts as a guard and fails in every event";
 
 /// What to do about it.
 const MEND: &str = "mend it, rename it to end in .disable, or say its on_failure in hookbox.toml";

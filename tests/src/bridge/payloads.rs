@@ -93,6 +93,9 @@ fn an_odd_or_large_payload_reaches_the_guard() {
             ),
             ("half of a character", good.replace("LINE", "\\ud800")),
             ("no text", good.replace("\"LINE\"", "{\"a\": [1e999, null]}")),
+            ("a byte order mark", format!("\u{feff}{good}")),
+            ("a number that is none", good.replacen('{', "{\"x\": [NaN, -Infinity], ", 1)),
+            ("a line that is no number", good.replace("\"LINE\"", "NaN")),
         ] {
             judged(&env, agent, event, what, payload.as_bytes());
         }
@@ -109,7 +112,7 @@ fn judged(env: &TestEnvironment, agent: Agent, event: &str, what: &str, payload:
 }
 
 #[test]
-fn every_real_payload_is_answered_and_an_unknown_event_by_nothing() {
+fn every_real_payload_is_answered_and_without_a_guard_an_unknown_event_by_nothing() {
     let env = TestEnvironment::new();
     for agent in Agent::ALL {
         let silence = if matches!(agent, Agent::Cursor | Agent::OpenCode) { "{}\n" } else { "" };
@@ -154,25 +157,41 @@ fn an_event_on_the_command_line_that_is_none_of_the_agents_is_a_failure() {
 #[test]
 fn an_event_that_the_agent_has_and_hookbox_has_not_is_answered_by_nothing() {
     let env = guard(&json!({}), "block");
-    for (agent, event, is_new) in [
-        (Agent::Claude, "SubagentStart", false),
-        (Agent::Codex, "Interrupt", false),
-        (Agent::Gemini, "BeforeModel", false),
-        (Agent::Copilot, "subagentStart", false),
-        (Agent::Cursor, "beforeReadFile", false),
-        (Agent::Claude, "Teleported", true),
+    for (agent, event) in [
+        (Agent::Claude, "SubagentStart"),
+        (Agent::Codex, "Interrupt"),
+        (Agent::Gemini, "BeforeModel"),
+        (Agent::Copilot, "subagentStart"),
+        (Agent::Cursor, "beforeReadFile"),
     ] {
         let silence = if agent == Agent::Cursor { "{}\n" } else { "" };
         let says = json!({"hook_event_name": event, "session_id": "s"}).to_string();
-        // On the command line alone nothing tells a new event from one that is misspelt.
-        let silent = (!is_new).then(|| r#"{"session_id": "s"}"#.to_owned());
-        for (given, payload) in [(None, Some(says.clone())), (Some(event), Some(says)), (Some(event), silent)]
-        {
-            let Some(payload) = payload else { continue };
+        let silent = r#"{"session_id": "s"}"#.to_owned();
+        for (given, payload) in [(None, says.clone()), (Some(event), says), (Some(event), silent)] {
             let output = env.hookbox_with(args(agent, given, &[]), payload);
-            let answer = (output.code, output.stdout.as_str());
-            assert_eq!(answer, (Some(0), silence), "{agent} {event} {given:?}: {output:#?}");
-            assert_eq!(output.stderr.contains(event), is_new, "{agent} {event} {given:?}: {output:#?}");
+            let answer = (output.code, output.stdout.as_str(), output.stderr.as_str());
+            assert_eq!(answer, (Some(0), silence, ""), "{agent} {event} {given:?}: {output:#?}");
+        }
+    }
+}
+
+#[test]
+fn an_event_of_a_payload_that_nobody_knows_is_answered_by_the_failure_policy() {
+    for policy in ["block", "pass"] {
+        let env = guard(&json!({}), policy);
+        for agent in Agent::ALL {
+            for wrong in ["Teleported", "PreTooluse", "before_tool_call", ""] {
+                let payload = json!({"hook_event_name": wrong, "session_id": "s"}).to_string();
+                for given in [None, Some(wrong)] {
+                    let output = env.hookbox_with(args(agent, given, &[]), &payload);
+                    let silence = if matches!(agent, Agent::Cursor | Agent::OpenCode) { "{}\n" } else { "" };
+                    let want = if policy == "block" { (Some(2), "") } else { (Some(0), silence) };
+                    assert_eq!((output.code, output.stdout.as_str()), want, "{agent} {wrong}: {output:#?}");
+                    for part in [wrong, "hint: "] {
+                        assert!(output.stderr.contains(part), "{agent} {wrong}: {output:#?}");
+                    }
+                }
+            }
         }
     }
 }

@@ -157,23 +157,24 @@ fn a_home_directory_that_nobody_knows_blocks() {
 }
 
 #[test]
-fn a_component_that_is_broken_blocks_where_it_is_known_to_and_else_passes_with_a_warning() {
+fn a_component_that_cannot_be_read_blocks_unless_its_owner_says_otherwise() {
     for (what, file, breaks) in COMPONENTS {
         let env = TestEnvironment::new();
         breaks(&env, &format!("home/.hookbox{file}"));
-        for (settings, blocks) in [("", false), ("[hooks.\"x.wasm\"]\non_failure = \"block\"\n", true)] {
+        for settings in ["", "[hooks.\"x.wasm\"]\non_failure = \"block\"\n"] {
             env.file("home/.hookbox/hookbox.toml", settings);
             for (agent, event) in BEFORE {
                 let payload = call(&env, agent, event, "ls").to_string();
                 let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
-                if blocks {
-                    assert!(blocked(agent, event, &output, what).contains("x.wasm"), "{what}: {output:#?}");
-                } else {
-                    passed(agent, event, &output, what);
-                    assert!(output.stderr.contains("x.wasm"), "{what}: {output:#?}");
-                }
+                let reason = blocked(agent, event, &output, what);
+                assert!(reason.contains("x.wasm"), "{what}: {output:#?}");
+                assert!(!settings.is_empty() || reason.contains("hint: "), "{what}: {output:#?}");
             }
         }
+        // Who tries hooks by hand sees the problem, and everything else works.
+        env.file("home/.hookbox/hookbox.toml", "");
+        let run = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
+        assert_eq!(env.event(&["before_tool_call"], &run)["blocked"], false, "{what}");
     }
 }
 

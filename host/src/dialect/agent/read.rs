@@ -77,12 +77,15 @@ pub enum ReadError {
         /// The event that the payload names, escaped.
         found: String,
     },
-    /// The event that was given is none of the agent's.
-    #[error("unknown event {name:?} of {agent}; hint: did you mean {nearest}? --event takes {known}")]
+    /// The event is none of the agent's: it is misspelt, or of a newer agent.
+    #[error(
+        "unknown event {name:?} of {agent}: no hook sees it; hint: did you mean {nearest}? hookbox knows {known}; take it \
+         out of the agent's configuration where it is none of these"
+    )]
     UnknownEvent {
         /// The agent's name in a sentence.
         agent: &'static str,
-        /// The event that was given, escaped.
+        /// The event that the payload names, or that was given; escaped.
         name: String,
         /// The nearest name that exists.
         nearest: &'static str,
@@ -99,8 +102,7 @@ impl Agent {
     ///
     /// `event` is the agent's own name of the event, where the command line says it: Copilot CLI's camelCase payloads do
     /// not. What is missing of the context comes from `defaults`; an agent's id is its `agent`. `None` is an event that
-    /// hookbox does not have, to be answered by [`nothing`](Agent::nothing); where only the command line says it, it has
-    /// to be one that the agent is known to have.
+    /// the agent is known to have and hookbox has not, to be answered by [`nothing`](Agent::nothing).
     ///
     /// * The tool's name stays the agent's own. Its input may be anything: what is no JSON object reaches the hooks as it
     ///   stands, what cannot be represented in JSON as text.
@@ -110,7 +112,7 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// [`ReadError`]: no JSON object, no event or another one, a session, directory, tool name or text of a wrong type, a
+    /// [`ReadError`]: no JSON object, no event, another one or one that nobody knows, a session, directory, tool name or text of a wrong type, a
     /// tool call without a name. The size of the payload is the caller's to limit.
     pub fn read(
         self,
@@ -135,15 +137,6 @@ impl Agent {
     pub fn event_of(self, payload: &[u8], event: Option<&str>) -> Option<&'static AgentEvent> {
         let says = self.says(payload).and_then(|name| self.event(&name));
         says.or_else(|| self.event(event?))
-    }
-
-    /// The event that a payload names, where neither hookbox nor this list of the agent's events knows it: one of a newer
-    /// version, perhaps. Escaped.
-    #[cfg(feature = "bridge")]
-    pub(crate) fn new_event(self, payload: &[u8]) -> Option<String> {
-        let name = self.says(payload)?;
-        let is_known = self.event(&name).is_some() || self.other_events().contains(&name.as_str());
-        (!is_known).then(|| text::escape(&name, 64))
     }
 
     /// The event that a payload names.
@@ -178,8 +171,21 @@ impl Agent {
             None => fields.text("hookName")?,
             says => says,
         };
-        let Some(given) = given else {
-            let Some(says) = says else {
+        let own = given.and_then(|given| self.event(given));
+        // Copilot names its events in one style in the payload and in another in the configuration.
+        let is_same = |given: &str, says: &str| {
+            says == given
+                || own.is_some_and(|own| self.event(says).is_some_and(|says| says.event == own.event))
+        };
+        let name = match (given, says.as_deref()) {
+            (Some(given), Some(says)) if !is_same(given, says) => {
+                return Err(ReadError::OtherEvent {
+                    expected: text::escape(given, 64),
+                    found: text::escape(says, 64),
+                });
+            }
+            (Some(name), _) | (None, Some(name)) => name,
+            (None, None) => {
                 return Err(ReadError::NoEvent {
                     agent: self.title(),
                     expected: "\"hook_event_name\"",
@@ -189,30 +195,18 @@ impl Agent {
                         .find(|it| it.event == "before_tool_call")
                         .map_or("", |it| it.name),
                 });
-            };
-            return Ok(self.event(&says));
-        };
-        let own = self.event(given);
-        // Copilot names its events in one style in the payload and in another in the configuration.
-        let is_same = |says: &String| {
-            says == given
-                || own.is_some_and(|own| self.event(says).is_some_and(|says| says.event == own.event))
-        };
-        match says {
-            Some(says) if !is_same(&says) => Err(ReadError::OtherEvent {
-                expected: text::escape(given, 64),
-                found: text::escape(&says, 64),
-            }),
-            None if own.is_none() && !self.other_events().contains(&given) => {
-                let names: Vec<&str> = self.events().iter().map(|it| it.name).collect();
-                Err(ReadError::UnknownEvent {
-                    agent: self.title(),
-                    name: text::escape(given, 64),
-                    nearest: text::nearest(given, names.iter().copied()).unwrap_or("PreToolUse"),
-                    known: names.join(", "),
-                })
             }
-            _ => Ok(own),
+        };
+        let own = self.event(name);
+        if own.is_none() && !self.other_events().contains(&name) {
+            let names: Vec<&str> = self.events().iter().map(|it| it.name).collect();
+            return Err(ReadError::UnknownEvent {
+                agent: self.title(),
+                name: text::escape(name, 64),
+                nearest: text::nearest(name, names.iter().copied()).unwrap_or("PreToolUse"),
+                known: names.join(", "),
+            });
         }
+        Ok(own)
     }
 }

@@ -283,6 +283,8 @@ fn what_is_no_payload_is_an_error_that_says_what_was_expected_and_found() {
         (None, r#"{"hook_event_name":5}"#, "\"hook_event_name\" must be a string, found 5"),
         (Some("PreToolUse"), r#"{"hook_event_name":"Stop"}"#, "is to be PreToolUse, found \"Stop\""),
         (Some("PreToolUs"), "{}", "did you mean PreToolUse?"),
+        (None, r#"{"hook_event_name":"PreToolUs"}"#, "did you mean PreToolUse?"),
+        (None, r#"{"hook_event_name":"before_tool_call"}"#, "unknown event \"before_tool_call\""),
         (Some("PreToolUse"), "{}", "\"tool_name\" must be a string, found null"),
         (Some("PreToolUse"), r#"{"tool_name":["x"]}"#, "\"tool_name\" must be a string, found an array"),
         (Some("Stop"), r#"{"session_id":5}"#, "\"session_id\" must be a string, found 5"),
@@ -312,7 +314,7 @@ fn an_event_that_hookbox_does_not_have_is_answered_by_nothing() {
     for (agent, event, payload) in [
         (Agent::Gemini, None, json!({"hook_event_name": "BeforeModel"})),
         (Agent::Gemini, Some("BeforeModel"), json!({"hook_event_name": "BeforeModel", "tool_name": 5})),
-        (Agent::Claude, None, json!({"hook_event_name": "before_tool_call"})),
+        (Agent::Claude, None, json!({"hook_event_name": "SubagentStart"})),
     ] {
         assert_eq!(agent.read(payload.to_string().as_bytes(), event, &defaults()), Ok(None));
     }
@@ -326,6 +328,8 @@ fn odd_input_of_a_tool_reaches_the_hooks_as_it_stands() {
         (r#""{\"command\": \"ls\"}""#, json!({"command": "ls"})),
         (r#""{\"command\": \"ls""#, json!("{\"command\": \"ls")),
         (r#"["ls", 5]"#, json!(["ls", 5])),
+        (r#"{"command": "rm", "n": [NaN, Infinity]}"#, json!({"command": "rm", "n": ["NaN", "Infinity"]})),
+        (r#""{\"command\": \"rm\", \"n\": -Infinity}""#, json!({"command": "rm", "n": "-Infinity"})),
         (r#"{"command": "\ud800 rm", "n": 1e999}"#, json!({"command": "\u{fffd} rm", "n": "1e999"})),
         ("null", Value::Null),
     ] {

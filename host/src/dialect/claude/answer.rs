@@ -191,7 +191,7 @@ pub(crate) fn blocked(event: &EventName, reason: String) -> Outcome {
 /// Reads what a hook printed that ended with status 0.
 pub(crate) fn read(event: &EventName, stdout: &[u8], style: &Style) -> Result<Outcome, HookError> {
     let shown = String::from_utf8_lossy(stdout);
-    let shown = shown.trim();
+    let shown = json::unmarked(shown.trim());
     if !shown.starts_with('{') {
         return plain(event, shown, stdout, style);
     }
