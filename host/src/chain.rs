@@ -1,5 +1,6 @@
 //! One event through a chain of hooks (design, section 5).
 
+use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -12,7 +13,7 @@ use tracing::Instrument as _;
 use crate::capability::Denial;
 use crate::event::{Event, EventName};
 use crate::facts;
-use crate::hook::{Descriptor, Hook, HookError, OnFailure, Origin, Subscription};
+use crate::hook::{Budget, Descriptor, Hook, HookError, OnFailure, Origin, Subscription};
 use crate::outcome::{Action, Answers, Author, Fold, MAX_CONTEXT, Outcome, Spent, Verdict};
 use crate::redact;
 use crate::report::{Cause, HookReport, Kind, Report, Status};
@@ -98,47 +99,93 @@ pub fn concerns(hooks: &[Arc<dyn Hook>], event: &EventName) -> bool {
 /// root, plugin, file name; then code); their order in the chain follows from it, from who brought them and from
 /// their priorities.
 pub async fn run(hooks: &[Arc<dyn Hook>], event: Event, options: &ChainOptions) -> Fired {
-    run_with_room(hooks, event, options, MAX_CONTEXT).await
+    let mut clocks = Clocks::new(options);
+    let mut ruled = rule(hooks, event, &mut clocks, options, MAX_CONTEXT).await;
+    ruled.observe(&mut clocks).await;
+    ruled.fired
 }
 
-/// The same for an event that belongs to another one, which has room for only so many more bytes of context.
-pub(crate) async fn run_with_room(
+/// An event on which the hooks have ruled, and those that only observe what came of it.
+#[derive(Debug)]
+pub(crate) struct Ruled {
+    pub(crate) fired: Fired,
+    /// Observers that come after a block, each with its place in the report.
+    late: Vec<(usize, Late)>,
+    began: Instant,
+}
+
+/// A hook that runs after the ruling.
+struct Late(Arc<dyn Hook>);
+
+impl fmt::Debug for Late {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.descriptor().name)
+    }
+}
+
+impl Ruled {
+    /// Runs the observers that come after a block. Nothing of it changes the ruling.
+    pub(crate) async fn observe(&mut self, clocks: &mut Clocks) {
+        let Fired { event, verdict, report } = &mut self.fired;
+        for (at, Late(hook)) in std::mem::take(&mut self.late) {
+            let began = self.began.elapsed();
+            let ran = clocks.run(hook.as_ref(), event).await;
+            let mut fold = Fold::new();
+            let settled = settle(&mut fold, event, hook.descriptor(), true, ran);
+            trace(&report.event, &settled);
+            verdict.warnings.extend(fold.finish(event).warnings);
+            if let Some(place) = report.hooks.get_mut(at) {
+                *place = HookReport { started: began, ..settled };
+            }
+            report.duration = self.began.elapsed();
+        }
+    }
+}
+
+/// Runs one event up to the ruling, on these clocks and with room for only so many bytes of context.
+pub(crate) async fn rule(
     hooks: &[Arc<dyn Hook>],
     event: Event,
+    clocks: &mut Clocks,
     options: &ChainOptions,
     room: usize,
-) -> Fired {
+) -> Ruled {
     let span =
         tracing::debug_span!("event", name = %event.name(), conversation = %event.context.conversation_id);
-    run_in_order(hooks, event, options, Fold::with_room(room)).instrument(span).await
+    rule_in_order(hooks, event, clocks, options, Fold::with_room(room)).instrument(span).await
 }
 
-async fn run_in_order(
+async fn rule_in_order(
     hooks: &[Arc<dyn Hook>],
     mut event: Event,
+    clocks: &mut Clocks,
     options: &ChainOptions,
     mut fold: Fold,
-) -> Fired {
-    let started = Instant::now();
+) -> Ruled {
+    let began = Instant::now();
     let mut report = Report::new(event.name());
+    let mut late = Vec::new();
     if concerns(hooks, &report.event) {
         work_out_facts(&mut event, options);
-        let nested = !options.allow_nested && (options.depth > 0 || INSIDE_A_HOOK.try_get().is_ok());
-        let mut clocks = Clocks::new(options);
-        for (hook, observe) in in_run_order(hooks, &event) {
+        let order = in_run_order(hooks, &event);
+        clocks.expect(order.iter().map(|(hook, _)| hook.descriptor()));
+        for (hook, observe) in order {
             let descriptor = hook.descriptor();
-            let began = started.elapsed();
-            if ends(&fold, descriptor, &report.event) && !observe {
+            let started = began.elapsed();
+            if ends(&fold, descriptor, &report.event) {
+                if observe {
+                    late.push((report.hooks.len(), Late(Arc::clone(hook))));
+                } else {
+                    clocks.skip(descriptor);
+                }
                 let skipped = empty_report(descriptor, Status::Skipped);
-                report.hooks.push(HookReport { started: began, ..skipped });
+                report.hooks.push(HookReport { started, ..skipped });
                 continue;
             }
-            // What is built in starts nothing, so that it may judge at any depth.
-            let refused = nested && descriptor.kind != Kind::Builtin;
-            let ran = if refused { Ran::refused() } else { clocks.run(hook.as_ref(), &event).await };
+            let ran = clocks.run(hook.as_ref(), &event).await;
             let input_before = event.tool_call().map(|call| call.input.clone());
             let mut hook_report = settle(&mut fold, &mut event, descriptor, observe, ran);
-            hook_report.started = began;
+            hook_report.started = started;
             if event.tool_call().map(|call| &call.input) != input_before.as_ref() {
                 work_out_facts(&mut event, options);
             }
@@ -146,8 +193,9 @@ async fn run_in_order(
             report.hooks.push(hook_report);
         }
     }
-    report.duration = started.elapsed();
-    Fired { verdict: fold.finish(&event), event, report }
+    report.duration = began.elapsed();
+    let fired = Fired { verdict: fold.finish(&event), event, report };
+    Ruled { fired, late, began }
 }
 
 /// Whether a block has ended the chain for this hook.
@@ -194,49 +242,144 @@ impl Ran {
 }
 
 /// The time that is left to each group of hooks. What one group uses up never shortens another's.
-struct Clocks {
-    untrusted: Duration,
-    repo: Duration,
-    others: Duration,
+#[derive(Debug)]
+pub(crate) struct Clocks {
+    untrusted: Clock,
+    repo: Clock,
+    others: Clock,
+    /// Whether this happens inside a hook, where nothing is started.
+    is_nested: bool,
+}
+
+/// The time that is left to one group of hooks.
+#[derive(Debug)]
+struct Clock {
+    left: Duration,
+    /// How many of the group have not had their turn.
+    waiting: u32,
+    /// The hook that used up the most, and how much.
+    slowest: Option<(String, Duration)>,
+}
+
+impl Clock {
+    fn new(left: Duration) -> Self {
+        Self { left, waiting: 0, slowest: None }
+    }
+
+    /// How long the hook may take whose turn it is: half of what is left, and of the other half as much as each of those
+    /// that wait behind it. So no hook that hangs takes the time of all others.
+    fn part(&self) -> Duration {
+        let half = self.left / 2;
+        if self.waiting == 0 { self.left } else { half + half / (self.waiting + 1) }
+    }
+
+    /// Names the hook that used up more of the time than this part, if one did.
+    fn used_by(&self, part: Duration) -> String {
+        let slowest = self.slowest.as_ref().filter(|(_, used)| *used > part);
+        slowest.map(|(name, used)| format!("; {name} took {:?} of it", rounded(*used))).unwrap_or_default()
+    }
+
+    /// Notes how long a hook took.
+    fn spend(&mut self, descriptor: &Descriptor, used: Duration) {
+        self.left = self.left.saturating_sub(used);
+        if self.slowest.as_ref().is_none_or(|(_, most)| used > *most) {
+            let author = Author { name: &descriptor.name, trusted: descriptor.trusted };
+            self.slowest = Some((author.shown(), used));
+        }
+    }
+}
+
+/// The time of a group, in the message of a hook that it was too short for.
+const ALL_TIME: &str = "the time that the hooks have together";
+
+/// A time as it is shown: in whole milliseconds.
+fn rounded(time: Duration) -> Duration {
+    time - Duration::from_nanos(u64::from(time.subsec_nanos() % 1_000_000))
 }
 
 impl Clocks {
-    fn new(options: &ChainOptions) -> Self {
-        Self { untrusted: options.untrusted_deadline, repo: options.repo_deadline, others: options.deadline }
+    pub(crate) fn new(options: &ChainOptions) -> Self {
+        Self {
+            untrusted: Clock::new(options.untrusted_deadline),
+            repo: Clock::new(options.repo_deadline),
+            others: Clock::new(options.deadline),
+            is_nested: !options.allow_nested && (options.depth > 0 || INSIDE_A_HOOK.try_get().is_ok()),
+        }
     }
 
-    fn of(&mut self, descriptor: &Descriptor) -> &mut Duration {
-        match (descriptor.tier.origin(), descriptor.trusted) {
-            (Origin::Repo, false) => &mut self.untrusted,
-            (Origin::Repo, true) => &mut self.repo,
-            (Origin::User | Origin::Host, _) => &mut self.others,
+    /// The clock of a hook; `None` for what is built in, which starts nothing and judges whatever the others did.
+    fn of(&mut self, descriptor: &Descriptor) -> Option<&mut Clock> {
+        match (descriptor.kind, descriptor.trusted, descriptor.tier.origin()) {
+            (Kind::Builtin, ..) => None,
+            (_, false, _) => Some(&mut self.untrusted),
+            (_, true, Origin::Repo) => Some(&mut self.repo),
+            (_, true, Origin::User | Origin::Host) => Some(&mut self.others),
+        }
+    }
+
+    /// Counts the hooks that are to have a turn.
+    fn expect<'a>(&mut self, hooks: impl Iterator<Item = &'a Descriptor>) {
+        for clock in [&mut self.untrusted, &mut self.repo, &mut self.others] {
+            clock.waiting = 0;
+        }
+        for descriptor in hooks {
+            if let Some(clock) = self.of(descriptor) {
+                clock.waiting += 1;
+            }
+        }
+    }
+
+    /// Takes note that a hook has no turn.
+    fn skip(&mut self, descriptor: &Descriptor) {
+        if let Some(clock) = self.of(descriptor) {
+            clock.waiting = clock.waiting.saturating_sub(1);
         }
     }
 
     async fn run(&mut self, hook: &dyn Hook, event: &Event) -> Ran {
         let descriptor = hook.descriptor();
-        let left = self.of(descriptor);
-        if left.is_zero() {
-            let what = "the time of the whole chain was up before it could run";
+        let is_nested = self.is_nested;
+        let Some(clock) = self.of(descriptor) else {
+            let budget = descriptor.budget;
+            return bounded(hook, event, &budget, budget.wall).await;
+        };
+        clock.waiting = clock.waiting.saturating_sub(1);
+        if is_nested {
+            return Ran::refused();
+        }
+        let part = rounded(clock.part());
+        if part.is_zero() {
+            let what = format!("did not run: {ALL_TIME} was up{}", clock.used_by(part));
             return Ran { result: Err(HookError::new(Cause::Timeout, what)), duration: Duration::ZERO };
         }
-        let started = Instant::now();
-        let budget = descriptor.budget.within(*left);
+        let budget = descriptor.budget.within(part);
         // Executables and components keep their wall-clock limit themselves, to end what they started and to
-        // report what it used; waiting for a free slot is not on a component's clock. Nothing outlasts the chain.
+        // report what it used; waiting for a free slot is not on a component's clock. Nothing outlasts its part.
         let wall = match descriptor.kind {
-            Kind::Native | Kind::Command | Kind::Component => *left,
+            Kind::Native | Kind::Command | Kind::Component => part,
             _ => budget.wall,
         };
-        let run = INSIDE_A_HOOK.scope((), catch_panic(hook.run(event, &budget)));
-        // The grace lets the hook's own deadline come first where both are the same.
-        let result = tokio::time::timeout(wall + Duration::from_millis(100), run)
-            .await
-            .unwrap_or_else(|_| Err(HookError::timeout(wall)));
-        let duration = started.elapsed();
-        *left = left.saturating_sub(duration);
-        Ran { result, duration }
+        let mut ran = bounded(hook, event, &budget, wall).await;
+        if let Err(error) = &mut ran.result
+            && error.cause == Cause::Timeout
+            && part < descriptor.budget.wall
+        {
+            error.message.push_str(&format!(", its part of {ALL_TIME}{}", clock.used_by(part)));
+        }
+        clock.spend(descriptor, ran.duration);
+        ran
     }
+}
+
+/// Runs a hook for so long at most.
+async fn bounded(hook: &dyn Hook, event: &Event, budget: &Budget, wall: Duration) -> Ran {
+    let started = Instant::now();
+    let run = INSIDE_A_HOOK.scope((), catch_panic(hook.run(event, budget)));
+    // The grace lets the hook's own deadline come first where both are the same.
+    let result = tokio::time::timeout(wall + Duration::from_millis(100), run)
+        .await
+        .unwrap_or_else(|_| Err(HookError::timeout(wall)));
+    Ran { result, duration: started.elapsed() }
 }
 
 /// A hook from code that panics has failed; it does not take the agent with it.

@@ -8,7 +8,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -16,7 +16,7 @@ use hookbox::bridge::Bridge;
 use hookbox::dialect::agent::{Agent, Reply};
 use hookbox_agent::interrupt::Asked;
 
-use crate::options;
+use crate::{error, options};
 
 /// How much an agent may write, in bytes.
 const MAX_PAYLOAD: usize = 256 << 20;
@@ -65,7 +65,7 @@ impl ServeAgent {
             payload: Mutex::default(),
             is_claimed: AtomicBool::new(false),
             is_done: AtomicBool::new(false),
-            is_answered: AtomicBool::new(false),
+            answered: OnceLock::new(),
         });
         serving.run()
     }
@@ -83,8 +83,8 @@ struct Serving {
     is_claimed: AtomicBool,
     /// Whether who works on it has ended.
     is_done: AtomicBool,
-    /// Whether somebody has answered.
-    is_answered: AtomicBool,
+    /// The exit code of the answer, once somebody has answered: there is one answer.
+    answered: OnceLock<u8>,
 }
 
 impl Serving {
@@ -93,23 +93,23 @@ impl Serving {
     fn run(self: &Arc<Self>) -> ExitCode {
         let serving = Arc::clone(self);
         let watcher = std::thread::Builder::new().name("watcher".to_owned()).stack_size(WATCHER_STACK);
-        let reply = match watcher.spawn(move || serving.watch()) {
+        let code = match watcher.spawn(move || serving.watch()) {
             Ok(_) => self.guarded(Self::read_and_answer),
-            Err(error) => Some(self.failed(&format!("no thread to watch the time: {error}"))),
+            Err(error) => Some(self.say(&self.failed(&format!("no thread to watch the time: {error}")))),
         };
-        match reply {
-            Some(reply) => ExitCode::from(self.say(&reply)),
+        match code {
+            Some(code) => ExitCode::from(code),
             None => wait_for_the_end(),
         }
     }
 
-    /// What this work comes to, also where it panics.
-    fn guarded(&self, work: fn(&Self) -> Option<Reply>) -> Option<Reply> {
+    /// The exit code that this work comes to, also where it panics.
+    fn guarded(&self, work: fn(&Self) -> Option<u8>) -> Option<u8> {
         // What is looked at after a panic is behind locks and flags.
-        let reply = std::panic::catch_unwind(AssertUnwindSafe(|| work(self)))
-            .unwrap_or_else(|_| Some(self.failed("hookbox failed while it ran the hooks")));
-        self.is_done.store(reply.is_some(), Ordering::SeqCst);
-        reply
+        let code = std::panic::catch_unwind(AssertUnwindSafe(|| work(self)))
+            .unwrap_or_else(|_| Some(self.say(&self.failed("hookbox failed while it ran the hooks"))));
+        self.is_done.store(code.is_some(), Ordering::SeqCst);
+        code
     }
 
     fn failed(&self, what: &str) -> Reply {
@@ -125,9 +125,9 @@ impl Serving {
         !self.is_claimed.swap(true, Ordering::SeqCst)
     }
 
-    /// Writes the reply, where nobody has answered yet: the exit code.
+    /// Writes the reply, where nobody has answered yet: the exit code of the one answer.
     fn say(&self, reply: &Reply) -> u8 {
-        if self.is_answered.swap(true, Ordering::SeqCst) { wait_for_the_end() } else { print(reply) }
+        *self.answered.get_or_init(|| print(reply))
     }
 
     /// Answers, where those who are at work do not in time, and ends the process.
@@ -152,7 +152,8 @@ impl Serving {
                 let serving = Arc::clone(self);
                 let second = std::thread::Builder::new().name("second".to_owned());
                 let started = second.spawn(move || {
-                    serving.guarded(Self::answer_what_is_there).map(|reply| serving.end(&reply, true))
+                    let code = serving.guarded(Self::answer_what_is_there);
+                    code.map(|code| std::process::exit(code.into()))
                 });
                 if let Err(error) = started {
                     return self.end(&self.failed(&format!("no thread to run the hooks in: {error}")), true);
@@ -176,7 +177,7 @@ impl Serving {
     }
 
     /// Answers the event, unless somebody else does before it is read to its end.
-    fn read_and_answer(&self) -> Option<Reply> {
+    fn read_and_answer(&self) -> Option<u8> {
         let mut stdin = io::stdin().lock();
         let mut chunk = [0; 16 << 10];
         let read = loop {
@@ -197,45 +198,49 @@ impl Serving {
             return None;
         }
         Some(match read {
-            Ok(()) => self.answer(),
-            Err(what) => self.unread(&what),
+            Ok(()) => self.answer(None),
+            // By the failure policy of the hooks.
+            Err(what) => {
+                *self.payload.lock().unwrap_or_else(PoisonError::into_inner) = Vec::new();
+                self.answer(Some(&what))
+            }
         })
     }
 
     /// Answers what was read, where the agent does not end what it writes.
-    fn answer_what_is_there(&self) -> Option<Reply> {
-        let mut reply = self.answer();
-        reply.note("the agent did not close standard input: what stood there was taken for the whole event");
-        Some(reply)
+    fn answer_what_is_there(&self) -> Option<u8> {
+        let note = "the agent did not close standard input: what stood there was taken for the whole event";
+        Some(self.answer(Some(note)))
     }
 
-    /// Answers an event that was not read, by the failure policy of the hooks.
-    fn unread(&self, what: &str) -> Reply {
-        *self.payload.lock().unwrap_or_else(PoisonError::into_inner) = Vec::new();
-        let mut reply = self.answer();
-        reply.note(what);
-        reply
-    }
-
-    fn answer(&self) -> Reply {
+    /// Answers, with this note; then does what follows the answer, and can change nothing of it.
+    fn answer(&self, note: Option<&str>) -> u8 {
         let payload = std::mem::take(&mut *self.payload.lock().unwrap_or_else(PoisonError::into_inner));
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime,
-            Err(error) => return self.failed(&format!("the hooks cannot be run: {error}")),
+            Err(error) => return self.say(&self.failed(&format!("the hooks cannot be run: {error}"))),
         };
         let manager = async |directory: &Path| {
             let (left, begins) = (self.bridge.left(), self.bridge.begins_session());
             self.discover.serving(directory, left, begins).await
         };
         // Dropped, the hooks end the processes that they started.
-        let reply = runtime.block_on(async {
+        let code = runtime.block_on(async {
+            let mut answer = tokio::select! {
+                biased;
+                answer = self.bridge.answer(&payload, manager) => answer,
+                () = self.signalled() => return self.say(&self.interrupted()),
+            };
+            note.into_iter().for_each(|note| answer.reply.note(note));
+            let code = self.say(&answer.reply);
             tokio::select! {
-                reply = self.bridge.answer(&payload, manager) => reply,
-                () = self.signalled() => self.interrupted(),
+                told = answer.follow_up() => told.iter().for_each(error::warn),
+                () = self.signalled() => {}
             }
+            code
         });
         runtime.shutdown_background();
-        reply
+        code
     }
 
     /// Whether the process is asked to end.

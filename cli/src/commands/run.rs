@@ -83,7 +83,10 @@ impl Run {
             warn(why);
         }
         let session = manager.session(decoded.event.context.conversation_id.clone());
-        let fired = unless_interrupted(session.fire_event(decoded.event)).await?;
+        let mut decided = unless_interrupted(session.decide(decoded.event)).await?;
+        // Who asks the process to end while failures are told of gets the verdict all the same.
+        let _ = unless_interrupted(decided.follow_up()).await;
+        let fired = decided.into_fired();
         let verdict = Dialect::from(self.dialect).verdict(&fired.verdict, &fired.event);
         // The verdict first: it is what counts.
         let done = if self.report {

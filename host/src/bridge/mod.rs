@@ -12,4 +12,4 @@ mod parents;
 mod serve;
 mod sessions;
 
-pub use self::serve::{Bridge, Known};
+pub use self::serve::{Answer, Bridge, Known};

@@ -14,7 +14,7 @@ use crate::hook::OnFailure;
 use crate::manager::Manager;
 use crate::outcome::Warning;
 use crate::report::Cause;
-use crate::session::MAX_FOLLOW_UPS;
+use crate::session::{Decided, MAX_FOLLOW_UPS};
 use crate::text;
 
 /// What is known of an event so far; who waits for the answer can answer with it where no answer comes.
@@ -24,16 +24,19 @@ pub struct Known {
     state: Arc<Mutex<State>>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct State {
     event: Option<&'static AgentEvent>,
     /// What the hooks ask for. Until they are found nobody knows that there is no guard among them.
     policy: OnFailure,
+    /// What the hooks have decided.
+    ruling: Option<Reply>,
 }
 
 impl Known {
     fn new(agent: Agent, event: Option<&str>) -> Self {
-        let state = State { event: event.and_then(|name| agent.event(name)), policy: OnFailure::Block };
+        let event = event.and_then(|name| agent.event(name));
+        let state = State { event, policy: OnFailure::Block, ruling: None };
         Self { agent, state: Arc::new(Mutex::new(state)) }
     }
 
@@ -42,14 +45,45 @@ impl Known {
     }
 
     fn get(&self) -> State {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The reply where there is no verdict, for this reason: by the failure policy of the hooks that are concerned, and
-    /// a block where they were not found yet.
+    /// The reply where [`Bridge::answer`] gave none, for this reason: what the hooks have decided, if they have; else by
+    /// the failure policy of those that are concerned, and a block where they were not found yet.
     pub fn failed(&self, what: &str) -> Reply {
-        let State { event, policy } = self.get();
-        self.agent.failed(event.map(|event| event.name), policy, what)
+        let State { event, policy, ruling } = self.get();
+        ruling.unwrap_or_else(|| self.agent.failed(event.map(|event| event.name), policy, what))
+    }
+}
+
+/// What an agent gets, and what is left to do once it has it.
+#[derive(Debug)]
+#[must_use]
+pub struct Answer {
+    /// What the agent gets.
+    pub reply: Reply,
+    rest: Option<Decided>,
+    /// How long the rest may take.
+    left: Duration,
+}
+
+impl Answer {
+    /// Does what follows an event ([`Decided::follow_up`]), in half of the time that was left: the agent may wait for the
+    /// end of the process. Returns what the user is to be told of it.
+    pub async fn follow_up(self) -> Vec<String> {
+        let Some(rest) = self.rest else { return Vec::new() };
+        let told = rest.fired().verdict.warnings.len();
+        // The agent has its answer: nothing that these hooks inject reaches it.
+        let mut rest = rest.within(self.left * 9 / 20);
+        let _ = tokio::time::timeout(self.left / 2, rest.follow_up()).await;
+        let warnings = rest.into_fired().verdict.warnings.into_iter().skip(told);
+        warnings.map(|warning| text::escape(&warning.text, 4_000)).collect()
+    }
+}
+
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Self {
+        Self { reply, rest: None, left: Duration::ZERO }
     }
 }
 
@@ -65,8 +99,9 @@ impl Known {
 /// let bridge = Bridge::new(Agent::Codex, None);
 /// let stdin = br#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}"#;
 /// let no_hooks = async |_: &std::path::Path| Ok::<_, std::io::Error>(Manager::empty());
-/// let reply = bridge.answer(stdin, no_hooks).await;
-/// assert_eq!((reply.exit_code, reply.stdout.as_str()), (0, ""));
+/// let answer = bridge.answer(stdin, no_hooks).await;
+/// assert_eq!((answer.reply.exit_code, answer.reply.stdout.as_str()), (0, "")); // write it here
+/// answer.follow_up().await;
 /// # }
 /// ```
 #[derive(Debug)]
@@ -132,7 +167,8 @@ impl Bridge {
     ///
     /// An event that the agent has and hookbox has not is answered by nothing; a name that is none of the agent's events
     /// is a failure. What fails, and what is not ready when the time is up, is answered by the failure policy of the hooks.
-    pub async fn answer<M, E>(&self, payload: &[u8], manager: M) -> Reply
+    /// Hooks that only hear of what happened run in [`Answer::follow_up`], when the agent has its reply.
+    pub async fn answer<M, E>(&self, payload: &[u8], manager: M) -> Answer
     where
         M: AsyncFnOnce(&Path) -> Result<Manager, E>,
         E: fmt::Display,
@@ -144,7 +180,7 @@ impl Bridge {
         self.known.set(|state| state.event = own);
         let request = match self.agent.read(payload, given, &defaults) {
             Ok(Some(request)) => Ok(request),
-            Ok(None) => return self.agent.nothing(),
+            Ok(None) => return self.agent.nothing().into(),
             Err(error) => {
                 if let ReadError::OtherEvent { .. } = error {
                     // Which of the two it is nobody can say: the reply is the one that holds at both.
@@ -155,8 +191,8 @@ impl Bridge {
         };
         let answer = self.answer_request(request, &here, manager);
         match tokio::time::timeout(self.left(), answer).await {
-            Ok(reply) => reply,
-            Err(_) => self.known.failed(&format!("no answer of the hooks within {:?}", self.whole())),
+            Ok(answer) => answer,
+            Err(_) => self.known.failed(&format!("no answer of the hooks within {:?}", self.whole())).into(),
         }
     }
 
@@ -165,7 +201,7 @@ impl Bridge {
         request: Result<Request, ReadError>,
         here: &Path,
         manager: M,
-    ) -> Reply
+    ) -> Answer
     where
         M: AsyncFnOnce(&Path) -> Result<Manager, E>,
         E: fmt::Display,
@@ -174,37 +210,41 @@ impl Bridge {
         let directory = self.directory(says.as_deref()).unwrap_or(here);
         let manager = match manager(directory).await {
             Ok(manager) => manager,
-            Err(error) => return self.known.failed(&format!("the hooks cannot be looked for: {error}")),
+            Err(error) => {
+                return self.known.failed(&format!("the hooks cannot be looked for: {error}")).into();
+            }
         };
         let event: Option<EventName> = self.known.get().event.map(AgentEvent::event_name);
         self.known.set(|state| state.policy = manager.on_failure(event.as_ref()));
         let mut request = match request {
             Ok(request) => request,
-            Err(error) => return self.known.failed(&error.to_string()),
+            Err(error) => return self.known.failed(&error.to_string()).into(),
         };
+        let standing: Vec<String> =
+            self.stale(says.as_deref()).into_iter().chain(problems(&manager)).collect();
         self.note_session(&manager, &request, directory);
         let count = self.follow_ups(&manager, &mut request);
         let session = manager.session(request.event.context.conversation_id.clone());
         // A tenth is for what comes before and after the hooks.
         let session = session.within(self.left() * 9 / 10);
-        let mut fired = session.fire_event(request.event.clone()).await;
+        let mut decided = session.decide(request.event.clone()).await;
+        let fired = decided.fired_mut();
         if let Some(count) = count {
-            keep(&count, &mut fired);
+            keep(&count, fired);
         }
         let (mut shown, mut noted) = (request.notes.clone(), Vec::new());
-        let standing: Vec<String> =
-            self.stale(says.as_deref()).into_iter().chain(problems(&manager)).collect();
         // What holds for the whole session is for the user's eyes once.
         if request.event.name() == EventName::SessionStart {
             shown.extend(standing);
         } else {
             noted = standing;
-            noted.extend(untrusted(&mut fired));
+            noted.extend(untrusted(fired));
         }
         fired.verdict.warnings.extend(shown.into_iter().map(|text| Warning { hook: None, text }));
         let mut reply = request.answer(&fired.verdict, &fired.event);
         noted.iter().for_each(|note| reply.note(note));
-        reply
+        self.known.set(|state| state.ruling = Some(reply.clone()));
+        Answer { reply, rest: Some(decided), left: self.left() }
     }
 
     /// Where hooks are looked for, where the agent says it.

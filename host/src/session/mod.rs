@@ -1,5 +1,6 @@
 //! A session: one conversation of one agent, with a typed method for every event.
 
+mod decided;
 mod monitor;
 mod verdict;
 
@@ -7,28 +8,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub use self::decided::Decided;
 pub use self::monitor::BudgetMonitor;
 pub use self::verdict::{
     Decision, ErrorVerdict, GateVerdict, MessageVerdict, Noted, Notes, OutputVerdict, StopVerdict,
     ToolVerdict, Turn, TurnVerdict,
 };
 
-use crate::chain::{self, ChainOptions, Fired};
+use crate::chain::{self, ChainOptions, Clocks, Fired};
 use crate::event::{
-    AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, EventName, InvokedBy,
-    TokenBudget, ToolCall, ToolResult, Usage, now_ms,
+    AfterTurn, AgentStop, Context, Document, ErrorEvent, Event, EventData, InvokedBy, TokenBudget, ToolCall,
+    ToolResult, Usage, now_ms,
 };
-use crate::hook::Hook;
 use crate::manager::Manager;
 use crate::outcome::{MAX_CONTEXT, Warning};
-use crate::report::{FailureReport, HookReport};
 pub use crate::thresholds::{AtThreshold, Thresholds};
 
 /// How many times in a row hooks of `agent_stop` may make an agent go on.
 pub const MAX_FOLLOW_UPS: u32 = 8;
-
-/// How many failures of one event `on_error` hooks are told of.
-const MAX_TOLD: usize = 8;
 
 /// One conversation. Cheap to clone; clones share the count of follow-ups and the budget monitor. A subagent gets a
 /// session of its own with [`Session::subagent`].
@@ -234,30 +231,26 @@ impl Session {
     }
 
     /// Any event, in a context of its own.
-    pub async fn fire_event(&self, mut event: Event) -> Fired {
+    pub async fn fire_event(&self, event: Event) -> Fired {
+        let mut decided = self.decide(event).await;
+        decided.follow_up().await;
+        decided.into_fired()
+    }
+
+    /// Decides on an event, and leaves what follows to [`Decided::follow_up`]: for who has to answer first.
+    pub async fn decide(&self, mut event: Event) -> Decided {
         if let EventData::AgentStop(stop) = &mut event.data {
             stop.follow_ups = stop.follow_ups.max(self.follow_ups.load(Ordering::Relaxed));
         }
         // One set of hooks for the event and all that follows from it, also when they are replaced meanwhile.
         let snapshot = self.manager.snapshot();
-        let mut fired = chain::run(&snapshot.hooks, event, self.chain_options()).await;
-        if let EventData::AgentStop(stop) = &fired.event.data {
-            self.count_follow_ups(stop.follow_ups, &mut fired);
+        let options = self.chain_options();
+        let mut clocks = Clocks::new(options);
+        let mut ruled = chain::rule(&snapshot.hooks, event, &mut clocks, options, MAX_CONTEXT).await;
+        if let EventData::AgentStop(stop) = &ruled.fired.event.data {
+            self.count_follow_ups(stop.follow_ups, &mut ruled.fired);
         }
-        self.tell_of_failures(&snapshot.hooks, &mut fired).await;
-        #[cfg(feature = "otel")]
-        self.tell_telemetry(&fired).await;
-        fired
-    }
-
-    /// Records the event; what was recorded is sent at the end of a session, in bounded time.
-    #[cfg(feature = "otel")]
-    async fn tell_telemetry(&self, fired: &Fired) {
-        let Some(telemetry) = &self.chain_options().telemetry else { return };
-        telemetry.record(fired);
-        if fired.report.event == EventName::SessionEnd {
-            telemetry.flush(crate::telemetry::FLUSH).await;
-        }
+        Decided { session: self.clone(), snapshot, clocks, ruled }
     }
 
     /// Counts how often in a row hooks made the agent go on, and ends it at the cap.
@@ -274,44 +267,4 @@ impl Session {
             self.follow_ups.store(so_far + 1, Ordering::Relaxed);
         }
     }
-
-    /// Sends `on_error` for hooks that failed, but never for one that failed in `on_error`, and never for what a
-    /// repository brought that the user has not trusted: it could make the user's hooks run without end.
-    async fn tell_of_failures(&self, hooks: &[Arc<dyn Hook>], fired: &mut Fired) {
-        if fired.report.event == EventName::OnError || !chain::concerns(hooks, &EventName::OnError) {
-            return;
-        }
-        let failed = fired.report.hooks.iter().filter(|hook| hook.cause.is_some() && hook.trusted);
-        let errors: Vec<(String, ErrorEvent)> = failed.take(MAX_TOLD).map(error_event).collect();
-        for (of, error) in errors {
-            let event = Event { context: Arc::clone(&fired.event.context), data: EventData::OnError(error) };
-            // What these hooks inject reaches the model only where the event itself takes text, and counts as its own.
-            let injects = fired.report.event.allows().inject;
-            let held: usize = if injects { fired.verdict.context.iter().map(String::len).sum() } else { 0 };
-            let room = MAX_CONTEXT.saturating_sub(held);
-            let options = self.chain_options();
-            let told = chain::run_with_room(hooks, event, options, room).await;
-            if injects {
-                fired.verdict.context.extend(told.verdict.context);
-            }
-            // That a hook failed here as well stands in its report; here it would only be said twice.
-            let heard = |warning: &Warning| {
-                let Some(name) = &warning.hook else { return true };
-                told.report.hooks.iter().any(|hook| &hook.name == name && hook.cause.is_none())
-            };
-            fired.verdict.warnings.extend(told.verdict.warnings.into_iter().filter(heard));
-            fired.report.on_error.push(FailureReport { of, report: told.report });
-        }
-    }
-}
-
-/// The failure of a hook as an event.
-fn error_event(hook: &HookReport) -> (String, ErrorEvent) {
-    let error = ErrorEvent {
-        source: ErrorSource::Hook(hook.name.clone()),
-        message: hook.message.clone().unwrap_or_default(),
-        kind: hook.cause.map(|cause| cause.as_str().to_owned()),
-        attempt: None,
-    };
-    (hook.name.clone(), error)
 }

@@ -1,5 +1,6 @@
 //! `hookbox bridge AGENT`, end to end: what it answers is judged by what the real agents do with an answer.
 
+mod afterwards;
 mod failures;
 mod follow_ups;
 mod payloads;

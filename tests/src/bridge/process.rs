@@ -188,7 +188,8 @@ fn a_panic_a_hang_and_an_error_while_hooks_are_looked_for_block_in_every_agent()
             let bridge = || Bridge::new(agent, given.clone()).deadline(Duration::from_millis(50));
             let run = |work: fn() -> Result<Manager, &'static str>, bridge: &Bridge| {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-                runtime.block_on(bridge.answer(payload.as_bytes(), async |_: &std::path::Path| work()))
+                let answer = bridge.answer(payload.as_bytes(), async |_: &std::path::Path| work());
+                runtime.block_on(answer).reply
             };
             // A panic, as the program sees it: nobody answers any more.
             let panics = bridge();
@@ -204,7 +205,7 @@ fn a_panic_a_hang_and_an_error_while_hooks_are_looked_for_block_in_every_agent()
             let hangs = bridge();
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let never = async |_: &std::path::Path| std::future::pending::<Result<Manager, String>>().await;
-            let reply = runtime.block_on(hangs.answer(payload.as_bytes(), never));
+            let reply = runtime.block_on(hangs.answer(payload.as_bytes(), never)).reply;
             assert!(judged(agent, event, &reply).is_blocked(), "{agent} {given:?}: {reply:?}");
         }
     }

@@ -7,12 +7,12 @@ use std::time::Duration;
 use hookbox::chain::{self, ChainOptions};
 use hookbox::event::{AgentStop, EventData, EventName};
 use hookbox::function::FunctionHook;
-use hookbox::hook::{Descriptor, OnFailure};
+use hookbox::hook::{Descriptor, OnFailure, Tier};
 use hookbox::manager::Manager;
 use hookbox::report::{Cause, Kind};
 use hookbox::session::MAX_FOLLOW_UPS;
 use hookbox::trust::TrustPolicy;
-use hookbox::{Context, Event, Outcome, Status};
+use hookbox::{Context, Event, Hook, Outcome, Status};
 use serde_json::json;
 
 use super::{BEFORE, before, data, fire, reason, report, statuses, warned};
@@ -92,21 +92,77 @@ async fn a_hook_that_fails_changes_nothing_and_the_next_one_runs() {
 }
 
 #[tokio::test]
-async fn what_did_not_run_in_the_time_of_the_chain_is_a_timeout() {
+async fn a_hook_that_hangs_leaves_time_for_those_behind_it_and_blocks_nothing() {
+    each_pair(async |hangs, judges| {
+        for trust in [false, true] {
+            let env = TestEnvironment::new();
+            // Trusted, the repository's have a clock of their own; so the user's hang there.
+            let root = if trust { "repo/.hookbox" } else { "home/.hookbox" };
+            let slow = sleeper(&env, hangs, root, "1-slow");
+            let guards = ["2", "3", "4"]
+                .map(|stem| judges.hook(&env, root, stem, BEFORE, &json!({}), "on_failure = \"block\""));
+            let policy = if trust { TrustPolicy::All } else { TrustPolicy::Recorded };
+            let manager = env.builder().trust(policy).chain_deadline(DEADLINE * 2).build().await;
+            let fired = manager.session("c").fire(sleep()).await;
+            assert_eq!(report(&fired, &slow).cause, Some(Cause::Timeout), "{:#?}", fired.report);
+            assert_eq!(guards.map(|name| report(&fired, &name).status), [Status::Passed; 3]);
+            assert_eq!(reason(&fired), None);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_guard_that_had_too_little_time_names_the_hook_that_took_it() {
     each(async |backend| {
         let env = TestEnvironment::new();
         let slow = sleeper(&env, backend, "home/.hookbox", "1-slow");
-        let guard =
-            backend.hook(&env, "home/.hookbox", "2-guard", BEFORE, &json!({}), "on_failure = \"block\"");
-        let manager = env.builder().chain_deadline(DEADLINE / 4).build().await;
+        let guard = sleeper(&env, backend, "home/.hookbox", "2-guard");
+        env.file("home/.hookbox/hookbox.toml", format!("[hooks.\"{guard}\"]\non_failure = \"block\"\n"));
+        let manager = env.builder().chain_deadline(DEADLINE / 2).build().await;
         let fired = manager.session("c").fire(sleep()).await;
         assert_eq!(statuses(&fired), [(&*slow, Status::Failed), (&guard, Status::Blocked)]);
-        for name in [&slow, &guard] {
-            assert_eq!(report(&fired, name).cause, Some(Cause::Timeout), "{name}");
-        }
-        assert!(reason(&fired).unwrap().contains("timeout"));
+        let reason = reason(&fired).unwrap();
+        assert!(reason.contains("timeout") && reason.contains(&format!("; {slow} took")), "{reason}");
+        let first = report(&fired, &slow).message.clone().unwrap();
+        assert!(first.contains("its part of the time") && !first.contains("took"), "{first}");
     })
     .await;
+}
+
+#[tokio::test]
+async fn what_is_built_in_judges_also_when_no_time_is_left() {
+    for deadline in [Duration::ZERO, Duration::from_millis(1)] {
+        let env = TestEnvironment::new();
+        sleeper(&env, Backend::Native, "home/.hookbox", "slow");
+        let manager = env.builder().builtins(true).chain_deadline(deadline).build().await;
+        let remove = before(json!({"command": "rm -rf ~/.hookbox"}));
+        let fired = manager.session("c").fire(remove).await;
+        let by = fired.verdict.block.as_ref().map(|ruling| ruling.by.as_str());
+        assert_eq!(by, Some("builtin:self-protection"), "{:#?}", fired.report);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_trusted_never_uses_the_users_clock_wherever_it_was_found() {
+    for tier in [Tier::Repo, Tier::RepoPlugin, Tier::Global, Tier::GlobalPlugin, Tier::Code] {
+        let hangs = |trusted| {
+            let mut descriptor = Descriptor::new("hangs", Kind::Tool).on(EventName::BeforeToolCall);
+            (descriptor.tier, descriptor.trusted) = (tier, trusted);
+            descriptor.budget.wall = Duration::from_secs(60);
+            let hangs = FunctionHook::with(descriptor, |_| async {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                Ok(Outcome::pass())
+            });
+            Arc::new(hangs) as Arc<dyn Hook>
+        };
+        let options =
+            ChainOptions { deadline: DEADLINE, untrusted_deadline: DEADLINE / 20, ..ChainOptions::default() };
+        let event = Event { context: Arc::new(Context::new("c", "/")), data: sleep() };
+        let fired = chain::run(&[hangs(false)], event, &options).await;
+        let limit = report(&fired, "hangs").limit.unwrap();
+        assert_eq!(limit.limit, 100, "{tier:?}");
+    }
 }
 
 #[tokio::test]
@@ -137,7 +193,8 @@ async fn untrusted_hooks_of_a_repository_share_a_time_of_their_own() {
         for name in [&one, &two] {
             assert_eq!(report(&fired, name).cause, Some(Cause::Timeout), "{name}");
         }
-        assert_eq!(report(&fired, &two).duration, Duration::ZERO, "its time was up before it began");
+        let message = report(&fired, &two).message.clone().unwrap();
+        assert!(message.contains(&format!("; {one} took")), "{message}");
         assert_eq!((report(&fired, &guard).status, reason(&fired)), (Status::Blocked, Some("in time")));
     })
     .await;
@@ -277,6 +334,49 @@ async fn the_hooks_of_on_error_hear_of_a_hook_that_failed() {
         assert!(warned(&fired, &["heard"]), "{:?}", fired.verdict.warnings);
     })
     .await;
+}
+
+#[tokio::test]
+async fn what_is_not_trusted_does_not_hear_that_others_failed() {
+    each(async |backend| {
+        let env = TestEnvironment::new();
+        let name = user(&env, backend, "failing", BEFORE, &json!({"fail": "oops"}));
+        let heard = json!({"warnings": ["heard"]});
+        let spy = Backend::Component.hook(&env, "repo/.hookbox", "spy", &EventName::OnError, &heard, "");
+        let own = user(&env, backend, "own", &EventName::OnError, &heard);
+        let manager = env.builder().build().await;
+        let fired = manager.session("c").fire(data(BEFORE)).await;
+        let [told] = fired.report.on_error.as_slice() else { panic!("{:#?}", fired.report) };
+        assert_eq!((told.of.as_str(), told.report.hook(&spy)), (name.as_str(), None));
+        assert!(told.report.hook(&own).is_some());
+        // What the agent itself tells of is an event like others.
+        let fired = manager.session("c").fire(data(&EventName::OnError)).await;
+        assert_eq!(report(&fired, &spy).status, Status::Passed);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn all_that_follows_an_event_has_the_clocks_of_one() {
+    let env = TestEnvironment::new();
+    let listener = user(&env, Backend::Native, "listener", &EventName::OnError, &json!({}));
+    env.native("home/.hookbox/hooks/listener", "on_error", "sleep 60");
+    for number in 0..8 {
+        user(&env, Backend::Native, &format!("fails-{number}"), BEFORE, &json!({"fail": "oops"}));
+    }
+    let manager = env.builder().chain_deadline(DEADLINE).build().await;
+    let mut decided = manager
+        .session("c")
+        .decide(Event { context: Arc::new(Context::new("c", "/")), data: data(BEFORE) })
+        .await;
+    assert_eq!(decided.fired().report.on_error, []);
+    decided = decided.within(DEADLINE / 2);
+    decided.follow_up().await;
+    let told = decided.into_fired().report.on_error;
+    assert_eq!(told.len(), 8);
+    let took: Duration = told.iter().map(|it| it.report.hook(&listener).unwrap().duration).sum();
+    // Half of the time is the user's; each of the eight would take that long alone.
+    assert!(took < DEADLINE * 2, "{took:?}");
 }
 
 #[tokio::test]
