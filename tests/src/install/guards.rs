@@ -9,9 +9,10 @@ use crate::environment::{TestEnvironment, program, sample};
 
 #[test]
 fn the_command_of_every_agent_blocks_what_a_guard_blocks() {
-    let env = TestEnvironment::new();
-    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
     for agent in agents() {
+        // Beside the session that one of them has open, nobody installs another without a terminal.
+        let env = TestEnvironment::new();
+        env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
         done(&env.hookbox(["install", agent.as_str()]));
         let text = std::fs::read(path_of(&env, agent, Level::User)).unwrap();
         let entries = read(agent, &text).unwrap().entries;
