@@ -131,7 +131,9 @@ impl Ruled {
             let began = self.began.elapsed();
             let ran = clocks.run(hook.as_ref(), event).await;
             let mut fold = Fold::new();
-            let settled = settle(&mut fold, event, hook.descriptor(), true, ran);
+            // It blocks nothing, so that the model reads nothing of it.
+            let member = Member { hook: &hook, observe: true, untrusted: None };
+            let settled = settle(&mut fold, event, &member, ran);
             trace(&report.event, &settled);
             verdict.warnings.extend(fold.finish(event).warnings);
             if let Some(place) = report.hooks.get_mut(at) {
@@ -169,7 +171,8 @@ async fn rule_in_order(
         work_out_facts(&mut event, options);
         let order = in_run_order(hooks, &event);
         clocks.expect(order.iter().map(|(hook, _)| hook.descriptor()));
-        for (hook, observe) in order {
+        for member in members(order) {
+            let Member { hook, observe, .. } = member;
             let descriptor = hook.descriptor();
             let started = began.elapsed();
             if ends(&fold, descriptor, &report.event) {
@@ -184,7 +187,7 @@ async fn rule_in_order(
             }
             let ran = clocks.run(hook.as_ref(), &event).await;
             let input_before = event.tool_call().map(|call| call.input.clone());
-            let mut hook_report = settle(&mut fold, &mut event, descriptor, observe, ran);
+            let mut hook_report = settle(&mut fold, &mut event, &member, ran);
             hook_report.started = started;
             if event.tool_call().map(|call| &call.input) != input_before.as_ref() {
                 work_out_facts(&mut event, options);
@@ -219,6 +222,46 @@ pub fn in_run_order<'a>(hooks: &'a [Arc<dyn Hook>], event: &Event) -> Vec<(&'a A
     // The sort is stable: ties keep the order of registration.
     order.sort_by_key(|(hook, wanted)| (hook.descriptor().tier.origin(), wanted.priority));
     order.into_iter().map(|(hook, wanted)| (hook, wanted.observe)).collect()
+}
+
+/// A hook at its turn.
+struct Member<'a> {
+    hook: &'a Arc<dyn Hook>,
+    observe: bool,
+    /// The words for it that the model may read, where the user does not trust it.
+    untrusted: Option<String>,
+}
+
+impl<'a> Member<'a> {
+    fn descriptor(&self) -> &'a Descriptor {
+        self.hook.descriptor()
+    }
+
+    fn author(&self) -> Author<'_> {
+        Author { name: &self.descriptor().name, untrusted: self.untrusted.as_deref() }
+    }
+}
+
+/// Gives those that the user does not trust words in the place of their names, which somebody else chose.
+fn members<'a>(order: Vec<(&'a Arc<dyn Hook>, bool)>) -> Vec<Member<'a>> {
+    let group = |hook: &Arc<dyn Hook>| {
+        let descriptor = hook.descriptor();
+        (!descriptor.trusted).then(|| descriptor.tier.origin())
+    };
+    let groups: Vec<Option<Origin>> = order.iter().map(|(hook, _)| group(hook)).collect();
+    let words = |at: usize| {
+        let origin = (*groups.get(at)?)?;
+        let count = |groups: &[Option<Origin>]| groups.iter().filter(|it| **it == Some(origin)).count();
+        let hook =
+            if origin == Origin::Repo { "a hook of this repository" } else { "a hook that is not trusted" };
+        Some(format!("{hook} ({} of {})", count(groups.get(..=at)?), count(&groups)))
+    };
+    let member = |(at, (hook, observe)): (usize, (&'a Arc<dyn Hook>, bool))| Member {
+        hook,
+        observe,
+        untrusted: words(at),
+    };
+    order.into_iter().enumerate().map(member).collect()
 }
 
 fn work_out_facts(event: &mut Event, options: &ChainOptions) {
@@ -283,8 +326,7 @@ impl Clock {
     fn spend(&mut self, descriptor: &Descriptor, used: Duration) {
         self.left = self.left.saturating_sub(used);
         if self.slowest.as_ref().is_none_or(|(_, most)| used > *most) {
-            let author = Author { name: &descriptor.name, trusted: descriptor.trusted };
-            self.slowest = Some((author.shown(), used));
+            self.slowest = Some((Author::trusted(&descriptor.name).shown(), used));
         }
     }
 }
@@ -417,13 +459,8 @@ fn empty_report(descriptor: &Descriptor, status: Status) -> HookReport {
 }
 
 /// Applies what a hook answered, or its failure policy, and writes its part of the report.
-fn settle(
-    fold: &mut Fold,
-    event: &mut Event,
-    descriptor: &Descriptor,
-    observe: bool,
-    ran: Ran,
-) -> HookReport {
+fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> HookReport {
+    let descriptor = member.descriptor();
     let mut report = empty_report(descriptor, Status::Passed);
     report.duration = ran.duration;
     let mut outcome = match ran.result {
@@ -434,30 +471,29 @@ fn settle(
             // A hook that gives up for want of a right has failed for that.
             let wanting = error.cause == Cause::Exit && !report.denied.is_empty();
             let cause = if wanting { Cause::Denied } else { error.cause };
-            fail(fold, event, descriptor, observe, &mut report, cause, &error.message);
-            warn_denied(fold, descriptor, &report);
+            fail(fold, event, member, &mut report, cause, &error.message);
+            warn_denied(fold, member.author(), &report);
             return report;
         }
     };
     note_spent(&mut report, &outcome.spent);
     if !report.denied.is_empty() {
         report.cause = Some(Cause::Denied);
-        warn_denied(fold, descriptor, &report);
+        warn_denied(fold, member.author(), &report);
     }
     report.metadata = std::mem::take(&mut outcome.metadata);
-    if observe {
+    if member.observe {
         report.status = Status::Observed;
         return report;
     }
     let refused = outcome.restrict(descriptor.answers);
-    let author = Author { name: &descriptor.name, trusted: descriptor.trusted };
     let allows = event.name().allows();
     let blocks = allows.block && matches!(outcome.action, Action::Block(_));
     let asks = allows.ask && matches!(outcome.action, Action::Ask(_));
     if let Action::Block(reason) | Action::Ask(reason) = &outcome.action {
         report.message = Some(text::escape(reason, MAX_MESSAGE));
     }
-    report.changes = fold.apply(event, author, outcome);
+    report.changes = fold.apply(event, member.author(), outcome);
     if let Some(cut) = fold.take_cut() {
         report.message = Some(match report.message.take() {
             Some(reason) => format!("{reason} ({cut})"),
@@ -473,14 +509,13 @@ fn settle(
     if refused != Answers::NONE {
         let why = if descriptor.trusted { "does not declare" } else { "may not give, not being trusted" };
         let message = format!("gave answers that it {why} ({}): not applied", refused.names().join(", "));
-        fail(fold, event, descriptor, observe, &mut report, Cause::Denied, &message);
+        fail(fold, event, member, &mut report, Cause::Denied, &message);
     }
     report
 }
 
 /// Says which rights a hook looked for in vain, and what would allow them.
-fn warn_denied(fold: &mut Fold, descriptor: &Descriptor, report: &HookReport) {
-    let author = Author { name: &descriptor.name, trusted: descriptor.trusted };
+fn warn_denied(fold: &mut Fold, author: Author<'_>, report: &HookReport) {
     for Denial { right, fix } in &report.denied {
         fold.warn(Some(author.name), format!("{} was denied {right}; {fix}", author.shown()));
     }
@@ -497,19 +532,22 @@ fn note_spent(report: &mut HookReport, spent: &Spent) {
 fn fail(
     fold: &mut Fold,
     event: &Event,
-    descriptor: &Descriptor,
-    observe: bool,
+    member: &Member<'_>,
     report: &mut HookReport,
     cause: Cause,
     message: &str,
 ) {
-    let author = Author { name: &descriptor.name, trusted: descriptor.trusted };
+    let (descriptor, mut author) = (member.descriptor(), member.author());
+    if cause == Cause::Untrusted {
+        // It has changed since it was found, and the message may name files of the repository.
+        author.untrusted = author.untrusted.or(Some("a hook that has changed since it was trusted"));
+    }
     let standing = if descriptor.trusted { "" } else { " (not trusted)" };
     let message = text::prefix(message, MAX_MESSAGE);
     let what = format!("{}{standing} failed ({cause}): {message}", author.shown());
     report.cause = Some(cause);
     report.message = Some(message.to_owned());
-    let blocks = descriptor.on_failure == OnFailure::Block && event.name().allows().block && !observe;
+    let blocks = descriptor.on_failure == OnFailure::Block && event.name().allows().block && !member.observe;
     if blocks {
         fold.block(author, what.clone());
         report.status = Status::Blocked;

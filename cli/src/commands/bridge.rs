@@ -268,11 +268,10 @@ fn wait_for_the_end() -> ! {
 fn print(reply: &Reply) -> u8 {
     let mut out = io::stdout().lock();
     let written = out.write_all(reply.stdout.as_bytes()).and_then(|()| out.flush());
-    let unheard = reply.held.as_ref().filter(|_| written.is_err() || leads_nowhere());
-    let code = if unheard.is_some() { 2 } else { reply.exit_code };
-    let reason = unheard.filter(|_| reply.exit_code != 2).map(|reason| format!("{reason}\n"));
-    let _ = io::stderr().write_all((reason.unwrap_or_default() + &reply.stderr).as_bytes());
-    code
+    let unheard = (written.is_err() || leads_nowhere()).then(|| reply.clone().unheard());
+    let reply = unheard.as_ref().unwrap_or(reply);
+    let _ = io::stderr().write_all(reply.stderr.as_bytes());
+    reply.exit_code
 }
 
 /// Whether nobody reads standard output: where it is closed, `/dev/null` stands in its place.

@@ -201,16 +201,25 @@ impl Answers {
 pub struct Ruling {
     /// Why, in the hook's words. For the user: text of an untrusted hook stands here too, escaped and cut.
     pub reason: String,
-    /// The hook's name; that of an untrusted one made harmless ([`text::plain_name`](crate::text::plain_name)).
+    /// The hook's name, for the user; that of an untrusted one made harmless
+    /// ([`text::plain_name`](crate::text::plain_name)).
     pub by: String,
-    /// Whether the user trusts that hook; what another says never reaches the model.
+    /// The hook as the model may know it: its name, or of an untrusted one words of the host.
+    pub known_as: String,
+    /// Whether the user trusts that hook; no word of another reaches the model, its name included.
     pub trusted: bool,
 }
 
 impl Ruling {
-    /// What the model may read: the reason, or only the hook's name where the user does not trust it.
+    /// The text that the model may read: the reason, or words of the host where the user does not trust the hook.
     pub fn for_model(&self) -> String {
-        if self.trusted { self.reason.clone() } else { format!("blocked by {}", self.by) }
+        if self.trusted { self.reason.clone() } else { format!("blocked by {}", self.known_as) }
+    }
+
+    /// The same text for an agent that needs one: where the reason is blank it says who blocked.
+    pub fn needed_for_model(&self) -> String {
+        let reason = self.for_model();
+        if reason.trim().is_empty() { format!("blocked by {}", self.known_as) } else { reason }
     }
 }
 

@@ -50,6 +50,6 @@ pub(crate) fn read(agent: Agent, file: &str, payload: &[u8]) -> Option<Request> 
 /// The reply to what a hook of the user's answered, as a chain folds it.
 fn replied(request: &Request, outcome: Outcome) -> Reply {
     let (mut fold, mut event) = (Fold::new(), request.event.clone());
-    fold.apply(&mut event, Author { name: "guard", trusted: true }, outcome);
+    fold.apply(&mut event, Author::trusted("guard"), outcome);
     request.answer(&fold.finish(&event), &event)
 }

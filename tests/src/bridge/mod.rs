@@ -8,6 +8,7 @@ mod permission;
 mod places;
 mod process;
 mod unseen;
+mod words;
 
 use std::ffi::OsString;
 

@@ -59,10 +59,24 @@ async fn an_untrusted_component_may_pass_ask_block_and_warn() {
         let says = format!("{name} (not trusted) says: careful");
         assert_eq!(warned(&fired, &[&says]), answer.get("warnings").is_some());
         let ruling = fired.verdict.block.iter().chain(&fired.verdict.ask).next();
-        assert!(
-            ruling.is_none_or(|ruling| !ruling.trusted && ruling.for_model() == format!("blocked by {name}"))
-        );
+        let words = "blocked by a hook of this repository (1 of 1)";
+        assert!(ruling.is_none_or(|ruling| !ruling.trusted && ruling.for_model() == words), "{ruling:?}");
     }
+}
+
+#[tokio::test]
+async fn a_hook_that_is_not_trusted_is_known_to_the_model_by_its_number_among_its_kind() {
+    let env = TestEnvironment::new();
+    user(&env, Backend::Native, "0-mine", BEFORE, &json!({}));
+    for (stem, answer) in [("1-a", json!({})), ("2-b", json!({"block": "no"})), ("3-c", json!({}))] {
+        Backend::Component.hook(&env, "repo/.hookbox", stem, BEFORE, &answer, "");
+    }
+    // This one does not see the event.
+    Backend::Component.hook(&env, "repo/.hookbox", "0-other", &EventName::TurnEnd, &json!({}), "");
+    let fired = env.builder().build().await.session("c").fire(data(BEFORE)).await;
+    let ruling = fired.verdict.block.unwrap();
+    assert_eq!((ruling.by.as_str(), ruling.reason.as_str()), ("2-b.wasm", "no"));
+    assert_eq!(ruling.for_model(), "blocked by a hook of this repository (2 of 3)");
 }
 
 #[tokio::test]
@@ -114,7 +128,7 @@ fn what_an_untrusted_component_says_never_reaches_the_model_and_is_escaped_for_t
     let verdict = output.json();
     assert_eq!(
         verdict,
-        json!({"blocked": true, "reason": "blocked by rude.wasm", "blocked_by": "rude.wasm"})
+        json!({"blocked": true, "reason": "blocked by a hook of this repository (1 of 1)", "blocked_by": "rude.wasm"})
     );
     assert!(output.stderr.contains(r"\u{1b}[2Jcleared\r\n\u{202e}reversed"), "{output:#?}");
     assert!(!output.stderr.contains(['\u{1b}', '\u{202e}']), "{output:#?}");
@@ -128,7 +142,7 @@ fn what_an_untrusted_component_says_never_reaches_the_model_and_is_escaped_for_t
         env.file("repo/.hookbox/hookbox.toml", "[hooks.\"rude.wasm\"]\non_failure = \"block\"\n");
         let event = json!({"tool_name": "bash", "tool_input": {"do": deed}}).to_string();
         let output = env.hookbox_with(["run", "before_tool_call"], &event);
-        assert_eq!(output.json()["reason"], "blocked by rude.wasm", "{deed}");
+        assert_eq!(output.json()["reason"], "blocked by a hook of this repository (1 of 1)", "{deed}");
         assert!(output.stderr.contains(words), "{output:#?}");
     }
 }

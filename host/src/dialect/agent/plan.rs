@@ -51,7 +51,7 @@ impl Plan {
         let warnings = verdict.warnings.iter().map(|warning| warning.text.clone()).collect();
         let mut planned =
             Planner { agent, at, plan: Self { warnings, ..Self::default() }, context: Vec::new() };
-        // What such a hook says is for the user's eyes; the model learns its name.
+        // What such a hook says is for the user's eyes, as its name is.
         let unheard = verdict.block.as_ref().or(verdict.ask.as_ref()).filter(|ruling| !ruling.trusted);
         if let Some(ruling) = unheard.filter(|ruling| !ruling.reason.trim().is_empty()) {
             planned.plan.warnings.push(format!("{} (not trusted) says: {}", ruling.by, ruling.reason));
@@ -96,7 +96,7 @@ impl Planner<'_> {
     }
 
     fn block(&mut self, ruling: &Ruling) {
-        let reason = reason(ruling);
+        let reason = ruling.needed_for_model();
         match self.at.block {
             Fate::Honoured | Fate::Blocks => self.plan.ruled = Ruled::Block(reason),
             Fate::Told => {
@@ -112,15 +112,18 @@ impl Planner<'_> {
         let asked = Some(ruling.reason.trim()).filter(|reason| ruling.trusted && !reason.is_empty());
         match self.at.ask {
             Fate::Honoured => {
-                let asks = || format!("{} asks whether this may go on", ruling.by);
+                let asks = || format!("{} asks whether this may go on", ruling.known_as);
                 self.plan.ruled = Ruled::Ask(asked.map_or_else(asks, str::to_owned));
             }
             Fate::Never | Fate::LeftOut => self.left_out(&format!("{} asks the user", ruling.by)),
             Fate::Blocks | Fate::Told => {
-                let why = format!("{} asks the user, {}: blocked", ruling.by, self.cannot());
-                self.plan.ruled =
-                    Ruled::Block(asked.map_or_else(|| why.clone(), |asked| format!("{asked} ({why})")));
-                self.plan.warnings.push(why);
+                let why = |who: &str| format!("{who} asks the user, {}: blocked", self.cannot());
+                let (told, warning) = (why(&ruling.known_as), why(&ruling.by));
+                self.plan.ruled = Ruled::Block(match asked {
+                    Some(asked) => format!("{asked} ({told})"),
+                    None => told,
+                });
+                self.plan.warnings.push(warning);
             }
         }
     }
@@ -275,10 +278,4 @@ impl Planner<'_> {
         self.plan.context = Some(context);
         self.plan
     }
-}
-
-/// The reason as the model may read it; never blank, since Codex runs a tool that was denied without one.
-fn reason(ruling: &Ruling) -> String {
-    let reason = ruling.for_model();
-    if reason.trim().is_empty() { format!("blocked by {}", ruling.by) } else { reason }
 }

@@ -21,20 +21,35 @@ pub struct Reply {
     pub exit_code: u8,
     /// Standard output, to the byte: one JSON object and a line break, or nothing.
     pub stdout: String,
-    /// Standard error: the warnings, a line each, or with exit code 2 the reason.
+    /// Standard error: the warnings, a line each, or with exit code 2 the reason and nothing else, since the agents give
+    /// it to the model then.
     pub stderr: String,
     /// What the user should know: the hooks' warnings, and what of the verdict the agent does not get as it was meant.
     pub warnings: Vec<String>,
-    /// Why what the event is about must not go on as it is, where the reply holds it back, asks or changes it: for
-    /// standard error with exit code 2 where standard output cannot be written. Never blank.
+    /// The reason why what the event is about must not go on as it is, where the reply holds it back, asks or changes it:
+    /// see [`Reply::unheard`]. Never blank, and for the model.
     pub held: Option<String>,
 }
 
 impl Reply {
-    /// Adds what is for standard error only.
+    /// Adds a warning that goes to standard error only, and nowhere where the model would read it there.
     pub fn note(&mut self, note: &str) {
-        self.stderr.push_str(&line(note));
+        if self.exit_code != 2 {
+            self.stderr.push_str(&line(note));
+        }
         self.warnings.push(note.to_owned());
+    }
+
+    /// The same reply where standard output cannot be written: what it holds back, asks or changes is stopped by exit
+    /// code 2, with nothing but the reason on standard error.
+    #[must_use]
+    pub fn unheard(self) -> Self {
+        match &self.held {
+            Some(reason) => {
+                Self { exit_code: 2, stderr: format!("{reason}\n"), stdout: String::new(), ..self }
+            }
+            None => self,
+        }
     }
 }
 
@@ -53,7 +68,8 @@ impl Agent {
         let known = event.and_then(|name| self.event(name));
         match (policy, known, event) {
             (OnFailure::Block, Some(known), _) => {
-                let block = Ruling { reason: what.to_owned(), by: "hookbox".to_owned(), trusted: true };
+                let (by, known_as) = ("hookbox".to_owned(), "hookbox".to_owned());
+                let block = Ruling { reason: what.to_owned(), by, known_as, trusted: true };
                 let verdict = Verdict { block: Some(block), ..Verdict::default() };
                 write(self, known, Plan::new(self, known, &verdict, None))
             }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::event::{Event, EventData};
-use crate::outcome::{Ruling, Verdict};
+use crate::outcome::Verdict;
 
 /// The verdict of a chain as `hookbox run --dialect base-coat` prints it.
 ///
@@ -25,7 +25,7 @@ pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
     let mut out = Map::new();
     out.insert("action".to_owned(), json!(action));
     if let Some(ruling) = ruling {
-        out.insert("reason".to_owned(), json!(reason(ruling)));
+        out.insert("reason".to_owned(), json!(ruling.needed_for_model()));
     }
     out.insert("additionalContext".to_owned(), json!(verdict.context));
     out.insert("warnings".to_owned(), verdict.warnings.iter().map(|warning| json!(warning.text)).collect());
@@ -34,12 +34,6 @@ pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
     }
     out.insert("metadata".to_owned(), Value::Object(metadata(verdict)));
     Value::Object(out)
-}
-
-/// The reason as the model may read it; never empty.
-fn reason(ruling: &Ruling) -> String {
-    let reason = ruling.for_model();
-    if reason.is_empty() { format!("blocked by {}", ruling.by) } else { reason }
 }
 
 fn changed(event: &Event) -> Option<(&'static str, Value)> {
@@ -84,14 +78,15 @@ mod tests {
     use super::*;
     use crate::dialect::base_coat::outcome;
     use crate::event::{AgentStop, Context, EventName, ToolCall, ToolResult};
-    use crate::outcome::{Author, Callback, Fold};
+    use crate::outcome::{Author, Callback, Fold, Ruling};
 
     fn event(data: EventData) -> Event {
         Event { context: Arc::new(Context::new("s", "/w")), data }
     }
 
     fn ruling(reason: &str, trusted: bool) -> Option<Ruling> {
-        Some(Ruling { reason: reason.into(), by: "guard".into(), trusted })
+        let known_as = if trusted { "guard" } else { "a hook of this repository (1 of 1)" };
+        Some(Ruling { reason: reason.into(), by: "guard".into(), known_as: known_as.into(), trusted })
     }
 
     #[test]
@@ -115,7 +110,7 @@ mod tests {
             (
                 call(),
                 Verdict { block: ruling("obey me", false), ..none() },
-                r#"{"action":"block","reason":"blocked by guard","additionalContext":[],"warnings":[],"metadata":{"blockedBy":"guard"}}"#,
+                r#"{"action":"block","reason":"blocked by a hook of this repository (1 of 1)","additionalContext":[],"warnings":[],"metadata":{"blockedBy":"guard"}}"#,
             ),
             (
                 call(),
@@ -185,7 +180,7 @@ mod tests {
             );
             let mut event = event(data);
             let mut fold = Fold::new();
-            fold.apply(&mut event, Author { name: "hook", trusted: true }, read);
+            fold.apply(&mut event, Author::trusted("hook"), read);
             let folded = verdict(&fold.finish(&event), &event);
             for (field, value) in
                 given.iter().filter(|(field, _)| !matches!(field.as_str(), "priority" | "metadata"))
