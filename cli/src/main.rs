@@ -2,6 +2,7 @@
 
 mod approval;
 mod commands;
+mod compiler;
 mod error;
 mod human;
 mod input;
@@ -71,6 +72,9 @@ impl Bridge {
 fn main() -> ExitCode {
     // Where it cannot be handled the signal ends the process, as it always does.
     let _ = hookbox_agent::interrupt::outlive_file_size_limit();
+    if let Some(code) = compiler::run() {
+        return code;
+    }
     if let Some(command) = Bridge::parse_quickly() {
         init_log();
         return command.run();

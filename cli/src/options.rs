@@ -12,7 +12,7 @@ use hookbox::trust::TrustPolicy;
 use hookbox::wasm::{Allocation, Runtime};
 
 use crate::error::InputError;
-use crate::telemetry;
+use crate::{compiler, telemetry};
 
 /// Where hooks are looked for.
 #[derive(Args, Debug)]
@@ -109,6 +109,10 @@ impl Locate {
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
         // This process makes few calls and ends.
         let builder = builder.allocation(Allocation::OnDemand);
+        let builder = match compiler::own() {
+            Some(compiler) => builder.compiler(compiler),
+            None => builder,
+        };
         Ok(match self.roots()? {
             Some(roots) => builder.roots(roots),
             None => builder,

@@ -9,6 +9,7 @@ mod watch;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 pub use self::builder::Builder;
 pub use self::reload::{Changed, Reload};
@@ -174,6 +175,12 @@ impl Manager {
     /// settings (`[budget]`), else [`Builder::thresholds`].
     pub fn thresholds(&self) -> Thresholds {
         self.snapshot().overall.thresholds
+    }
+
+    /// How long the look for these hooks took for what is not trusted.
+    #[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge shares out what is left"))]
+    pub(crate) fn untrusted_look(&self) -> Duration {
+        self.snapshot().untrusted_look
     }
 
     pub(crate) fn chain_options(&self) -> &ChainOptions {

@@ -11,7 +11,7 @@ use crate::event::EventName;
 use crate::outcome::Change;
 
 /// Why a hook failed (design, section 5.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Cause {

@@ -15,6 +15,7 @@ use hookbox::{
 };
 
 use super::run::event_name;
+use crate::compiler;
 use crate::error::{InputError, say, warn};
 use crate::{input, output};
 
@@ -84,7 +85,7 @@ impl Exec {
         let repository = discovery::repository(&discovery::Options::new(cwd, home.clone()));
         let cache = private::default_cache(home.as_deref())
             .and_then(|directory| private::open(&directory, repository.as_deref()).ok());
-        let runtime = Runtime::new(Allocation::OnDemand, cache.as_deref());
+        let runtime = Runtime::compiled_by(Allocation::OnDemand, cache.as_deref(), compiler::own());
         let component = runtime.load(bytes).await.map_err(|error| input::no_component(&self.file, &error))?;
         let manifest = component.manifest();
         let descriptor = Descriptor {

@@ -11,6 +11,7 @@ use hookbox::trust::{Record, Records, TrustFile};
 use hookbox::wasm::{Allocation, Component, Runtime};
 use serde_json::{Value, json};
 
+use crate::compiler;
 use crate::error::warn;
 use crate::{input, output};
 
@@ -29,7 +30,7 @@ pub(crate) struct Inspect {
 impl Inspect {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let bytes = input::component(&self.file)?;
-        let runtime = Runtime::new(Allocation::OnDemand, None);
+        let runtime = Runtime::compiled_by(Allocation::OnDemand, None, compiler::own());
         let component = runtime.load(bytes).await.map_err(|error| input::no_component(&self.file, &error))?;
         let granted = granted(&self.file, &component);
         let rights = Rights::of(&component.manifest().capabilities, &granted);

@@ -2,12 +2,14 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+#[cfg(feature = "component")]
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout;
 
 use super::Options;
 #[cfg(feature = "component")]
@@ -27,16 +29,17 @@ use crate::wasm::{Component, MAX_COMPONENT, Runtime};
 /// How long a native hook may take to name its event (design, section 6).
 const QUERY_DEADLINE: Duration = Duration::from_secs(5);
 
-/// How many candidates are examined at once: enough to hide a slow script, few enough not to flood a machine.
+/// How many candidates are examined at once: enough to hide a slow script, few enough not to flood a machine. What the
+/// user has not trusted comes after the others, one at a time.
 const AT_ONCE: usize = 8;
 
-/// The same for what the user has not trusted: it gets one slot of its own, so that it never makes the user's own
-/// hooks wait.
-const UNTRUSTED_AT_ONCE: usize = 1;
+/// How long looking into everything that the user has not trusted may take together, where nobody says less. An agent
+/// waits for this before its first event.
+pub(super) const UNTRUSTED_TOGETHER: Duration = Duration::from_secs(10);
 
-/// How long looking into everything that the user has not trusted may take together, from the first of it on. An
-/// agent waits for this before its first event.
-const UNTRUSTED_TOGETHER: Duration = Duration::from_secs(10);
+/// How many components are looked into that the user has not trusted: so many are remembered in any case.
+#[cfg(feature = "component")]
+const MAX_UNTRUSTED: usize = 128;
 
 /// A native file beyond this size gets no digest, so that its answer is not kept: it is asked each time.
 const MAX_NATIVE: u64 = 256 << 20;
@@ -97,14 +100,22 @@ impl Examined {
 
 /// Looks into files, some at once.
 pub(super) struct Examiner {
+    eyes: Eyes,
+    slots: Arc<Semaphore>,
+    /// How long a component may take that the user trusts.
+    own: Duration,
+    /// How long what is not trusted may take together, and how much of it was used up.
+    together: Duration,
+    used: Mutex<Duration>,
+    #[cfg(feature = "component")]
+    untrusted: AtomicUsize,
+}
+
+/// What a look into a file needs.
+#[derive(Clone)]
+struct Eyes {
     cache: Option<QueryCache>,
     last: Arc<LastGood>,
-    trusted: Arc<Semaphore>,
-    untrusted: Arc<Semaphore>,
-    /// How long what is not trusted may take together.
-    together: Duration,
-    /// When that is over, once it has begun.
-    deadline: OnceLock<Instant>,
     /// Nothing else waits for this thread.
     one_event: bool,
     #[cfg(feature = "component")]
@@ -119,13 +130,9 @@ impl Examiner {
         last: &Arc<LastGood>,
         #[cfg(feature = "component")] runtime: &Runtime,
     ) -> Self {
-        Self {
+        let eyes = Eyes {
             cache: options.cache.clone().map(QueryCache::new),
             last: Arc::clone(last),
-            trusted: Arc::new(Semaphore::new(AT_ONCE)),
-            untrusted: Arc::new(Semaphore::new(UNTRUSTED_AT_ONCE)),
-            together: UNTRUSTED_TOGETHER,
-            deadline: OnceLock::new(),
             one_event: options.one_event,
             #[cfg(feature = "component")]
             known: options
@@ -135,74 +142,136 @@ impl Examiner {
                 .map(|cache| Arc::new(KnownFiles::open(cache, options.reread))),
             #[cfg(feature = "component")]
             runtime: runtime.clone(),
+        };
+        Self {
+            eyes,
+            slots: Arc::new(Semaphore::new(AT_ONCE)),
+            own: options.own_look,
+            together: options.untrusted_look,
+            used: Mutex::default(),
+            #[cfg(feature = "component")]
+            untrusted: AtomicUsize::new(0),
         }
     }
 
     /// Keeps what was learned of files, for the next process.
     pub(super) fn keep(&self) {
         #[cfg(feature = "component")]
-        if let Some(known) = &self.known {
+        if let Some(known) = &self.eyes.known {
             known.keep();
         }
+    }
+
+    /// How long it took to look into what is not trusted.
+    pub(super) fn untrusted_look(&self) -> Duration {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks into all of these files; the results come in the order of the jobs.
     pub(super) async fn examine(&self, jobs: Vec<Job>) -> Vec<Examined> {
         let mut results: Vec<Examined> = Vec::new();
         let mut tasks = JoinSet::new();
+        let mut untrusted = Vec::new();
         for (at, job) in jobs.into_iter().enumerate() {
             // What stands here unless the task answers.
             results.push(Examined::failed(HookError::new(Cause::Internal, "could not be looked into")));
-            let is_trusted = job.standing.is_trusted();
-            let slots = Arc::clone(if is_trusted { &self.trusted } else { &self.untrusted });
-            let late = if job.standing == Standing::Refused {
-                Examined::unasked(job.digest.clone())
-            } else {
-                self.late()
-            };
-            let (cache, last) = (self.cache.clone(), Arc::clone(&self.last));
-            // What is not trusted has its time measured, and a read in this thread could not be cut short.
-            let here = self.one_event && is_trusted;
-            #[cfg(feature = "component")]
-            let (runtime, known) = (self.runtime.clone(), self.known.clone());
-            let look = async move {
-                let _slot = slots.acquire_owned().await;
-                match job.kind {
-                    Kind::Command | Kind::Tool => declared(job),
-                    #[cfg(feature = "component")]
-                    Kind::Component => component(job, here, &runtime, known.as_deref()).await,
-                    #[cfg(not(feature = "component"))]
-                    Kind::Component => Examined::failed(HookError::new(
-                        Cause::Incompatible,
-                        "is a component, and this build runs no components",
-                    )),
-                    _ => native(job, here, cache.as_ref(), &last).await,
-                }
-            };
-            if is_trusted {
-                tasks.spawn(async move { (at, look.await) });
-            } else {
-                let deadline = *self.deadline.get_or_init(|| Instant::now() + self.together);
-                tasks.spawn(async move { (at, timeout_at(deadline, look).await.unwrap_or(late)) });
+            if !job.standing.is_trusted() {
+                untrusted.push((at, job));
+                continue;
             }
+            let (slots, eyes, own) = (Arc::clone(&self.slots), self.eyes.clone(), self.own);
+            tasks.spawn(async move {
+                let _slot = slots.acquire_owned().await;
+                (at, eyes.look(job, own).await)
+            });
         }
-        while let Some(task) = tasks.join_next().await {
-            if let Ok((at, examined)) = task
-                && let Some(result) = results.get_mut(at)
-            {
+        let mut set = |at: usize, examined| {
+            if let Some(result) = results.get_mut(at) {
                 *result = examined;
             }
+        };
+        while let Some(task) = tasks.join_next().await {
+            if let Ok((at, examined)) = task {
+                set(at, examined);
+            }
+        }
+        // Nothing of the user's waits for these.
+        for (at, job) in untrusted {
+            set(at, self.look_at_untrusted(job).await);
         }
         results
     }
 
-    /// What a component is that came too late.
-    fn late(&self) -> Examined {
+    /// Looks into what is not trusted, in what is left of its time.
+    async fn look_at_untrusted(&self, job: Job) -> Examined {
+        if job.standing == Standing::Refused {
+            return Examined::unasked(job.digest);
+        }
+        #[cfg(feature = "component")]
+        if job.kind == Kind::Component {
+            if self.untrusted.fetch_add(1, Ordering::Relaxed) >= MAX_UNTRUSTED {
+                let what = format!(
+                    "was not looked into: of components that nobody trusts {MAX_UNTRUSTED} are looked into"
+                );
+                return Examined::failed(HookError::new(Cause::Incompatible, what));
+            }
+            if let Some(examined) = self.eyes.remembered(&job, self.together) {
+                return examined;
+            }
+        }
+        let left = self.together.saturating_sub(self.untrusted_look());
+        #[cfg(feature = "component")]
+        let (known, path) = (self.eyes.known.as_ref(), job.path.clone());
+        #[cfg(feature = "component")]
+        let stamp = known.and_then(|known| known.stamp(&path));
+        if !left.is_zero() {
+            let began = Instant::now();
+            // In a box, for the futures of whoever looks for hooks are deep.
+            let examined = timeout(left, Box::pin(self.eyes.look(job, self.together))).await;
+            *self.used.lock().unwrap_or_else(PoisonError::into_inner) += began.elapsed();
+            if let Ok(examined) = examined {
+                return examined;
+            }
+        }
+        let error = self.late();
+        #[cfg(feature = "component")]
+        if let (Some(known), Some(stamp)) = (known, stamp) {
+            known.learn(&path, (stamp, false), self.together, (None, Err(&error)));
+        }
+        Examined::failed(error)
+    }
+
+    /// The failure of what came too late.
+    fn late(&self) -> HookError {
         let together = units::show_duration(self.together);
-        Examined::failed(HookError::new(
-            Cause::Timeout,
-            format!("was not looked into: what an untrusted repository brings may take {together} together"),
-        ))
+        let what = format!(
+            "was not looked into: what an untrusted repository brings may take {together} together; it is tried again at \
+             the start of a session"
+        );
+        HookError::new(Cause::Timeout, what)
+    }
+}
+
+impl Eyes {
+    /// Looks into a file; into a component within this time.
+    async fn look(
+        &self,
+        job: Job,
+        #[allow(unused, reason = "of components alone")] within: Duration,
+    ) -> Examined {
+        // What is not trusted has its time measured, and a read in this thread could not be cut short.
+        let here = self.one_event && job.standing.is_trusted();
+        match job.kind {
+            Kind::Command | Kind::Tool => declared(job),
+            #[cfg(feature = "component")]
+            Kind::Component => self.component(job, here, within).await,
+            #[cfg(not(feature = "component"))]
+            Kind::Component => Examined::failed(HookError::new(
+                Cause::Incompatible,
+                "is a component, and this build runs no components",
+            )),
+            _ => native(job, here, self.cache.as_ref(), &self.last).await,
+        }
     }
 }
 
@@ -248,26 +317,63 @@ async fn native(job: Job, here: bool, cache: Option<&QueryCache>, last: &LastGoo
 }
 
 #[cfg(feature = "component")]
-async fn component(job: Job, here: bool, runtime: &Runtime, known: Option<&KnownFiles>) -> Examined {
-    // What a repository brought is read each time.
-    let known = known.filter(|_| here && matches!(job.place, Place::Global));
-    if let Some(component) = known.and_then(|known| known.component(&job.path, runtime)) {
-        let digest = Some(component.digest().clone());
-        return Examined::new(digest, Ok(Ready::Component(Box::new(component))));
+impl Eyes {
+    /// Why a component cannot be used that could not be used before.
+    fn remembered(&self, job: &Job, within: Duration) -> Option<Examined> {
+        let (known, path) = (self.known.as_ref()?, &job.path);
+        let (digest, error) = known.failure(path, within, &self.runtime)?;
+        tracing::debug!(path = %path.display(), %error, "a component failed before");
+        Some(Examined { digest, result: Err(error), policy: known.on_failure(path) })
     }
-    let before = known.and_then(|known| known.stamp(&job.path));
-    let examined = match read(&job, here, MAX_COMPONENT).await {
-        Ok((bytes, digest)) => {
-            let result = runtime.load_as(digest.clone(), bytes, here).await;
-            if let (Some(known), Some(before), Ok(component)) = (known, before, &result) {
-                known.learn(&job.path, before, component);
-            }
-            Examined::new(Some(digest), result.map(|it| Ready::Component(Box::new(it))))
+
+    async fn component(&self, job: Job, here: bool, within: Duration) -> Examined {
+        let Some(known) = &self.known else {
+            let read = read(&job, here, MAX_COMPONENT).await;
+            return self.load(read, here, within).await;
+        };
+        if let Some(examined) = self.remembered(&job, within) {
+            return examined;
         }
-        Err(error) => Examined::failed(unreadable(&error)),
-    };
-    let policy = known.filter(|_| examined.result.is_err()).and_then(|known| known.on_failure(&job.path));
-    Examined { policy, ..examined }
+        let (it, path, runtime) = (Arc::clone(known), job.path.clone(), self.runtime.clone());
+        if let Ok(Some(component)) = blocking(here, move || it.component(&path, &runtime)).await {
+            let digest = Some(component.digest().clone());
+            return Examined::new(digest, Ok(Ready::Component(Box::new(component))));
+        }
+        let before = known.stamp(&job.path);
+        let read = read(&job, here, MAX_COMPONENT).await;
+        let known_failure = read.as_ref().ok().and_then(|(_, digest)| known.failure_of(digest, within));
+        let examined = match (known_failure, &read) {
+            (Some(error), Ok((_, digest))) => Examined::new(Some(digest.clone()), Err(error)),
+            _ => self.load(read, here, within).await,
+        };
+        if let (Some(before), Some(digest)) = (before, &examined.digest) {
+            let result = match &examined.result {
+                Ok(Ready::Component(component)) => Ok(&**component),
+                Err(error) => Err(error),
+                Ok(_) => return examined,
+            };
+            known.learn(&job.path, (before, job.standing.is_trusted()), within, (Some(digest), result));
+        }
+        let policy = examined.result.is_err().then(|| known.on_failure(&job.path)).flatten();
+        Examined { policy, ..examined }
+    }
+
+    /// Loads what was read, within this time.
+    async fn load(&self, read: io::Result<(Vec<u8>, Digest)>, here: bool, within: Duration) -> Examined {
+        let (bytes, digest) = match read {
+            Ok(read) => read,
+            Err(error) => return Examined::failed(unreadable(&error)),
+        };
+        let result = match timeout(within, self.runtime.load_as(digest.clone(), bytes, here)).await {
+            Ok(result) => result,
+            Err(_) => {
+                let within = units::show_duration(within);
+                let what = format!("took longer than {within} to compile; `hookbox list` gives it more time");
+                Err(HookError::new(Cause::Timeout, what))
+            }
+        };
+        Examined::new(Some(digest), result.map(|it| Ready::Component(Box::new(it))))
+    }
 }
 
 /// The bytes of a component and their digest.
@@ -327,8 +433,8 @@ mod tests {
             &Runtime::default(),
         );
         examiner.together = Duration::from_millis(200);
-        // Something untrusted that never comes to an end.
-        let held = Arc::clone(&examiner.untrusted).acquire_owned().await.unwrap();
+        // Something untrusted has used it up.
+        *examiner.used.lock().unwrap() = examiner.together;
         for _round in 0..2 {
             let jobs = vec![
                 job(at("hook"), Kind::Component, Standing::Confined),
@@ -343,7 +449,8 @@ mod tests {
                 assert_eq!(error.cause, Cause::Timeout);
                 assert_eq!(
                     error.message,
-                    "was not looked into: what an untrusted repository brings may take 200ms together"
+                    "was not looked into: what an untrusted repository brings may take 200ms together; it is tried \
+                     again at the start of a session"
                 );
             }
             for trusted in [&b, &d] {
@@ -352,7 +459,5 @@ mod tests {
             // It is reported in every event all the same.
             assert!(matches!((&c.digest, &c.result), (None, Ok(Ready::Unasked))));
         }
-        drop(held);
-        assert_eq!(examiner.untrusted.available_permits(), 1);
     }
 }

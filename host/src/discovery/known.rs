@@ -1,5 +1,5 @@
-//! What the user's component files held when they were last read, so that a process which answers one event need not
-//! read and describe each of them again.
+//! What component files held when they were last read, or why they could not be used, so that a process which answers one
+//! event need not read, compile and describe each of them again.
 //!
 //! A file counts as unchanged while the system says so: same device and inode, same size, same times of change. Nobody
 //! gains a right by deceiving that: what runs is the code that was compiled from the bytes of that digest, with the grants
@@ -12,19 +12,20 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::hook::{Digest, Manifest, OnFailure};
+use crate::hook::{Digest, HookError, Manifest, OnFailure};
+use crate::report::Cause;
 use crate::wasm::{Component, Runtime};
 
 /// The file, in the private cache.
 const FILE: &str = "components.json";
 /// Another version writes and understands another file.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
-/// How large it may be, in bytes: some hundred components. Those that were not met in this process go first, and of them
-/// those that were read the longest ago.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
+/// How large it may be, in bytes: some hundred components. Those that were not met in this process go first, of them
+/// what nobody trusts, and then those that were read the longest ago.
 const MAX_FILE: u64 = 1 << 20;
 /// How many components are remembered.
 const MAX_ROWS: usize = 256;
@@ -74,8 +75,46 @@ struct Row {
     stamp: Stamp,
     /// When it was read, in seconds since 1970.
     read: i64,
-    digest: Digest,
-    manifest: Manifest,
+    /// Whether it is the user's own, or trusted.
+    trusted: bool,
+    /// The digest of what was read; `None` where the time was up before that.
+    digest: Option<Digest>,
+    /// What it said of itself when it was last described.
+    manifest: Option<Manifest>,
+    /// Why it cannot be used.
+    failure: Option<Failure>,
+}
+
+/// Why a component cannot be used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Failure {
+    cause: Cause,
+    message: String,
+    /// How long it had, in milliseconds.
+    within: u64,
+}
+
+impl Failure {
+    /// The failure, if another try would end in the same way: nothing here depends on the day but how long it takes.
+    fn of(error: &HookError, within: Duration) -> Option<Self> {
+        let by_chance = matches!(
+            error.cause,
+            Cause::Internal | Cause::Spawn | Cause::NotFound | Cause::Denied | Cause::Untrusted
+        );
+        let within = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+        (!by_chance).then(|| Self { cause: error.cause, message: error.message.clone(), within })
+    }
+
+    /// Whether a try in this time may end in another way.
+    fn may_pass(&self, within: Duration, reread: bool) -> bool {
+        // Two looks never have exactly the same time.
+        let has_more = within.as_millis() / 2 > u128::from(self.within);
+        self.cause == Cause::Timeout && (reread || has_more)
+    }
+
+    fn error(&self) -> HookError {
+        HookError::new(self.cause, self.message.clone())
+    }
 }
 
 /// The files that are known.
@@ -109,21 +148,49 @@ impl KnownFiles {
 
     /// The component in this file, if the file is as it was and its code is still there.
     pub(super) fn component(&self, path: &Path, runtime: &Runtime) -> Option<Component> {
-        let row = self.row(path).filter(|row| !self.reread && row.is_recent(now()))?;
-        tracing::debug!(path = %path.display(), digest = %row.digest, "a component is as it was");
+        let row = self.row(path).filter(|row| !self.reread && row.failure.is_none())?;
+        let (digest, manifest) = (row.digest?, row.manifest?);
+        tracing::debug!(path = %path.display(), %digest, "a component is as it was");
         let size = usize::try_from(row.stamp.size).ok()?;
-        runtime.load_known(&row.digest, size, row.manifest)
+        runtime.load_known(&digest, size, manifest)
+    }
+
+    /// Why the component in this file cannot be used, if the file is as it was, and a look in this time would end as the
+    /// last one did.
+    pub(super) fn failure(
+        &self,
+        path: &Path,
+        within: Duration,
+        runtime: &Runtime,
+    ) -> Option<(Option<Digest>, HookError)> {
+        let Row { digest, failure, .. } = self.row(path)?;
+        let failure = failure.filter(|failure| !failure.may_pass(within, self.reread))?;
+        // Whoever had more time has compiled it since.
+        let is_compiled = digest.as_ref().is_some_and(|digest| runtime.has_code(digest));
+        let holds = failure.cause != Cause::Timeout || !is_compiled;
+        holds.then(|| (digest, failure.error()))
+    }
+
+    /// The same of the component with this digest, in whatever file.
+    pub(super) fn failure_of(&self, digest: &Digest, within: Duration) -> Option<HookError> {
+        let rows = self.rows();
+        let mut same = rows.read.values().filter(|row| row.digest.as_ref() == Some(digest));
+        let failure = same.find_map(|row| row.failure.as_ref().filter(|_| row.is_recent(now())));
+        failure.filter(|failure| !failure.may_pass(within, self.reread)).map(Failure::error)
     }
 
     /// What the component that was last read in this file says of its failures.
     pub(super) fn on_failure(&self, path: &Path) -> Option<OnFailure> {
-        self.rows().read.get(path).map(|row| row.manifest.on_failure.unwrap_or_default())
+        let rows = self.rows();
+        let manifest = rows.read.get(path)?.manifest.as_ref()?;
+        Some(manifest.on_failure.unwrap_or_default())
     }
 
     fn row(&self, path: &Path) -> Option<Row> {
         let mut rows = self.rows();
-        let row =
-            rows.read.get(path).filter(|row| Stamp::of(path).is_ok_and(|now| now == row.stamp))?.clone();
+        let is_as_it_was =
+            |row: &&Row| row.is_recent(now()) && Stamp::of(path).is_ok_and(|now| now == row.stamp);
+        let row = rows.read.get(path).filter(is_as_it_was)?.clone();
         rows.met.insert(path.to_owned(), row.clone());
         Some(row)
     }
@@ -133,13 +200,27 @@ impl KnownFiles {
         Stamp::of(path).ok().filter(|stamp| stamp.is_settled(now()))
     }
 
-    /// Remembers what was read, where the file has stayed as it was.
-    pub(super) fn learn(&self, path: &Path, before: Stamp, component: &Component) {
-        let is_the_same = Stamp::of(path).is_ok_and(|after| after == before);
-        if is_the_same && before.size == component.size() as u64 {
-            let (digest, manifest) = (component.digest().clone(), component.manifest().clone());
-            self.insert(path, Row { stamp: before, read: now(), digest, manifest });
+    /// Remembers what a look in this time came to, where the file has stayed as it was.
+    pub(super) fn learn(
+        &self,
+        path: &Path,
+        (stamp, trusted): (Stamp, bool),
+        within: Duration,
+        (digest, result): (Option<&Digest>, Result<&Component, &HookError>),
+    ) {
+        if Stamp::of(path).ok() != Some(stamp) {
+            return;
         }
+        let (manifest, failure) = match result {
+            Ok(component) if stamp.size != component.size() as u64 => return,
+            Ok(component) => (Some(component.manifest().clone()), None),
+            Err(error) => {
+                let Some(failure) = Failure::of(error, within) else { return };
+                // What it said before says what follows from its failures.
+                (self.rows().read.get(path).and_then(|row| row.manifest.clone()), Some(failure))
+            }
+        };
+        self.insert(path, Row { stamp, read: now(), trusted, digest: digest.cloned(), manifest, failure });
     }
 
     fn insert(&self, path: &Path, row: Row) {
@@ -178,7 +259,7 @@ impl Rows {
         let met = self.met.iter().map(|row| (true, row));
         let rest = self.read.iter().filter(|(path, _)| !self.met.contains_key(*path)).map(|row| (false, row));
         let mut rows: Vec<(bool, (&PathBuf, &Row))> = met.chain(rest).collect();
-        rows.sort_by_key(|(is_met, (_, row))| Reverse((*is_met, row.read)));
+        rows.sort_by_key(|(is_met, (_, row))| Reverse((*is_met, row.trusted, row.read)));
         // What stands around the rows is shorter than one of them.
         let mut room = usize::try_from(MAX_FILE).unwrap_or(usize::MAX) - 1024;
         let fits = |(path, row): &(&PathBuf, &Row)| {
@@ -241,7 +322,9 @@ mod tests {
             capabilities: vec!["read:$REPO".parse().unwrap()],
             on_failure: None,
         };
-        Row { stamp: Stamp::of(path).unwrap(), read: now(), digest: Digest::of(b"x"), manifest }
+        let stamp = Stamp::of(path).unwrap();
+        let (digest, manifest) = (Some(Digest::of(b"x")), Some(manifest));
+        Row { stamp, read: now(), trusted: true, digest, manifest, failure: None }
     }
 
     #[test]
@@ -310,7 +393,7 @@ mod tests {
             String::new(),
             "{".to_owned(),
             "[]".to_owned(),
-            whole.replace(VERSION, "0.0.0/2"),
+            whole.replace(VERSION, "0.0.0/3"),
             whole.replace("sha256:", "md5:"),
             whole.replace("before_tool_call", "no_event"),
             whole.replace("read:$REPO", "everything"),
@@ -335,13 +418,47 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_is_remembered_unless_more_time_may_end_it() {
+        let second = Duration::from_secs(1);
+        for (cause, within, reread, tried_again) in [
+            (Cause::Incompatible, 60 * second, true, false),
+            (Cause::Memory, 60 * second, true, false),
+            (Cause::Timeout, second, false, false),
+            (Cause::Timeout, second + second / 2, false, false),
+            (Cause::Timeout, 3 * second, false, true),
+            (Cause::Timeout, second, true, true),
+        ] {
+            let failure = Failure::of(&HookError::new(cause, "no"), second).unwrap();
+            assert_eq!(failure.may_pass(within, reread), tried_again, "{cause} {within:?} {reread}");
+        }
+        for cause in [Cause::Internal, Cause::Spawn, Cause::NotFound] {
+            assert_eq!(Failure::of(&HookError::new(cause, "no"), second), None, "{cause}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_trusts_pushes_nothing_of_the_users_out() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("own.wasm");
+        fs::write(&path, "12").unwrap();
+        let known = open(temp.path());
+        known.insert(&path, row(&path));
+        for n in 0..MAX_ROWS {
+            let theirs = Row { trusted: false, read: now() + 10, ..row(&path) };
+            known.insert(&temp.path().join(format!("{n}.wasm")), theirs);
+        }
+        known.keep();
+        assert!(open(temp.path()).row(&path).is_some());
+    }
+
+    #[test]
     fn of_too_many_bytes_the_oldest_are_forgotten() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("x.wasm");
         fs::write(&path, "12").unwrap();
         let large = |read: i64| {
             let mut row = Row { read, ..row(&path) };
-            row.manifest.description = "x".repeat(100 << 10);
+            row.manifest.as_mut().unwrap().description = "x".repeat(100 << 10);
             row
         };
         let name = |number: i64| temp.path().join(format!("{number:02}.wasm"));

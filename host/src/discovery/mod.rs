@@ -35,6 +35,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use approvable::Approvable;
 pub use entry::{Entry, EntryStatus, Problem};
@@ -96,12 +97,16 @@ pub struct Options {
     /// Look into the hooks also where none of them runs, for whoever shows and approves them. No.
     pub look_anyway: bool,
     /// The process answers one event and ends, and nothing else runs beside: the user's files are read where they are
-    /// needed, in no thread of their own, and a component of the user's that did not change since it was last read is
-    /// neither read nor described again. No.
+    /// needed, in no thread of their own, and a component that did not change since it was last read is neither read nor
+    /// described again, nor compiled where that failed. No.
     pub one_event: bool,
     /// A component that did not change is read again all the same, also where one event is answered: at the start of a
     /// session. No.
     pub reread: bool,
+    /// How long looking into a component may take that the user trusts; a minute at most. A minute.
+    pub own_look: Duration,
+    /// How long looking into all components together may take that the user has not trusted. 10 s.
+    pub untrusted_look: Duration,
     /// What hides hooks of the user's (a directory, settings or declarations that cannot be read) counts as a guard that
     /// fails in every event: for who answers for an agent. No: it is a problem, and everything else works.
     pub unseen_blocks: bool,
@@ -129,6 +134,8 @@ impl Options {
             look_anyway: false,
             one_event: false,
             reread: false,
+            own_look: Duration::from_secs(60),
+            untrusted_look: examine::UNTRUSTED_TOGETHER,
             unseen_blocks: false,
             #[cfg(feature = "http")]
             network: None,
@@ -150,6 +157,8 @@ pub struct Discovery {
     pub problems: Vec<Problem>,
     /// The repository.
     pub repo: Option<PathBuf>,
+    /// How long it took to look into what is not trusted.
+    pub(crate) untrusted_look: Duration,
     /// What the user says of each built-in hook, by its name.
     pub(crate) builtins: BTreeMap<&'static str, Wishes>,
     /// What holds for all hooks together.
@@ -246,6 +255,7 @@ pub(crate) async fn discover_again(
     let repository = scan.repository.clone();
     let mut discovery = assemble::assemble(scan, &gate, judged, &options, repo.as_deref(), &examiner).await;
     examiner.keep();
+    discovery.untrusted_look = examiner.untrusted_look();
     if let (Some(path), Some(place)) = (&repo, repository)
         && place.is_exhausted()
     {

@@ -18,7 +18,7 @@ use crate::report::Kind;
 use crate::session::Thresholds;
 use crate::trust::{TrustFile, TrustPolicy};
 #[cfg(feature = "component")]
-use crate::wasm::{Allocation, Runtime};
+use crate::wasm::{Allocation, Compiler, Runtime};
 
 /// Builds a [`Manager`].
 #[must_use]
@@ -34,6 +34,8 @@ pub struct Builder {
     private_data: KeptAt,
     #[cfg(feature = "component")]
     allocation: Allocation,
+    #[cfg(feature = "component")]
+    compiler: Option<Compiler>,
     #[cfg(feature = "component")]
     pub(super) runtime: Option<Runtime>,
 }
@@ -74,6 +76,8 @@ impl Default for Builder {
             private_data: KeptAt::Default,
             #[cfg(feature = "component")]
             allocation: Allocation::default(),
+            #[cfg(feature = "component")]
+            compiler: None,
             #[cfg(feature = "component")]
             runtime: None,
         }
@@ -206,10 +210,13 @@ impl Builder {
         self
     }
 
-    /// How long all hooks of an event may take together, as [`ChainOptions::within`] shares it out. For an agent that
-    /// waits only so long (default: see [`ChainOptions`]).
+    /// How long all hooks of an event may take together, as [`ChainOptions::within`] shares it out, and the look for them
+    /// before that: a sixth for components that the user has not trusted, two thirds for another. For an agent that waits
+    /// only so long (default: see [`ChainOptions`] and [`discovery::Options`]).
     pub fn within(mut self, total: std::time::Duration) -> Self {
         self.chain = self.chain.within(total);
+        self.discovery.untrusted_look = self.discovery.untrusted_look.min(total / 6);
+        self.discovery.own_look = self.discovery.own_look.min(total * 2 / 3);
         self
     }
 
@@ -249,15 +256,15 @@ impl Builder {
     }
 
     /// Whether this process answers one event and ends, with nothing else running beside (default: no). Then the user's
-    /// files are read in the caller's thread, a component of the user's that did not change is neither read nor described
-    /// again, and what ran components is left to the end of the process instead of taken apart.
+    /// files are read in the caller's thread, a component that did not change is neither read nor described again, nor
+    /// compiled where that failed, and what ran components is left to the end of the process instead of taken apart.
     pub fn one_event(mut self, one: bool) -> Self {
         self.discovery.one_event = one;
         self
     }
 
-    /// Whether a component of the user's is read again also where it did not change, with [`Builder::one_event`]: at the
-    /// start of a session (default: no, unless it was last read a day ago).
+    /// Whether a component is read again also where it did not change, with [`Builder::one_event`]: at the start of a
+    /// session (default: no, unless it was last read a day ago). One that failed is tried again where more time may help.
     pub fn reread(mut self, reread: bool) -> Self {
         self.discovery.reread = reread;
         self
@@ -289,6 +296,14 @@ impl Builder {
     #[cfg(feature = "component")]
     pub fn allocation(mut self, allocation: Allocation) -> Self {
         self.allocation = allocation;
+        self
+    }
+
+    /// The program that compiles components, in a process of its own for each, bounded in memory and ended in time (default:
+    /// none; they are compiled in this process, and neither is so).
+    #[cfg(feature = "component")]
+    pub fn compiler(mut self, compiler: Compiler) -> Self {
+        self.compiler = Some(compiler);
         self
     }
 
@@ -396,7 +411,11 @@ impl Builder {
         });
         self.discovery.cache = cache.clone();
         #[cfg(feature = "component")]
-        let runtime = &*self.runtime.get_or_insert_with(|| Runtime::new(self.allocation, cache.as_deref()));
+        let (allocation, compiler) = (self.allocation, self.compiler.clone());
+        #[cfg(feature = "component")]
+        let runtime = &*self
+            .runtime
+            .get_or_insert_with(|| Runtime::compiled_by(allocation, cache.as_deref(), compiler));
         #[cfg(feature = "component")]
         if self.discovery.one_event {
             // Unmapping and freeing it takes longer than a call, and the end of the process does both at once.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::discovery::{Approvable, Discovery, Entry, Kept, Overall, Problem};
 use crate::hook::Hook;
@@ -20,6 +21,8 @@ pub(crate) struct Snapshot {
     /// What holds for all hooks together.
     pub(super) overall: Overall,
     pub(super) trust_file: Option<TrustFile>,
+    /// How long it took to look into what is not trusted.
+    pub(super) untrusted_look: Duration,
     /// What of the last look stays in force.
     pub(super) kept: Vec<Kept>,
     /// What a row does not show of a hook, by its name and file.
@@ -37,6 +40,7 @@ impl Snapshot {
             protected: found.protected,
             overall: found.overall,
             trust_file,
+            untrusted_look: found.untrusted_look,
             kept: found.kept,
             details: found.details,
         }

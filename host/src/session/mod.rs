@@ -102,6 +102,15 @@ impl Session {
         self
     }
 
+    /// The same session where what is not trusted has used up so much of its time.
+    #[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge shares out what is left"))]
+    pub(crate) fn untrusted_took(mut self, used: Duration) -> Self {
+        let mut options = self.chain_options().clone();
+        options.untrusted_deadline = options.untrusted_deadline.saturating_sub(used);
+        self.chain = Some(Arc::new(options));
+        self
+    }
+
     fn chain_options(&self) -> &ChainOptions {
         self.chain.as_deref().unwrap_or_else(|| self.manager.chain_options())
     }

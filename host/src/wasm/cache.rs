@@ -168,16 +168,17 @@ fn check_seal(path: &Path) -> io::Result<()> {
     if code.limit() == 0 && hasher.finalize().to_le_bytes() == checksum { Ok(()) } else { Err(damaged()) }
 }
 
-/// The component of code that was compiled in this process.
+/// The component of code that was compiled for this process.
 pub(super) fn load_compiled(engine: &Engine, code: &Compiled) -> wasmtime::Result<Component> {
     #[allow(unsafe_code, reason = "deserialising compiled code is unsafe by nature; see SAFETY")]
-    // SAFETY: `deserialize` requires bytes that `Engine::precompile_component` made; a `Compiled` is made of nothing else.
+    // SAFETY: `deserialize` requires bytes that `Engine::precompile_component` made; a `Compiled` is made of nothing else, here
+    // or in the program that the host has named for it, which ended well after it had printed all of them.
     unsafe {
         Component::deserialize(engine, &code.0)
     }
 }
 
-/// Code that was compiled in this process.
+/// Code that was compiled for this process.
 pub(super) struct Compiled(Vec<u8>);
 
 impl Compiled {
@@ -188,6 +189,11 @@ impl Compiled {
     /// Where the bytes are no valid component.
     pub(super) fn new(compiler: &Engine, bytes: &[u8]) -> wasmtime::Result<Self> {
         compiler.precompile_component(bytes).map(Self)
+    }
+
+    /// What the host's own compiler printed.
+    pub(super) fn of_compiler(code: Vec<u8>) -> Self {
+        Self(code)
     }
 
     pub(super) fn bytes(&self) -> &[u8] {

@@ -9,6 +9,7 @@ mod bindings;
 mod cache;
 mod call;
 mod clock;
+mod compiler;
 mod convert;
 mod engine;
 #[cfg(feature = "http")]
@@ -39,6 +40,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component as Loaded;
 
 pub use self::access::{Access, Places};
+pub use self::compiler::{Compiler, compile_here};
 pub use self::engine::Allocation;
 pub use self::inspect::{InterfaceName, WIT_VERSIONS};
 
@@ -72,6 +74,8 @@ pub struct Runtime {
 struct RuntimeInner {
     allocation: Allocation,
     cache: Option<CodeCache>,
+    /// What compiles; this process where there is none.
+    process: Option<Compiler>,
     /// Made when there is something to compile.
     compiler: OnceLock<Result<Engine, String>>,
     main: OnceLock<Result<Linked, String>>,
@@ -93,8 +97,15 @@ impl Runtime {
     /// A runtime that takes memory from `allocation` and keeps compiled code in `cache`, a directory that belongs
     /// to the user alone; `None` compiles in every process.
     pub fn new(allocation: Allocation, cache: Option<&Path>) -> Self {
+        Self::compiled_by(allocation, cache, None)
+    }
+
+    /// A runtime as [`Runtime::new`] makes it, which has components compiled by this program (default: they are compiled in
+    /// this process, where nothing bounds the memory of it, and nothing ends what takes too long).
+    pub fn compiled_by(allocation: Allocation, cache: Option<&Path>, compiler: Option<Compiler>) -> Self {
         let cache = cache.map(CodeCache::new);
-        Self { inner: Arc::new(RuntimeInner { allocation, cache, ..RuntimeInner::default() }) }
+        let inner = RuntimeInner { allocation, cache, process: compiler, ..RuntimeInner::default() };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Checks, compiles (or takes from the cache) and describes a component. The second time, bytes of the same
@@ -146,6 +157,12 @@ impl Runtime {
         });
     }
 
+    /// Whether the compiled code of this component is kept.
+    pub(crate) fn has_code(&self, digest: &Digest) -> bool {
+        let main = self.inner.linked(&self.inner.main, self.inner.allocation);
+        self.inner.cache.as_ref().zip(main.ok()).is_some_and(|(cache, main)| cache.has(digest, &main.engine))
+    }
+
     /// A component of which all but its code is known, from the code that is kept of it; `None` where that is gone, or
     /// does not load. Blocks for as long as it takes to map it.
     pub(crate) fn load_known(&self, digest: &Digest, size: usize, manifest: Manifest) -> Option<Component> {
@@ -171,19 +188,35 @@ impl Runtime {
         Ok(Component::new(digest, size, ready, manifest))
     }
 
-    /// Compiles, or takes from the cache, in a thread of its own and bounded time.
+    /// Compiles, or takes from the cache, in a thread or process of its own and bounded time.
     async fn compile(&self, digest: Digest, bytes: Vec<u8>) -> Result<Ready, HookError> {
         let inner = Arc::clone(&self.inner);
-        let compile = tokio::task::spawn_blocking(move || inner.load(&digest, &bytes));
-        tokio::time::timeout(COMPILE, compile)
-            .await
-            .map_err(|_| {
-                let limit = u64::try_from(COMPILE.as_millis()).unwrap_or(u64::MAX);
-                let what = format!("took longer than {COMPILE:?} to compile");
-                HookError::exceeded(Cause::Timeout, LimitKind::Compile, limit, Some(limit), what)
-            })?
-            .map_err(internal)?
+        let compile = async move {
+            let Some(process) = inner.process.clone() else {
+                return tokio::task::spawn_blocking(move || inner.load(&digest, &bytes))
+                    .await
+                    .map_err(internal)?;
+            };
+            let (before, of) = (Arc::clone(&inner), digest.clone());
+            let look = move || Ok((before.cached(&of)?, weigh::check(&bytes), bytes));
+            let (kept, weighed, bytes) = tokio::task::spawn_blocking(look).await.map_err(internal)??;
+            if let Some(ready) = kept {
+                return Ok(ready);
+            }
+            weighed?;
+            tracing::debug!(%digest, bytes = bytes.len(), "compiling a component");
+            let compiled = process.compile(bytes, COMPILE).await?;
+            tokio::task::spawn_blocking(move || inner.accept(&digest, &compiled)).await.map_err(internal)?
+        };
+        tokio::time::timeout(COMPILE, Box::pin(compile)).await.map_err(|_| took_too_long())?
     }
+}
+
+/// The failure of a component that took too long to compile.
+fn took_too_long() -> HookError {
+    let limit = u64::try_from(COMPILE.as_millis()).unwrap_or(u64::MAX);
+    let what = format!("took longer than {COMPILE:?} to compile");
+    HookError::exceeded(Cause::Timeout, LimitKind::Compile, limit, Some(limit), what)
 }
 
 impl RuntimeInner {
@@ -211,8 +244,13 @@ impl RuntimeInner {
         let compiler = self.compiler.get_or_init(|| engine::compiler().map_err(|error| format!("{error:#}")));
         let compiler = compiler.as_ref().map_err(|error| no_engine(error))?;
         let compiled = Compiled::new(compiler, bytes).map_err(|error| invalid(&error))?;
+        self.accept(digest, &compiled)
+    }
+
+    /// Checks a component that was compiled, and keeps its code.
+    fn accept(&self, digest: &Digest, compiled: &Compiled) -> Result<Ready, HookError> {
         let (linked, component) =
-            self.place(|engine| cache::load_compiled(engine, &compiled))?.map_err(|error| invalid(&error))?;
+            self.place(|engine| cache::load_compiled(engine, compiled))?.map_err(|error| invalid(&error))?;
         let ready = Ready::new(&linked, &component)?;
         // Only what is a hook is kept.
         if let Some(cache) = &self.cache {

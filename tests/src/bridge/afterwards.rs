@@ -32,8 +32,7 @@ fn a_block_is_answered_whatever_the_hooks_of_on_error_do() {
         for (agent, event) in BEFORE {
             let payload = call(&env, agent, event, "ls").to_string();
             let output = env.hookbox_with(args(agent, needed(agent, event), &["--deadline", "3s"]), payload);
-            let code = if run.contains("$PPID") { None } else { Some(0) };
-            assert_eq!(output.code, code, "{agent}: {output:#?}");
+            assert!(matches!(output.code, None | Some(0)), "{agent}: {output:#?}");
             let output = Output { code: Some(0), ..output };
             assert!(blocked(agent, event, &output, run).contains("not that"), "{agent}: {output:#?}");
         }
@@ -120,6 +119,8 @@ fn a_hook_that_observes_what_was_blocked_cannot_lose_the_block() {
         ]}})
         .to_string(),
     );
+    // Its code is compiled by now.
+    env.hookbox(["list"]);
     let (agent, event) = BEFORE[0];
     let mut payload = call(&env, agent, event, "ls");
     payload["tool_input"]["do"] = json!("sleep");

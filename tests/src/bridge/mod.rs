@@ -3,6 +3,7 @@
 mod afterwards;
 mod failures;
 mod follow_ups;
+mod looks;
 mod payloads;
 mod permission;
 mod places;

@@ -14,6 +14,7 @@ use hookbox::wasm::{Allocation, Runtime};
 use hookbox_agent::interrupt::unless_interrupted;
 
 use super::failed;
+use crate::compiler;
 use crate::error::{InputError, hint, note, warn};
 use crate::options;
 
@@ -44,7 +45,11 @@ impl<'a> Here<'a> {
         let cache = private::default_cache(options.home.as_deref());
         // Without a cache components are compiled each time; `hookbox list` says why there is none.
         let cache = cache.and_then(|dir| private::open(&dir, repository.as_deref()).ok());
-        Ok(Self { locate, options, runtime: Runtime::new(Allocation::OnDemand, cache.as_deref()) })
+        Ok(Self {
+            locate,
+            options,
+            runtime: Runtime::compiled_by(Allocation::OnDemand, cache.as_deref(), compiler::own()),
+        })
     }
 
     /// The hooks that are there now.

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use super::arrival::is_something;
 use super::{account, failed, of_source};
+use crate::compiler;
 use crate::error::{InputError, say};
 use crate::{approval, input, output};
 
@@ -103,7 +104,7 @@ impl Publish {
 
 /// What a component says of itself, once it has been shown to be a hook.
 async fn described(path: &Path, bytes: Vec<u8>) -> anyhow::Result<Description> {
-    let runtime = Runtime::new(Allocation::OnDemand, None);
+    let runtime = Runtime::compiled_by(Allocation::OnDemand, None, compiler::own());
     let component = runtime.load(bytes).await.map_err(|error| input::no_component(path, &error))?;
     let manifest = component.manifest();
     Ok(Description {
@@ -132,7 +133,7 @@ async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Resul
         }
     }
     components.sort();
-    let runtime = Runtime::new(Allocation::OnDemand, None);
+    let runtime = Runtime::compiled_by(Allocation::OnDemand, None, compiler::own());
     for file in components {
         let bytes = input::component(&hooks.join(&file))?;
         let at = path.join("hooks").join(&file);
