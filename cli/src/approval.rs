@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use hookbox::Digest;
 use hookbox::capability::Capability;
 use hookbox::discovery::{Approvable, EntryStatus};
 use hookbox::event::EventName;
@@ -12,6 +11,7 @@ use hookbox::manager::Manager;
 use hookbox::report::Kind;
 use hookbox::text::escape;
 use hookbox::trust::{Place, Record, Records, TrustFile, TrustFileError, TrustFileErrorKind};
+use hookbox::{Digest, OnFailure};
 
 use crate::error::{InputError, say};
 
@@ -67,7 +67,7 @@ pub(crate) fn find(manager: &Manager, word: &str) -> Result<Approvable, InputErr
     if let Some(hook) = hooks.iter().find(|hook| hook.reference == path) {
         return Ok(hook.clone());
     }
-    // A file that declares several hooks is none of them; a component that several entries name is one.
+    // A file that declares several hooks is none of them; a component of the user's own is one, whoever names it.
     let mut at_path = hooks.iter().filter(|hook| hook.path == path);
     if let Some(hook) = at_path.next() {
         let others: Vec<&Approvable> = at_path.filter(|it| it.key != hook.key).collect();
@@ -150,7 +150,7 @@ pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> R
     if let Some(record) = records.iter().find(|record| file(record) == path) {
         return Ok(record.clone());
     }
-    // What several entries declare is recorded once, under the name of one of them.
+    // A component of the user's own is recorded once, under the name of one of the entries that declare it.
     let mut of_name: Vec<&Record> = Vec::new();
     let keys = hooks.iter().filter(|hook| hook.name == word).filter_map(|hook| hook.key.as_ref());
     for record in keys.filter_map(|(place, path)| records.get(place, path)) {
@@ -319,8 +319,9 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
     say(format_args!("  digest  {digest}"));
     match &hook.manifest {
         Some(manifest) => {
-            let events: Vec<&str> =
-                manifest.subscriptions.iter().map(|it| EventName::as_str(&it.event)).collect();
+            let asked = manifest.subscriptions.iter().map(|it| EventName::as_str(&it.event));
+            let declared = hook.events.iter().map(EventName::as_str);
+            let events: Vec<&str> = if hook.events.is_empty() { asked.collect() } else { declared.collect() };
             say(format_args!("  says    {}", escape(&manifest.description, 300)));
             say(format_args!("  events  {}", events.join(" ")));
             let mut answers = vec!["pass", "block", "ask", "warn"];
@@ -342,6 +343,18 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
         }
         None => say("  runs with all your rights"),
     }
+    if !hook.tools.is_empty() {
+        say(format_args!("  tools   {}", escape(&hook.tools.join(" "), 1024)));
+    }
+    if hook.observe {
+        say("  only observes");
+    }
+    if hook.on_failure == OnFailure::Block {
+        say("  blocks where it fails");
+    }
+    for (key, value) in hook.settings() {
+        say(format_args!("  set to  {} = {}", escape(key, 200), whole(value)));
+    }
     for right in asked {
         say(format_args!("  asks to {}", means(right)));
     }
@@ -350,6 +363,20 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
     }
     if hook.manifest.is_some() && grants.is_empty() {
         say("  granted nothing");
+    }
+}
+
+/// Shows the hooks of the same name: those that it takes the place of, and those that run beside it.
+pub(crate) fn show_namesakes(hook: &Approvable, replaces: &[(Place, PathBuf)]) {
+    for it in &hook.namesakes {
+        let blocks = if it.on_failure == Some(OnFailure::Block) { ", blocks where it fails" } else { "" };
+        let shown =
+            format!("{} ({}{blocks})", escape(&it.reference.to_string_lossy(), 4096), it.tier.as_str());
+        if replaces.contains(&it.key) {
+            say(format_args!("  takes the place of {shown}, which does not run then"));
+        } else {
+            say(format_args!("  has the name of {shown}: both run, unless you give --replace"));
+        }
     }
 }
 
@@ -454,7 +481,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_recorded_is_found_by_every_name_that_declares_it() {
+    async fn what_is_recorded_of_an_entry_is_found_by_its_name_and_by_no_other_that_declares_the_same() {
         let (_temp, manager) =
             found(r#"[{"component": "g.wasm", "name": "g1"}, {"component": "g.wasm"}]"#).await;
         let hook = find(&manager, "g1").unwrap();
@@ -463,17 +490,18 @@ mod tests {
         records.insert(Record {
             place,
             path,
-            name: "hooks.json#PreToolUse[1]".to_owned(),
+            name: hook.name.clone(),
             kind: hook.kind,
             digest: Digest::of(b""),
             trusted: true,
             grants: Vec::new(),
             asked: Vec::new(),
+            on_failure: OnFailure::Pass,
+            replaces: Vec::new(),
             when: now(),
         });
-        for name in ["g1", "hooks.json#PreToolUse[1]"] {
-            assert!(find_record(&manager, &records, name).is_ok(), "{name}");
+        for (name, is_found) in [("g1", true), ("hooks.json#PreToolUse[1]", false), ("g2", false)] {
+            assert_eq!(find_record(&manager, &records, name).is_ok(), is_found, "{name}");
         }
-        assert!(find_record(&manager, &records, "g2").is_err());
     }
 }

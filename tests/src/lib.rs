@@ -26,6 +26,7 @@ mod lean;
 mod limits;
 mod mcp;
 mod mixed;
+mod names;
 mod network;
 mod opencode;
 mod other_words;

@@ -262,3 +262,77 @@ fn processes_that_trust_at_the_same_time_lose_nothing() {
     assert_eq!(grants.as_array().unwrap().len(), 8);
     assert!(grants.as_array().unwrap().iter().all(|row| row["status"] == "current"), "{grants:#}");
 }
+
+/// A trusted hook that is a symlink to a script in another directory of the repository, with this behind it.
+fn linked() -> TestEnvironment {
+    let env = TestEnvironment::new();
+    env.native("repo/tools/guard", "before_tool_call", "cat > /dev/null; printf '{\"blocked\":true}'");
+    env.file("repo/tools/lib/helper.py", "1");
+    env.file("repo/other", "1");
+    env.directory("repo/.hookbox/hooks").symlink("repo/.hookbox/hooks/guard", "../../tools/guard");
+    let shown = env.hookbox(["trust", "guard", "--yes"]);
+    succeeds(&shown);
+    assert!(shown.stderr.contains("  with    tools/\n"), "{shown:#?}");
+    env
+}
+
+#[test]
+fn a_hook_that_is_a_symlink_is_trusted_with_the_directory_that_it_leads_to() {
+    for (path, changes) in
+        [("repo/tools/json.py", true), ("repo/tools/lib/helper.py", true), ("repo/other", false)]
+    {
+        let env = linked();
+        let blocked = || env.event(&["before_tool_call"], &bash())["blocked"].clone();
+        assert_eq!(blocked(), true, "{path}");
+        env.file(path, "2");
+        assert_eq!(blocked(), !changes, "{path}");
+        let output = env.hookbox_with(["run", "before_tool_call"], bash().to_string());
+        assert_eq!(
+            output.stderr.contains("has changed since you trusted it"),
+            changes,
+            "{path}: {output:#?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_file_beside_the_target_of_a_symlink_is_looked_at_again_before_the_hook_starts() {
+    let env = linked();
+    let manager = env.builder().build().await;
+    let session = manager.session("c");
+    let call = || hookbox::ToolCall::new("bash", json!({"command": "ls"}));
+    assert_eq!(session.before_tool_call(call()).await.report.hooks[0].cause, None);
+    env.file("repo/tools/json.py", "");
+    let verdict = session.before_tool_call(call()).await;
+    assert_eq!(verdict.report.hooks[0].cause, Some(hookbox::Cause::Untrusted));
+}
+
+#[test]
+fn a_hook_that_leads_to_the_root_of_its_repository_cannot_be_trusted() {
+    let env = TestEnvironment::new();
+    env.native("repo/guard", "before_tool_call", "true");
+    env.directory("repo/.hookbox/hooks").symlink("repo/.hookbox/hooks/guard", "../../guard");
+    refuses(&env.hookbox(["trust", "guard", "--yes"]), &["leads to a file in the root of the repository"]);
+}
+
+#[test]
+fn a_trusted_hook_that_changed_is_said_in_the_answer_to_the_agent_in_every_event() {
+    use hookbox::dialect::agent::Agent;
+    let env = linked();
+    env.native("repo/.hookbox/hooks/never", "before_tool_call", "true");
+    succeeds(&env.hookbox(["trust", "guard", "--yes"]));
+    env.file("repo/tools/json.py", "");
+    for _event in 0..2 {
+        let payload = Agent::Claude.shell_call(
+            Agent::Claude.event("PreToolUse").unwrap(),
+            "ls",
+            &env.path("repo"),
+            "s",
+        );
+        let output = env.hookbox_with(["bridge", "claude"], payload.to_string());
+        let shown = output.json()["systemMessage"].as_str().unwrap_or_default().to_owned();
+        assert!(shown.contains("guard") && shown.contains("has changed since you trusted it"), "{output:#?}");
+        // What nobody trusted is no news.
+        assert!(!shown.contains("never") && output.stderr.contains("never"), "{output:#?}");
+    }
+}

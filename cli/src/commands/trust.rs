@@ -1,5 +1,6 @@
 //! `hookbox trust`.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,12 +9,12 @@ use hookbox::capability::Capability;
 use hookbox::discovery::Approvable;
 use hookbox::manager::Manager;
 use hookbox::text::escape;
-use hookbox::trust::Record;
+use hookbox::trust::{Place, Record};
 
 use crate::error::{InputError, say};
 use crate::{approval, human, options, output};
 
-/// Trust a hook that a repository brought, for the bytes that it has now; a component is granted what it asks for.
+/// Trust a hook that a repository brought, as it is now; a component is granted what it asks for.
 ///
 /// Shows what the hook is, and asks on the terminal. Of a plugin (ORG/REPO) all hooks are shown and asked about at once;
 /// that grants nothing.
@@ -28,6 +29,9 @@ pub(crate) struct Trust {
     /// Grant nothing.
     #[arg(long)]
     no_grants: bool,
+    /// Let it take the place of the hooks of the same name that you have or trust; without this, all of them run.
+    #[arg(long)]
+    replace: bool,
     /// Do not ask.
     #[arg(long)]
     yes: bool,
@@ -54,7 +58,9 @@ impl Trust {
         let current = hook.record.as_ref().filter(|it| it.digest == digest);
         let needs_trust = hook.needs_trust;
         let is_trusted = !needs_trust || current.is_some_and(|record| record.trusted);
-        let chosen = !self.grant.is_empty() || self.no_grants;
+        let replaces = self.replaces(hook, current);
+        let replaces_more = replaces.iter().any(|it| current.is_none_or(|now| !now.replaces.contains(it)));
+        let chosen = !self.grant.is_empty() || self.no_grants || replaces_more;
         if is_trusted
             && !chosen
             && (!needs_trust || current.is_some())
@@ -74,8 +80,13 @@ impl Trust {
         };
         approval::grantable(&manager, hook, &grants)?;
         approval::show(hook, &digest, &asked, &grants);
-        approval::confirm("Trust it?", self.yes)?;
-        let record = record(hook, digest, asked, grants)?;
+        approval::show_namesakes(hook, &replaces);
+        let question = match replaces.is_empty() {
+            true => "Trust it?",
+            false => "Trust it, and let it take the place of what is shown?",
+        };
+        approval::confirm(question, self.yes)?;
+        let record = Record { replaces, ..record(hook, digest, asked, grants)? };
         approval::update(file, |records| records.insert(record.clone()))?;
         if self.json {
             return output::json(&record);
@@ -86,6 +97,14 @@ impl Trust {
 }
 
 impl Trust {
+    /// The hooks that this one takes the place of: those that are shown, where the user wants that, and those that the
+    /// user let it take the place of before.
+    fn replaces(&self, hook: &Approvable, current: Option<&Record>) -> Vec<(Place, PathBuf)> {
+        let before = |key: &(Place, PathBuf)| current.is_some_and(|record| record.replaces.contains(key));
+        let keys = hook.namesakes.iter().map(|it| it.key.clone());
+        keys.filter(|key| self.replace || before(key)).collect()
+    }
+
     /// Trusts all hooks of a plugin. What was granted to these bytes stays, unless it is to be taken away.
     fn plugin(&self, manager: &Manager, hooks: &[Approvable]) -> anyhow::Result<ExitCode> {
         let name = escape(&self.hook, 200);
@@ -101,16 +120,23 @@ impl Trust {
             let digest = approval::digest(hook)?;
             let current = hook.record.as_ref().filter(|it| it.digest == digest && it.trusted);
             let granted = current.map(|it| it.grants.clone()).unwrap_or_default();
-            if current.is_some() && (granted.is_empty() || !self.no_grants) {
+            let replaces = self.replaces(hook, current);
+            let is_kept = current.is_some_and(|it| replaces.iter().all(|key| it.replaces.contains(key)));
+            if is_kept && (granted.is_empty() || !self.no_grants) {
                 continue;
             }
             let grants = if self.no_grants { Vec::new() } else { granted };
             let asked = approval::asked(hook);
             approval::show(hook, &digest, &asked, &grants);
-            records.push(record(hook, digest, asked, grants)?);
+            approval::show_namesakes(hook, &replaces);
+            records.push(Record { replaces, ..record(hook, digest, asked, grants)? });
         }
         if !records.is_empty() {
-            approval::confirm(&format!("Trust these hooks of {name}?"), self.yes)?;
+            let replace = match records.iter().any(|record| !record.replaces.is_empty()) {
+                true => ", and let them take the place of what is shown",
+                false => "",
+            };
+            approval::confirm(&format!("Trust these hooks of {name}{replace}?"), self.yes)?;
             approval::update(file, |held| records.iter().for_each(|it| held.insert(it.clone())))?;
         }
         if self.json {
@@ -128,7 +154,7 @@ impl Trust {
     }
 }
 
-/// What is recorded of a hook that is trusted.
+/// What is recorded of a hook that is trusted, and takes no other's place.
 pub(crate) fn record(
     hook: &Approvable,
     digest: Digest,
@@ -136,6 +162,7 @@ pub(crate) fn record(
     grants: Vec<Capability>,
 ) -> Result<Record, InputError> {
     let (place, path) = approval::key(hook)?;
-    let (name, kind, when) = (hook.name.clone(), hook.kind, approval::now());
-    Ok(Record { place, name, path, kind, digest, trusted: true, grants, asked, when })
+    let (name, kind, on_failure) = (hook.name.clone(), hook.kind, hook.on_failure);
+    let (trusted, replaces, when) = (true, Vec::new(), approval::now());
+    Ok(Record { place, name, path, kind, digest, trusted, grants, asked, on_failure, replaces, when })
 }

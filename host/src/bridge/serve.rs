@@ -221,7 +221,8 @@ impl Bridge {
             Err(error) => return self.known.failed(&error.to_string()).into(),
         };
         let standing: Vec<String> =
-            self.stale(says.as_deref()).into_iter().chain(problems(&manager)).collect();
+            self.stale(says.as_deref()).into_iter().chain(problems(&manager, false)).collect();
+        let off = problems(&manager, true);
         self.note_session(&manager, &request, directory);
         let count = self.follow_ups(&manager, &mut request);
         let session = manager.session(request.event.context.conversation_id.clone());
@@ -239,9 +240,12 @@ impl Bridge {
             shown.extend(standing);
         } else {
             noted = standing;
-            noted.extend(untrusted(fired));
+            noted.extend(untrusted(fired, &manager));
         }
-        fired.verdict.warnings.extend(shown.into_iter().map(|text| Warning { hook: None, text }));
+        let warning = |text| Warning { hook: None, text };
+        fired.verdict.warnings.extend(shown.into_iter().map(warning));
+        // First, so that no crowd of others pushes them out of sight.
+        fired.verdict.warnings.splice(0..0, off.into_iter().map(warning));
         let mut reply = request.answer(&fired.verdict, &fired.event);
         noted.iter().for_each(|note| reply.note(note));
         self.known.set(|state| state.ruling = Some(reply.clone()));
@@ -317,23 +321,24 @@ fn keep(count: &FollowUps, fired: &mut Fired) {
     fired.verdict.warnings.push(Warning { hook: None, text });
 }
 
-/// What went wrong while the hooks were looked for.
-fn problems(manager: &Manager) -> Vec<String> {
+/// What went wrong while the hooks were looked for: that a hook is off which the user relies on, or all else.
+fn problems(manager: &Manager, is_off: bool) -> Vec<String> {
     let with_hint = |problem: &crate::discovery::Problem| match &problem.hint {
         Some(hint) => text::escape(&format!("{problem}; hint: {hint}"), 1000),
         None => text::escape(&problem.to_string(), 1000),
     };
-    manager.problems().iter().map(with_hint).collect()
+    manager.problems().iter().filter(|it| it.is_off == is_off).map(with_hint).collect()
 }
 
-/// Takes out what the chain says in every event of hooks that the user has not trusted. Where such a hook blocks, the
-/// reason says it all the same.
-fn untrusted(fired: &mut Fired) -> Vec<String> {
-    let hooks = &fired.report.hooks;
+/// Takes out what the chain says in every event of hooks that the user does not trust. Where such a hook blocks, the
+/// reason says it all the same. What changed since the hooks were looked for is news.
+fn untrusted(fired: &mut Fired, manager: &Manager) -> Vec<String> {
+    let (hooks, found) = (&fired.report.hooks, manager.approvable());
+    let is_trusted = |name: &str| found.iter().any(|it| it.name == name && it.trusted);
     let is_standing = |warning: &Warning| {
         let Some(name) = &warning.hook else { return false };
         let mut of = hooks.iter().filter(|hook| hook.name == *name).peekable();
-        of.peek().is_some() && of.all(|hook| hook.cause == Some(Cause::Untrusted))
+        of.peek().is_some() && of.all(|hook| hook.cause == Some(Cause::Untrusted)) && !is_trusted(name)
     };
     let (taken, kept) = std::mem::take(&mut fired.verdict.warnings).into_iter().partition(is_standing);
     fired.verdict.warnings = kept;

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::entry::EntryStatus;
 use crate::event::EventName;
-use crate::hook::{Digest, Manifest, Tier};
+use crate::hook::{Digest, Manifest, OnFailure, Tier};
 use crate::report::Kind;
-use crate::trust::tree::Subject;
+use crate::trust::tree::Belongings;
 use crate::trust::{Place, Record, TreeError};
 
 /// A hook that was found, as somebody sees it who is to trust it or to grant rights to it.
@@ -29,7 +29,7 @@ pub struct Approvable {
     pub kind: Kind,
     /// Where it was found.
     pub tier: Tier,
-    /// Whether it runs only as far as the user trusts these bytes: a repository brought it, or hookbox installed it as
+    /// Whether it runs only as far as the user trusts it as it is: a repository brought it, or hookbox installed it as
     /// part of a plugin.
     pub needs_trust: bool,
     /// What becomes of it now.
@@ -41,12 +41,32 @@ pub struct Approvable {
     /// What the trust file calls it: its place, and its path there. `None` where the repository's own path is not
     /// known, so that nothing can be recorded.
     pub key: Option<(Place, PathBuf)>,
-    /// What the user said of this file, whatever its bytes were then.
+    /// What the user said of it, whatever it was then.
     pub record: Option<Record>,
+    /// What happens when it fails.
+    pub on_failure: OnFailure,
+    /// Whether it only observes, as far as that is known.
+    pub observe: bool,
+    /// The hooks that it takes the place of where the user agrees: later ones of its name that are the user's own, or
+    /// trusted.
+    pub namesakes: Vec<Namesake>,
     /// The digest of its bytes, where they were read.
     pub(super) bytes: Option<Digest>,
-    /// What the digest of a repository's native hook is taken of.
-    pub(super) tree: Option<Subject>,
+    /// What its digest is taken of, where it needs trust.
+    pub(super) belongings: Option<Belongings>,
+}
+
+/// A hook that has the name of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Namesake {
+    /// What the trust file calls it.
+    pub key: (Place, PathBuf),
+    /// What a command finds it by.
+    pub reference: PathBuf,
+    /// Where it was found.
+    pub tier: Tier,
+    /// What its owner says of its failures; a component may say it itself.
+    pub on_failure: Option<OnFailure>,
 }
 
 impl Approvable {
@@ -56,9 +76,17 @@ impl Approvable {
         self.named().0
     }
 
-    /// Whether settings beside it say something of it: those of a repository are part of its digest.
-    pub fn has_settings(&self) -> bool {
-        self.tree.as_ref().is_some_and(|tree| !tree.settings.is_empty())
+    /// What the repository's settings say of it, key by key: a part of its digest.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        let settings = self.belongings.iter().flat_map(|it| &it.settings);
+        settings.map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// The digest of the entry that declares it, with its place in its file.
+    #[cfg(feature = "plugin")]
+    pub(crate) fn entry(&self) -> Option<Digest> {
+        let declared = self.belongings.as_ref().map(|it| &it.declared).filter(|it| !it.is_empty())?;
+        Some(Digest::of(format!("{declared:?}").as_bytes()))
     }
 
     /// Whether its command line may use files of the repository that no word of it names, so that its digest does not
@@ -68,19 +96,25 @@ impl Approvable {
     }
 
     fn named(&self) -> (Vec<PathBuf>, bool) {
-        self.tree.as_ref().and_then(|tree| tree.names().ok()).unwrap_or_default()
+        let files = self.belongings.as_ref().filter(|_| self.kind != Kind::Component);
+        files.and_then(|it| it.names().ok()).unwrap_or_default()
     }
 
-    /// The digest that trust and grants hold for: of a repository's native hook worked out anew, of anything else
-    /// what was read when it was found. `None` where it was not read.
+    /// The digest that trust and grants hold for: of a component what was read when it was found, of any other hook that
+    /// needs trust worked out anew. `None` where it was not read.
     ///
     /// # Errors
     ///
-    /// [`TreeError`] says why what belongs to a native hook has no digest.
+    /// [`TreeError`] says why what belongs to a hook has no digest.
     pub fn digest(&self) -> Result<Option<Digest>, TreeError> {
-        match &self.tree {
-            Some(tree) => tree.digest().map(Some),
-            None => Ok(self.bytes.clone()),
+        match &self.belongings {
+            Some(it) if self.kind != Kind::Component => it.digest().map(Some),
+            _ => Ok(self.bytes.as_ref().map(|bytes| self.digest_of(bytes))),
         }
+    }
+
+    /// The digest that trust and grants hold for of a component of these bytes.
+    pub fn digest_of(&self, bytes: &Digest) -> Digest {
+        self.belongings.as_ref().map_or_else(|| bytes.clone(), |it| it.of_component(bytes))
     }
 }

@@ -19,7 +19,7 @@ use super::launch::Launcher;
 use super::refused::Refused;
 use super::scan::Scan;
 use super::subject::{Position, Subject, table_of};
-use super::{Discovery, Options, builtins, missing};
+use super::{Discovery, Options, builtins, lapsed, missing};
 use crate::hook::{Descriptor, Hook, HookError, Limits, OnFailure, Subscription};
 use crate::outcome::Answers;
 #[cfg(feature = "component")]
@@ -69,6 +69,7 @@ pub(super) async fn assemble(
         assembly.next.servers = launcher.into_servers();
     }
     missing::guards(&roots, &candidates, options, &mut assembly);
+    assembly.problems.extend(lapsed::gone(gate, &judged, options, repo));
     let mut discovery = assembly.finish();
     discovery.builtins = builtins::wishes(&roots, &mut discovery.problems);
     discovery.protected = Arc::clone(&gate.protected);
@@ -96,8 +97,14 @@ impl Assembly {
         self.details
             .insert((subject.candidate.name.clone(), subject.candidate.path.clone()), subject.details());
         let (Examined { digest, result, policy }, kept) = match fate {
-            Fate::Disabled => return self.list(position, &descriptor, EntryStatus::Disabled),
-            Fate::Shadowed => return self.list(position, &descriptor, EntryStatus::Shadowed),
+            Fate::Disabled => {
+                self.list(position, &descriptor, EntryStatus::Disabled);
+                return self.lapse(lapsed::disabled(subject));
+            }
+            Fate::Shadowed(shadower) => {
+                self.list(position, &descriptor, EntryStatus::Shadowed);
+                return self.lapse(lapsed::shadowed(subject, &shadower));
+            }
             Fate::Examined(examined, kept) => (examined, kept),
         };
         #[cfg(not(feature = "component"))]
@@ -108,6 +115,7 @@ impl Assembly {
         }
         match result {
             Ok(Ready::Unasked) => {
+                self.problems.extend(lapsed::changed(subject));
                 self.refuse(position, descriptor, priority, subject.untrusted(), EntryStatus::Untrusted);
             }
             Ok(Ready::Native(event)) => {
@@ -231,19 +239,19 @@ impl Assembly {
             Problem::new(path, message).of(name)
         });
         self.problems.extend(refused);
-        let lost = match &subject.judged.record {
-            Some(record) if record.digest == *component.digest() => None,
+        let is_lost = !subject.judged.holds_for(component.digest());
+        let lost = match subject.judged.record.as_ref().filter(|_| is_lost) {
             Some(_) if subject.judged.has_changed() => {
-                Some("has changed since you trusted it: it may only pass, ask, block and warn")
+                let what = "has changed since you trusted it: it may only pass, ask, block and warn";
+                Some(Problem::new(path, what).off())
             }
             Some(record) if !record.grants.is_empty() => {
-                Some("has changed since you granted rights to it: it has none of them now")
+                let what = "has changed since you granted rights to it: it has none of them now";
+                Some(Problem::new(path, what))
             }
             _ => None,
         };
-        if let Some(message) = lost {
-            self.problems.push(Problem::new(path, message).of(name).hint(subject.approve()));
-        }
+        self.problems.extend(lost.map(|problem| problem.of(name).hint(subject.approve())));
         access
     }
 
@@ -319,9 +327,20 @@ impl Assembly {
         let listed = self.approvable.last_mut().filter(is_it);
         if let Some(it) = listed {
             it.status = status;
+            it.on_failure = descriptor.on_failure;
+            let subscriptions = &descriptor.subscriptions;
+            it.observe = !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe);
             it.bytes.clone_from(&descriptor.digest);
         }
         self.rows.push((position, Entry::new(descriptor, status)));
+    }
+
+    /// Says why the hook that was listed last does not run, where its user relies on it.
+    fn lapse(&mut self, problem: Option<Problem>) {
+        if let Some(problem) = problem {
+            self.explain(problem.message.clone());
+            self.problems.push(problem);
+        }
     }
 
     /// Says why the hook that was listed last does not run.

@@ -128,12 +128,22 @@ pub struct Problem {
     /// Whether it hides which hooks the user has, or what they ask for: a guard may be among them, so that it counts as
     /// a hook that fails in every event, and blocks there.
     pub hides: bool,
+    /// Whether a hook is off that the user relies on: a guard of the user's own, or what the user trusted. An agent's
+    /// user sees it in every event.
+    pub is_off: bool,
 }
 
 impl Problem {
     /// A problem with this path.
     pub(super) fn new(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), hook: None, message: message.into(), hint: None, hides: false }
+        Self {
+            path: path.into(),
+            hook: None,
+            message: message.into(),
+            hint: None,
+            hides: false,
+            is_off: false,
+        }
     }
 
     /// The same problem, of this hook.
@@ -148,6 +158,12 @@ impl Problem {
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The same problem, for which a hook is off that the user relies on.
+    #[must_use]
+    pub(super) fn off(self) -> Self {
+        Self { is_off: true, ..self }
     }
 
     /// The same problem, which hides hooks of the user's where it is one of these files.

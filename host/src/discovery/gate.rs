@@ -1,10 +1,11 @@
-//! The gate: what of the candidates is trusted, by the policy and by what the user said of these bytes.
+//! The gate: what of the candidates is trusted, by the policy and by what the user said of exactly this.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Options;
+use super::approvable::Namesake;
 use super::candidate::{Candidate, HooksDir, State};
 use super::declared::Declared;
 use super::entry::Problem;
@@ -16,8 +17,10 @@ use crate::hook::{Digest, HookError, Origin, Tier};
 use crate::native::Verify;
 use crate::report::{Cause, Kind};
 use crate::text;
-use crate::trust::tree::{Allowance, Seen, Subject};
-use crate::trust::{self, Bases, Place, Protected, Record, Records, Standing, TreeError, TrustFile};
+use crate::trust::tree::{Allowance, Belongings, Seen};
+use crate::trust::{
+    self, Bases, Place, Protected, Record, Records, Standing, TreeError, TrustFile, TrustPolicy,
+};
 
 /// A component beyond this size is not loaded, so that it needs no digest.
 #[cfg(feature = "component")]
@@ -49,24 +52,51 @@ pub(super) struct Judged {
     pub(super) standing: Standing,
     /// What it is called in the trust file; `None` where nothing can be recorded of it.
     pub(super) key: Option<(Place, PathBuf)>,
-    /// What the user said of this file, whatever its bytes were then.
+    /// What the user said of it, whatever it was then.
     pub(super) record: Option<Record>,
-    /// The digest of a repository's native hook, and what it was taken of.
-    pub(super) tree: Option<(Subject, Result<Digest, TreeError>)>,
-    /// Whether it is trusted because the user said so of these bytes, not by policy.
+    /// All that belongs to it, where it needs trust.
+    pub(super) belongings: Option<Belongings>,
+    /// The digest of that; `None` of a component that nobody trusted.
+    pub(super) digest: Option<Result<Digest, TreeError>>,
+    /// The bytes of a component for which that digest was taken.
+    bytes: Option<Digest>,
+    /// Whether the user said this of what it is now.
+    is_current: bool,
+    /// Whether it is trusted because the user said so, not by policy.
     pub(super) by_record: bool,
     /// Whether no other hook has its name.
     pub(super) is_unique: bool,
+    /// The hooks of its name that it takes the place of where the user agrees.
+    pub(super) namesakes: Vec<Namesake>,
     /// What a command finds it by.
-    reference: PathBuf,
+    pub(super) reference: PathBuf,
     /// The agent that it is configured for, where that is another one.
     from: Option<Agent>,
 }
 
 impl Judged {
-    /// Whether the user trusted other bytes than these.
+    /// Whether the user trusted something else than it is now.
     pub(super) fn has_changed(&self) -> bool {
-        self.standing != Standing::Trusted && self.record.as_ref().is_some_and(|record| record.trusted)
+        self.standing != Standing::Trusted && self.was_trusted()
+    }
+
+    /// Whether the user trusts it, or trusted what it was.
+    pub(super) fn was_trusted(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.trusted)
+    }
+
+    /// Whether what the user said holds for a component of these bytes.
+    #[cfg(feature = "component")]
+    pub(super) fn holds_for(&self, bytes: &Digest) -> bool {
+        match &self.belongings {
+            Some(_) => self.is_current && self.bytes.as_ref() == Some(bytes),
+            None => self.record.as_ref().is_some_and(|record| record.digest == *bytes),
+        }
+    }
+
+    /// The hooks that it takes the place of: all where its owner trusts it anyway, else those that the user named.
+    pub(super) fn replaces(&self) -> Option<&[(Place, PathBuf)]> {
+        self.record.as_ref().filter(|_| self.by_record).map(|record| record.replaces.as_slice())
     }
 
     /// The command that approves the hook, which is called so.
@@ -78,16 +108,13 @@ impl Judged {
         }
     }
 
-    /// Looks at a hook that is trusted for its digest; none for what is trusted by policy or by its tier.
+    /// Looks at a hook that is trusted for its digest, and is no component; none for what is trusted by policy or by its
+    /// tier.
     pub(super) fn verify(&self) -> Option<Verify> {
         let record = self.record.as_ref().filter(|record| record.trusted)?;
-        let (subject, digest) = self.tree.as_ref()?;
-        if !self.by_record || digest.as_ref() != Ok(&record.digest) {
-            return None;
-        }
-        let (subject, trusted) = (subject.clone(), record.digest.clone());
-        let approve = self.approve(&record.name);
-        Some(Arc::new(move || match subject.digest() {
+        let belongings = self.belongings.clone().filter(|_| self.by_record && self.bytes.is_none())?;
+        let (trusted, approve) = (record.digest.clone(), self.approve(&record.name));
+        Some(Arc::new(move || match belongings.digest() {
             Ok(digest) if digest == trusted => Ok(()),
             Ok(_) => Err(HookError::new(Cause::Untrusted, format!("{}; {approve}", trust::CHANGED))),
             Err(error) => Err(HookError::new(Cause::Untrusted, format!("{}: {error}", trust::CHANGED))),
@@ -104,7 +131,7 @@ impl Gate {
                 let path = text::escape(&error.path.to_string_lossy(), 4096);
                 let problem =
                     Problem::new(&error.path, format!("{}: nothing is trusted or granted", error.kind));
-                problems.push(problem.hint(format!("move it aside: mv {path} {path}.old")));
+                problems.push(problem.off().hint(format!("move it aside: mv {path} {path}.old")));
                 Records::default()
             }),
         };
@@ -132,21 +159,53 @@ impl Gate {
 
     /// Judges all candidates. Nothing of them is run.
     pub(super) fn judge(&self, scan: &Scan, options: &Options) -> Vec<Judged> {
-        let mut names: HashMap<&str, usize> = HashMap::new();
-        for candidate in &scan.candidates {
-            *names.entry(&candidate.name).or_default() += 1;
-        }
         let mut unapproved = Allowance::of_unapproved();
         let seen = Seen::default();
-        scan.candidates
-            .iter()
-            .map(|candidate| {
-                let table = table_of(&scan.roots, candidate);
-                let mut judged = self.look(candidate, table, options, &mut unapproved, &seen);
-                judged.is_unique = names.get(candidate.name.as_str()) == Some(&1);
-                judged
-            })
-            .collect()
+        let tables: Vec<Option<&Table>> =
+            scan.candidates.iter().map(|candidate| table_of(&scan.roots, candidate)).collect();
+        let looks = scan.candidates.iter().zip(&tables);
+        let mut all: Vec<Judged> =
+            looks.map(|(it, table)| self.look(it, *table, options, &mut unapproved, &seen)).collect();
+        // From the last to the first: a hook takes the place of later ones only.
+        let mut later: HashMap<&str, Vec<(Origin, bool, Namesake)>> = HashMap::new();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for ((candidate, table), judged) in scan.candidates.iter().zip(&tables).zip(&mut all).rev() {
+            let (origin, is_trusted) = (candidate.dir.tier.origin(), judged.standing.is_trusted());
+            let of_name = later.entry(&candidate.name).or_default();
+            *counts.entry(&candidate.name).or_default() += 1;
+            if candidate.dir.needs_trust && options.trust == TrustPolicy::Recorded {
+                // What is not trusted gives way within its own place without a question.
+                let is_asked = |it: &&(Origin, bool, Namesake)| it.0 != origin || it.1;
+                judged.namesakes = of_name.iter().filter(is_asked).map(|it| it.2.clone()).collect();
+            }
+            let is_off = matches!(candidate.state, State::Disabled)
+                || table.is_some_and(|table| table.enabled == Some(false));
+            if let (Some(key), false) = (judged.key.clone(), is_off) {
+                let declared = candidate.declared.as_ref().and_then(|it| it.on_failure);
+                let on_failure = table.and_then(|it| it.on_failure).or(declared);
+                let (reference, tier) = (judged.reference.clone(), candidate.dir.tier);
+                of_name.push((origin, is_trusted, Namesake { key, reference, tier, on_failure }));
+            }
+        }
+        for (candidate, judged) in scan.candidates.iter().zip(&mut all) {
+            judged.is_unique = counts.get(candidate.name.as_str()) == Some(&1);
+        }
+        all
+    }
+
+    /// What the user trusts in the repository and nobody finds there any more, of what is looked for.
+    pub(super) fn gone<'a>(
+        &'a self,
+        judged: &[Judged],
+        is_looked_for: impl Fn(&Record) -> bool + 'a,
+    ) -> impl Iterator<Item = &'a Record> {
+        let found: BTreeSet<(Place, PathBuf)> = judged.iter().filter_map(|it| it.key.clone()).collect();
+        self.records.iter().filter(move |record| {
+            record.trusted
+                && self.repo.as_ref() == Some(&record.place)
+                && is_looked_for(record)
+                && !found.contains(&(record.place.clone(), record.path.clone()))
+        })
     }
 
     fn look(
@@ -165,36 +224,49 @@ impl Gate {
         };
         let key = self.key(candidate);
         let record = key.as_ref().and_then(|(place, path)| self.records.get(place, path)).cloned();
-        let (by_record, is_unique, reference) = (false, true, candidate.reference());
-        let from = candidate.declared.as_ref().and_then(|it| it.outside.as_ref()).map(|it| it.agent);
-        let mut judged = Judged { standing, key, record, tree: None, by_record, is_unique, reference, from };
+        let mut judged = Judged {
+            standing,
+            key,
+            record,
+            belongings: None,
+            digest: None,
+            bytes: None,
+            is_current: false,
+            by_record: false,
+            is_unique: true,
+            namesakes: Vec::new(),
+            reference: candidate.reference(),
+            from: candidate.declared.as_ref().and_then(|it| it.outside.as_ref()).map(|it| it.agent),
+        };
         let is_usable = matches!(candidate.state, State::Usable);
         if !is_usable || !dir.needs_trust {
             return judged;
         }
-        let trusted = judged.record.as_ref().filter(|record| record.trusted).map(|record| &record.digest);
-        let now = match kind {
-            Kind::Component => trusted.and_then(|_| dir.place.digest(path, MAX_COMPONENT).ok()),
-            _ => {
-                let Some(subject) = self.subject(candidate, table, options) else { return judged };
-                // What the user approved once, or installed, has an allowance of its own, so that nothing beside it takes
-                // it away.
-                let digest = match (dir.tier.origin(), trusted) {
-                    (Origin::Repo, None) => subject.digest_in(&dir.place, unapproved, seen),
-                    (Origin::Repo, Some(_)) => {
-                        subject.digest_in(&dir.place, &mut Allowance::of_one(), &Seen::default())
-                    }
-                    _ => subject.digest(),
-                };
-                let now = digest.clone().ok();
-                judged.tree = Some((subject, digest));
-                now
+        let Some(belongings) = self.belongings(candidate, table, options) else { return judged };
+        let trusted = judged.record.as_ref().filter(|record| record.trusted);
+        let digest = match (kind, dir.tier.origin(), trusted) {
+            (Kind::Component, _, None) => None,
+            (Kind::Component, ..) => {
+                judged.bytes = dir.place.digest(path, MAX_COMPONENT).ok();
+                judged.bytes.as_ref().map(|bytes| Ok(belongings.of_component(bytes)))
             }
+            (_, Origin::Repo, None) => Some(belongings.digest_in(&dir.place, unapproved, seen)),
+            // What the user approved once, or installed, has an allowance of its own, so that nothing beside it takes it
+            // away.
+            (_, Origin::Repo, Some(_)) => {
+                Some(belongings.digest_in(&dir.place, &mut Allowance::of_one(), &Seen::default()))
+            }
+            _ => Some(belongings.digest()),
         };
-        if !standing.is_trusted() && trusted.is_some() && trusted == now.as_ref() {
+        judged.is_current = trusted.is_some_and(|record| {
+            record.name == candidate.name
+                && digest.as_ref().and_then(|it| it.as_ref().ok()) == Some(&record.digest)
+        });
+        if !standing.is_trusted() && judged.is_current {
             judged.standing = Standing::Trusted;
             judged.by_record = true;
         }
+        (judged.belongings, judged.digest) = (Some(belongings), digest);
         judged
     }
 
@@ -204,20 +276,26 @@ impl Gate {
             Origin::Repo => (self.repo.clone()?, self.bases.repo.as_deref()),
             _ => (Place::Global, self.home.as_deref()),
         };
-        // A component is its bytes, whoever names it; a command or a tool is what its entry says.
         let reference = candidate.reference();
-        let path = if candidate.kind == Kind::Component { &candidate.path } else { &reference };
+        // A component of the user's own is its bytes, whoever names it; anything else is what its entry says.
+        let is_its_bytes = candidate.kind == Kind::Component && !candidate.dir.needs_trust;
+        let path = if is_its_bytes { &candidate.path } else { &reference };
         let relative = base.and_then(|base| path.strip_prefix(base).ok()).unwrap_or(path);
         Some((place, relative.to_owned()))
     }
 
-    fn subject(&self, candidate: &Candidate, table: Option<&Table>, options: &Options) -> Option<Subject> {
+    fn belongings(
+        &self,
+        candidate: &Candidate,
+        table: Option<&Table>,
+        options: &Options,
+    ) -> Option<Belongings> {
         let HooksDir { tier, path, base, .. } = &*candidate.dir;
         let is_plugin = matches!(tier, Tier::RepoPlugin | Tier::GlobalPlugin);
         let is_repo = tier.origin() == Origin::Repo;
         // What the user's own file says of a plugin's hook is the user's, and no part of it.
         let table = table.filter(|_| is_repo);
-        Some(Subject {
+        Some(Belongings {
             // A plugin of the home directory is all that there is of it.
             repo: if is_repo { self.bases.repo.clone()? } else { base.clone() },
             dir: path.parent().filter(|_| is_plugin).unwrap_or(path).to_owned(),
@@ -235,8 +313,7 @@ impl Gate {
         })
     }
 
-    /// What a component may reach: what it asks for and was granted for exactly these bytes. What is not trusted gets
-    /// nothing. The second value is what was left out because it could write hookbox's own files.
+    /// What a component may reach: what it asks for and was granted as it is now. What is not trusted gets nothing. The second value is what was left out because it could write hookbox's own files.
     #[cfg(feature = "component")]
     pub(super) fn access(
         &self,
@@ -248,7 +325,7 @@ impl Gate {
         let manifest = component.manifest();
         let mut access = crate::wasm::Access::nothing(manifest, &candidate.name);
         access.name = trust::handle(&candidate.name, Some(&candidate.reference()), judged.is_unique);
-        let granted = judged.record.as_ref().filter(|it| it.digest == *component.digest());
+        let granted = judged.record.as_ref().filter(|_| judged.holds_for(component.digest()));
         let Some(granted) = granted.filter(|_| judged.standing.is_trusted()) else {
             return (access, Vec::new());
         };

@@ -15,6 +15,7 @@ mod foreign;
 mod gate;
 #[cfg(feature = "component")]
 mod known;
+mod lapsed;
 mod last_good;
 mod launch;
 mod missing;
@@ -37,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use approvable::Approvable;
+pub use approvable::{Approvable, Namesake};
 pub use entry::{Entry, EntryStatus, Problem};
 #[cfg(feature = "watch")]
 pub(crate) use foreign::places as foreign_places;
@@ -153,7 +154,7 @@ pub struct Discovery {
     /// sort by the descriptor's `tier.origin()` and the subscription's `priority` makes it the order of a chain.
     /// Hooks that only fail (untrusted, or a guard that is missing, broken or cannot be seen) are among them.
     pub hooks: Vec<Arc<dyn Hook>>,
-    /// Everything that went wrong. That a hook is not trusted is none: its entry and its every report say so.
+    /// Everything that went wrong. That a hook was never trusted is none: its entry and its every report say so.
     pub problems: Vec<Problem>,
     /// The repository.
     pub repo: Option<PathBuf>,

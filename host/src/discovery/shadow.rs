@@ -1,42 +1,78 @@
-//! Which name belongs to whom.
+//! Which name belongs to whom: what came later takes the place of nothing that the user relies on, unless the user asked
+//! for that.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
-use crate::hook::{Origin, Tier};
-use crate::trust::Standing;
+use crate::hook::Origin;
+use crate::trust::{Place, Standing};
 
-/// The names that usable hooks have taken, in the order of the tiers.
-#[derive(Debug, Default)]
-pub(super) struct Names<'a>(HashMap<&'a str, Scope>);
-
-/// For whom a name is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scope {
-    /// For the later hooks of the repository: the user has not trusted the one that has it, so it cannot take the
-    /// place of the user's own.
-    Repository,
-    /// For all later hooks.
-    Everyone,
+/// What counts of a hook where another one has its name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claim<'a> {
+    pub(super) origin: Origin,
+    pub(super) standing: Standing,
+    /// What the trust file calls it.
+    pub(super) key: Option<&'a (Place, PathBuf)>,
+    /// The hooks that the user let it take the place of; `None` where it takes every later one's: it is the user's own,
+    /// or all is trusted.
+    pub(super) replaces: Option<&'a [(Place, PathBuf)]>,
 }
 
-impl<'a> Names<'a> {
-    /// Gives a name to a usable hook. What does not run takes none.
-    pub(super) fn take(&mut self, name: &'a str, standing: Standing) {
-        let scope = match standing {
-            Standing::Trusted => Scope::Everyone,
-            Standing::Confined => Scope::Repository,
-            Standing::Refused => return,
-        };
-        self.0.insert(name, scope);
+impl Claim<'_> {
+    /// Whether the user agreed that this one takes the place of the other.
+    fn may_replace(&self, later: &Self) -> bool {
+        let named = self.replaces.unwrap_or_default();
+        later.key.is_some_and(|key| named.contains(key))
     }
 
-    /// Whether a hook of this tier is shadowed by the one that has its name.
-    pub(super) fn shadows(&self, name: &str, tier: Tier) -> bool {
-        match self.0.get(name) {
-            Some(Scope::Everyone) => true,
-            Some(Scope::Repository) => tier.origin() == Origin::Repo,
-            None => false,
+    /// Whether this usable hook takes the place of a later one of its name.
+    fn shadows(&self, later: &Self) -> bool {
+        let is_untrusted_neighbour = self.origin == later.origin && !later.standing.is_trusted();
+        match self.standing {
+            Standing::Refused => false,
+            Standing::Confined => is_untrusted_neighbour && self.origin == Origin::Repo,
+            Standing::Trusted => self.replaces.is_none() || is_untrusted_neighbour || self.may_replace(later),
         }
+    }
+}
+
+/// The hook that takes the place of another one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shadower<T> {
+    pub(super) by: T,
+    /// Whether the user agreed to it.
+    pub(super) is_agreed: bool,
+    /// Whether it comes from elsewhere: a repository's takes the place of the user's.
+    pub(super) is_foreign: bool,
+}
+
+impl<T> Shadower<T> {
+    pub(super) fn map<U>(self, to: impl FnOnce(T) -> U) -> Shadower<U> {
+        let Self { by, is_agreed, is_foreign } = self;
+        Shadower { by: to(by), is_agreed, is_foreign }
+    }
+}
+
+/// The names that usable hooks have taken, in the order of the tiers.
+#[derive(Debug)]
+pub(super) struct Names<'a, T>(HashMap<&'a str, Vec<(Claim<'a>, T)>>);
+
+impl<'a, T: Copy> Names<'a, T> {
+    pub(super) fn new() -> Self {
+        Self(HashMap::new())
+    }
+
+    /// Gives a name to a usable hook.
+    pub(super) fn take(&mut self, name: &'a str, claim: Claim<'a>, it: T) {
+        self.0.entry(name).or_default().push((claim, it));
+    }
+
+    /// The hook that takes the place of a later one of this name.
+    pub(super) fn shadower(&self, name: &str, later: &Claim<'_>) -> Option<Shadower<T>> {
+        let (claim, by) = self.0.get(name)?.iter().find(|(claim, _)| claim.shadows(later))?;
+        let (is_agreed, is_foreign) = (claim.may_replace(later), claim.origin != later.origin);
+        Some(Shadower { by: *by, is_agreed, is_foreign })
     }
 }
 
@@ -45,23 +81,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_user_has_not_trusted_shadows_nothing_of_the_users() {
-        for (standing, shadows_repo, shadows_user) in [
-            (Standing::Trusted, true, true),
-            (Standing::Confined, true, false),
-            (Standing::Refused, false, false),
+    fn a_hook_takes_the_place_of_another_that_the_user_relies_on_only_where_the_user_asked_for_it() {
+        use Origin::{Repo, User};
+        use Standing::{Confined, Refused, Trusted};
+        let (key, other) = ((Place::Global, PathBuf::from("x")), (Place::Global, PathBuf::from("y")));
+        let (named, unnamed) = ([key.clone()], [other]);
+        let recorded = Some(&unnamed[..]);
+        let asked = Some(&named[..]);
+        for (earlier, later, want) in [
+            // The user's own, and what a policy trusts.
+            ((User, Trusted, None), (User, Trusted), true),
+            ((Repo, Trusted, None), (Repo, Trusted), true),
+            ((Repo, Trusted, None), (User, Trusted), true),
+            // What the user trusted.
+            ((Repo, Trusted, recorded), (User, Trusted), false),
+            ((Repo, Trusted, recorded), (User, Refused), false),
+            ((Repo, Trusted, recorded), (Repo, Trusted), false),
+            ((Repo, Trusted, recorded), (Repo, Confined), true),
+            ((Repo, Trusted, recorded), (Repo, Refused), true),
+            ((Repo, Trusted, asked), (User, Trusted), true),
+            ((Repo, Trusted, asked), (Repo, Trusted), true),
+            ((User, Trusted, recorded), (User, Trusted), false),
+            // What nobody trusted.
+            ((Repo, Confined, None), (Repo, Confined), true),
+            ((Repo, Confined, None), (Repo, Trusted), false),
+            ((Repo, Confined, asked), (User, Trusted), false),
+            ((User, Confined, None), (User, Confined), false),
+            ((Repo, Refused, asked), (Repo, Refused), false),
+            ((Repo, Refused, asked), (User, Trusted), false),
         ] {
-            let mut names = Names::default();
-            names.take("x", standing);
-            for (tier, want) in [
-                (Tier::Repo, shadows_repo),
-                (Tier::RepoPlugin, shadows_repo),
-                (Tier::Global, shadows_user),
-                (Tier::GlobalPlugin, shadows_user),
-            ] {
-                assert_eq!(names.shadows("x", tier), want, "{standing:?} {tier:?}");
-                assert!(!names.shadows("y", tier));
-            }
+            let claim = |origin, standing, replaces| Claim { origin, standing, key: Some(&key), replaces };
+            let mut names = Names::new();
+            names.take("x", claim(earlier.0, earlier.1, earlier.2), ());
+            let later = claim(later.0, later.1, None);
+            assert_eq!(names.shadower("x", &later).is_some(), want, "{earlier:?} {later:?}");
+            assert!(names.shadower("y", &later).is_none());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A candidate with all that is said of it.
 
+use std::path::PathBuf;
+
 use super::approvable::Approvable;
 use super::candidate::{Candidate, HooksDir};
 use super::declared::{Declared, Source};
@@ -11,6 +13,7 @@ use super::gate::Judged;
 use super::last_good::{Kept, LastGood};
 use super::scan::RootDir;
 use super::settings::{self, Table};
+use super::shadow::Claim;
 use super::units;
 use crate::hook::{Budget, Descriptor, Digest, HookError, Limits, OnFailure, Origin, Tier};
 use crate::outcome::Answers;
@@ -57,7 +60,7 @@ impl Subject<'_> {
             kind: self.candidate.kind,
             environment: self.table.and_then(|it| it.environment.clone()),
             standing: self.judged.standing,
-            tree: self.judged.tree.is_some(),
+            tree: self.judged.digest.is_some(),
             digest: self.digest(),
             verify: self.judged.verify(),
         }
@@ -71,8 +74,7 @@ impl Subject<'_> {
             return (examined, None);
         };
         let digest = good.it.digest();
-        let is_theirs = !self.judged.by_record
-            || self.judged.record.as_ref().is_some_and(|record| record.digest == *digest);
+        let is_theirs = !self.judged.by_record || self.judged.holds_for(digest);
         // Gone, or led out of its repository: that is no broken file. And what is not trusted now is not kept as it was.
         let is_broken = !matches!(error.cause, Cause::NotFound | Cause::Denied);
         if !is_broken || !self.judged.standing.is_trusted() || !is_theirs {
@@ -97,11 +99,26 @@ impl Subject<'_> {
 
     /// The digest of what is not one file: of all that belongs to a repository's hook, of the user's own entry.
     fn digest(&self) -> Option<Digest> {
-        match (&self.judged.tree, self.declared()) {
-            (Some((_, digest)), _) => digest.clone().ok(),
+        match (&self.judged.digest, self.declared()) {
+            (Some(digest), _) => digest.clone().ok(),
             (None, Some(declared)) => Some(Digest::of(declared.text.as_bytes())),
             (None, None) => None,
         }
+    }
+
+    /// What counts of it where another hook has its name.
+    pub(super) fn claim(&self) -> Claim<'_> {
+        Claim {
+            origin: self.candidate.dir.tier.origin(),
+            standing: self.judged.standing,
+            key: self.judged.key.as_ref(),
+            replaces: self.judged.replaces(),
+        }
+    }
+
+    /// What a command finds it by.
+    pub(super) fn reference(&self) -> PathBuf {
+        self.judged.reference.clone()
     }
 
     /// The command that approves it.
@@ -116,8 +133,8 @@ impl Subject<'_> {
             Origin::Repo => trust::UNTRUSTED,
             _ => trust::NOT_APPROVED,
         };
-        let message = match &self.judged.tree {
-            Some((_, Err(error))) if *error != TreeError::Spent => {
+        let message = match &self.judged.digest {
+            Some(Err(error)) if *error != TreeError::Spent => {
                 format!("{why}; it cannot be trusted: {error}")
             }
             _ => format!("{why}; {}", self.approve()),
@@ -139,9 +156,12 @@ impl Subject<'_> {
             manifest: None,
             key: self.judged.key.clone(),
             record: self.judged.record.clone(),
+            on_failure: self.on_failure().unwrap_or_default(),
+            observe: self.declared().is_some_and(|it| it.observe),
+            namesakes: self.judged.namesakes.clone(),
             bytes: None,
-            tree: self.judged.tree.as_ref().map(|(subject, _)| subject.clone()),
-            reference: self.candidate.reference(),
+            belongings: self.judged.belongings.clone(),
+            reference: self.reference(),
             runs: self.declared().and_then(Declared::runs),
             events: self.declared().and_then(|it| it.event.clone()).into_iter().collect(),
             tools: self.declared().map(|it| it.tools.clone()).unwrap_or_default(),
@@ -167,8 +187,7 @@ impl Subject<'_> {
     /// Whether the bytes that were loaded are others than those that the gate let pass.
     #[cfg(feature = "component")]
     pub(super) fn was_replaced(&self, component: &crate::wasm::Component) -> bool {
-        let trusted = self.judged.record.as_ref().filter(|_| self.judged.by_record);
-        trusted.is_some_and(|record| record.digest != *component.digest())
+        self.judged.by_record && !self.judged.holds_for(component.digest())
     }
 
     pub(super) fn position(&self) -> Position {

@@ -78,6 +78,8 @@ pub struct PluginHook {
     pub description: Option<String>,
     /// The digest of its file, or of the file that declares it, where that could be read.
     pub digest: Option<Digest>,
+    /// The digest of the entry that declares it, with its place in its file.
+    pub entry: Option<Digest>,
     /// Why it cannot be used.
     pub problem: Option<String>,
 }
@@ -203,6 +205,7 @@ fn hooks(dir: &Path, name: &str, discovery: &Discovery) -> Vec<PluginHook> {
             may_use_more: found.may_use_more(),
             description: manifest.map(|it| it.description.clone()),
             digest: place.digest(&found.path, MAX_FILE).ok(),
+            entry: found.entry(),
             problem: row
                 .problem
                 .as_ref()
@@ -314,7 +317,7 @@ fn names(plugin: &Dir, directory: &str) -> Vec<String> {
 }
 
 fn problem(path: &str, message: String) -> Problem {
-    Problem { path: path.into(), hook: None, message, hint: None, hides: false }
+    Problem { path: path.into(), hook: None, message, hint: None, hides: false, is_off: false }
 }
 
 /// The same problem with paths in the plugin: it is the same wherever the plugin stands.

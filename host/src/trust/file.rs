@@ -214,7 +214,7 @@ fn open_private(path: &Path, options: &mut OpenOptions) -> Result<File, TrustFil
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hook::Digest;
+    use crate::hook::{Digest, OnFailure};
     use crate::report::Kind;
     use crate::trust::Place;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -229,6 +229,8 @@ mod tests {
             trusted: true,
             grants: vec!["read:$REPO".parse().unwrap()],
             asked: vec!["read:$REPO".parse().unwrap(), "store".parse().unwrap()],
+            on_failure: OnFailure::Block,
+            replaces: vec![(Place::Global, ".hookbox/hooks/x".into())],
             when: "2026-01-01T00:00:00Z".to_owned(),
         }
     }

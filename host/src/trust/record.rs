@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::capability::Capability;
-use crate::hook::Digest;
+use crate::hook::{Digest, OnFailure};
 use crate::report::Kind;
 
 /// Where a hook is found: trust and grants hold there only.
@@ -44,7 +44,7 @@ impl Place {
     }
 }
 
-/// What the user said of one hook, for these bytes in this place.
+/// What the user said of one hook, as it was then, in this place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -52,12 +52,13 @@ pub struct Record {
     pub place: Place,
     /// Its full name.
     pub name: String,
-    /// Its file: relative to the repository or to the home directory, absolute where it lies outside of them.
+    /// Its file, or the file that declares it with its position there (`hooks.json#PreToolUse[0]`): relative to the
+    /// repository or to the home directory, absolute where it lies outside of them.
     pub path: PathBuf,
     /// Its kind.
     pub kind: Kind,
-    /// What the user looked at: the digest of a component's bytes, or of all that belongs to a native hook of a
-    /// repository.
+    /// What the user looked at: the digest of all that belongs to a hook that needs trust, or of the bytes of a
+    /// component of the user's own.
     pub digest: Digest,
     /// Whether the user trusts it.
     pub trusted: bool,
@@ -65,6 +66,12 @@ pub struct Record {
     pub grants: Vec<Capability>,
     /// What it asked for then.
     pub asked: Vec<Capability>,
+    /// What happened when it failed, as the user saw it.
+    #[serde(default)]
+    pub on_failure: OnFailure,
+    /// The hooks of the same name that it takes the place of, as the user asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaces: Vec<(Place, PathBuf)>,
     /// When, in RFC 3339.
     pub when: String,
 }
@@ -119,6 +126,8 @@ mod tests {
             trusted: true,
             grants: vec!["store".parse().unwrap()],
             asked: Vec::new(),
+            on_failure: OnFailure::Pass,
+            replaces: Vec::new(),
             when: "2026-01-01T00:00:00Z".to_owned(),
         }
     }

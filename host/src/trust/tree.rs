@@ -1,6 +1,9 @@
-//! The digest of a repository's native hook. Scripts load other files, so it covers everything below the hooks
-//! directory (or the plugin) that the hook stands in, the files of the repository that its command line and its shebang
-//! name with what stands beside scripts among them, and the repository's settings for it (design, section 7).
+//! The digest of a hook that needs the user's trust: all that belongs to it, so that what is trusted is what runs.
+//!
+//! A component is its bytes, the entry that declares it and the repository's settings for it. Scripts load other files,
+//! so the digest of any other hook covers everything below the hooks directory (or the plugin) that the hook is in, the
+//! directories to which symlinks there lead scripts, the files of the repository that its command line and its shebang
+//! name with what is beside scripts among them, its entry and its settings (design, section 7).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
@@ -61,6 +64,15 @@ pub enum TreeError {
         /// The symlink, escaped.
         path: String,
     },
+    /// A hook is a symlink to a file in the root of the repository, from where it may load anything.
+    #[error(
+        "the symlink {path} leads to a file in the root of the repository, which may load what all work there changes; \
+         put that file into a directory of its own"
+    )]
+    AtRoot {
+        /// The symlink, escaped.
+        path: String,
+    },
     /// A file cannot be read, so that nobody can say what it holds.
     #[error("{path} {why}")]
     Unreadable {
@@ -103,9 +115,9 @@ impl Allowance {
     }
 }
 
-/// What the digest of a native hook depends on.
+/// All that belongs to a hook that needs the user's trust: its digest depends on this.
 #[derive(Clone, Debug)]
-pub(crate) struct Subject {
+pub(crate) struct Belongings {
     /// The repository, as its paths are written.
     pub(crate) repo: PathBuf,
     /// The hooks directory, or the plugin's.
@@ -114,7 +126,7 @@ pub(crate) struct Subject {
     pub(crate) file: PathBuf,
     /// Where the hook runs that a file declares: the directory that holds the root, or the plugin's.
     pub(crate) base: PathBuf,
-    /// What a hooks.json or mcp.json says of it, key by key; nothing of a file that is the hook.
+    /// What a hooks.json or mcp.json says of it, key by key; nothing of a file that is the hook itself.
     pub(crate) declared: BTreeMap<String, String>,
     /// Its command line, and what else in its declaration may name files.
     pub(crate) words: Vec<String>,
@@ -126,12 +138,47 @@ pub(crate) struct Subject {
     pub(crate) settings: BTreeMap<String, String>,
 }
 
-/// Digests of directories that were worked out once, for many hooks in one directory.
-#[derive(Debug, Default)]
-pub(crate) struct Seen(Mutex<BTreeMap<PathBuf, Result<Digest, TreeError>>>);
+/// A directory that was gone through.
+#[derive(Clone, Debug)]
+struct Covered {
+    digest: Digest,
+    /// The directories, without symlinks, of the scripts that symlinks in it lead to.
+    led_to: BTreeSet<PathBuf>,
+}
 
-impl Subject {
-    /// The digest, worked out anew from what stands there now. The repository is opened anew as well.
+/// Directories that were gone through once, for many hooks in one directory.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(Mutex<BTreeMap<PathBuf, Result<Covered, TreeError>>>);
+
+impl Seen {
+    fn cover(&self, dir: &Path, files: &Files, allowance: &mut Allowance) -> Result<Covered, TreeError> {
+        if let Some(kept) = self.0.lock().ok().and_then(|seen| seen.get(dir).cloned()) {
+            return kept;
+        }
+        let mut walk = Walk::new(files, dir, allowance);
+        let result = walk.any(dir, 0).map(|()| Covered { digest: walk.fields.digest(), led_to: walk.led_to });
+        if let Ok(mut seen) = self.0.lock() {
+            seen.insert(dir.to_owned(), result.clone());
+        }
+        result
+    }
+}
+
+impl Belongings {
+    /// The digest of a component of these bytes. Where nobody says anything of it, it is that of its bytes.
+    pub(crate) fn of_component(&self, bytes: &Digest) -> Digest {
+        if self.declared.is_empty() && self.settings.is_empty() {
+            return bytes.clone();
+        }
+        let mut fields = Fields::default();
+        fields.add("hookbox component 1", b"");
+        fields.add("bytes", bytes.hex().as_bytes());
+        self.add_what_is_said(&mut fields);
+        fields.digest()
+    }
+
+    /// The digest of anything but a component, worked out anew from what is there now. The repository is opened anew as
+    /// well.
     pub(crate) fn digest(&self) -> Result<Digest, TreeError> {
         let files = Files::repository(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
         self.digest_in(&files, &mut Allowance::of_one(), &Seen::default())
@@ -141,8 +188,15 @@ impl Subject {
     /// more than these.
     pub(crate) fn names(&self) -> Result<(Vec<PathBuf>, bool), TreeError> {
         let files = Files::repository(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
-        let named = self.named(&files, &mut Allowance::of_one())?;
-        Ok((named.files.into_keys().collect(), named.more))
+        let allowance = &mut Allowance::of_one();
+        let mut named = self.named(&files, allowance)?;
+        // What cannot be trusted has names all the same.
+        let directories =
+            self.directories(&files, allowance, &Seen::default(), &mut named).unwrap_or_default();
+        let beside = directories.into_keys().filter(|dir| *dir != self.dir);
+        let beside = beside.map(|dir| beneath(&self.repo, &dir).join(""));
+        let names: BTreeSet<PathBuf> = named.files.into_keys().chain(beside).collect();
+        Ok((names.into_iter().collect(), named.more))
     }
 
     /// The same within an allowance, where `seen` keeps the directories.
@@ -152,23 +206,29 @@ impl Subject {
         allowance: &mut Allowance,
         seen: &Seen,
     ) -> Result<Digest, TreeError> {
-        let kept = seen.0.lock().ok().and_then(|seen| seen.get(&self.dir).cloned());
-        let directory = kept.unwrap_or_else(|| {
-            let mut walk = Walk::new(files, &self.dir, allowance);
-            let result = walk.any(&self.dir, 0).map(|()| walk.fields.digest());
-            if let Ok(mut seen) = seen.0.lock() {
-                seen.insert(self.dir.clone(), result.clone());
-            }
-            result
-        })?;
+        // The directory first: it is looked at once for all hooks in it.
+        seen.cover(&self.dir, files, allowance)?;
+        let mut named = self.named(files, allowance)?;
+        let mut directories = self.directories(files, allowance, seen, &mut named)?;
         let mut fields = Fields::default();
         fields.add("hookbox native hook 1", b"");
-        fields.add("directory", directory.hex().as_bytes());
+        if let Some(own) = directories.remove(&self.dir) {
+            fields.add("directory", own.hex().as_bytes());
+        }
         fields.add("hook", beneath(&self.dir, &self.file).as_os_str().as_bytes());
-        for (named, digest) in self.named(files, allowance)?.files {
+        for (dir, digest) in directories {
+            fields.add("led to", beneath(&self.repo, &dir).as_os_str().as_bytes());
+            fields.add("digest", digest.hex().as_bytes());
+        }
+        for (named, digest) in named.files {
             fields.add("named", named.as_os_str().as_bytes());
             fields.add("digest", digest.hex().as_bytes());
         }
+        self.add_what_is_said(&mut fields);
+        Ok(fields.digest())
+    }
+
+    fn add_what_is_said(&self, fields: &mut Fields) {
         for (key, value) in &self.declared {
             fields.add("declared", key.as_bytes());
             fields.add("value", value.as_bytes());
@@ -177,7 +237,45 @@ impl Subject {
             fields.add("setting", key.as_bytes());
             fields.add("value", value.as_bytes());
         }
-        Ok(fields.digest())
+    }
+
+    /// The digests of its own directory and of all directories that symlinks to scripts lead to: Python and Node.js load
+    /// from there what such a script asks for. The root of the repository is none of them.
+    fn directories(
+        &self,
+        files: &Files,
+        allowance: &mut Allowance,
+        seen: &Seen,
+        named: &mut Named,
+    ) -> Result<BTreeMap<PathBuf, Digest>, TreeError> {
+        let real = |path: &Path| files.real(path).map_err(|error| unreadable(path, &error));
+        let root = real(&self.repo)?;
+        let own = seen.cover(&self.dir, files, allowance)?;
+        let mut covered = BTreeMap::from([(self.dir.clone(), own.digest)]);
+        // Beside a file that declares hooks there need be no directory.
+        let mut inside = Vec::from_iter(real(&self.dir).ok());
+        let mut next: Vec<PathBuf> =
+            own.led_to.into_iter().chain(std::mem::take(&mut named.led_to)).collect();
+        while let Some(dir) = next.pop() {
+            if inside.iter().any(|it| dir.starts_with(it)) {
+                continue;
+            }
+            if dir == root {
+                let leads_there = real(&self.file).is_ok_and(|file| file.parent() == Some(&*root));
+                if self.declared.is_empty() && leads_there {
+                    let path = crate::text::escape(&self.file.to_string_lossy(), 1024);
+                    return Err(TreeError::AtRoot { path });
+                }
+                named.more = true;
+                continue;
+            }
+            let path = self.repo.join(beneath(&root, &dir));
+            let it = seen.cover(&path, files, allowance)?;
+            covered.insert(path, it.digest);
+            inside.push(dir);
+            next.extend(it.led_to);
+        }
+        Ok(covered)
     }
 
     /// What of the repository the command line and the shebang name, and the shebangs of those files that are scripts
@@ -185,7 +283,7 @@ impl Subject {
     fn named(&self, files: &Files, allowance: &mut Allowance) -> Result<Named, TreeError> {
         let line = words::of(&self.words, &self.variables, &self.repo, &self.base);
         let bases = self.bases(&line.directories);
-        let mut named = Named { files: BTreeMap::new(), scripts: BTreeSet::new(), more: line.more };
+        let mut named = Named { more: line.more, ..Named::default() };
         let mut words: Vec<Vec<u8>> = line.words.into_iter().map(String::into_bytes).collect();
         let of_file = if self.declared.is_empty() { self.shebang(files, &self.file) } else { Vec::new() };
         words.extend(of_file);
@@ -233,9 +331,7 @@ impl Subject {
                 let digest = files.digest(path, MAX_BYTES).map_err(|error| unreadable(path, &error))?;
                 named.files.insert(name.to_owned(), digest);
                 let interpreter = self.shebang(files, path);
-                let ending = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
-                let has_ending = ending.is_some_and(|it| SCRIPTS.contains(&it.as_str()));
-                if executable || has_ending || !interpreter.is_empty() {
+                if executable || has_ending_of_script(path) || !interpreter.is_empty() {
                     named.scripts.insert(path.to_owned());
                 }
                 Ok(interpreter)
@@ -244,6 +340,7 @@ impl Subject {
                 let mut walk = Walk::new(files, path, allowance);
                 walk.any(path, 0)?;
                 named.files.insert(name.join(""), walk.fields.digest());
+                named.led_to.extend(walk.led_to);
                 Ok(Vec::new())
             }
             // What is outside by its letters, as `../x` is, the line says.
@@ -283,11 +380,13 @@ impl Subject {
             let mut own = Allowance { files: most.0, bytes: most.1, over };
             let mut walk = Walk::new(files, dir, &mut own);
             let result = walk.any(dir, 0).map(|()| walk.fields.digest());
+            let led_to = walk.led_to;
             allowance.files -= most.0 - own.files;
             allowance.bytes -= most.1 - own.bytes;
             match result {
                 Ok(digest) => {
                     named.files.insert(name, digest);
+                    named.led_to.extend(led_to);
                 }
                 Err(_) if most == BESIDE => {
                     named.files.insert(name, Digest::of(b"more than is looked at"));
@@ -340,13 +439,21 @@ impl Subject {
 }
 
 /// What a command line and a shebang name.
+#[derive(Default)]
 struct Named {
     /// The digests of files and of all that stands below directories, by their paths in the repository.
     files: BTreeMap<PathBuf, Digest>,
     /// Those of the files that run, and may load what stands beside them.
     scripts: BTreeSet<PathBuf>,
+    /// The directories, without symlinks, of the scripts that symlinks beside them lead to.
+    led_to: BTreeSet<PathBuf>,
     /// Whether more may be used than this.
     more: bool,
+}
+
+fn has_ending_of_script(path: &Path) -> bool {
+    let ending = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
+    ending.is_some_and(|it| SCRIPTS.contains(&it.as_str()))
 }
 
 /// The path with the ending that a language would look for, where nothing stands at it as it is.
@@ -383,21 +490,24 @@ struct Walk<'a> {
     fields: Fields,
     /// Directories that were gone into, so that a symlink to one of them is no endless way.
     real: BTreeSet<PathBuf>,
+    /// The directories, without symlinks, of the scripts that symlinks lead to.
+    led_to: BTreeSet<PathBuf>,
     /// Whether a symlink that leads out counts with its target alone.
     may_lead_out: bool,
 }
 
 impl<'a> Walk<'a> {
     fn new(files: &'a Files, base: &'a Path, allowance: &'a mut Allowance) -> Self {
-        let (fields, real) = (Fields::default(), BTreeSet::new());
-        Self { files, base, allowance, fields, real, may_lead_out: false }
+        let (fields, real, led_to) = (Fields::default(), BTreeSet::new(), BTreeSet::new());
+        Self { files, base, allowance, fields, real, led_to, may_lead_out: false }
     }
 
     /// Whatever stands at a path. A symlink counts with its target, and with what it leads to in the repository.
     fn any(&mut self, path: &Path, depth: usize) -> Result<(), TreeError> {
         self.allowance.file()?;
         self.fields.add("path", beneath(self.base, path).as_os_str().as_bytes());
-        if self.files.is_symlink(path) {
+        let is_symlink = self.files.is_symlink(path);
+        if is_symlink {
             let target = self.files.link(path).unwrap_or_default();
             self.fields.add("link", target.as_os_str().as_bytes());
         }
@@ -407,6 +517,10 @@ impl<'a> Walk<'a> {
                 // No more than was allowed for, also where it grows meanwhile.
                 let digest = self.files.digest(path, len).map_err(|error| unreadable(path, &error))?;
                 self.fields.add(if executable { "program" } else { "file" }, digest.hex().as_bytes());
+                if is_symlink && (executable || has_ending_of_script(path)) {
+                    let real = self.files.real(path).map_err(|error| unreadable(path, &error))?;
+                    self.led_to.extend(real.parent().map(Path::to_owned));
+                }
                 Ok(())
             }
             Ok(Found::Directory) => self.directory(path, depth),

@@ -164,6 +164,8 @@ async fn trusting(place: &Place) -> Result<Manager> {
             trusted: true,
             grants,
             asked,
+            on_failure: hook.on_failure,
+            replaces: Vec::new(),
             when: trust::now(),
         };
         file.update(|records| records.insert(record))?;

@@ -29,9 +29,7 @@ impl Standing {
     ) -> Self {
         let is_as_before = |hook: &PluginHook| {
             let was = before.hooks.iter().find(|it| it.name == hook.name && it.kind == hook.kind);
-            // What an entry of a hooks.json says of a component is in no digest of it.
-            let says = |it: &PluginHook| (it.subscriptions.clone(), it.on_failure, it.timeout.clone());
-            hook.digest.is_some() && was.is_some_and(|it| it.digest == hook.digest && says(it) == says(hook))
+            hook.digest.is_some() && was.is_some_and(|it| it.digest == hook.digest && it.entry == hook.entry)
         };
         let mut standing = Self::default();
         for hook in after.enabled().filter(|it| it.status != EntryStatus::Invalid) {
@@ -100,6 +98,7 @@ mod tests {
             may_use_more: false,
             description: None,
             digest: Some(Digest::of(bytes)),
+            entry: None,
             problem: None,
         }
     }
@@ -154,18 +153,14 @@ mod tests {
 
     #[test]
     fn what_a_hooks_json_says_of_the_same_component_is_asked_about() {
-        let before = of(vec![hook("guard", Kind::Component, b"1")]);
-        let saw = |event: &str, tools: &[&str]| hookbox::hook::Subscription {
-            tools: tools.iter().map(|it| (*it).to_owned()).collect(),
-            ..hookbox::hook::Subscription::to(event.parse().unwrap())
+        let guard = |entry: &[u8]| PluginHook {
+            entry: Some(Digest::of(entry)),
+            ..hook("guard", Kind::Component, b"1")
         };
-        let guard = || hook("guard", Kind::Component, b"1");
-        for after in [
-            PluginHook { on_failure: OnFailure::Block, ..guard() },
-            PluginHook { timeout: "1ms".to_owned(), ..guard() },
-            PluginHook { subscriptions: vec![saw("before_tool_call", &["NoSuchTool"])], ..guard() },
-            hook("another", Kind::Component, b"1"),
-        ] {
+        let before = of(vec![guard(b"1")]);
+        for after in
+            [guard(b"2"), hook("guard", Kind::Component, b"1"), hook("another", Kind::Component, b"1")]
+        {
             let name = after.full_name.clone();
             let standing = Standing::between(&before, &of(vec![after]), false, |_| true);
             assert_eq!((standing.kept, standing.changed), (Vec::new(), vec![name]));

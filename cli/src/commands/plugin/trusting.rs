@@ -52,11 +52,17 @@ pub(super) fn record(
     let all = manager.approvable();
     is_as_shown(installed, shown)?;
     let mut records: Vec<Record> = Vec::new();
+    let mut namesakes = Vec::new();
     let asked =
         |hook: &&Approvable| hook.status != EntryStatus::Disabled && !said.besides.contains(&hook.name);
     for hook in hooks(&all, &installed.path).filter(asked) {
         match of(manager, hook, &installed.path, shown, said.grant) {
-            Ok(record) => records.push(record),
+            Ok(record) => {
+                namesakes.extend(
+                    hook.namesakes.iter().map(|it| (hook.name.as_str(), it.key.clone(), &it.reference)),
+                );
+                records.push(record);
+            }
             Err(error) => {
                 warn(&error);
                 hint(error.next());
@@ -66,11 +72,13 @@ pub(super) fn record(
     is_as_shown(installed, shown)?;
     approval::update(&file, |held| {
         for record in &mut records {
-            // What was granted to the same bytes in the same place stays.
+            // What was granted to the same hook in the same place stays, and whose place it takes.
             let kept = held.current(&record.place, &record.path, &record.digest).filter(|it| it.trusted);
-            record.grants.extend(kept.into_iter().flat_map(|it| it.grants.iter().cloned()));
+            let kept = kept.cloned();
+            record.grants.extend(kept.iter().flat_map(|it| it.grants.iter().cloned()));
             record.grants.sort();
             record.grants.dedup();
+            record.replaces = kept.map(|it| it.replaces.clone()).unwrap_or_default();
             held.insert(record.clone());
         }
     })?;
@@ -81,6 +89,13 @@ pub(super) fn record(
             format!(" (granted: {})", approval::list(&record.grants))
         };
         say(format_args!("trusted {}{granted}", escape(&record.name, 200)));
+    }
+    for (name, key, other) in namesakes {
+        if records.iter().any(|it| it.name == name && !it.replaces.contains(&key)) {
+            let (name, other) = (escape(name, 200), escape(&other.to_string_lossy(), 1024));
+            warn(format_args!("{name}: {other} has the same name, and both run"));
+            hint("`hookbox trust --replace` shows what it takes the place of, and asks");
+        }
     }
     Ok(())
 }
@@ -101,19 +116,17 @@ fn of(
         let what = format!("{}: cannot be trusted: {}", name(), escape(problem, 1024));
         return Err(InputError::new(what, "see `hookbox list`"));
     }
+    if let Some(what) = not_shown(manager, hook, looked.runs.as_deref(), plugin) {
+        let what = format!("{}: is not trusted: {what}", name());
+        return Err(InputError::new(what, "`hookbox trust` shows it, and asks"));
+    }
     let digest = match hook.kind {
-        // It is its bytes, also where another hook of its name runs in its place.
+        // Its bytes were shown, also where another hook of its name runs in its place.
         Kind::Component => {
             let unread = || InputError::new(format!("{}: was not looked into", name()), "see `hookbox list`");
-            looked.digest.clone().ok_or_else(unread)?
+            hook.digest_of(looked.digest.as_ref().ok_or_else(unread)?)
         }
-        _ => {
-            if let Some(what) = not_shown(manager, hook, looked.runs.as_deref(), plugin) {
-                let what = format!("{}: is not trusted: {what}", name());
-                return Err(InputError::new(what, "`hookbox trust` shows it, and asks"));
-            }
-            approval::digest(hook)?
-        }
+        _ => approval::digest(hook)?,
     };
     if hook.kind == Kind::Component && hook.digest().ok().flatten().is_some_and(|it| it != digest) {
         return Err(InputError::new(format!("{}: has changed since it was shown", name()), AGAIN));
@@ -153,7 +166,7 @@ fn not_shown(manager: &Manager, hook: &Approvable, runs: Option<&str>, plugin: &
         return Some(format!("it uses {path} of the repository, which was not shown"));
     }
     let settings = "the repository has settings for it, which were not shown";
-    (is_local && hook.has_settings()).then(|| settings.to_owned())
+    (is_local && hook.settings().next().is_some()).then(|| settings.to_owned())
 }
 
 /// Checks that a plugin is what was shown.
@@ -185,13 +198,8 @@ pub(super) fn forget(
         Location::Local => Place::Repository(base.canonicalize().unwrap_or_else(|_| base.to_owned())),
     };
     let all = manager.approvable();
-    let keys = |is_besides: bool| {
-        let hooks = hooks(&all, plugin).filter(move |hook| besides.contains(&hook.name) == is_besides);
-        hooks.filter_map(|hook| hook.key.as_ref()).collect::<Vec<_>>()
-    };
-    // A component that two entries name has one record: where one of them is asked about, it is asked about.
-    let asked = keys(false);
-    let kept: Vec<_> = keys(true).into_iter().filter(|key| !asked.contains(key)).collect();
+    let kept = hooks(&all, plugin).filter(|hook| besides.contains(&hook.name));
+    let kept: Vec<_> = kept.filter_map(|hook| hook.key.as_ref()).collect();
     let beneath = plugin.strip_prefix(base).unwrap_or(plugin);
     let is_taken = |record: &&Record| {
         let is_kept = kept.iter().any(|(place, path)| *place == record.place && *path == record.path);

@@ -77,6 +77,8 @@ fn a_plugin_that_was_installed_in_the_home_directory_runs_once_it_is_trusted() {
         trusted: true,
         grants: Vec::new(),
         asked: Vec::new(),
+        on_failure: it.on_failure,
+        replaces: Vec::new(),
         when: "2026-01-01T00:00:00Z".to_owned(),
     };
     crate::private::open(&data, None).unwrap();

@@ -22,6 +22,7 @@ fn hook(name: &str) -> PluginHook {
         may_use_more: false,
         description: None,
         digest: Some(Digest::of(b"1")),
+        entry: None,
         problem: None,
     }
 }

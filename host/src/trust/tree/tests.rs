@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 /// A repository with a hook, a helper beside it, a helper elsewhere, and settings.
-fn repository() -> (tempfile::TempDir, Subject) {
+fn repository() -> (tempfile::TempDir, Belongings) {
     let temp = tempfile::tempdir().unwrap();
     let repo = temp.path().join("repo");
     fs::create_dir_all(repo.join(".hookbox/hooks/lib/deep")).unwrap();
@@ -26,12 +26,12 @@ fn repository() -> (tempfile::TempDir, Subject) {
     let (declared, words) = (BTreeMap::new(), Vec::new());
     let (file, base, cwd) = (dir.join("x"), repo.clone(), repo.clone());
     let variables = Variables { project: &["CLAUDE_PROJECT_DIR"], ..Variables::default() };
-    (temp, Subject { repo, dir, file, base, declared, words, variables, cwd, settings })
+    (temp, Belongings { repo, dir, file, base, declared, words, variables, cwd, settings })
 }
 
 #[test]
 fn whatever_belongs_to_a_hook_changes_its_digest() {
-    type Change = fn(&Path, &mut Subject);
+    type Change = fn(&Path, &mut Belongings);
     let changes: &[(&str, Change, bool)] = &[
         ("nothing", |_, _| {}, false),
         ("another file of the repository", |it, _| fs::write(it.join("other"), "2").unwrap(), false),
@@ -178,17 +178,17 @@ fn the_hooks_of_one_directory_are_different() {
     let (_temp, subject) = repository();
     fs::write(subject.dir.join("y"), "#!/bin/sh\n").unwrap();
     let (files, seen) = (Files::repository(&subject.repo).unwrap(), Seen::default());
-    let digest = |subject: &Subject| subject.digest_in(&files, &mut Allowance::of_one(), &seen);
-    let other = Subject { file: subject.dir.join("y"), ..subject.clone() };
+    let digest = |subject: &Belongings| subject.digest_in(&files, &mut Allowance::of_one(), &seen);
+    let other = Belongings { file: subject.dir.join("y"), ..subject.clone() };
     assert_ne!(digest(&subject), digest(&other));
     assert_eq!(digest(&subject), subject.digest(), "kept or not, it is the same");
 }
 
 /// A hooks.json that declares these words.
-fn declared(subject: Subject, words: &[&str]) -> Subject {
+fn declared(subject: Belongings, words: &[&str]) -> Belongings {
     let declared = [("text".to_owned(), "{}".to_owned())].into();
     let words = words.iter().map(|word| (*word).to_owned()).collect();
-    Subject { file: subject.repo.join(".hookbox/hooks.json"), declared, words, ..subject }
+    Belongings { file: subject.repo.join(".hookbox/hooks.json"), declared, words, ..subject }
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_file_that_a_command_line_uses_changes_its_digest_however_it_is_written() {
 
 #[test]
 fn what_stands_beside_a_script_that_a_line_names_changes_its_digest() {
-    let put = |subject: &Subject, file: &str, text: &str| {
+    let put = |subject: &Belongings, file: &str, text: &str| {
         let path = subject.repo.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -288,12 +288,12 @@ fn what_is_declared_has_the_same_digest_wherever_the_agent_works() {
     fs::create_dir_all(subject.repo.join("sub/tools")).unwrap();
     fs::write(subject.repo.join("sub/tools/config"), "of sub").unwrap();
     let subject = declared(subject, &["sh tools/config"]);
-    let below = Subject { cwd: subject.repo.join("sub"), ..subject.clone() };
+    let below = Belongings { cwd: subject.repo.join("sub"), ..subject.clone() };
     assert_eq!(below.digest(), subject.digest());
     let (_temp, native) = repository();
     fs::create_dir_all(native.repo.join("sub/tools")).unwrap();
     fs::write(native.repo.join("sub/tools/config"), "of sub").unwrap();
-    let below = Subject { cwd: native.repo.join("sub"), ..native.clone() };
+    let below = Belongings { cwd: native.repo.join("sub"), ..native.clone() };
     assert_ne!(below.digest(), native.digest(), "a file that is the hook runs there");
 }
 
@@ -318,4 +318,63 @@ fn the_whole_repository_is_no_part_of_a_digest_and_that_is_said() {
     }
     let (names, more) = declared(subject, &["cd tools && ./run"]).names().unwrap();
     assert!(!more && names.iter().any(|it| it.as_os_str() == "tools/"), "{names:?}");
+}
+
+#[test]
+fn a_symlink_to_a_script_counts_with_the_directory_that_it_leads_to() {
+    // The link, its target, whether that is a script, and the file beside the target that changes.
+    for (link, target, is_program, beside, changes) in [
+        (".hookbox/hooks/guard", "../../scripts/guard", true, "scripts/json.py", true),
+        (".hookbox/hooks/guard", "../../scripts/guard", true, "scripts/deep/er/x", true),
+        (".hookbox/hooks/lib/m.js", "../../../scripts/guard", false, "scripts/n.js", true),
+        // Code that a directory at the end of another link loads.
+        (".hookbox/hooks/guard", "../../first/guard", true, "scripts/x", true),
+        (".hookbox/hooks/text", "../../scripts/guard", false, "scripts/x", false),
+        (".hookbox/hooks/guard", "../../scripts/guard", true, "elsewhere", false),
+    ] {
+        let (_temp, subject) = repository();
+        let at = |path: &str| subject.repo.join(path);
+        fs::create_dir_all(at("scripts/deep/er")).unwrap();
+        fs::create_dir_all(at("first")).unwrap();
+        fs::write(at("scripts/guard"), "1").unwrap();
+        fs::write(at("first/guard"), "1").unwrap();
+        symlink("../scripts/guard", at("first/m.py")).unwrap();
+        let mode = if is_program { 0o755 } else { 0o644 };
+        for file in ["scripts/guard", "first/guard"] {
+            fs::set_permissions(at(file), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        symlink(target, at(link)).unwrap();
+        let before = subject.digest().unwrap();
+        fs::write(at(beside), "2").unwrap();
+        assert_eq!(subject.digest().unwrap() != before, changes, "{link} {target} {beside}");
+    }
+}
+
+#[test]
+fn a_hook_that_leads_to_the_root_of_the_repository_cannot_be_trusted_and_another_link_there_is_said() {
+    let (_temp, subject) = repository();
+    fs::write(subject.repo.join("x.py"), "1").unwrap();
+    symlink("../../x.py", subject.dir.join("y.py")).unwrap();
+    assert!(subject.digest().is_ok());
+    assert!(subject.names().unwrap().1, "more may be used than is known");
+    let at_root = Belongings { file: subject.dir.join("y.py"), ..subject };
+    assert!(matches!(at_root.digest(), Err(TreeError::AtRoot { .. })), "{:?}", at_root.digest());
+}
+
+#[test]
+fn a_component_is_its_bytes_and_all_that_is_said_of_it() {
+    let (_temp, subject) = repository();
+    let bytes = Digest::of(b"1");
+    let bare = Belongings { settings: BTreeMap::new(), ..subject.clone() };
+    assert_eq!(bare.of_component(&bytes), bytes);
+    let entry = BTreeMap::from([("text".to_owned(), "{}".to_owned())]);
+    let all = [
+        bytes.clone(),
+        subject.of_component(&bytes),
+        subject.of_component(&Digest::of(b"2")),
+        Belongings { declared: entry.clone(), ..bare }.of_component(&bytes),
+        Belongings { declared: entry, ..subject }.of_component(&bytes),
+    ];
+    let unique: BTreeSet<String> = all.iter().map(Digest::hex).collect();
+    assert_eq!(unique.len(), all.len());
 }
