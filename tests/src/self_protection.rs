@@ -102,3 +102,109 @@ fn inside_a_hook_it_judges_as_anywhere_else() {
         assert_eq!(env.event(&["before_tool_call"], &shell(line))["blocked"], blocked, "{line}");
     }
 }
+
+/// The lines of a file of `tests/data/self-protection`; of those that begin with `? ` it is known that they get past.
+fn lines(file: &str, env: &TestEnvironment) -> Vec<(bool, String)> {
+    let at = |path: &str| env.path(path).to_string_lossy().into_owned();
+    let line = |line: &str| {
+        let (is_known, line) = line.strip_prefix("? ").map_or((false, line), |line| (true, line));
+        (is_known, line.replace("@HOME@", &at("home")).replace("@REPO@", &at("shop")).replace('⏎', "\n"))
+    };
+    file.lines().filter(|it| !it.is_empty() && !it.starts_with("# ")).map(line).collect()
+}
+
+#[tokio::test]
+async fn nearly_every_line_that_changes_what_guards_is_stopped_and_no_everyday_line() {
+    let env = TestEnvironment::new();
+    env.directory("shop/.git").directory("home/.local/share/hookbox");
+    env.mode("home/.local/share/hookbox", 0o700);
+    for file in [
+        "home/.hookbox/hookbox.toml",
+        "home/.claude/settings.json",
+        "home/.codex/config.toml",
+        "home/.config/opencode/opencode.json",
+        "shop/.hookbox/hookbox.toml",
+        "shop/.hookbox/hooks.json",
+        "shop/.claude/settings.json",
+        "shop/.github/hooks/x.json",
+        "shop/bin/g.sh",
+    ] {
+        env.file(file, "{}");
+    }
+    env.file("shop/.hookbox/hookbox.toml", "")
+        .file("home/.hookbox/hookbox.toml", "")
+        .file("home/.codex/config.toml", "");
+    env.file("home/.local/share/hookbox/trust.json", r#"{"version": 1, "records": []}"#);
+    env.file("home/.hookbox/hooks.json", r#"{"hooks": {"after_turn": [{"command": "sh bin/g.sh"}]}}"#);
+    let builder = env.builder().builtins(true).self_protection(true).cwd(env.path("shop"));
+    let manager = builder.build().await;
+    let session = manager.session("c").cwd(env.path("shop").to_string_lossy());
+    let mut wrong = Vec::new();
+    let (mut stopped, mut known, mut passed) = (0, 0, 0);
+    for (file, is_change) in [
+        (include_str!("../data/self-protection/changes.txt"), true),
+        (include_str!("../data/self-protection/innocent.txt"), false),
+    ] {
+        for (is_known, line) in lines(file, &env) {
+            let verdict = session.before_tool_call(ToolCall::new("bash", json!({"command": line}))).await;
+            match (matches!(verdict.decision, Decision::Block(_)), is_change) {
+                (true, true) => stopped += 1,
+                (false, true) if is_known => known += 1,
+                (false, false) => passed += 1,
+                (_, is_change) => wrong.push((is_change, line)),
+            }
+        }
+    }
+    println!(
+        "{stopped} changes stopped, {known} known to get past; {passed} everyday lines passed; wrong: {wrong:#?}"
+    );
+    let missed = known + wrong.iter().filter(|(is_change, _)| *is_change).count();
+    assert!(stopped >= 300 && passed >= 300, "{stopped} {passed}");
+    assert!(missed * 50 <= stopped + missed, "{missed} of {} get past: {wrong:#?}", stopped + missed);
+    assert!(wrong.iter().all(|(is_change, _)| *is_change), "{wrong:#?}");
+}
+
+#[test]
+fn a_tool_works_where_its_fields_say_and_a_tool_of_a_server_is_known_by_its_texts() {
+    let env = TestEnvironment::new();
+    env.directory("repo/.git").file("repo/.hookbox/hookbox.toml", "").file("repo/bin/g.sh", "");
+    env.file("home/.hookbox/hooks.json", r#"{"hooks": {"after_turn": [{"command": "sh bin/g.sh"}]}}"#);
+    for (tool, input, blocked) in [
+        ("run_shell_command", json!({"command": "rm hookbox.toml", "directory": ".hookbox"}), true),
+        ("run_shell_command", json!({"command": "rm hookbox.toml", "dir_path": "./.hookbox"}), true),
+        ("run_shell_command", json!({"command": "cat hookbox.toml", "dir_path": ".hookbox"}), false),
+        ("run_shell_command", json!({"command": "rm hookbox.toml", "directory": "src"}), false),
+        ("exec_command", json!({"cmd": "rm -rf hooks", "workdir": "~/.hookbox"}), true),
+        ("shell", json!({"command": ["bash", "-lc", "echo > settings.json"], "workdir": ".claude"}), true),
+        ("Bash", json!({"command": "rm settings.json", "cwd": ".claude"}), true),
+        ("write_file", json!({"file_path": "opencode.json", "dir_path": "~/.config/opencode"}), true),
+        ("mcp__files__move_file", json!({"source": ".hookbox", "destination": "/tmp/x"}), true),
+        ("mcp__files__move_file", json!({"source": "a.txt", "destination": "."}), false),
+        ("mcp__files__copy_file", json!({"from": "a", "to": ".hookbox/hooks/x"}), true),
+        ("mcp_files_append_file", json!({"file": "~/.hookbox/hookbox.toml", "text": "x"}), true),
+        ("mcp__files__delete_directory", json!({"path": "~"}), true),
+        ("mcp__files__create_directory", json!({"path": "src"}), false),
+        ("mcp__files__edit_file", json!({"edits": [{"where": {"p": "~/.claude/settings.json"}}]}), true),
+        ("mcp__files__sync", json!({"uri": "file:///x/.hookbox/hooks/y"}), true),
+        ("mcp__files__read_file", json!({"path": ".hookbox/hookbox.toml"}), false),
+        ("mcp__files__list_directory", json!({"path": ".hookbox"}), false),
+        ("mcp__files__search_files", json!({"path": "~/.hookbox", "pattern": "*"}), false),
+        ("mcp__files__read_and_delete", json!({"path": ".hookbox/hookbox.toml"}), true),
+        ("mcp__term__run", json!({"line": "hookbox trust x --yes"}), true),
+        ("mcp__term__execute_command", json!({"program": "hookbox", "args": ["trust", "x"]}), true),
+        ("mcp__term__run", json!({"line": "cargo test -p hookbox trust"}), false),
+        ("mcp__term__exec", json!({"argv": ["rm", "-rf", "hooks"], "cwd": ".hookbox"}), true),
+        ("mcp__hub__create_issue", json!({"title": "hookbox trust", "body": "see .hookbox/hooks"}), false),
+        ("rename_path", json!({"old": ".hookbox", "new": "x"}), true),
+        ("copyFile", json!({"a": "x", "b": ".claude/settings.json"}), true),
+        ("TodoWrite", json!({"todos": [{"content": "run hookbox trust x"}]}), false),
+        // A script that a hook of the user runs.
+        ("Write", json!({"file_path": "bin/g.sh"}), true),
+        ("Bash", json!({"command": "echo > bin/g.sh"}), true),
+        ("Bash", json!({"command": "rm -rf bin"}), true),
+        ("Write", json!({"file_path": "bin/other.sh"}), false),
+    ] {
+        let verdict = env.event(&["before_tool_call"], &json!({"tool_name": tool, "tool_input": input}));
+        assert_eq!(verdict["blocked"], blocked, "{tool} {input}: {verdict}");
+    }
+}

@@ -1,18 +1,40 @@
-//! What a shell line does to the protected files, as far as its letters show it. Variables, globs and programs of
-//! their own can hide what they do: this is a guard rail, no sandbox.
+//! What a shell line does to the protected files, as far as its letters show it. A program of its own, a text that it
+//! decodes, or a name that it makes up can hide what it does: this is a guard rail, no sandbox.
+//!
+//! One rule: in commands that are not known to only read, `hookbox` next to the name of what only the user may run is a
+//! change, and so is a path at or beneath a protected one; of programs that remove or move, also a path above one.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use super::itself;
-use super::programs::{Call, PRIVILEGED, base_name, is_assignment, starts};
-use super::protected::Protected;
-use super::shell::{self, Command, Script, Word};
+use super::programs::{self, Use, assignment, base_name, is_hookbox, use_of};
+use super::protected::{Protected, is_match};
+use super::shell::{self, Command, Word};
 
 /// A longer line is not read; it only must not mention what is protected.
-const MAX_LINE: usize = 256 << 10;
+const MAX_LINE: usize = 64 << 10;
 
-/// How deep scripts may stand in the arguments of shells.
+/// How deep scripts may be in the arguments of programs.
 const MAX_DEPTH: usize = 4;
+
+/// How much text all of them may have.
+const MAX_TEXT: usize = 3 * MAX_LINE;
+
+/// In how many ways a word with braces, or a command with variables, is read.
+const MAX_WAYS: usize = 16;
+
+/// Up to which length braces of a word count: a path has fewer bytes.
+const MAX_WORD: usize = 4096;
+
+/// From how many directories relative paths are looked at.
+const MAX_DIRECTORIES: usize = 16;
+
+/// Options that name a directory to go to.
+const GOES: [&str; 7] = ["-C", "--chdir", "--directory", "--work-tree", "--cwd", "--prefix", "-t"];
+
+/// The variable that is all of `$1`, `$@` and their like.
+const GIVEN: &str = "@";
 
 /// Why a line is not to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,185 +49,477 @@ pub(super) enum Finding {
     Unclear(String),
 }
 
-/// What is wrong with this line of an agent that works in `cwd`.
-pub(super) fn judge(line: &str, protected: &Protected, cwd: &Path) -> Option<Finding> {
-    let mut waiting = vec![(line.to_owned(), 0)];
-    while let Some((text, depth)) = waiting.pop() {
-        if text.len() > MAX_LINE || depth > MAX_DEPTH {
-            if let Some(found) = mentioned(&text, protected, cwd) {
-                return Some(found);
-            }
-            continue;
-        }
-        let script = shell::read(&text);
-        if script.odd
-            && let Some(found) = mentioned(&text, protected, cwd)
-        {
-            return Some(found);
-        }
-        let mut judge = Judge { protected, cwd, carried: None, named: None, inner: Vec::new() };
-        if protected.holds_directory(cwd) {
-            judge.carried = Some(cwd.to_string_lossy().into_owned());
-        }
-        if let Some(found) = judge.script(&script) {
-            return Some(found);
-        }
-        waiting.extend(judge.inner.into_iter().map(|text| (text, depth + 1)));
+/// What is wrong with this line of an agent that works in one of these directories.
+pub(super) fn judge(line: &str, protected: &Protected, directories: &[PathBuf]) -> Option<Finding> {
+    let variables = protected.variables().iter().map(|(name, value)| (name.clone(), vec![value.clone()]));
+    let mut judge = Judge {
+        protected,
+        directories: directories.to_vec(),
+        variables: variables.collect(),
+        read: BTreeSet::new(),
+        text: 0,
+    };
+    if let Some(directory) = directories.first() {
+        judge.assign("PWD", directory.to_string_lossy().into_owned());
     }
-    None
-}
-
-/// Looks for what is protected without reading the text as a script.
-fn mentioned(text: &str, protected: &Protected, cwd: &Path) -> Option<Finding> {
-    let letters: String = text.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
-    let mut since_hookbox = usize::MAX;
-    for piece in pieces(text).chain(pieces(&letters)) {
-        if protected.holds_word(piece, cwd) {
-            return Some(Finding::Unclear(piece.to_owned()));
-        }
-        since_hookbox = since_hookbox.saturating_add(1);
-        if base_name(piece).eq_ignore_ascii_case("hookbox") {
-            since_hookbox = 0;
-        } else if since_hookbox < 8
-            && let Some(word) = PRIVILEGED.iter().find(|it| **it == piece)
-        {
-            return Some(Finding::Unclear(format!("hookbox {word}")));
-        }
-    }
-    None
+    let found = judge.script(line, 0);
+    found.or_else(|| (judge.text > MAX_TEXT).then(|| judge.mentioned(line))?)
 }
 
 /// What may be a path in a text.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| c.is_whitespace() || "'\"=:,()<>|&;`".contains(c)).filter(|piece| !piece.is_empty())
+    text.split(|c: char| c.is_whitespace() || "'\"=:,()<>|&;`@".contains(c)).filter(|piece| !piece.is_empty())
+}
+
+/// What may be a word of a command in a text; `;` where one command may end.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let is_end = |c: char| ";|&".contains(c);
+    let substitution = text.starts_with('`').then_some("`");
+    let parts = text.split_inclusive(is_end).flat_map(move |part| {
+        let (part, end) = part.strip_suffix(is_end).map_or((part, None), |part| (part, Some(";")));
+        let between = |c: char| c.is_whitespace() || "'\"=:,()<>`+!\\@{}".contains(c);
+        part.split(between).map(without_brackets).filter(|token| !token.is_empty()).chain(end)
+    });
+    substitution.into_iter().chain(parts)
+}
+
+/// A word without the brackets of a list around it; those of a pattern stay.
+fn without_brackets(word: &str) -> &str {
+    let word = if word.contains(']') { word } else { word.trim_start_matches('[') };
+    if word.contains('[') { word } else { word.trim_end_matches(']') }
+}
+
+/// A name in a path, without the signs of a pattern that has hardly a letter of its own.
+fn plain_name(name: &str) -> String {
+    let is_vague = name.chars().filter(char::is_ascii_alphanumeric).count() < 3;
+    if is_vague { name.replace(['*', '?', '['], "\u{1}") } else { name.to_owned() }
+}
+
+fn is_text(word: &str) -> bool {
+    word.contains(|c: char| c.is_whitespace() || ";|&(`$<>".contains(c))
+}
+
+/// A command with its variables replaced.
+struct Seen {
+    words: Vec<Word>,
+    outputs: Vec<Word>,
+    texts: Vec<String>,
+    directories: Vec<PathBuf>,
+    flow: usize,
+    used: Use,
+}
+
+impl Seen {
+    fn strings(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(|word| word.text.as_str())
+    }
+
+    fn program(&self) -> &str {
+        self.strings().find(|word| assignment(word).is_none()).map_or("", base_name)
+    }
+
+    /// Whether what it prints goes to a file, or may.
+    fn writes(&self) -> bool {
+        !self.outputs.is_empty()
+    }
 }
 
 struct Judge<'a> {
     protected: &'a Protected,
-    cwd: &'a Path,
-    /// A path that a command before this one went to, or kept in a variable.
-    carried: Option<String>,
-    /// A path that a command named which may feed this one.
-    named: Option<String>,
-    /// Scripts in arguments.
-    inner: Vec<String>,
+    /// Where the line may be.
+    directories: Vec<PathBuf>,
+    variables: BTreeMap<String, Vec<String>>,
+    /// What was read, from which directories.
+    read: BTreeSet<(String, Vec<PathBuf>)>,
+    /// How much that was.
+    text: usize,
 }
 
 impl Judge<'_> {
-    fn script(&mut self, script: &Script) -> Option<Finding> {
-        let mut before: Option<&Command> = None;
+    fn script(&mut self, text: &str, depth: usize) -> Option<Finding> {
+        if !self.read.insert((text.to_owned(), self.directories.clone())) {
+            return None;
+        }
+        self.text += text.len();
+        if self.text > MAX_TEXT {
+            return None;
+        }
+        if text.len() > MAX_LINE || depth > MAX_DEPTH {
+            return self.mentioned(text);
+        }
+        let script = shell::read(text);
+        if script.odd
+            && let Some(found) = self.mentioned(text)
+        {
+            return Some(found);
+        }
+        let depth = if script.odd { MAX_DEPTH } else { depth };
+        let mut flows = BTreeMap::<usize, Vec<Seen>>::new();
+        let mut outside = Vec::new();
         for command in &script.commands {
-            if command.fresh {
-                self.named = None;
+            // A subshell goes nowhere for those that come after it.
+            while outside.len() > command.level {
+                self.directories = outside.pop().unwrap_or_default();
             }
-            if let Some(found) = self.command(command, before) {
-                return Some(found);
+            outside.resize(command.level, self.directories.clone());
+            for seen in self.seen(command) {
+                flows.entry(seen.flow).or_default().push(seen);
             }
-            before = Some(command);
+        }
+        let is_quiet =
+            |it: &Seen| it.used == Use::Reads && !it.outputs.iter().any(|it| it.text.contains(['$', '`']));
+        let (quiet, live): (Vec<_>, Vec<_>) = flows.into_values().partition(|flow| flow.iter().all(is_quiet));
+        for seen in quiet.iter().flatten() {
+            if let Some(path) = seen.outputs.iter().find_map(|output| self.path_in(output, seen)) {
+                return Some(Finding::Changes(path));
+            }
+        }
+        // A text that goes to a file is only a text, unless the line goes on to use the file.
+        let written = |flow: &&Vec<Seen>| {
+            let outputs = flow.iter().flat_map(|it| &it.outputs).map(|it| it.text.as_str());
+            let uses = |file: &str| {
+                let seen = live.iter().flatten();
+                let is_file =
+                    |piece: &str| piece == file || piece.len() > 2 && base_name(piece) == base_name(file);
+                seen.flat_map(Seen::strings).any(|word| pieces(word).any(is_file))
+            };
+            outputs.take(MAX_DIRECTORIES).any(uses)
+        };
+        let used = quiet.iter().filter(|flow| flow.iter().any(Seen::writes)).filter(written);
+        live.iter().chain(used).find_map(|flow| self.flow(flow, depth))
+    }
+
+    /// Looks for what is protected without reading the text as a script.
+    fn mentioned(&self, text: &str) -> Option<Finding> {
+        let letters: String = text.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
+        let all = [text, &letters].into_iter();
+        let pieces: BTreeSet<&str> = all.clone().flat_map(pieces).collect();
+        let path = pieces.into_iter().find(|piece| self.is_held(piece, &self.directories, false));
+        let run = || all.clone().find_map(|text| self.run_in(&[(text, false)]));
+        path.map(str::to_owned).or_else(|| run().map(|word| format!("hookbox {word}"))).map(Finding::Unclear)
+    }
+
+    /// What a command is with each value of its variables, and what it does to those that come after.
+    fn seen(&mut self, command: &Command) -> Vec<Seen> {
+        let most = command.words.iter().chain(&command.outputs).map(|word| self.ways(&word.text)).max();
+        let mut all = Vec::new();
+        for way in 0..most.unwrap_or(1).clamp(1, MAX_WAYS) {
+            let filled = |words: &[Word]| -> Vec<Word> {
+                let words = words.iter().flat_map(|word| {
+                    let text = self.fill(&word.text, way);
+                    // What a variable holds may be more than one word.
+                    let is_variable = word.text.starts_with('$') && !word.text.contains(char::is_whitespace);
+                    let parts = if is_variable {
+                        text.split_whitespace().map(str::to_owned).collect()
+                    } else {
+                        vec![text]
+                    };
+                    let texts: Vec<String> = parts.iter().flat_map(|part| braces(part)).collect();
+                    texts.into_iter().map(|text| Word { text, glob: word.glob })
+                });
+                words.collect()
+            };
+            let (words, outputs) = (filled(&command.words), filled(&command.outputs));
+            let texts = command.texts.iter().map(|text| self.fill(text, way)).collect();
+            let strings: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+            let used = use_of(&strings);
+            let mut seen =
+                Seen { words: Vec::new(), outputs, texts, directories: Vec::new(), flow: command.flow, used };
+            let goes = strings.iter().enumerate().filter_map(|(at, word)| {
+                let (option, value) = word.split_once('=').unwrap_or((word, ""));
+                let value = Some(value).filter(|it| !it.is_empty()).or(strings.get(at + 1).copied());
+                value.filter(|_| GOES.contains(&option))
+            });
+            let goes: Vec<PathBuf> = goes.flat_map(|to| self.from_all(to)).collect();
+            let (is_tee, program) =
+                (strings.contains(&"tee"), strings.iter().position(|it| assignment(it).is_none()));
+            seen.words = words;
+            if is_tee && used == Use::Reads {
+                seen.outputs
+                    .extend(seen.words.iter().filter(|it| !it.text.starts_with('-')).skip(1).cloned());
+            }
+            self.carry(&seen, program.unwrap_or(seen.words.len()), command.after);
+            seen.directories = self.directories.iter().cloned().chain(goes).take(MAX_DIRECTORIES).collect();
+            all.push(seen);
+        }
+        all
+    }
+
+    /// Takes note of the variables and the directory that a command sets.
+    fn carry(&mut self, seen: &Seen, program: usize, after: bool) {
+        let words: Vec<&str> = seen.strings().collect();
+        let (before, words) = words.split_at(program);
+        let Some((program, words)) = words.split_first() else {
+            for (word, (name, value)) in before.iter().filter_map(|word| Some((word, assignment(word)?))) {
+                let known = self.variables.get(name).and_then(|values| values.last());
+                let longer = known.filter(|_| word.contains("+=")).map(|before| format!("{before} {value}"));
+                let joined = known.filter(|_| word.contains("+=")).map(|before| format!("{before}{value}"));
+                longer
+                    .into_iter()
+                    .chain(joined)
+                    .chain([value.to_owned()])
+                    .for_each(|value| self.assign(name, value));
+            }
+            return;
+        };
+        let texts = || seen.texts.iter().map(String::as_str);
+        let mut plain = words.iter().copied().filter(|word| !word.starts_with('-'));
+        match *program {
+            "cd" | "pushd" => {
+                let home = self.protected.variables().get("HOME").map_or("~", String::as_str);
+                let to = plain.next().unwrap_or(home);
+                let mut to: Vec<PathBuf> = self.from_all(to);
+                // `cd "$(dirname x)"`
+                for piece in words
+                    .iter()
+                    .filter(|word| word.contains(['`', '(']))
+                    .flat_map(|word| pieces(word))
+                    .take(MAX_DEPTH)
+                {
+                    let named = self.from_all(piece);
+                    to.extend(
+                        named.iter().filter_map(|path| path.parent()).map(Path::to_owned).collect::<Vec<_>>(),
+                    );
+                    to.extend(named);
+                }
+                if !after && self.directories.len() > 1 || !after && *program == "pushd" {
+                    self.directories.extend(to);
+                } else {
+                    let from = std::mem::replace(&mut self.directories, to);
+                    // It may not work, and what comes next run all the same.
+                    self.directories.extend(from.into_iter().take(usize::from(!after)));
+                }
+                self.directories.truncate(MAX_DIRECTORIES);
+            }
+            "for" | "select" => {
+                let name = plain.next().unwrap_or_default();
+                plain.filter(|word| *word != "in").for_each(|value| self.assign(name, value.to_owned()));
+            }
+            "read" | "mapfile" | "readarray" => {
+                for name in plain {
+                    texts().for_each(|text| self.assign(name, text.trim().to_owned()));
+                }
+            }
+            "set" => {
+                self.assign(GIVEN, words.join(" "));
+                words.iter().for_each(|word| self.assign(GIVEN, (*word).to_owned()));
+            }
+            "export" | "declare" | "local" | "readonly" | "typeset" | "alias" => {
+                plain.filter_map(assignment).for_each(|(name, value)| self.assign(name, value.to_owned()));
+            }
+            "printf" if words.first() == Some(&"-v") => {
+                let name = words.get(1).copied().unwrap_or_default();
+                words.iter().skip(2).for_each(|value| self.assign(name, (*value).to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    fn assign(&mut self, name: &str, value: String) {
+        let values = self.variables.entry(name.to_owned()).or_default();
+        if value.len() > MAX_LINE >> 4 || values.contains(&value) {
+            return;
+        }
+        if values.len() < MAX_WAYS {
+            values.push(value);
+        } else if let Some(last) = values.last_mut().filter(|last| last.len() < MAX_LINE >> 4) {
+            last.push(' ');
+            last.push_str(&value);
+        }
+    }
+
+    fn from_all(&self, word: &str) -> Vec<PathBuf> {
+        self.directories.iter().map(|from| self.protected.path(word, from)).collect()
+    }
+
+    /// How many values the variables of a word have.
+    fn ways(&self, text: &str) -> usize {
+        variables(text).filter_map(|it| self.variables.get(it.name)).map(Vec::len).max().unwrap_or(1)
+    }
+
+    /// A text with the variables that are known, those with a default, and an alias, replaced.
+    fn fill(&self, text: &str, way: usize) -> String {
+        if let Some(values) = self.variables.get(text).filter(|_| !text.contains('/'))
+            && let Some(value) = values.last().filter(|value| value.contains("hookbox"))
+        {
+            return value.clone();
+        }
+        // A default may have variables of its own.
+        (0..3).fold(text.to_owned(), |text, _| self.fill_once(&text, way))
+    }
+
+    fn fill_once(&self, text: &str, way: usize) -> String {
+        let (mut filled, mut end) = (String::new(), 0);
+        for it in variables(text) {
+            let values = self.variables.get(it.name);
+            let value = values
+                .and_then(|values| values.get(way).or(values.last()))
+                .map(String::as_str)
+                .or(it.default);
+            let value = value.filter(|value| it.from >= end && value.len() + filled.len() < MAX_LINE);
+            if let Some(value) = value {
+                filled.push_str(text.get(end..it.from).unwrap_or_default());
+                filled.push_str(value);
+                end = it.to;
+            }
+        }
+        filled + text.get(end..).unwrap_or_default()
+    }
+
+    /// What is wrong with commands that may feed each other, of which one is not known to only read.
+    fn flow(&mut self, flow: &[Seen], depth: usize) -> Option<Finding> {
+        let runs = flow
+            .iter()
+            .any(|it| matches!(it.used, Use::Shell | Use::Any) || it.used == Use::Reads && it.writes());
+        let speaking = || flow.iter().filter(|it| runs && it.used != Use::Keeps);
+        let all = || {
+            speaking().flat_map(|it| it.strings().chain(it.texts.iter().map(String::as_str))).flat_map(tokens)
+        };
+        if all().any(programs::ends)
+            && all().any(|word| word.to_ascii_lowercase().replace(['[', ']'], "").contains("hookbox"))
+        {
+            return Some(Finding::Ends);
+        }
+        for seen in speaking() {
+            let mut words: Vec<(&str, bool)> = seen.strings().map(|word| (word, true)).collect();
+            let is_named = words.last().is_some_and(|(word, _)| is_hookbox(word));
+            words.extend(seen.texts.iter().map(|text| (text.as_str(), false)));
+            if is_named {
+                let fed = flow.iter().filter(|other| !std::ptr::eq(*other, seen));
+                words.extend(
+                    fed.flat_map(|it| it.strings().skip(1).chain(it.texts.iter().map(String::as_str)))
+                        .map(|it| (it, false)),
+                );
+            }
+            if let Some(subcommand) = self.run_in(&words) {
+                return Some(Finding::Runs(subcommand));
+            }
+            let words = || seen.strings().skip_while(|word| assignment(word).is_some());
+            if seen.used == Use::Any
+                && let Some(subcommand) = itself::installs(seen.program(), words().skip(1))
+            {
+                return Some(Finding::Runs(subcommand));
+            }
+        }
+        for seen in flow {
+            if let Some(path) = self.changed(seen).or_else(|| self.taken(seen, flow)) {
+                return Some(Finding::Changes(path));
+            }
+        }
+        for seen in flow.iter().filter(|it| runs && it.used != Use::Keeps) {
+            // The commands of a substitution are there already.
+            let is_read = |word: &&str| {
+                word.starts_with("$(") && word.ends_with(')') && word.matches("$(").count() == 1
+            };
+            let scripts = seen.strings().filter(|word| is_text(word) && !is_read(word)).map(str::to_owned);
+            let joined =
+                (seen.program() == "eval").then(|| seen.strings().skip(1).collect::<Vec<_>>().join(" "));
+            let all: Vec<String> = scripts.chain(seen.texts.iter().cloned()).chain(joined).collect();
+            let before = (self.directories.clone(), self.variables.clone());
+            self.directories.clone_from(&seen.directories);
+            let given = seen.strings().skip(1).filter(|word| !is_text(word));
+            given.for_each(|word| self.assign(GIVEN, word.to_owned()));
+            let found = all.iter().find_map(|text| self.script(text, depth + 1));
+            (self.directories, self.variables) = before;
+            if found.is_some() {
+                return found;
+            }
         }
         None
     }
 
-    fn command(&mut self, command: &Command, before: Option<&Command>) -> Option<Finding> {
-        let starts = starts(&command.words);
-        let calls: Vec<(&Word, Call<'_>)> = starts
+    /// The subcommand that only the user may run, where `hookbox` is next to it in these words. With each goes whether it
+    /// is a word of its own, or a text.
+    fn run_in(&self, words: &[(&str, bool)]) -> Option<&'static str> {
+        let bare: Vec<String> = words
             .iter()
-            .filter_map(|at| {
-                let words = command.words.get(*at..)?;
-                Some((words.first()?, Call::new(words)?))
+            .map(|(word, _)| {
+                without_variables(word).replace("\\n", " ").replace("\\t", " ").replace(['"', '\'', '\\'], "")
             })
             .collect();
-        for (program, call) in &calls {
-            if let Some(subcommand) = call.privileged(program) {
-                return Some(Finding::Runs(subcommand));
-            }
-            if !call.only_reads()
-                && !call.is_wrapper()
-                && let Some(subcommand) = itself::installs(call.name(), call.words())
-            {
-                return Some(Finding::Runs(subcommand));
-            }
-            let feeding = before.filter(|_| command.piped).into_iter().flat_map(|it| &it.words);
-            if itself::is_ended(call.name(), call.words().chain(feeding.map(|word| word.text.as_str()))) {
-                return Some(Finding::Ends);
-            }
-        }
-        if calls.iter().any(|(_, call)| call.is_shell()) {
-            self.scripts_of(command, before);
-        }
-        for output in &command.outputs {
-            if let Some(path) = self.names(output, false) {
-                return Some(Finding::Changes(path));
-            }
-        }
-        let own: Vec<&Call<'_>> =
-            calls.iter().map(|(_, call)| call).filter(|call| !call.is_wrapper()).collect();
-        let reads = own.iter().all(|call| call.only_reads());
-        let carries = own.is_empty() || own.iter().any(|call| call.is_carrier());
-        if let Some(path) = self.names_any(command, &calls, starts.first().copied()) {
-            if carries {
-                self.carried = Some(path);
-            } else if reads {
-                self.named = Some(path);
-            } else {
-                return Some(Finding::Changes(path));
-            }
-        }
-        let is_harmless = reads || carries || own.iter().all(|call| is_grammar(call));
-        if let Some(path) = &self.carried {
-            let writes = command.outputs.iter().any(|output| !is_nowhere(&output.text));
-            if writes || !is_harmless {
-                return Some(Finding::Changes(path.clone()));
-            }
-        }
-        match &self.named {
-            Some(path) if command.piped && !is_harmless => Some(Finding::Changes(path.clone())),
-            _ => None,
-        }
+        let bare: Vec<(&str, bool)> =
+            words.iter().zip(&bare).map(|((_, whole), word)| (word.as_str(), *whole)).collect();
+        [words, &bare].into_iter().find_map(|words| {
+            let split = words.iter().flat_map(|(word, whole)| {
+                tokens(word).map(move |token| (token, *whole && token.len() == word.len()))
+            });
+            let split: Vec<(&str, bool)> = split.collect();
+            let named = split.iter().enumerate().filter(|(_, (token, _))| is_hookbox(token));
+            named.map(|(at, _)| split.get(at + 1..).unwrap_or_default()).find_map(|rest| {
+                let end = rest.iter().position(|(token, _)| *token == ";").unwrap_or(rest.len());
+                programs::privileged(rest.get(..end.min(64)).unwrap_or_default())
+            })
+        })
     }
 
-    /// Keeps what a shell runs: its arguments, what it reads, and what the command before it prints for it.
-    fn scripts_of(&mut self, command: &Command, before: Option<&Command>) {
-        let texts =
-            |words: &[Word]| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-        // `eval` joins its words.
-        self.inner.push(texts(command.words.get(1..).unwrap_or_default()));
-        let arguments = command.words.iter().skip(1).map(|word| &word.text);
-        let scripts =
-            arguments.filter(|text| text.contains(|c: char| c.is_whitespace() || ";|&(`$".contains(c)));
-        self.inner.extend(scripts.cloned());
-        self.inner.extend(command.texts.iter().cloned());
-        if let Some(before) = before.filter(|_| command.piped) {
-            self.inner.push(texts(before.words.get(1..).unwrap_or_default()));
-            self.inner.extend(before.texts.iter().cloned());
+    /// The protected path that a command names, beside the program itself: a hook may be tried.
+    fn changed(&self, seen: &Seen) -> Option<String> {
+        let is_in = |it: &&PathBuf| self.protected.holds(it);
+        if seen.used != Use::Reads
+            && let Some(directory) = seen.directories.first().into_iter().find(is_in)
+        {
+            return Some(directory.to_string_lossy().into_owned());
         }
-    }
-
-    /// The protected path that a command names, if it names one, beside the program itself: a hook may be tried.
-    fn names_any(
-        &self,
-        command: &Command,
-        calls: &[(&Word, Call<'_>)],
-        program: Option<usize>,
-    ) -> Option<String> {
-        let is_code = calls.iter().any(|(_, call)| call.is_interpreter());
-        let words = command.words.iter().enumerate().filter(|(at, _)| Some(*at) != program);
-        let named = words.map(|(_, word)| word).find_map(|word| self.names(word, is_code));
-        named.or_else(|| {
-            let texts = command.texts.iter();
-            if is_code {
-                texts.flat_map(|text| pieces(text)).find(|piece| self.is_protected(piece)).map(str::to_owned)
-            } else if calls.iter().any(|(_, call)| call.is_patcher()) {
-                texts.flat_map(|text| text.lines()).find_map(|line| self.patched(line))
-            } else {
+        let first = usize::from(
+            matches!(seen.used, Use::Any | Use::Shell) && seen.words.len() > 1 || seen.used == Use::Any,
+        );
+        let mut words = seen.words.iter().skip(first).chain(&seen.outputs);
+        words.find_map(|word| self.path_in(word, seen)).or_else(|| {
+            let program = seen.program();
+            let texts = seen.texts.iter();
+            if matches!(program, "patch" | "git" | "apply_patch" | "applypatch") {
+                texts.flat_map(|text| text.lines()).find_map(|line| self.patched(line, seen))
+            } else if seen.used == Use::Shell || seen.used == Use::Keeps && !matches!(program, "xargs") {
                 None
+            } else {
+                texts
+                    .flat_map(|text| pieces(text))
+                    .find(|it| self.is_held(it, &seen.directories, false))
+                    .map(str::to_owned)
             }
         })
     }
 
+    /// The protected path that a word is, or has in it. Of a shell a text is read as a script, of a program that runs no
+    /// words it is only a text.
+    fn path_in(&self, word: &Word, seen: &Seen) -> Option<String> {
+        let held = |text: &&str| self.is_held(text, &seen.directories, word.glob);
+        if held(&word.text.as_str()) {
+            return Some(word.text.clone());
+        }
+        // `cp $(which hookbox) x`
+        let mut found =
+            tokens(&word.text).skip_while(|it| !matches!(*it, "which" | "command" | "type" | "whereis"));
+        if word.text.contains(['$', '`']) && seen.used != Use::Reads && found.any(is_hookbox) {
+            return Some("hookbox".to_owned());
+        }
+        let is_text = word.text.contains(char::is_whitespace);
+        if is_text && matches!(seen.used, Use::Shell | Use::Keeps) && !word.text.contains("$(") {
+            return None;
+        }
+        let value = word.text.strip_prefix('-').and_then(|rest| rest.get(1..)).filter(|it| !it.is_empty());
+        pieces(&word.text).chain(value).find(held).map(str::to_owned)
+    }
+
+    fn is_held(&self, path: &str, directories: &[PathBuf], glob: bool) -> bool {
+        if path.is_empty() {
+            return false;
+        }
+        // What is no pattern for files may be one for texts.
+        let path = if glob {
+            path.to_owned()
+        } else {
+            path.split('/').map(plain_name).collect::<Vec<_>>().join("/")
+        };
+        let bare = without_variables(&path);
+        [&path, &bare]
+            .into_iter()
+            .any(|path| directories.iter().any(|from| self.protected.holds(&self.protected.path(path, from))))
+    }
+
     /// The protected file that a line of a patch is about.
-    fn patched(&self, line: &str) -> Option<String> {
-        let path = [
+    fn patched(&self, line: &str, seen: &Seen) -> Option<String> {
+        let heads = [
             "*** Add File:",
             "*** Update File:",
             "*** Delete File:",
@@ -213,40 +527,258 @@ impl Judge<'_> {
             "+++ ",
             "--- ",
             "rename ",
-        ]
-        .iter()
-        .find_map(|head| line.trim_start().strip_prefix(head))?;
+        ];
+        let path = heads.iter().find_map(|head| line.trim_start().strip_prefix(head))?;
         let path = path.trim().trim_start_matches("to ").trim_start_matches("from ");
         let path = path.split('\t').next().unwrap_or(path);
-        self.is_protected(path).then(|| path.to_owned())
+        self.is_held(path, &seen.directories, false).then(|| path.to_owned())
     }
 
-    /// The protected path that a word is, or that stands in it. A message or another text for people (it has white
-    /// space, and no interpreter reads it) is only a path as a whole.
-    fn names(&self, word: &Word, is_code: bool) -> Option<String> {
-        if self.is_protected(&word.text) {
-            return Some(word.text.clone());
+    /// What a command removes or moves that a protected path is at or beneath.
+    fn taken(&self, seen: &Seen, flow: &[Seen]) -> Option<String> {
+        let words: Vec<&str> = seen.strings().collect();
+        let program = seen.program();
+        let at = words.iter().position(|word| programs::destroys(word));
+        let named = |words: &[&str]| -> Vec<String> {
+            words
+                .iter()
+                .filter(|word| !word.starts_with('-') && !word.is_empty())
+                .map(|it| (*it).to_owned())
+                .collect()
+        };
+        let has = |option: &str| words.iter().any(|word| word.starts_with(option));
+        let rest = words.get(at.map_or(1, |at| at + 1)..).unwrap_or_default();
+        let taken = match program {
+            "find" => {
+                let feeds = flow.iter().any(|it| it.strings().any(programs::destroys));
+                let takes = words.iter().any(|word| *word == "-delete" || programs::executes(word));
+                return (feeds || seen.used != Use::Reads && takes).then(|| self.found(&words, seen))?;
+            }
+            "git" => git_takes(&words)?,
+            "rsync" if has("--delete") || has("--remove-source-files") => named(rest),
+            "tar" if has("--remove-files") => named(rest),
+            "zip" if has("-m") || has("--move") => named(rest),
+            "chmod"
+                if rest.iter().any(|mode| {
+                    mode.trim_matches('0').is_empty() || mode.contains("a-") || mode.starts_with("-r")
+                }) =>
+            {
+                named(rest)
+            }
+            _ if seen.used == Use::Keeps
+                && at.is_some_and(|at| base_name(words.get(at).unwrap_or(&"")) == "mv") =>
+            {
+                let mut all = named(rest);
+                if !has("-t") && !has("--target-directory") {
+                    all.pop();
+                }
+                all
+            }
+            _ if at.is_some() => {
+                let is_fed = words.contains(&"xargs") || rest.iter().any(|word| word.contains('$'));
+                let fed = flow.iter().filter(|_| is_fed).flat_map(|it| {
+                    let prints = matches!(it.program(), "echo" | "printf");
+                    it.strings()
+                        .skip(1)
+                        .filter(move |_| prints)
+                        .chain(it.texts.iter().flat_map(|text| text.split_whitespace()))
+                });
+                fed.map(str::to_owned).chain(named(rest)).collect()
+            }
+            _ if seen.used == Use::Any => self.removed(seen),
+            _ => return None,
+        };
+        let globs = |path: &str| seen.words.iter().any(|word| word.glob && word.text == path);
+        taken.into_iter().find(|path| {
+            let is_pattern = path.contains(['*', '?', '[']) && !globs(path);
+            !is_pattern && seen.directories.iter().any(|from| self.is_above(&self.protected.path(path, from)))
+        })
+    }
+
+    fn is_above(&self, path: &Path) -> bool {
+        self.protected.beneath(path).next().is_some()
+    }
+
+    /// What code in another language may remove: what follows the name of such a function, and any absolute path.
+    fn removed(&self, seen: &Seen) -> Vec<String> {
+        let texts =
+            seen.strings().skip(1).filter(|word| is_text(word)).chain(seen.texts.iter().map(String::as_str));
+        let mut paths = Vec::new();
+        for text in texts {
+            let mut before = false;
+            let all: Vec<&str> = pieces(text)
+                .flat_map(|it| it.split(['[', ']', '{', '}']))
+                .filter(|it| !it.is_empty())
+                .collect();
+            if !all.iter().any(|word| programs::removes(word)) {
+                continue;
+            }
+            for piece in all {
+                if before || piece.starts_with('~') || (piece.starts_with('/') && piece.len() > 1) {
+                    paths.push(piece.to_owned());
+                }
+                before = programs::removes(piece);
+            }
         }
-        let is_prose = word.text.contains(char::is_whitespace) && !word.substitutes && !is_code;
-        if is_prose && !is_assignment(&word.text) {
+        paths
+    }
+
+    /// What `find` may find of the protected paths.
+    fn found(&self, words: &[&str], seen: &Seen) -> Option<String> {
+        let rest = words.iter().skip_while(|word| base_name(word) != "find").skip(1);
+        let rest: Vec<&str> = rest.copied().collect();
+        let end = rest.iter().position(|it| it.starts_with(['-', '(', '!'])).unwrap_or(rest.len());
+        let (starts, tests) = rest.split_at(end);
+        let starts = if starts.is_empty() { &["."] } else { starts };
+        let value = |option: &str| {
+            tests.iter().position(|it| *it == option).and_then(|at| tests.get(at + 1)).copied()
+        };
+        let is_not = |at: usize| {
+            at.checked_sub(1).and_then(|at| tests.get(at)).is_some_and(|it| matches!(*it, "!" | "-not"))
+        };
+        let patterns = |names: &'static [&str]| {
+            let at = tests.iter().enumerate().filter(move |(at, it)| names.contains(it) && !is_not(*at));
+            at.filter_map(|(at, _)| tests.get(at + 1)).copied().collect::<Vec<&str>>()
+        };
+        let (names, paths) = (patterns(&["-name", "-iname"]), patterns(&["-path", "-ipath", "-wholename"]));
+        let depth = value("-maxdepth").and_then(|it| it.parse().ok()).unwrap_or(usize::MAX);
+        if tests.contains(&"-empty") || matches!(value("-type").or(value("-xtype")), Some("l" | "p" | "s")) {
             return None;
         }
-        pieces(&word.text).find(|piece| self.is_protected(piece)).map(str::to_owned)
-    }
-
-    fn is_protected(&self, path: &str) -> bool {
-        self.protected.holds_word(path, self.cwd)
+        let is_found = |place: &Path, start: &Path| {
+            let beneath = place.components().skip(start.components().count());
+            let parts: Vec<&str> = beneath.filter_map(|it| it.as_os_str().to_str()).collect();
+            let seen = parts.get(..depth.min(parts.len())).unwrap_or_default();
+            let is_cut = seen.len() < parts.len();
+            let by_name = names.is_empty()
+                || seen.iter().any(|part| {
+                    names.iter().any(|it| {
+                        is_match(it, part) || is_match(&format!(".{it}"), part) && it.starts_with('*')
+                    })
+                });
+            let by_path = paths.is_empty()
+                || paths.iter().any(|it| is_match(&it.replace("./", "*/"), &place.to_string_lossy()));
+            by_name && by_path && !(is_cut && value("-type") == Some("f"))
+        };
+        let from = starts
+            .iter()
+            .flat_map(|start| seen.directories.iter().map(|from| self.protected.path(start, from)));
+        let found =
+            from.into_iter().find(|start| self.protected.beneath(start).any(|place| is_found(place, start)));
+        found.map(|it| it.to_string_lossy().into_owned())
     }
 }
 
-/// Words of the shell's grammar that run nothing.
-fn is_grammar(call: &Call<'_>) -> bool {
-    call.is_named(&["done", "fi", "esac", "in", "break", "continue", "exit", "return", "}", "]]"])
+/// What git takes away: untracked files, or those that it is told to remove. Where it goes to another commit, hooks change
+/// as everything does.
+fn git_takes(words: &[&str]) -> Option<Vec<String>> {
+    let at = words.iter().position(|word| matches!(*word, "clean" | "rm"))?;
+    let rest = words.get(at + 1..).unwrap_or_default();
+    let has = |short: char, long: &str| {
+        let short = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains(short);
+        rest.iter().any(|word| short(word) || *word == long)
+    };
+    let is_clean = words.get(at) == Some(&"clean");
+    if if is_clean { !has('f', "--force") || has('n', "--dry-run") } else { has('n', "--cached") } {
+        return None;
+    }
+    let mut skip = false;
+    let paths = rest.iter().filter(|word| {
+        let is_value = std::mem::replace(&mut skip, matches!(**word, "-e" | "--exclude"));
+        !is_value && !word.starts_with('-')
+    });
+    let paths: Vec<String> = paths.map(|it| (*it).to_owned()).collect();
+    Some(if paths.is_empty() && is_clean { vec![".".to_owned()] } else { paths })
 }
 
-fn is_nowhere(path: &str) -> bool {
-    matches!(path, "/dev/null" | "-" | "/dev/stdout" | "/dev/stderr")
-        || path.bytes().all(|byte| byte.is_ascii_digit())
+/// A variable in a text.
+struct Variable<'t> {
+    name: &'t str,
+    default: Option<&'t str>,
+    from: usize,
+    to: usize,
+}
+
+/// The variables of a text: `$NAME`, `${NAME}`, `${NAME:-DEFAULT}`, `$1`.
+fn variables(text: &str) -> impl Iterator<Item = Variable<'_>> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices('$').filter_map(move |(from, _)| {
+        let rest = text.get(from + 1..)?;
+        let (inside, is_braced) = rest.strip_prefix('{').map_or((rest, false), |it| (it, true));
+        let inside = if is_braced { inside.split('}').next()? } else { inside };
+        let named = inside.trim_start_matches(['!', '#']);
+        let mut end = named.find(|c| !is_of_name(c)).unwrap_or(named.len());
+        if named.starts_with(|c: char| c.is_ascii_digit() || "@*".contains(c)) {
+            end = 1;
+        }
+        let (name, default) = named.split_at_checked(end).filter(|(name, _)| !name.is_empty())?;
+        let default = default.strip_prefix(':').unwrap_or(default).strip_prefix(['-', '=', '+']);
+        let to = from + 1 + if is_braced { inside.len() + 2 } else { end };
+        let name =
+            if name.starts_with(|c: char| !is_of_name(c) || c.is_ascii_digit()) { GIVEN } else { name };
+        Some(Variable { name, default: default.filter(|_| is_braced), from, to })
+    })
+}
+
+/// A text as it is where its variables hold nothing.
+fn without_variables(text: &str) -> String {
+    let mut end = 0;
+    let mut bare = String::new();
+    for it in variables(text) {
+        bare.push_str(text.get(end..it.from).unwrap_or_default());
+        end = end.max(it.to);
+    }
+    bare + text.get(end..).unwrap_or_default()
+}
+
+/// The words that braces make of one.
+fn braces(word: &str) -> Vec<String> {
+    let mut done = Vec::new();
+    let mut waiting = vec![word.to_owned()];
+    while let Some(word) = waiting.pop() {
+        let parts = (word.len() < MAX_WORD
+            && !word.contains(char::is_whitespace)
+            && done.len() + waiting.len() < MAX_WAYS)
+            .then(|| list(&word))
+            .flatten();
+        match parts {
+            Some((before, parts, after)) => {
+                waiting.extend(parts.iter().rev().map(|part| format!("{before}{part}{after}")));
+            }
+            None => done.push(word),
+        }
+    }
+    done
+}
+
+/// The first `{a,b}` of a word, with what is before and behind it.
+fn list(word: &str) -> Option<(&str, Vec<&str>, &str)> {
+    for (from, _) in word
+        .match_indices('{')
+        .filter(|(at, _)| !word.get(..*at).is_some_and(|it| it.ends_with('$')))
+        .take(MAX_DEPTH)
+    {
+        let (mut depth, mut parts, mut begin) = (0usize, Vec::new(), from + 1);
+        for (at, byte) in word.bytes().enumerate().skip(from) {
+            match byte {
+                b'{' => depth += 1,
+                b',' if depth == 1 => {
+                    parts.push(word.get(begin..at)?);
+                    begin = at + 1;
+                }
+                b'}' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                parts.push(word.get(begin..at)?);
+                if parts.len() > 1 {
+                    return Some((word.get(..from)?, parts, word.get(at + 1..)?));
+                }
+                break;
+            }
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -60,6 +60,8 @@ pub(crate) struct Surroundings {
     pub(crate) repository: Option<PathBuf>,
     /// Hooks, directories of hooks, hookbox's data and cache.
     pub(crate) places: Vec<PathBuf>,
+    /// The command lines of declared hooks that run, each with the directory from which it names files.
+    pub(crate) commands: Vec<(String, PathBuf)>,
     pub(crate) thresholds: Thresholds,
 }
 

@@ -1,329 +1,314 @@
-//! What the programs of a shell line do: which word is the program, and whether it only reads.
+//! What is known of programs. Of any other each word counts: what is missing here costs a question, and no guard.
 
-use super::shell::Word;
+use super::protected::is_match;
 
-/// Words that stand before the program that runs, and words of the shell's grammar that stand before a command.
-const WRAPPERS: [&str; 27] = [
-    "env", "sudo", "doas", "command", "builtin", "exec", "nohup", "time", "nice", "ionice", "timeout",
-    "stdbuf", "setsid", "xargs", "parallel", "watch", "if", "then", "elif", "else", "while", "until", "do",
-    "!", "chroot", "busybox", "su",
+/// What a program does with its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It only reads what they name, and runs none of them.
+    Reads,
+    /// It may change what they name, and runs none of them.
+    Keeps,
+    /// It runs them as a shell does.
+    Shell,
+    /// Not known.
+    Any,
+}
+
+/// Programs by what they do with their words. With one of the options or first words at the end they may do anything.
+const KNOWN: [(Use, &str, &str); 19] = [
+    (
+        Use::Reads,
+        "cat ls head tail grep egrep fgrep zgrep ag stat wc diff cmp comm jq echo test [ [[ pwd",
+        "",
+    ),
+    (Use::Reads, "which type du cut tr nl od hexdump base64 md5sum sha1sum sha256sum shasum cksum", ""),
+    (Use::Reads, "realpath readlink basename dirname column fold mkdir paste rev tac strings seq date", ""),
+    (
+        Use::Reads,
+        "id whoami hostname uname printenv ps pgrep df free uptime sleep jobs true false : exit",
+        "",
+    ),
+    (
+        Use::Reads,
+        "return break continue wait shift unset shopt ulimit umask local export declare typeset",
+        "",
+    ),
+    (Use::Reads, "readonly read set getopts times popd pushd cd for select case let expr cal nproc dirs", ""),
+    (Use::Reads, "Get-Content Get-ChildItem Select-String pbcopy wl-copy xclip lsof lsblk tee printf bd", ""),
+    (Use::Reads, "mapfile readarray man", "-C -P -H --pager"),
+    (Use::Reads, "sort", "-o --output --compress-program -T"),
+    (Use::Reads, "tree less more bat", "-o -O --log-file --pager"),
+    (Use::Reads, "rg file yq", "--pre --hostname-bin -C --compile -i --in-place --inplace"),
+    (Use::Reads, "fd fdfind", "-x -X --exec --exec-batch"),
+    (Use::Keeps, "cp mv rm rmdir ln touch truncate chmod chown chgrp dd shred unlink trash mdbook patch", ""),
+    (
+        Use::Keeps,
+        "gzip gunzip zstd unzip black ruff prettier eslint mdformat apply_patch applypatch wget",
+        "",
+    ),
+    (
+        Use::Keeps,
+        "tar zip install",
+        "-I -F -T --checkpoint-action --to-command --strip-program --info-script",
+    ),
+    (Use::Keeps, "make gmake ninja cmake rsync scp", "-f --file --makefile --eval -E -P -e --rsh -S -o"),
+    (Use::Keeps, "pip pip3 pipx npm pnpm yarn brew apt apt-get apk dnf go rustup", "run exec dlx x -exec -o"),
+    (Use::Keeps, "cargo conda poetry uv gem pacman snap bun", "run r exec tool x --config"),
+    (Use::Shell, "sh bash zsh dash ksh ash fish eval su watch parallel script trap source . alias", ""),
 ];
 
-/// Programs that run text among their arguments, or what they read, as a script.
-const SHELLS: [&str; 14] = [
-    "sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "eval", "su", "watch", "parallel", "script", "trap",
-    "source",
-];
+/// What of git changes no file that it names, and what else of it runs none of its words.
+const GIT_READS: &str = "diff status log show add commit blame ls-files ls-tree ls-remote grep rev-parse rev-list \
+    branch remote fetch push tag check-ignore shortlog describe merge-base cat-file name-rev reflog notes";
+const GIT_KEEPS: &str = "checkout switch merge stash reset restore rm mv clone init worktree cherry-pick revert pull \
+    clean apply am";
 
-/// Programs whose arguments or input are code in another language.
-const INTERPRETERS: [&str; 22] = [
-    "python",
-    "python2",
-    "python3",
-    "node",
-    "nodejs",
-    "deno",
-    "bun",
-    "perl",
-    "ruby",
-    "php",
-    "lua",
-    "awk",
-    "gawk",
-    "mawk",
-    "nawk",
-    "sed",
-    "gsed",
-    "osascript",
-    "tclsh",
-    "ed",
-    "ex",
-    "vim",
-];
+/// Options with which git runs more, or writes.
+const GIT_RUNS: &str =
+    "--output --ext-diff -O --open-files-in-pager --upload-pack --receive-pack --exec --template";
 
-/// Programs that apply a patch from their input.
-const PATCHERS: [&str; 4] = ["apply_patch", "applypatch", "patch", "git"];
+/// What of GitHub's program only talks to a server.
+const HUB_READS: &str = "issue pr release run api gist label search workflow auth";
 
-/// Programs that change no file that they name.
-const READERS: [&str; 50] = [
-    "cat",
-    "ls",
-    "head",
-    "tail",
-    "grep",
-    "egrep",
-    "fgrep",
-    "rg",
-    "ag",
-    "less",
-    "more",
-    "stat",
-    "wc",
-    "diff",
-    "cmp",
-    "comm",
-    "file",
-    "jq",
-    "echo",
-    "printf",
-    "test",
-    "[",
-    "[[",
-    "true",
-    "false",
-    ":",
-    "pwd",
-    "which",
-    "type",
-    "tree",
-    "du",
-    "bat",
-    "sort",
-    "cut",
-    "tr",
-    "nl",
-    "od",
-    "hexdump",
-    "md5sum",
-    "sha256sum",
-    "shasum",
-    "realpath",
-    "readlink",
-    "basename",
-    "dirname",
-    "column",
-    "fold",
-    "mkdir",
-    "Get-Content",
-    "Get-ChildItem",
-];
+/// What ends other programs.
+const ENDERS: &str = "kill pkill killall killall5 skill fuser tskill taskkill";
 
-/// Options with which a reader does more than read; each also in the form `--option=value`.
-const WRITING_OPTIONS: [(&str, &[&str]); 5] = [
-    ("sort", &["-o", "--output", "--compress-program"]),
-    ("tree", &["-o"]),
-    ("less", &["-o", "-O", "--log-file"]),
-    ("rg", &["--pre"]),
-    ("file", &["-C"]),
-];
+/// Programs, and functions of other languages, that remove or move all beneath what they name.
+const DESTROYERS: &str =
+    "rm rmdir mv shred unlink trash trash-put srm wipe rimraf del rd ri remove-item mount";
+const REMOVALS: &str = "rmtree rmSync rmdirSync rm_rf rm_r remove_dir_all remove_tree unlinkSync remove removedirs \
+    rename renameSync move";
 
-/// What of git leaves the files of the work tree alone.
-const GIT_READS: [&str; 17] = [
-    "diff",
-    "status",
-    "log",
-    "show",
-    "add",
-    "commit",
-    "blame",
-    "ls-files",
-    "grep",
-    "rev-parse",
-    "branch",
-    "remote",
-    "fetch",
-    "push",
-    "tag",
-    "check-ignore",
-    "shortlog",
-];
+/// What of hookbox anybody may run, and what only the user may.
+const HOOKBOX_READS: &str = "list run exec inspect explain demo help bridge doctor schema completions";
+const PRIVILEGED: [&str; 6] = ["trust", "untrust", "grants", "plugin", "install", "uninstall"];
 
-/// What of hookbox anybody may run.
-const HOOKBOX_READS: [&str; 9] =
-    ["list", "run", "exec", "inspect", "explain", "demo", "help", "bridge", "doctor"];
+/// How many words may be between `hookbox` and its subcommand.
+const MAX_BETWEEN: usize = 16;
 
-/// What of hookbox only the user may run.
-pub(super) const PRIVILEGED: [&str; 6] = ["trust", "untrust", "grants", "plugin", "install", "uninstall"];
+fn is_in(list: &str, name: &str) -> bool {
+    list.split_ascii_whitespace().any(|it| it == name)
+}
 
-/// Commands of the shell after which a path that they name may come back under another name: all that follows is
-/// looked at more closely.
-const CARRIERS: [&str; 13] = [
-    "cd", "pushd", "popd", "for", "select", "case", "export", "declare", "local", "readonly", "typeset",
-    "set", "read",
-];
+/// Whether one of these options is among the words: alone, with its value, or (one letter) among others.
+fn has(words: &[&str], options: &str) -> bool {
+    options.split_ascii_whitespace().filter(|it| it.starts_with('-')).any(|option| {
+        let letter = option.strip_prefix('-').filter(|it| it.len() == 1);
+        words.iter().any(|word| match (letter, word.strip_prefix(option)) {
+            (Some(letter), _) => word.starts_with('-') && !word.starts_with("--") && word.contains(letter),
+            (None, Some(rest)) => rest.is_empty() || rest.starts_with('='),
+            (None, None) => false,
+        })
+    })
+}
 
 /// The last part of a path.
 pub(super) fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-fn is_in(list: &[&str], name: &str) -> bool {
-    list.iter().any(|it| it.eq_ignore_ascii_case(name))
+/// The name and the value of `NAME=value` before a program.
+pub(super) fn assignment(word: &str) -> Option<(&str, &str)> {
+    let (name, value) = word.split_once('=')?;
+    let name = name.split(['[', '+']).next().unwrap_or(name);
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name.then_some((name, value))
 }
 
-/// Whether a word is `NAME=value` before a program.
-pub(super) fn is_assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        let name = name.strip_suffix('+').unwrap_or(name);
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    })
-}
-
-/// The places of the words that may be the program: the first one, and behind `sudo -u root`, `env A=b`,
-/// `find … -exec` what these run. Where it is not clear whether a word is the argument of an option, it and the
-/// next one count.
-pub(super) fn starts(words: &[Word]) -> Vec<usize> {
-    let mut starts = Vec::new();
-    let mut looks = true;
-    let mut is_wrapped = false;
-    let mut after_option = false;
-    let mut finds = false;
-    for (at, word) in words.iter().enumerate() {
-        let text = word.text.as_str();
-        if !looks {
-            looks = finds && matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir");
-            (is_wrapped, after_option) = (false, false);
-            continue;
-        }
-        if is_assignment(text) {
-            continue;
-        }
-        if is_wrapped && text.starts_with('-') {
-            after_option = true;
-            continue;
-        }
-        if is_wrapped && text.starts_with(|c: char| c.is_ascii_digit()) {
-            // How long, how nice.
-            continue;
-        }
-        starts.push(at);
-        let name = base_name(text);
-        finds |= matches!(name, "find" | "fd");
-        if is_in(&WRAPPERS, name) {
-            is_wrapped = true;
-            after_option = false;
-        } else if after_option {
-            after_option = false;
-        } else {
-            looks = false;
-        }
-    }
-    starts
-}
-
-/// A program with its arguments.
-#[derive(Clone, Copy)]
-pub(super) struct Call<'a> {
-    name: &'a str,
-    arguments: &'a [Word],
-}
-
-impl<'a> Call<'a> {
-    /// The call that begins with the first of these words.
-    pub(super) fn new(words: &'a [Word]) -> Option<Self> {
-        let (first, arguments) = words.split_first()?;
-        Some(Self { name: base_name(&first.text), arguments })
-    }
-
-    /// The program's name, without its directory.
-    pub(super) fn name(&self) -> &'a str {
-        self.name
-    }
-
-    /// Its arguments.
-    pub(super) fn words(&self) -> impl Iterator<Item = &'a str> {
-        self.arguments.iter().map(|word| word.text.as_str())
-    }
-
-    pub(super) fn is_shell(&self) -> bool {
-        is_in(&SHELLS, self.name)
-    }
-
-    pub(super) fn is_interpreter(&self) -> bool {
-        let name = self.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        self.is_shell() || is_in(&INTERPRETERS, name) || is_in(&INTERPRETERS, self.name)
-    }
-
-    pub(super) fn is_patcher(&self) -> bool {
-        is_in(&PATCHERS, self.name)
-    }
-
-    pub(super) fn is_carrier(&self) -> bool {
-        CARRIERS.contains(&self.name)
-    }
-
-    pub(super) fn is_named(&self, names: &[&str]) -> bool {
-        names.contains(&self.name)
-    }
-
-    pub(super) fn is_wrapper(&self) -> bool {
-        is_in(&WRAPPERS, self.name)
-    }
-
-    /// The subcommand of hookbox that only the user may run, if this runs one.
-    pub(super) fn privileged(&self, program: &Word) -> Option<&'static str> {
-        let named = self.name.strip_suffix(".exe").unwrap_or(self.name);
-        // `$(which hookbox) trust`: a program that a substitution names.
-        let is_hookbox = named.eq_ignore_ascii_case("hookbox")
-            || program.substitutes && program.text.to_ascii_lowercase().contains("hookbox");
-        is_hookbox
-            .then(|| self.subcommands().find_map(|word| PRIVILEGED.into_iter().find(|it| *it == word)))?
-    }
-
-    /// The first argument that is no option; behind an option also the one after it, which may be its argument.
-    fn subcommands(&self) -> impl Iterator<Item = &'a str> {
-        let mut after_option = false;
-        let mut over = false;
-        self.arguments.iter().filter_map(move |word| {
-            let text = word.text.as_str();
-            if over {
-                return None;
-            }
-            if text.starts_with('-') {
-                after_option = !text.contains('=');
-                return None;
-            }
-            over = !std::mem::take(&mut after_option);
-            Some(text)
+/// Whether a word is the name of the program: in a directory, of a version, or as a pattern.
+pub(super) fn is_hookbox(word: &str) -> bool {
+    let name = base_name(word).to_ascii_lowercase();
+    let is_pattern = name.contains(['*', '?', '[']) && name.len() > 3 && is_match(&name, "hookbox");
+    is_pattern
+        || name.strip_prefix("hookbox").is_some_and(|rest| {
+            matches!(rest, "" | ".exe")
+                || rest.starts_with(|c: char| c == '-' || c == '_' || c.is_ascii_digit())
         })
-    }
+}
 
-    /// Whether it changes no file that it names.
-    pub(super) fn only_reads(&self) -> bool {
-        let has = |options: &[&str]| {
-            self.arguments.iter().any(|word| {
-                options.iter().any(|option| match word.text.strip_prefix(option) {
-                    Some(rest) => rest.is_empty() || rest.starts_with('=') || !option.starts_with("--"),
-                    None => false,
-                })
-            })
+pub(super) fn ends(word: &str) -> bool {
+    is_in(ENDERS, base_name(word))
+}
+
+/// Whether a program of this name removes or moves all beneath what it names.
+pub(super) fn destroys(word: &str) -> bool {
+    is_in(DESTROYERS, &base_name(word).to_ascii_lowercase())
+}
+
+/// The same for a function of another language.
+pub(super) fn removes(word: &str) -> bool {
+    is_in(REMOVALS, word.rsplit(['.', ':']).next().unwrap_or(word))
+}
+
+/// The subcommand of hookbox that only the user may run, if these words, which follow its name, run one. With each goes
+/// whether it is a word of its own.
+pub(super) fn privileged(words: &[(&str, bool)]) -> Option<&'static str> {
+    let mut after_option = false;
+    for (at, (word, _)) in words.iter().take(MAX_BETWEEN).enumerate() {
+        let rest = words.get(at + 1..).unwrap_or_default();
+        let has = |option: &str| {
+            let own = words.iter().take_while(|(word, _)| *word != "--");
+            own.clone().any(|word| *word == (option, true)) && words.iter().all(|(_, is_whole)| *is_whole)
         };
-        match self.name {
-            "find" | "fd" => !has(&[
-                "-delete",
-                "-exec",
-                "-execdir",
-                "-ok",
-                "-okdir",
-                "-fprint",
-                "-fls",
-                "-x",
-                "-X",
-                "--exec",
-                "--exec-batch",
-            ]),
-            "sed" | "gsed" => self.sed_prints(),
-            "git" => {
-                let mut words = self.arguments.iter().map(|word| word.text.as_str());
-                let subcommand = words.find(|word| !matches!(*word, "--no-pager" | "-P"));
-                subcommand.is_some_and(|word| GIT_READS.contains(&word)) && !has(&["--output", "--ext-diff"])
-            }
-            "hookbox" => {
-                let first = self.subcommands().next();
-                first.is_none_or(|word| HOOKBOX_READS.contains(&word))
-            }
-            name => {
-                let options = WRITING_OPTIONS.iter().find(|(program, _)| *program == name);
-                is_in(&READERS, name) && !options.is_some_and(|(_, options)| has(options))
-            }
+        if let Some(found) = PRIVILEGED.into_iter().find(|it| it == word) {
+            let named = |words: &[&str]| rest.iter().any(|(word, _)| words.contains(word));
+            let first = rest.iter().map(|(word, _)| *word).find(|word| !word.starts_with('-'));
+            let reads = match found {
+                "grants" => {
+                    !named(&["add", "remove"]) && !rest.iter().any(|(word, _)| word.contains(['$', '`']))
+                }
+                "plugin" => matches!(first, Some("list" | "show" | "help")),
+                "install" | "uninstall" => has("--dry-run"),
+                _ => false,
+            };
+            return (!reads && !has("--help") && !has("-h")).then_some(found);
+        }
+        // `hookbox $WORD`: it may be any.
+        if word.starts_with(['$', '`', '%']) && !after_option {
+            return Some("trust");
+        }
+        if word.starts_with('-') {
+            after_option = !word.contains('=');
+        } else if !std::mem::take(&mut after_option) {
+            return None;
         }
     }
+    None
+}
 
-    /// `sed -n 1,20p FILE` and its like: a script of sed can write and run as well.
-    fn sed_prints(&self) -> bool {
-        let mut arguments = self.arguments.iter().map(|word| word.text.as_str());
-        let script = arguments.find(|word| !matches!(*word, "-n" | "-E" | "-r" | "-s" | "-e"));
-        script.is_some_and(|script| script.chars().all(|c| c.is_ascii_digit() || "$,;pq! ~+".contains(c)))
-            && arguments.all(|word| !word.starts_with('-'))
+/// The words behind programs that only run them, as far as it is certain where these begin.
+fn unwrapped<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
+    loop {
+        words = match words {
+            ["sudo" | "doas" | "command" | "nohup" | "time" | "env", rest @ ..]
+                if rest.first().is_some_and(|it| !it.starts_with('-')) =>
+            {
+                rest
+            }
+            ["timeout", time, rest @ ..] if time.starts_with(|c: char| c.is_ascii_digit()) => rest,
+            ["xargs", rest @ ..] => {
+                let values = |option: &str| usize::from(matches!(option, "-n" | "-I" | "-L" | "-P" | "-d"));
+                let mut rest = rest;
+                while let [option, more @ ..] = rest
+                    && option.starts_with('-')
+                    && !matches!(*option, "-a" | "-E")
+                {
+                    rest = more.get(values(option)..).unwrap_or_default();
+                }
+                rest
+            }
+            [first, rest @ ..] if assignment(first).is_some_and(|(_, value)| is_harmless(value)) => rest,
+            _ => return words,
+        };
+    }
+}
+
+/// Whether no program takes a value of a variable for something to run.
+fn is_harmless(value: &str) -> bool {
+    value.bytes().all(|it| it.is_ascii_alphanumeric() || b"_.,:@%+-".contains(&it)) && !is_hookbox(value)
+}
+
+/// What the program of a command does with its words.
+pub(super) fn use_of(words: &[&str]) -> Use {
+    if words.iter().all(|word| assignment(word).is_some()) {
+        return Use::Reads;
+    }
+    let is_fed = words.contains(&"xargs");
+    let words = unwrapped(words);
+    let Some((program, words)) = words.split_first() else { return Use::Reads };
+    let sub = words.iter().copied().find(|word| !word.starts_with('-')).unwrap_or_default();
+    let only = |reads: bool, or: Use| if reads { Use::Reads } else { or };
+    match base_name(program) {
+        "git" => git(words),
+        "gh" | "glab" => {
+            let fetches = words.iter().any(|it| matches!(*it, "clone" | "download" | "checkout"));
+            only(is_in(HUB_READS, sub) && !fetches, if fetches { Use::Keeps } else { Use::Any })
+        }
+        "curl" => only(!has(words, "-o -O -K -D -c -J --output --remote-name --config"), Use::Keeps),
+        "hookbox" if is_fed => Use::Any,
+        "hookbox" => {
+            let all: Vec<(&str, bool)> = words.iter().map(|word| (*word, true)).collect();
+            let may = sub.is_empty() || is_in(HOOKBOX_READS, sub) || PRIVILEGED.contains(&sub);
+            only(may && privileged(&all).is_none(), Use::Any)
+        }
+        "command" => only(has(words, "-v -V"), Use::Any),
+        "uniq" | "xxd" => only(words.iter().filter(|it| !it.starts_with('-')).count() < 2, Use::Keeps),
+        "sed" | "gsed" => sed(words),
+        "find" => find(words),
+        "awk" | "gawk" | "mawk" => {
+            let odd = ["system", ">", "|", "getline", "@", "-i", "-f", "-l", "-E"];
+            only(!words.iter().any(|word| odd.iter().any(|odd| word.contains(odd))), Use::Any)
+        }
+        "python" | "python3" if matches!(words, ["-m", "json.tool", rest @ ..] if rest.len() < 2) => {
+            Use::Reads
+        }
+        name => {
+            let known = KNOWN.iter().find(|(_, names, _)| is_in(names, name));
+            let (used, _, more) = known.unwrap_or(&(Use::Any, "", ""));
+            if has(words, more) || is_in(more, sub) { Use::Any } else { *used }
+        }
+    }
+}
+
+fn git(words: &[&str]) -> Use {
+    let words = match words {
+        ["-C", _, rest @ ..] | ["--no-pager" | "-P", rest @ ..] => rest,
+        words => words,
+    };
+    let Some((sub, words)) = words.split_first() else { return Use::Reads };
+    let is_message = matches!(*sub, "commit" | "tag" | "notes" | "add");
+    if !is_message && (has(words, GIT_RUNS) || words.iter().any(|word| word.starts_with("ext::"))) {
+        Use::Any
+    } else if is_in(GIT_READS, sub) {
+        Use::Reads
+    } else if is_in(GIT_KEEPS, sub) && !has(words, "-c --config") {
+        Use::Keeps
+    } else {
+        Use::Any
+    }
+}
+
+/// What `find` does, and each program that it runs.
+fn find(words: &[&str]) -> Use {
+    let writes =
+        words.iter().any(|word| *word == "-delete" || word.starts_with("-fprint") || *word == "-fls");
+    let starts = words.iter().enumerate().filter(|(_, word)| executes(word));
+    let mut used = if writes { Use::Keeps } else { Use::Reads };
+    for (at, _) in starts {
+        let rest = words.get(at + 1..).unwrap_or_default();
+        let end = rest.iter().position(|word| matches!(*word, ";" | "+")).unwrap_or(rest.len());
+        match use_of(rest.get(..end).unwrap_or_default()) {
+            Use::Reads => {}
+            Use::Keeps if used == Use::Reads => used = Use::Keeps,
+            Use::Keeps => {}
+            more => return more,
+        }
+    }
+    used
+}
+
+/// Whether `find` runs what follows this word.
+pub(super) fn executes(word: &str) -> bool {
+    matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir")
+}
+
+/// A script of sed can write and run as well: `1,20p` and `/x/d` do not, nor does `s/a/b/g`.
+fn sed(words: &[&str]) -> Use {
+    let mut others = words.iter().filter(|word| !matches!(**word, "-n" | "-E" | "-r" | "-s" | "-e" | "-u"));
+    let in_place = words.iter().any(|word| word.starts_with("-i") || word.starts_with("--in-place"));
+    let script = others.find(|word| !word.starts_with('-')).copied().unwrap_or_default();
+    let letter = |c: char| c.is_ascii_digit() || "$,pqd! ~+gI".contains(c);
+    let by = script.strip_prefix('s').and_then(|it| it.chars().next()).unwrap_or('/');
+    let parts: Vec<&str> = script.split(by).collect();
+    let is_plain = match parts.as_slice() {
+        [one] => one.chars().all(|c| letter(c) || c == ';'),
+        ["", _, end] | ["s", _, _, end] | ["", _, ",", _, end] => end.chars().all(letter),
+        _ => false,
+    };
+    match (is_plain, in_place || others.any(|word| word.starts_with('-'))) {
+        (false, _) => Use::Any,
+        (true, false) => Use::Reads,
+        (true, true) => Use::Keeps,
     }
 }

@@ -1,7 +1,7 @@
 //! Which files decide what hooks run: hookbox's own, and the hook configuration of the agents.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::dialect::agent::Agent;
 use crate::place::plain;
@@ -20,11 +20,15 @@ struct Pattern {
 /// What a root holds. `hooks` and `plugins` hold what runs, the others say how.
 const IN_A_ROOT: [&str; 6] = ["hookbox.toml", "hooks", "hooks.json", "mcp.json", "plugins", "plugins.lock"];
 
-/// hookbox's data and cache where they are by default.
-const OWN: [&str; 2] = [".local/share/hookbox", ".cache/hookbox"];
+/// hookbox's data, cache and program where they are by default.
+const OWN: [&str; 4] = [".local/share/hookbox", ".cache/hookbox", ".local/bin/hookbox", ".cargo/bin/hookbox"];
+
+/// No name is longer, and no pattern for one, in letters.
+const MAX_PATTERN: usize = 255;
 
 /// Directories with much else in them.
-const SHARED: [&str; 5] = ["", ".github", ".github/copilot", ".local/share", ".cache"];
+const SHARED: [&str; 7] =
+    ["", ".github", ".github/copilot", ".local/share", ".local/bin", ".cargo/bin", ".cache"];
 
 /// Files and directories that are protected wherever they stand, by their directory and the name in it: what decides about
 /// the agents' hooks, and hookbox's own.
@@ -41,14 +45,17 @@ fn elsewhere() -> BTreeMap<&'static str, Vec<&'static str>> {
 /// The protected paths. Names are compared without regard to the case of ASCII letters, as some file systems do.
 pub(super) struct Protected {
     patterns: Vec<Pattern>,
-    /// Absolute paths, each with everything beneath it: what stands under another name, or behind a symlink.
+    /// Absolute paths, each with everything beneath it: what has another name, or is behind a symlink.
     places: Vec<PathBuf>,
-    home: Option<PathBuf>,
+    /// What was there at the start: what takes one of these with it changes it.
+    present: Vec<PathBuf>,
+    /// Variables whose values are absolute paths.
+    variables: BTreeMap<String, String>,
 }
 
 impl Protected {
-    /// What is protected with these roots and these places beside what the tables name.
-    pub(super) fn new(roots: &[String], places: Vec<PathBuf>, home: Option<PathBuf>) -> Self {
+    /// What is protected with these roots beside what the tables name.
+    pub(super) fn new(roots: &[String], variables: BTreeMap<String, String>) -> Self {
         let roots = roots.iter().map(|root| Pattern {
             directory: vec![root.to_ascii_lowercase()],
             names: IN_A_ROOT.to_vec(),
@@ -59,7 +66,8 @@ impl Protected {
             names,
             itself: !SHARED.contains(&directory),
         });
-        Self { patterns: roots.chain(elsewhere).collect(), places, home }
+        let patterns = roots.chain(elsewhere).collect();
+        Self { patterns, places: Vec::new(), present: Vec::new(), variables }
     }
 
     /// The paths in directories below `base` that the patterns name.
@@ -75,76 +83,145 @@ impl Protected {
         paths
     }
 
-    /// The same with more places.
-    pub(super) fn with_places(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
-        for place in places {
-            // The root of the file system is nobody's place.
-            if place.is_absolute() && place.parent().is_some() && !self.places.contains(&place) {
-                self.places.push(place);
-            }
+    /// The same with more places, and with what is there now.
+    pub(super) fn with_places(
+        mut self,
+        places: impl IntoIterator<Item = PathBuf>,
+        present: impl IntoIterator<Item = PathBuf>,
+    ) -> Self {
+        // The root of the file system is nobody's place.
+        let is_place = |place: &PathBuf| place.is_absolute() && place.parent().is_some();
+        self.places.extend(places.into_iter().filter(is_place));
+        self.present.extend(present.into_iter().filter(is_place).chain(self.places.iter().cloned()));
+        for list in [&mut self.places, &mut self.present] {
+            list.sort();
+            list.dedup();
         }
         self
     }
 
-    /// Whether a path, as it stands in a shell line of an agent in `cwd`, is protected. `~` and `$HOME` are the home
-    /// directory; nothing else is expanded, and symlinks are not followed.
-    pub(super) fn holds_word(&self, word: &str, cwd: &Path) -> bool {
-        if self.holds_names(word) {
-            return true;
-        }
-        if self.places.is_empty() || word.is_empty() {
-            return false;
-        }
-        let in_home = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|head| word.strip_prefix(head));
-        let path = match (in_home, &self.home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => cwd.join(word),
-        };
-        self.holds_place(&plain(&path))
+    /// The variables that shell lines are read with at their start.
+    pub(super) fn variables(&self) -> &BTreeMap<String, String> {
+        &self.variables
+    }
+
+    /// The home directory.
+    fn home(&self) -> Option<&str> {
+        self.variables.get("HOME").map(String::as_str)
+    }
+
+    /// The path that a word of a shell line means in a directory. Symlinks are not followed.
+    pub(super) fn path(&self, word: &str, directory: &Path) -> PathBuf {
+        let at_home = word.strip_prefix('~').zip(self.home()).and_then(|(rest, home)| {
+            let (user, rest) = rest.split_once('/').unwrap_or((rest, ""));
+            let is_own = user.is_empty() || Path::new(home).file_name().is_some_and(|name| name == user);
+            is_own.then(|| Path::new(home).join(rest.trim_start_matches('/')))
+        });
+        plain(&at_home.unwrap_or_else(|| directory.join(word)))
     }
 
     /// Whether an absolute path is protected.
-    pub(super) fn holds(&self, path: &str) -> bool {
-        self.holds_names(path) || self.holds_place(&plain(Path::new(path)))
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        let parts = parts(path);
+        let by_name = |at: usize| {
+            let rest = parts.get(at..).unwrap_or_default();
+            self.patterns.iter().any(|pattern| pattern.matches(rest))
+        };
+        (0..parts.len()).any(by_name) || self.places.iter().any(|place| begins(&parts, place))
     }
 
-    /// Whether this directory is a protected one, so that a bare name in it is a protected file.
-    pub(super) fn holds_directory(&self, directory: &Path) -> bool {
-        self.holds(&directory.to_string_lossy())
+    /// What of the protected paths that are there is at or beneath this one.
+    pub(super) fn beneath<'a>(&'a self, path: &Path) -> impl Iterator<Item = &'a Path> + use<'a> {
+        let path: Vec<String> = parts(path).into_iter().map(str::to_owned).collect();
+        self.present.iter().map(PathBuf::as_path).filter(move |place| {
+            let place = parts(place);
+            place.len() >= path.len() && path.iter().zip(place).all(|(path, place)| is_name(path, place))
+        })
     }
+}
 
-    fn holds_place(&self, path: &Path) -> bool {
-        self.places.iter().any(|place| path.starts_with(place))
-    }
+/// The names of a path.
+fn parts(path: &Path) -> Vec<&str> {
+    path.components()
+        .filter_map(|it| if let Component::Normal(name) = it { name.to_str() } else { None })
+        .collect()
+}
 
-    fn holds_names(&self, path: &str) -> bool {
-        let mut parts: Vec<&str> = Vec::new();
-        for part in path.split('/') {
-            match part {
-                "" | "." => {}
-                ".." if parts.last().is_some_and(|last| *last != "..") => {
-                    parts.pop();
-                }
-                part => parts.push(part),
-            }
-        }
-        (0..parts.len())
-            .any(|at| self.patterns.iter().any(|it| it.matches(parts.get(at..).unwrap_or_default())))
-    }
+/// Whether a path is this place, or beneath it.
+fn begins(path: &[&str], place: &Path) -> bool {
+    let mut names = path.iter();
+    place.components().skip(1).all(|place| {
+        let place = place.as_os_str().to_str().unwrap_or_default();
+        names.next().is_some_and(|name| is_name(name, place))
+    })
 }
 
 impl Pattern {
     fn matches(&self, parts: &[&str]) -> bool {
         let Some((directory, rest)) = parts.split_at_checked(self.directory.len()) else { return false };
-        if !directory.iter().zip(&self.directory).all(|(a, b)| a.eq_ignore_ascii_case(b)) {
+        if !directory.iter().zip(&self.directory).all(|(a, b)| is_name(a, b)) {
             return false;
         }
         match rest.first() {
             None => self.itself,
-            // A glob may stand for any of the names.
+            // A pattern may be any of the names.
             Some(name) if name.contains(['*', '?', '[', '{']) => self.itself,
-            Some(name) => self.names.iter().any(|it| it.eq_ignore_ascii_case(name)),
+            Some(name) => self.names.iter().any(|it| is_name(name, it)),
         }
+    }
+}
+
+/// Whether a name, or a pattern with letters of its own, is this name.
+fn is_name(given: &str, name: &str) -> bool {
+    let is_pattern = given.contains(['*', '?', '[']);
+    given.eq_ignore_ascii_case(name) || is_pattern && is_match(given, name)
+}
+
+/// Whether a pattern of the shell matches a name. A name that begins with a dot needs one.
+pub(super) fn is_match(pattern: &str, name: &str) -> bool {
+    if name.starts_with('.') && !pattern.starts_with(['.', '[']) {
+        return false;
+    }
+    let pattern: Vec<char> = pattern.to_ascii_lowercase().chars().take(MAX_PATTERN).collect();
+    let name: Vec<char> = name.to_ascii_lowercase().chars().take(MAX_PATTERN).collect();
+    // Which beginnings of the name the pattern so far matches.
+    let mut reached = vec![false; name.len() + 1];
+    if let Some(first) = reached.first_mut() {
+        *first = true;
+    }
+    let mut rest = pattern.as_slice();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        let mut next = vec![false; reached.len()];
+        let set = (*first == '[').then(|| after.iter().skip(1).position(|it| *it == ']')).flatten();
+        let set = set.and_then(|end| after.get(..=end));
+        rest = rest.get(set.map_or(0, |set| set.len() + 1)..).unwrap_or_default();
+        let fits = |letter: char| match (first, set) {
+            ('?', _) => true,
+            (_, Some(set)) => is_of(set, letter),
+            (first, None) => *first == letter,
+        };
+        for (at, is_reached) in reached.iter().enumerate().filter(|(_, it)| **it) {
+            if *first == '*' {
+                next.iter_mut().skip(at).for_each(|it| *it = *is_reached);
+            } else if name.get(at).is_some_and(|letter| fits(*letter))
+                && let Some(next) = next.get_mut(at + 1)
+            {
+                *next = true;
+            }
+        }
+        reached = next;
+    }
+    reached.last().copied().unwrap_or_default()
+}
+
+/// Whether a letter is of a set such as `a-z` or `!x`.
+fn is_of(set: &[char], letter: char) -> bool {
+    match set {
+        ['!' | '^', set @ ..] => !is_of(set, letter),
+        [from, '-', to, rest @ ..] => (*from..=*to).contains(&letter) || is_of(rest, letter),
+        [one, rest @ ..] => *one == letter || is_of(rest, letter),
+        [] => false,
     }
 }
 
@@ -154,11 +231,9 @@ mod tests {
 
     fn protected() -> Protected {
         let roots = [".hookbox".to_owned(), ".kodelet".to_owned()];
-        Protected::new(&roots, vec!["/srv/codex/hooks.json".into()], Some("/home/ada".into())).with_places([
-            "/dot/hookbox".into(),
-            "/".into(),
-            "relative".into(),
-        ])
+        let variables = [("HOME".to_owned(), "/home/ada".to_owned())].into();
+        let places = ["/srv/codex/hooks.json", "/dot/hookbox", "/", "relative"];
+        Protected::new(&roots, variables).with_places(places.map(Into::into), ["/home/ada/.hookbox".into()])
     }
 
     #[test]
@@ -204,15 +279,13 @@ mod tests {
             "/srv/codex/hooks.json",
             "/dot/hookbox/hooks/x",
         ] {
-            assert!(protected.holds(path), "{path}");
-            assert!(protected.holds_word(path, Path::new("/p")), "{path}");
+            assert!(protected.holds(Path::new(path)), "{path}");
         }
         for path in [
             "",
             "/",
             "/p",
             "/p/.hookbox/README.md",
-            "/p/.hookbox/hooks/../notes.md",
             "/p/hookbox.toml",
             "/p/hooks/x",
             "/p/.claude/commands/x.md",
@@ -229,28 +302,50 @@ mod tests {
             "/srv/codex/notes",
             "/dot/hookbox2",
         ] {
-            assert!(!protected.holds(path), "{path}");
-            assert!(!protected.holds_word(path, Path::new("/p")), "{path}");
+            assert!(!protected.holds(Path::new(path)), "{path}");
         }
     }
 
     #[test]
     fn a_word_of_a_shell_line_is_read_as_the_path_that_it_becomes() {
         let protected = protected();
+        let holds = |word: &str, cwd: &str| protected.holds(&protected.path(word, Path::new(cwd)));
         for (word, cwd) in [
             (".hookbox/*", "/p"),
-            (".hookbox/{hooks,plugins}/x", "/p"),
-            ("$HOME/.hookbox/hooks", "/p"),
-            ("$ANY/.claude/settings.json", "/p"),
+            (".h?okbox", "/p"),
+            (".hook[a-c]ox/hooks", "/p"),
+            ("/srv/co*/hooks.json", "/p"),
             ("~/.codex/config.toml", "/p"),
+            ("~ada/.codex/config.toml", "/p"),
             ("./src/../.hookbox/./hooks//x", "/p"),
+            ("settings.json", "/p/.claude"),
             ("hookbox/x", "/dot"),
             ("../dot/hookbox", "/p"),
         ] {
-            assert!(protected.holds_word(word, Path::new(cwd)), "{word}");
+            assert!(holds(word, cwd), "{word}");
         }
-        for (word, cwd) in [(".github/*", "/p"), ("*", "/p"), ("hookbox", "/p"), ("~", "/p"), ("--", "/p")] {
-            assert!(!protected.holds_word(word, Path::new(cwd)), "{word}");
+        for (word, cwd) in [
+            (".github/*", "/p"),
+            ("*", "/p"),
+            ("*box", "/p"),
+            ("hookbox", "/p"),
+            ("~", "/p"),
+            ("--", "/p"),
+            (".hookbox/hooks/../notes.md", "/p"),
+        ] {
+            assert!(!holds(word, cwd), "{word}");
+        }
+    }
+
+    #[test]
+    fn what_is_above_a_path_that_is_there_takes_it_with_it() {
+        let protected = protected();
+        let takes = |path: &str| protected.beneath(&protected.path(path, Path::new("/srv"))).next().is_some();
+        for path in ["/", "~", "~/", "/home/*", "~/.hookbox", "codex", ".", "c*"] {
+            assert!(takes(path), "{path}");
+        }
+        for path in ["~/.kodelet", "/srv/shop", "*.json", "~/*"] {
+            assert!(!takes(path), "{path}");
         }
     }
 }

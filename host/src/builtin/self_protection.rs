@@ -1,21 +1,25 @@
 //! `builtin:self-protection`: an agent must not switch off its own guards.
 
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde_json::Value;
 
 use super::command::{self, Finding};
 use super::itself;
 use super::protected::Protected;
 use super::real::RealPaths;
-use super::{Builtin, Surroundings, Wishes};
+use super::{Builtin, Surroundings, Wishes, shell};
 use crate::event::{Event, EventName, Facts, ToolCall, ToolKind};
 use crate::facts;
 use crate::hook::{Budget, Descriptor, Hook, HookError, OnFailure};
 use crate::outcome::Outcome;
 use crate::report::Kind;
 use crate::text;
+use crate::trust::TrustFile;
 
 /// The name of the built-in guard of hookbox's own files.
 pub const SELF_PROTECTION: &str = "builtin:self-protection";
@@ -27,12 +31,56 @@ pub(super) const BUILTIN: Builtin = Builtin {
     make: |around, wishes| Arc::new(SelfProtection::new(around, wishes)),
 };
 
+/// What a word in the name of a tool says of it: that it only looks, that it changes, takes away or runs something.
+const READS: &str = "read get list search find view show query fetch describe stat tree grep glob info count check status \
+    diff log todo think plan output";
+const CHANGES: &str = "write edit create delete remove move copy rename append update set put insert replace patch apply \
+    upload save install add make";
+const TAKES: &str = "delete remove move rename trash unlink rm mv";
+const RUNS: &str =
+    "run exec execute shell command commands terminal bash sh zsh cmd powershell eval spawn process script";
+
+/// How the names of fields begin that tell where something goes to.
+const DESTINATIONS: [&str; 3] = ["dest", "target", "new"];
+
+/// Variables of the XDG directories, and their defaults in the home directory.
+const XDG: [(&str, &str); 4] = [
+    ("XDG_CACHE_HOME", ".cache"),
+    ("XDG_CONFIG_HOME", ".config"),
+    ("XDG_DATA_HOME", ".local/share"),
+    ("XDG_STATE_HOME", ".local/state"),
+];
+
 /// How much of a path a reason shows, in bytes.
 const SHOWN: usize = 200;
 
-/// Blocks tool calls that write to hookbox's settings, trust and hook files, to the program itself or to the agent's hook configuration, and
-/// shell lines that run `hookbox trust`, `untrust`, `grants`, `plugin`, `install` or `uninstall`: as far as the facts
-/// of a call show it.
+/// Names of fields that hold the directory in which a tool works, in the form of [`facts::plain`].
+const DIRECTORIES: [&str; 11] = [
+    "cwd",
+    "workdir",
+    "workingdir",
+    "workingdirectory",
+    "currentdirectory",
+    "directory",
+    "dir",
+    "dirpath",
+    "basedir",
+    "basepath",
+    "repopath",
+];
+
+/// Endings of scripts; others count where they may be run.
+const SCRIPTS: [&str; 8] = ["sh", "bash", "py", "rb", "pl", "js", "mjs", "cjs"];
+
+/// How deep, and how many, the texts of an input are looked at.
+const MAX_DEPTH: usize = 8;
+const MAX_TEXTS: usize = 4096;
+
+/// The longest path of any system, in bytes.
+const MAX_PATH: usize = 4096;
+
+/// Blocks tool calls that change hookbox's settings, trust and hook files, the scripts that hooks run, the program itself or
+/// the agents' hook configuration, and shell lines that run what only the user may run: as far as a call shows it.
 pub struct SelfProtection {
     descriptor: Descriptor,
     protected: Protected,
@@ -45,51 +93,106 @@ impl SelfProtection {
     /// The guard of these files. This looks at the file system once: what is a symlink now is guarded where it leads
     /// to as well.
     pub(crate) fn new(around: &Surroundings, wishes: &Wishes) -> Self {
-        let Surroundings { roots, home, repository, mut places, thresholds: _ } = around.clone();
-        let protected = Protected::new(&roots, Vec::new(), home.clone());
+        let Surroundings { roots, home, repository, mut places, commands, thresholds: _ } = around.clone();
+        let protected = Protected::new(&roots, variables(home.as_deref()));
         places.extend(itself::places());
-        let by_name = home.iter().chain(&repository).flat_map(|base| protected.below(base));
+        places.extend(commands.iter().flat_map(|(line, base)| scripts(line, base)));
+        let by_name: Vec<PathBuf> =
+            home.iter().chain(&repository).flat_map(|base| protected.below(base)).collect();
         let mut real = RealPaths::default();
-        let led: Vec<PathBuf> =
-            by_name.chain(places.iter().cloned()).filter_map(|path| real.of(&path)).collect();
-        let led = led.into_iter().filter(|path| !protected.holds(&path.to_string_lossy()));
-        let led: Vec<PathBuf> = led.chain(places).collect();
+        let led: Vec<PathBuf> = by_name
+            .iter()
+            .chain(&places)
+            .filter_map(|path| real.of(path))
+            .filter(|path| !protected.holds(path))
+            .collect();
+        let trust = places.iter().map(|place| place.join(TrustFile::NAME));
+        let present: Vec<PathBuf> =
+            trust.chain(by_name).filter(|path| path.symlink_metadata().is_ok()).collect();
         let descriptor = Descriptor::new(SELF_PROTECTION, Kind::Builtin)
             .on(EventName::BeforeToolCall)
             .on_failure(OnFailure::Block);
         let descriptor = wishes.prioritise(descriptor);
         let root = roots.first().map_or(".hookbox", String::as_str);
         let switch = format!("~/{root}/hookbox.toml");
-        Self { descriptor, protected: protected.with_places(led), home, switch }
+        let protected = protected.with_places(led.into_iter().chain(places), present);
+        Self { descriptor, protected, home, switch }
     }
 
-    /// What is protected and stands somewhere in the input of a call of which not all paths are known: input that is
-    /// no JSON has none, and of very many only the first are kept.
-    fn mentioned(&self, call: &ToolCall, facts: &Facts, cwd: &Path) -> Option<String> {
+    /// Whether a text is a protected path as a whole.
+    fn holds(&self, text: &str, directories: &[PathBuf]) -> bool {
+        let text = text.strip_prefix("file://").unwrap_or(text);
+        let is_path = !text.is_empty() && text.len() <= MAX_PATH && !text.contains('\n');
+        is_path && directories.iter().any(|from| self.protected.holds(&self.protected.path(text, from)))
+    }
+
+    /// What is protected and is somewhere in the input of a call of which not all paths are known: input that is no
+    /// JSON has none, and of very many only the first are kept.
+    fn mentioned(&self, call: &ToolCall, facts: &Facts, directories: &[PathBuf]) -> Option<String> {
         if !facts.paths.is_empty() && facts.paths.len() < facts::MAX_PATHS {
             return None;
         }
         let text = call.input.value().as_str().unwrap_or_else(|| call.input.text());
         text.split(|c: char| c.is_whitespace() || "\"'`,;:{}[]()<>=\\".contains(c))
-            .find(|word| !word.is_empty() && self.protected.holds_word(word, cwd))
+            .find(|word| self.holds(word, directories))
             .map(str::to_owned)
     }
 
+    /// What a call of a tool that nobody knows may change: any text that is a protected path, of a tool that removes or
+    /// moves also one above it, and any text of one that runs something.
+    fn by_texts(&self, call: &ToolCall, directories: &[PathBuf]) -> Option<Finding> {
+        let words = words_of(&call.name);
+        let is_one = |list: &str| words.iter().any(|word| list.split_ascii_whitespace().any(|it| it == word));
+        if is_one(READS) && !is_one(CHANGES) && !is_one(RUNS) {
+            return None;
+        }
+        let mut texts = Vec::new();
+        collect("", call.input.value(), 0, &mut texts);
+        let held = texts.iter().find(|(_, text)| self.holds(text, directories));
+        let above = || {
+            texts
+                .iter()
+                .filter(|(field, _)| field != "to" && !DESTINATIONS.iter().any(|it| field.starts_with(it)))
+                .find(|(_, text)| {
+                    let is_path = text.starts_with(['/', '~', '.']) && text.len() <= MAX_PATH;
+                    let above = |from: &PathBuf| {
+                        self.protected.beneath(&self.protected.path(text, from)).next().is_some()
+                    };
+                    is_path && directories.iter().any(above)
+                })
+        };
+        let found =
+            held.or_else(|| is_one(TAKES).then(above)?).map(|(_, text)| Finding::Changes((*text).to_owned()));
+        found.or_else(|| {
+            let all = texts.iter().map(|(_, text)| *text).collect::<Vec<_>>().join(" ");
+            let mut lines =
+                texts.iter().map(|(_, text)| *text).chain([all.as_str()]).filter(|_| is_one(RUNS));
+            lines.find_map(|line| command::judge(line, &self.protected, directories))
+        })
+    }
+
     /// Why a call must not run.
-    fn objection(&self, call: &ToolCall, facts: &Facts, cwd: &Path) -> Option<String> {
+    fn objection(&self, call: &ToolCall, cwd: &Path) -> Option<String> {
+        let facts = &call.facts;
+        let mut directories: Vec<PathBuf> = Vec::new();
+        if let Some(object) = call.input.value().as_object() {
+            let named = object.iter().filter(|(name, _)| DIRECTORIES.contains(&facts::plain(name).as_str()));
+            directories
+                .extend(named.filter_map(|(_, value)| Some(self.protected.path(value.as_str()?, cwd))));
+        }
+        directories.push(cwd.to_owned());
         let found = match facts.kind {
-            ToolKind::Shell => command::judge(facts.command.as_deref()?, &self.protected, cwd)?,
+            ToolKind::Shell => command::judge(facts.command.as_deref()?, &self.protected, &directories)?,
             ToolKind::Write | ToolKind::Edit => {
-                let named = facts.paths.iter().map(|it| &it.path).find(|path| self.protected.holds(path));
-                Finding::Changes(named.cloned().or_else(|| self.mentioned(call, facts, cwd))?)
+                let elsewhere = directories
+                    .iter()
+                    .filter(|it| *it != cwd)
+                    .flat_map(|from| facts::of(&call.name, &call.input, from, self.home.as_deref()).paths);
+                let paths = facts.paths.iter().cloned().chain(elsewhere).map(|it| it.path);
+                let named = paths.into_iter().find(|path| self.protected.holds(Path::new(path)));
+                Finding::Changes(named.or_else(|| self.mentioned(call, facts, &directories))?)
             }
-            ToolKind::Mcp | ToolKind::Other => {
-                // `mcp__files__write_file` is named for what it does.
-                let tool = itself::tool_of_server(&call.name)?;
-                let facts = facts::of(tool, &call.input, cwd, self.home.as_deref());
-                let is_known = matches!(facts.kind, ToolKind::Shell | ToolKind::Write | ToolKind::Edit);
-                return is_known.then(|| self.objection(call, &facts, cwd))?;
-            }
+            ToolKind::Mcp | ToolKind::Other => self.by_texts(call, &directories)?,
             _ => return None,
         };
         let what = match found {
@@ -113,6 +216,74 @@ impl SelfProtection {
     }
 }
 
+/// The variables of this process that hold a path, for shell lines that use them.
+fn variables(home: Option<&Path>) -> BTreeMap<String, String> {
+    let all = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let mut all: BTreeMap<String, String> =
+        all.filter(|(_, value)| value.starts_with('/') && !value.contains([':', ' ', '\n'])).collect();
+    let Some(home) = home else { return all };
+    all.insert("HOME".to_owned(), home.to_string_lossy().into_owned());
+    for (name, default) in XDG {
+        all.entry(name.to_owned()).or_insert_with(|| home.join(default).to_string_lossy().into_owned());
+    }
+    if let Some(name) = home.file_name() {
+        all.insert("USER".to_owned(), name.to_string_lossy().into_owned());
+    }
+    all
+}
+
+/// The scripts that a hook's command line runs: its programs, and their first arguments. A variable at the beginning of a
+/// path is the directory of the project or the plugin.
+fn scripts(line: &str, base: &Path) -> Vec<PathBuf> {
+    let commands = shell::read(line).commands;
+    let words =
+        commands.iter().flat_map(|it| it.words.iter().filter(|word| !word.text.starts_with('-')).take(2));
+    let paths = words.map(|word| match word.text.strip_prefix('$') {
+        Some(rest) => base.join(rest.split_once('/').map_or("", |(_, path)| path)),
+        None => base.join(&word.text),
+    });
+    let is_script = |path: &PathBuf| {
+        let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+        let file = path.metadata().ok().filter(std::fs::Metadata::is_file);
+        file.is_some_and(|it| SCRIPTS.contains(&ending) || it.permissions().mode() & 0o111 != 0)
+    };
+    paths.filter(is_script).collect()
+}
+
+/// The texts of an input, each with the name of its field in the form of [`facts::plain`].
+fn collect<'v>(field: &str, value: &'v Value, depth: usize, texts: &mut Vec<(String, &'v str)>) {
+    if depth > MAX_DEPTH || texts.len() >= MAX_TEXTS {
+        return;
+    }
+    match value {
+        Value::String(text) => texts.push((field.to_owned(), text)),
+        Value::Array(items) => items.iter().for_each(|item| collect(field, item, depth + 1, texts)),
+        Value::Object(object) => {
+            object.iter().for_each(|(name, value)| collect(&facts::plain(name), value, depth + 1, texts));
+        }
+        _ => {}
+    }
+}
+
+/// The words of a tool's name, such as `move` and `file`, without its server's.
+fn words_of(name: &str) -> Vec<String> {
+    let tool = facts::mcp_names(name).next().map_or(name, |(_, tool)| tool);
+    let mut words = vec![String::new()];
+    let mut before = 'A';
+    for letter in tool.chars() {
+        let begins = letter.is_ascii_uppercase() && !before.is_ascii_uppercase();
+        if begins || !letter.is_ascii_alphanumeric() {
+            words.push(String::new());
+        }
+        before = letter;
+        if let Some(word) = words.last_mut().filter(|_| letter.is_ascii_alphanumeric()) {
+            word.push(letter.to_ascii_lowercase());
+        }
+    }
+    words
+}
+
 #[async_trait]
 impl Hook for SelfProtection {
     fn descriptor(&self) -> &Descriptor {
@@ -121,7 +292,7 @@ impl Hook for SelfProtection {
 
     async fn run(&self, event: &Event, _: &Budget) -> Result<Outcome, HookError> {
         let cwd = Path::new(&event.context.cwd);
-        let objection = event.tool_call().and_then(|call| self.objection(call, &call.facts, cwd));
+        let objection = event.tool_call().and_then(|call| self.objection(call, cwd));
         Ok(objection.map_or_else(Outcome::pass, Outcome::block))
     }
 }

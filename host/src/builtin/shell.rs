@@ -1,18 +1,21 @@
-//! A reading of shell text: its simple commands, with the commands that stand in substitutions.
+//! A reading of shell text: its simple commands, with those in substitutions, and which of them feed each other.
 //!
-//! It is made for texts from outside: one pass, no recursion without a limit, and it says where it is not sure
-//! ([`Script::odd`]).
+//! It is made for texts from outside: one pass, no recursion without a limit, and it reports where it is not sure
+//! ([`Script::odd`]). It keeps too much rather than too little, so it is no parser of a whole grammar.
 
-/// How deep substitutions may stand in each other.
+/// How deep substitutions may be nested.
 const MAX_DEPTH: usize = 16;
+
+/// Up to which length a substitution stays in its word as it was written, in bytes. Its commands are read anyway.
+const MAX_RAW: usize = 16 << 10;
 
 /// A word without its quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Word {
-    /// Its letters; a substitution stands in it as it was written.
+    /// Its letters; variables and substitutions as they were written.
     pub(super) text: String,
-    /// Whether a substitution is part of it.
-    pub(super) substitutes: bool,
+    /// Whether it is a pattern for names of files.
+    pub(super) glob: bool,
 }
 
 /// A simple command.
@@ -22,33 +25,44 @@ pub(super) struct Command {
     pub(super) words: Vec<Word>,
     /// Files that its output goes to.
     pub(super) outputs: Vec<Word>,
-    /// What it reads: here-documents and here-strings.
+    /// Its here-documents and here-strings.
     pub(super) texts: Vec<String>,
-    /// Whether it reads what another command prints.
-    pub(super) piped: bool,
-    /// Whether it begins a list of its own: nothing before it feeds it.
-    pub(super) fresh: bool,
+    /// What it shares with the commands that it may feed, or be fed by: those of its pipeline, its substitutions, and the
+    /// compound command whose end has a pipe or a redirection.
+    pub(super) flow: usize,
+    /// Whether it runs only after the one before has worked (`&&`).
+    pub(super) after: bool,
+    /// In how many subshells and substitutions it is.
+    pub(super) level: usize,
 }
 
 /// A piece of shell text.
 #[derive(Debug, Default)]
 pub(super) struct Script {
-    /// Its commands; those of a substitution stand beside the one that it belongs to.
+    /// Its commands; those of a substitution are beside the one that it belongs to.
     pub(super) commands: Vec<Command>,
     /// Whether it was not understood to its end: a quote or a document that is not closed, too many levels.
     pub(super) odd: bool,
+    flows: usize,
+    level: usize,
+}
+
+impl Script {
+    fn next_flow(&mut self) -> usize {
+        self.flows += 1;
+        self.flows
+    }
+
+    /// Makes the commands from this one on feed each other.
+    fn merge(&mut self, from: usize, flow: usize) {
+        self.commands.iter_mut().skip(from).for_each(|it| it.flow = flow);
+    }
 }
 
 /// Reads a text.
 pub(super) fn read(text: &str) -> Script {
     let mut reader = Reader { bytes: text.as_bytes(), at: 0, depth: 0, script: Script::default() };
-    while reader.at < reader.bytes.len() {
-        let before = reader.at;
-        reader.list(None);
-        if reader.at == before {
-            reader.at += 1;
-        }
-    }
+    reader.list(None);
     reader.script
 }
 
@@ -67,19 +81,39 @@ struct Pending {
     expands: bool,
 }
 
-/// Where the words of a list go.
+/// What the next word is.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Next {
+    #[default]
+    Word,
+    Output,
+    /// A file that is only read, or the name of a function.
+    Nothing,
+}
+
+/// A compound command that is open.
+struct Group {
+    end: &'static str,
+    /// The first of its commands.
+    from: usize,
+    flow: usize,
+}
+
+/// The state of a list of commands.
 #[derive(Default)]
 struct List {
     /// The command that is being read, by its place.
     command: Option<usize>,
     word: Option<(Vec<u8>, bool)>,
-    /// Whether the word that comes next is where output goes.
-    output: bool,
-    /// Whether it is one that is only read.
-    skip: bool,
-    piped: bool,
-    groups: usize,
-    fresh: bool,
+    quoted: bool,
+    /// Whether it is in the brackets of `a=(b c)`, whose words are one here.
+    array: bool,
+    next: Next,
+    flow: usize,
+    after: bool,
+    groups: Vec<Group>,
+    /// The first command of the compound command that has just ended.
+    closed: Option<usize>,
     pending: Vec<Pending>,
 }
 
@@ -94,18 +128,17 @@ impl Reader<'_> {
         found
     }
 
-    fn raw(&self, start: usize) -> &[u8] {
-        self.bytes.get(start..self.at).unwrap_or_default()
-    }
-
     /// Reads commands to the end of the text, or to the byte that closes a substitution, which it takes.
     fn list(&mut self, close: Option<u8>) {
-        let mut list = List { fresh: true, ..List::default() };
+        let mut list = List { flow: self.script.next_flow(), ..List::default() };
         let mut closed = close.is_none();
         while let Some(byte) = self.peek() {
             self.at += 1;
             match byte {
-                b')' if close == Some(b')') && list.groups == 0 => {
+                b'(' if list.word.as_ref().is_some_and(|(word, _)| word.ends_with(b"=")) => list.array = true,
+                b')' if list.array => list.array = false,
+                byte if list.array && byte.is_ascii_whitespace() => list.push(b' '),
+                b')' if close == Some(b')') && !list.groups.iter().any(|it| it.end == ")") => {
                     closed = true;
                     break;
                 }
@@ -113,30 +146,16 @@ impl Reader<'_> {
                     closed = true;
                     break;
                 }
-                b'\\' => match self.peek() {
-                    Some(b'\n') => self.at += 1,
-                    Some(escaped) => {
+                b'#' if list.word.is_none() => {
+                    while self.peek().is_some_and(|byte| byte != b'\n') {
                         self.at += 1;
-                        list.push(escaped);
                     }
-                    None => {}
-                },
-                b'\'' => self.single_quotes(&mut list),
-                b'"' => self.double_quotes(&mut list),
-                // `$'…'` and `$"…"` are quotes as well.
-                b'$' if matches!(self.peek(), Some(b'\'' | b'"')) => {}
-                b'$' if self.peek() == Some(b'(') => {
-                    self.at += 1;
-                    self.substitution(&mut list, 2, b')');
                 }
-                b'`' => self.substitution(&mut list, 1, b'`'),
-                b'#' if list.word.is_none() => self.comment(),
                 b'<' | b'>' => self.redirection(byte, &mut list),
-                b'&' if self.peek() == Some(b'>') => {
+                b'&' if self.eat(b'>') => {
                     list.end_word(&mut self.script);
-                    self.at += 1;
                     self.eat(b'>');
-                    list.output = true;
+                    list.redirect(Next::Output, &mut self.script);
                 }
                 b'\n' => {
                     list.end_command(&mut self.script, false);
@@ -144,8 +163,9 @@ impl Reader<'_> {
                 }
                 b';' => list.end_command(&mut self.script, false),
                 b'&' => {
-                    self.eat(b'&');
+                    let after = self.eat(b'&');
                     list.end_command(&mut self.script, false);
+                    list.after = after;
                 }
                 b'|' => {
                     let pipe = !self.eat(b'|');
@@ -153,36 +173,97 @@ impl Reader<'_> {
                     list.end_command(&mut self.script, pipe);
                 }
                 b'(' => {
-                    list.end_group_word(&mut self.script);
-                    list.groups += 1;
+                    list.end_command(&mut self.script, list.command.is_none() && list.word.is_none());
+                    list.open(")", &mut self.script);
                 }
                 b')' => {
-                    list.end_group_word(&mut self.script);
-                    list.groups = list.groups.saturating_sub(1);
+                    list.end_command(&mut self.script, false);
+                    list.close(")", &mut self.script);
                 }
                 byte if byte.is_ascii_whitespace() => list.end_word(&mut self.script),
-                byte => list.push(byte),
+                byte => self.part(byte, &mut list),
             }
         }
         list.end_command(&mut self.script, false);
         self.script.odd |= !closed || !list.pending.is_empty();
     }
 
-    /// What stands between single quotes.
-    fn single_quotes(&mut self, list: &mut List) {
-        list.word.get_or_insert_default();
+    /// A part of a word, which begins with this byte.
+    fn part(&mut self, byte: u8, list: &mut List) {
+        match byte {
+            b'\\' => match self.peek() {
+                Some(b'\n') => self.at += 1,
+                Some(escaped) => {
+                    self.at += 1;
+                    list.push(escaped);
+                }
+                None => {}
+            },
+            b'\'' => self.single_quotes(list, false),
+            b'"' => self.double_quotes(list),
+            b'$' if self.eat(b'\'') => self.single_quotes(list, true),
+            b'$' if self.peek() == Some(b'"') => {}
+            b'$' if self.eat(b'(') => self.substitution(list, 2, b')'),
+            b'$' if self.eat(b'{') => {
+                // What is in braces is part of the word, whatever it is.
+                list.push(b'$');
+                list.push(b'{');
+                while let Some(byte) = self.peek().filter(|byte| !b"}'\"`$\n".contains(byte)) {
+                    self.at += 1;
+                    list.push(byte);
+                }
+            }
+            b'`' => self.substitution(list, 1, b'`'),
+            byte => {
+                list.push(byte);
+                if let Some((_, glob)) = &mut list.word {
+                    *glob |= matches!(byte, b'*' | b'?' | b'[');
+                }
+            }
+        }
+    }
+
+    /// What is between single quotes; with `escapes` as in `$'…'`.
+    fn single_quotes(&mut self, list: &mut List, escapes: bool) {
+        list.quote();
         while let Some(byte) = self.peek() {
             self.at += 1;
-            if byte == b'\'' {
-                return;
+            match byte {
+                b'\'' => return,
+                b'\\' if escapes => self.escape(list),
+                byte => list.push(byte),
             }
-            list.push(byte);
         }
         self.script.odd = true;
     }
 
+    fn escape(&mut self, list: &mut List) {
+        let Some(kind) = self.peek() else { return };
+        let (skipped, most, base) = match kind {
+            b'x' => (1, 2, 16),
+            b'u' => (1, 4, 16),
+            b'U' => (1, 8, 16),
+            b'0'..=b'7' => (0, 3, 8),
+            _ => {
+                self.at += 1;
+                list.push(if matches!(kind, b'n' | b't' | b'r') { b' ' } else { kind });
+                return;
+            }
+        };
+        self.at += skipped;
+        let mut value = 0;
+        for _ in 0..most {
+            let Some(digit) = self.peek().and_then(|it| char::from(it).to_digit(base)) else { break };
+            value = value * base + digit;
+            self.at += 1;
+        }
+        let mut letter = [0; 4];
+        let letter = char::from_u32(value).unwrap_or(' ').encode_utf8(&mut letter);
+        letter.bytes().for_each(|byte| list.push(byte));
+    }
+
     fn double_quotes(&mut self, list: &mut List) {
-        list.word.get_or_insert_default();
+        list.quote();
         while let Some(byte) = self.peek() {
             self.at += 1;
             match byte {
@@ -195,10 +276,7 @@ impl Reader<'_> {
                     }
                     _ => list.push(b'\\'),
                 },
-                b'$' if self.peek() == Some(b'(') => {
-                    self.at += 1;
-                    self.substitution(list, 2, b')');
-                }
+                b'$' if self.eat(b'(') => self.substitution(list, 2, b')'),
                 b'`' => self.substitution(list, 1, b'`'),
                 byte => list.push(byte),
             }
@@ -213,19 +291,16 @@ impl Reader<'_> {
             self.script.odd = true;
             return;
         }
+        let from = self.script.commands.len();
+        let level = self.script.level;
+        self.script.level += 1;
         self.depth += 1;
         self.list(Some(close));
         self.depth -= 1;
-        let raw = self.raw(start).to_vec();
-        let (word, substitutes) = list.word.get_or_insert_default();
-        word.extend(raw);
-        *substitutes = true;
-    }
-
-    fn comment(&mut self) {
-        while self.peek().is_some_and(|byte| byte != b'\n') {
-            self.at += 1;
-        }
+        self.script.level = level;
+        self.script.merge(from, list.flow);
+        let raw = self.bytes.get(start..self.at).filter(|raw| raw.len() <= MAX_RAW);
+        list.word.get_or_insert_default().0.extend(raw.unwrap_or(b"$()"));
     }
 
     /// What follows `<` or `>`.
@@ -234,103 +309,71 @@ impl Reader<'_> {
             // The number of a file descriptor.
             list.word = None;
         }
-        list.end_word(&mut self.script);
-        if self.peek() == Some(b'(') {
-            self.at += 1;
+        if self.eat(b'(') {
+            list.end_word(&mut self.script);
             return self.substitution(list, 2, b')');
         }
+        list.end_word(&mut self.script);
         if byte == b'>' {
             let _ = self.eat(b'>') || self.eat(b'|') || self.eat(b'&');
-            list.output = true;
-            return;
-        }
-        if self.eat(b'>') {
-            list.output = true;
+            list.redirect(Next::Output, &mut self.script);
+        } else if self.eat(b'>') {
+            list.redirect(Next::Output, &mut self.script);
         } else if self.eat(b'<') {
-            if self.eat(b'<') {
-                self.here_string(list);
-            } else {
-                self.here_document(list);
+            list.redirect(Next::Word, &mut self.script);
+            let is_string = self.eat(b'<');
+            let strips_tabs = !is_string && self.eat(b'-');
+            let command = list.command(&mut self.script);
+            let (text, is_quoted) = self.word(list.flow);
+            if !is_string {
+                list.pending.push(Pending { command, delimiter: text, strips_tabs, expands: !is_quoted });
+            } else if let Some(command) = self.script.commands.get_mut(command) {
+                command.texts.push(text);
             }
         } else {
             self.eat(b'&');
-            list.skip = true;
+            list.redirect(Next::Nothing, &mut self.script);
         }
     }
 
-    fn blanks(&mut self) {
+    /// One word, apart from the list that it is in, and whether it has quotes.
+    fn word(&mut self, flow: usize) -> (String, bool) {
         while matches!(self.peek(), Some(b' ' | b'\t')) {
             self.at += 1;
         }
-    }
-
-    /// One word, apart from the list that it stands in.
-    fn word(&mut self) -> (String, bool) {
-        self.blanks();
         let start = self.at;
-        let mut apart = List::default();
-        while let Some(byte) = self.peek() {
-            match byte {
-                b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' => break,
-                byte if byte.is_ascii_whitespace() => break,
-                _ => self.at += 1,
-            }
-            match byte {
-                b'\'' => self.single_quotes(&mut apart),
-                b'"' => self.double_quotes(&mut apart),
-                b'\\' => {
-                    if let Some(escaped) = self.peek() {
-                        self.at += 1;
-                        apart.push(escaped);
-                    }
-                }
-                byte => apart.push(byte),
-            }
+        let mut apart = List { flow, ..List::default() };
+        while let Some(byte) = self.peek().filter(|it| !it.is_ascii_whitespace() && !b";&|<>()".contains(it))
+        {
+            self.at += 1;
+            self.part(byte, &mut apart);
         }
-        let is_quoted = self.raw(start).iter().any(|byte| matches!(byte, b'\'' | b'"' | b'\\'));
+        let raw = self.bytes.get(start..self.at).unwrap_or_default();
         let (word, _) = apart.word.unwrap_or_default();
-        (String::from_utf8_lossy(&word).into_owned(), is_quoted)
-    }
-
-    fn here_string(&mut self, list: &mut List) {
-        let (text, _) = self.word();
-        let command = list.command(&mut self.script);
-        if let Some(command) = self.script.commands.get_mut(command) {
-            command.texts.push(text);
-        }
-    }
-
-    fn here_document(&mut self, list: &mut List) {
-        let strips_tabs = self.eat(b'-');
-        let (delimiter, is_quoted) = self.word();
-        let command = list.command(&mut self.script);
-        list.pending.push(Pending { command, delimiter, strips_tabs, expands: !is_quoted });
+        (String::from_utf8_lossy(&word).into_owned(), raw.iter().any(|byte| b"'\"\\".contains(byte)))
     }
 
     /// The bodies of the here-documents that the line which has just ended announced.
     fn bodies(&mut self, list: &mut List) {
         for Pending { command, delimiter, strips_tabs, expands } in std::mem::take(&mut list.pending) {
-            let start = self.at;
-            let mut end = None;
-            while end.is_none() && self.at < self.bytes.len() {
-                let begin = self.at;
-                while self.peek().is_some_and(|byte| byte != b'\n') {
-                    self.at += 1;
+            let rest = self.bytes.get(self.at..).unwrap_or_default();
+            let (mut body, mut taken, mut is_closed) = (0, 0, false);
+            for line in rest.split_inclusive(|byte| *byte == b'\n') {
+                let tabs = line.iter().take_while(|it| strips_tabs && **it == b'\t').count();
+                taken += line.len();
+                let plain = line.get(tabs..).unwrap_or_default();
+                if plain.strip_suffix(b"\n").unwrap_or(plain) == delimiter.as_bytes() {
+                    is_closed = true;
+                    break;
                 }
-                let mut line = self.raw(begin);
-                while strips_tabs && line.first() == Some(&b'\t') {
-                    line = line.get(1..).unwrap_or_default();
-                }
-                if line == delimiter.as_bytes() {
-                    end = Some(begin);
-                }
-                self.at += 1;
+                body = taken;
             }
-            self.at = self.at.min(self.bytes.len());
-            self.script.odd |= end.is_none();
-            let body = self.bytes.get(start..end.unwrap_or(self.at)).unwrap_or_default();
+            self.at += taken;
+            self.script.odd |= !is_closed;
+            let body = rest.get(..body).unwrap_or_default();
+            let flow = self.script.commands.get(command).map_or(0, |it| it.flow);
             if expands {
-                self.expand(body);
+                self.expand(body, flow);
             }
             if let Some(command) = self.script.commands.get_mut(command) {
                 command.texts.push(String::from_utf8_lossy(body).into_owned());
@@ -339,14 +382,14 @@ impl Reader<'_> {
     }
 
     /// The substitutions in a here-document.
-    fn expand(&mut self, body: &[u8]) {
+    fn expand(&mut self, body: &[u8], flow: usize) {
         if self.depth >= MAX_DEPTH {
             self.script.odd = true;
             return;
         }
         let script = std::mem::take(&mut self.script);
         let mut inner = Reader { bytes: body, at: 0, depth: self.depth + 1, script };
-        let mut words = List::default();
+        let mut words = List { flow, ..List::default() };
         while let Some(byte) = inner.peek() {
             inner.at += 1;
             match byte {
@@ -365,50 +408,99 @@ impl List {
         self.word.get_or_insert_default().0.push(byte);
     }
 
+    fn quote(&mut self) {
+        self.word.get_or_insert_default();
+        self.quoted = true;
+    }
+
     /// The place of the command that is being read.
     fn command(&mut self, script: &mut Script) -> usize {
         *self.command.get_or_insert_with(|| {
-            script.commands.push(Command { piped: self.piped, fresh: self.fresh, ..Command::default() });
+            let (flow, after, level) = (self.flow, self.after, script.level);
+            script.commands.push(Command { flow, after, level, ..Command::default() });
             script.commands.len() - 1
         })
     }
 
-    fn end_word(&mut self, script: &mut Script) {
-        let Some((word, substitutes)) = self.word.take() else { return };
-        let word = Word { text: String::from_utf8_lossy(&word).into_owned(), substitutes };
-        if std::mem::take(&mut self.skip) {
-            return;
+    /// A redirection: of a compound command, where one has just ended.
+    fn redirect(&mut self, next: Next, script: &mut Script) {
+        if let Some(from) = self.closed {
+            script.merge(from, self.flow);
         }
-        // A brace opens or closes a group where a command begins.
-        if self.command.is_none() && matches!(word.text.as_str(), "{" | "}") {
-            if word.text == "{" {
-                self.groups += 1;
-            } else {
-                self.groups = self.groups.saturating_sub(1);
-            }
-            return;
-        }
-        let output = std::mem::take(&mut self.output);
-        let command = self.command(script);
-        let Some(command) = script.commands.get_mut(command) else { return };
-        if output {
-            command.outputs.push(word);
-        } else {
-            command.words.push(word);
-        }
+        self.next = next;
     }
 
-    fn end_group_word(&mut self, script: &mut Script) {
-        let piped = self.piped && self.command.is_none() && self.word.is_none();
-        self.end_command(script, piped);
+    fn open(&mut self, end: &'static str, script: &mut Script) {
+        script.level += usize::from(end == ")");
+        self.groups.push(Group { end, from: script.commands.len(), flow: self.flow });
+    }
+
+    fn close(&mut self, end: &str, script: &mut Script) {
+        let Some(group) = self.groups.pop_if(|it| it.end == end) else { return };
+        script.level = script.level.saturating_sub(usize::from(end == ")"));
+        // What a pipe leads into.
+        if script.commands.iter().take(group.from).next_back().is_some_and(|it| it.flow == group.flow) {
+            script.merge(group.from, group.flow);
+            self.flow = group.flow;
+        } else {
+            self.flow = script.next_flow();
+        }
+        self.closed = Some(group.from);
+    }
+
+    fn end_word(&mut self, script: &mut Script) {
+        let is_quoted = std::mem::take(&mut self.quoted);
+        let Some((word, glob)) = self.word.take() else { return };
+        let text = String::from_utf8_lossy(&word).into_owned();
+        let next = std::mem::take(&mut self.next);
+        if next == Next::Nothing && text.starts_with("<(") {
+            let command = self.command(script);
+            script.commands.get_mut(command).into_iter().for_each(|it| it.texts.push(text.clone()));
+        }
+        if next == Next::Nothing || (next == Next::Word && !is_quoted && self.is_grammar(&text, script)) {
+            return;
+        }
+        let command = self.command(script);
+        let Some(command) = script.commands.get_mut(command) else { return };
+        let words = if next == Next::Output { &mut command.outputs } else { &mut command.words };
+        words.push(Word { text, glob });
+    }
+
+    /// Takes a word of the grammar at the beginning of a command.
+    fn is_grammar(&mut self, word: &str, script: &mut Script) -> bool {
+        if self.command.is_some() {
+            return false;
+        }
+        match word {
+            "{" => self.open("}", script),
+            "if" => self.open("fi", script),
+            "while" | "until" => self.open("done", script),
+            "for" | "select" | "case" => {
+                self.open(if word == "case" { "esac" } else { "done" }, script);
+                return false;
+            }
+            "}" | "fi" | "done" | "esac" => self.close(word, script),
+            "function" => self.next = Next::Nothing,
+            "then" | "elif" | "else" | "do" | "!" => {}
+            _ => return false,
+        }
+        true
     }
 
     fn end_command(&mut self, script: &mut Script, pipe: bool) {
         self.end_word(script);
-        self.command = None;
-        self.output = false;
-        self.skip = false;
-        self.piped = pipe;
-        self.fresh = !pipe && self.groups == 0;
+        if pipe {
+            if let Some(from) = self.closed {
+                script.merge(from, self.flow);
+            }
+        } else if self.command.is_some() || self.closed.is_some() {
+            self.flow = script.next_flow();
+        }
+        *self = Self {
+            flow: self.flow,
+            groups: std::mem::take(&mut self.groups),
+            pending: std::mem::take(&mut self.pending),
+            ..Self::default()
+        };
     }
 }

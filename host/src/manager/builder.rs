@@ -357,7 +357,14 @@ impl Builder {
         let options = &self.discovery;
         places.extend(options.directories.iter().map(|directory| options.cwd.join(directory)));
         places.extend(found.entries.iter().filter_map(|entry| entry.path.clone()));
+        let declared = found.approvable.iter().filter(|it| it.trusted);
+        let commands = declared.flat_map(|it| {
+            let bases = found.repo.as_deref().into_iter().chain(it.path.ancestors().nth(2));
+            it.runs.iter().flat_map(move |line| bases.clone().map(|base| (line.clone(), base.to_owned())))
+        });
+        let commands = commands.collect();
         let around = Surroundings {
+            commands,
             roots: options.roots.clone(),
             home: options.home.clone(),
             repository: found.repo.clone(),

@@ -87,6 +87,9 @@ pub struct TrustFile {
 }
 
 impl TrustFile {
+    /// Its name in the directory.
+    pub(crate) const NAME: &'static str = FILE;
+
     /// The one in this directory, which was opened with [`crate::private::open`].
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into() }

@@ -2,8 +2,9 @@ use super::*;
 
 fn judged(line: &str) -> Option<Finding> {
     let roots = [".hookbox".to_owned(), ".kodelet".to_owned()];
-    let protected = Protected::new(&roots, vec!["/data/hookbox".into()], Some("/home/ada".into()));
-    judge(line, &protected, Path::new("/work/repo"))
+    let variables = [("HOME".to_owned(), "/home/ada".to_owned())].into();
+    let protected = Protected::new(&roots, variables).with_places(["/data/hookbox".into()], []);
+    judge(line, &protected, &["/work/repo".into()])
 }
 
 #[test]
@@ -37,6 +38,13 @@ fn ordinary_work_passes() {
         "cat > docs/trust.md <<'EOF'\nRun it:\nhookbox trust guard.wasm\nrm -rf .hookbox/hooks\nIt's fine.\nEOF",
         "hookbox list",
         "hookbox list --json | jq length",
+        "hookbox grants",
+        "hookbox grants --json | jq .",
+        "hookbox plugin list",
+        "hookbox plugin show a/b",
+        "hookbox install claude --dry-run",
+        "hookbox trust --help",
+        "hookbox plugin add -h",
         "hookbox run before_tool_call < event.json",
         "hookbox inspect .hookbox/hooks/guard.wasm",
         ".hookbox/hooks/guard hook",
@@ -99,7 +107,7 @@ fn what_only_the_user_may_run_is_found_wherever_it_stands() {
     for line in [
         "hookbox trust guard",
         "hookbox untrust guard",
-        "hookbox grants",
+        "hookbox grants add guard read:$REPO",
         "hookbox plugin add a/b",
         "hookbox install claude",
         "hookbox uninstall claude",
@@ -214,8 +222,8 @@ fn a_line_that_may_change_a_protected_file_is_found() {
 
 #[test]
 fn in_a_protected_directory_only_reading_passes() {
-    let protected = Protected::new(&[".hookbox".to_owned()], Vec::new(), None);
-    let judged = |line| judge(line, &protected, Path::new("/p/.hookbox/hooks"));
+    let protected = Protected::new(&[".hookbox".to_owned()], BTreeMap::new());
+    let judged = |line| judge(line, &protected, &["/p/.hookbox/hooks".into()]);
     assert_eq!(judged("ls -la && cat guard"), None);
     assert!(judged("rm guard").is_some());
     assert!(judged("echo x > guard").is_some());
