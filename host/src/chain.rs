@@ -398,6 +398,8 @@ impl Clocks {
         // Executables and components keep their wall-clock limit themselves, to end what they started and to
         // report what it used; waiting for a free slot is not on a component's clock. Nothing outlasts its part.
         let wall = match descriptor.kind {
+            // It ends by its own clock, which stands still while others have the thread.
+            Kind::Component if descriptor.budget.wall <= part => clock.left,
             Kind::Native | Kind::Command | Kind::Component => part,
             _ => budget.wall,
         };

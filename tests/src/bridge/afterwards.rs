@@ -14,10 +14,12 @@ use crate::answers::{Backend, user};
 use crate::environment::{Output, TestEnvironment, guest, program};
 use crate::mcp::{lives, wait_until};
 
-/// A place with a hook that fails, a guard that blocks, and a hook of `on_error` that does this.
+/// A place with hooks that fail, a guard that blocks, and a hook of `on_error` that does this.
 fn listening(run: &str) -> TestEnvironment {
     let env = guard(&json!({"block": "not that"}), "pass");
-    env.native("home/.hookbox/hooks/1-fails", "before_tool_call", "exit 3");
+    for name in ["1-fails", "2-fails", "3-fails"] {
+        env.native(&format!("home/.hookbox/hooks/{name}"), "before_tool_call", "exit 3");
+    }
     env.native("home/.hookbox/hooks/listener", "on_error", run);
     env
 }
