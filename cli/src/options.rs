@@ -23,6 +23,9 @@ pub(crate) struct Locate {
     /// Look for hooks in directories of this name; may be given several times [default: .hookbox and .kodelet].
     #[arg(long, value_name = "NAME")]
     root: Vec<String>,
+    /// Your home directory, where your own hooks are [default: what HOME names].
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
 }
 
 /// Where hooks are looked for, and whose.
@@ -98,21 +101,32 @@ impl Locate {
     /// Where hooks are looked for, for what is done before that.
     pub(crate) fn discovery(&self) -> Result<discovery::Options, InputError> {
         let cwd = std::env::current_dir().unwrap_or_default();
-        let home = std::env::home_dir().filter(|home| home.is_absolute());
-        let mut options = discovery::Options::new(cwd, home);
+        let mut options = discovery::Options::new(cwd, self.home());
         if let Some(roots) = self.roots()? {
             options.roots = roots;
         }
         Ok(options)
     }
 
+    /// The home directory, where anybody knows it.
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        self.home.clone().or_else(std::env::home_dir).filter(|home| home.is_absolute())
+    }
+
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
         // This process makes few calls and ends.
         let builder = builder.allocation(Allocation::OnDemand);
-        let builder = match compiler::own() {
+        let mut builder = match compiler::own() {
             Some(compiler) => builder.compiler(compiler),
             None => builder,
         };
+        if let Some(home) = &self.home {
+            if !home.is_absolute() {
+                let what = format!("--home {}: expected an absolute path", home.display());
+                return Err(InputError::new(what, "give your home directory, such as /home/ada"));
+            }
+            builder = builder.home(home);
+        }
         Ok(match self.roots()? {
             Some(roots) => builder.roots(roots),
             None => builder,
@@ -190,7 +204,10 @@ impl Discover {
             // Hooks run there. One that is gone since is no reason to run no guard.
             let _ = std::env::set_current_dir(directory);
         }
-        let builder = self.configure(Manager::builder())?.within(left).unseen_blocks(true);
+        let mut builder = self.configure(Manager::builder())?.within(left).unseen_blocks(true);
+        if let Some(home) = &self.find.locate.home {
+            builder = builder.home_of_process(home);
+        }
         let builder = builder.one_event(true).reread(begins_session);
         Ok(telemetry::attach(builder).build().await)
     }

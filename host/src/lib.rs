@@ -83,6 +83,7 @@
 //! * `store` (default): components may keep state in an embedded database, where that was granted.
 //! * `watch`: [`Manager::watch`](manager::Manager::watch) follows changes of hooks and settings on disk.
 
+mod account;
 mod book;
 #[cfg(feature = "bridge")]
 pub mod bridge;

@@ -1,4 +1,4 @@
-//! Reading files of a place: the home directory freely, a repository only within itself.
+//! Reading files of a place: the home directory as far as it is the user's own, a repository only within itself.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _, OpenOptionsExt as _};
 
+use crate::account;
 use crate::hook::Digest;
+use crate::text;
 
 /// What is read from at most one directory, in names. Beyond it lies no hooks directory that anybody meant.
 const MAX_NAMES: usize = 65_536;
@@ -20,7 +22,10 @@ const MAX_NAMES: usize = 65_536;
 /// symlink and no `..` in it leads out.
 #[derive(Clone)]
 pub(crate) enum Place {
-    /// The user's own files: symlinks may lead anywhere.
+    /// Any files, whoever may write them: nothing of them runs.
+    #[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the doctor looks at other programs' files"))]
+    Anywhere,
+    /// The user's own files: symlinks may lead anywhere, to what is the user's or the system's own and nobody else may write.
     Global,
     /// A repository.
     Repository(Arc<Repository>),
@@ -69,7 +74,7 @@ impl Place {
     /// What a path leads to, symlinks followed.
     pub(crate) fn find(&self, path: &Path) -> io::Result<Found> {
         let (is_file, is_dir, mode, len) = match self {
-            Self::Global => {
+            Self::Anywhere | Self::Global => {
                 let it = fs::metadata(path)?;
                 (it.is_file(), it.is_dir(), it.mode(), it.len())
             }
@@ -85,10 +90,36 @@ impl Place {
         })
     }
 
+    /// That a file or directory of the user's is one that nobody else may write; a symlink counts as what it leads to.
+    ///
+    /// # Errors
+    ///
+    /// The system's own, and one that [`is_exposed`] knows.
+    pub(crate) fn check_owner(&self, path: &Path) -> io::Result<()> {
+        self.check(|| fs::metadata(path))
+    }
+
+    fn check(&self, about: impl FnOnce() -> io::Result<fs::Metadata>) -> io::Result<()> {
+        match self {
+            Self::Global => Exposed::find(&about()?).map_or(Ok(()), |exposed| Err(io::Error::other(exposed))),
+            Self::Anywhere | Self::Repository(_) => Ok(()),
+        }
+    }
+
+    /// What to do about a file or directory that somebody else may write, where one stands there.
+    pub(crate) fn mend(&self, path: &Path) -> Option<String> {
+        let error = self.check_owner(path).err()?;
+        let path = text::shell_word(&text::escape(&path.to_string_lossy(), 4096));
+        Some(match exposed(&error)? {
+            Exposed::Mode(_) => format!("look at what stands there, then: chmod go-w {path}"),
+            Exposed::Owner(_) => format!("look at what stands there, then make it yours: chown \"$(id -u)\" {path}"),
+        })
+    }
+
     /// Whether a symlink stands at this path.
     pub(crate) fn is_symlink(&self, path: &Path) -> bool {
         match self {
-            Self::Global => fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink()),
+            Self::Anywhere | Self::Global => fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink()),
             Self::Repository(repo) => repo
                 .beneath(path)
                 .and_then(|it| repo.dir.symlink_metadata(it))
@@ -99,7 +130,7 @@ impl Place {
     /// The names in a directory, in the order of their bytes, and whether there were more than can be meant.
     pub(crate) fn names(&self, path: &Path) -> io::Result<(Vec<OsString>, bool)> {
         let mut names: Vec<OsString> = match self {
-            Self::Global => fs::read_dir(path)?
+            Self::Anywhere | Self::Global => fs::read_dir(path)?
                 .take(MAX_NAMES + 1)
                 .map(|entry| Ok(entry?.file_name()))
                 .collect::<io::Result<_>>()?,
@@ -118,7 +149,7 @@ impl Place {
     /// What the symlink at this path says, if one stands there.
     pub(crate) fn link(&self, path: &Path) -> Option<PathBuf> {
         match self {
-            Self::Global => fs::read_link(path).ok(),
+            Self::Anywhere | Self::Global => fs::read_link(path).ok(),
             Self::Repository(repo) => repo.beneath(path).and_then(|it| repo.dir.read_link_contents(it)).ok(),
         }
     }
@@ -172,7 +203,11 @@ impl Place {
     pub(crate) fn open(&self, path: &Path) -> io::Result<File> {
         let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         match self {
-            Self::Global => fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path),
+            Self::Anywhere | Self::Global => {
+                let file = fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
+                self.check(|| file.metadata())?;
+                Ok(file)
+            }
             Self::Repository(repo) => {
                 let mut options = cap_std::fs::OpenOptions::new();
                 options.read(true).custom_flags(nonblocking);
@@ -249,10 +284,42 @@ pub(crate) fn is_exhausted(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| exhausted.iter().any(|it| it.raw_os_error() == code))
 }
 
+/// Why a file or directory of the user's is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum Exposed {
+    #[error("others may write it (mode {0:o})")]
+    Mode(u32),
+    #[error("it belongs to another user (uid {0})")]
+    Owner(u32),
+}
+
+impl Exposed {
+    fn find(about: &fs::Metadata) -> Option<Self> {
+        let (owner, mode) = (about.uid(), about.mode());
+        if owner != 0 && owner != rustix::process::geteuid().as_raw() {
+            return Some(Self::Owner(owner));
+        }
+        let others = mode & 0o002 != 0 || mode & 0o020 != 0 && !account::is_private_group(about.gid());
+        others.then_some(Self::Mode(mode & 0o777))
+    }
+}
+
+fn exposed(error: &io::Error) -> Option<Exposed> {
+    error.get_ref()?.downcast_ref().copied()
+}
+
+/// Whether a file or directory was refused because somebody else may write it.
+pub(crate) fn is_exposed(error: &io::Error) -> bool {
+    exposed(error).is_some()
+}
+
 /// An error of the file system in words that read after a path.
 pub(crate) fn explain(error: &io::Error) -> String {
     if is_escape(error) {
         return "leads out of the repository".to_owned();
+    }
+    if let Some(exposed) = exposed(error) {
+        return format!("is not used: {exposed}");
     }
     if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
         return "is a symlink that leads to itself".to_owned();

@@ -1,7 +1,7 @@
 //! A place of its own for each test, with nothing of the real user's in it.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
+use hookbox::discovery::DEFAULT_ROOTS;
 use hookbox::manager::{Builder, Manager};
 use hookbox::wasm::{Allocation, Runtime};
 use serde_json::Value;
@@ -19,6 +20,9 @@ pub(crate) struct TestEnvironment {
     dir: TempDir,
     variables: BTreeMap<String, String>,
 }
+
+/// The commands of the program that look for hooks.
+const TAKES_HOME: [&str; 7] = ["bridge", "grants", "list", "plugin", "run", "trust", "untrust"];
 
 /// What the program did.
 #[derive(Debug)]
@@ -136,7 +140,20 @@ impl TestEnvironment {
 
     /// Runs the program `hookbox` with nothing on standard input.
     pub(crate) fn hookbox<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
-        finish(self.command(program()).args(args).spawn().unwrap(), None)
+        finish(self.command(program()).args(self.args(args)).spawn().unwrap(), None)
+    }
+
+    /// The arguments; where whoever runs the tests has hooks of his own, the home directory of the test is named with them, for
+    /// the program would say that they are hidden.
+    fn args<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Vec<OsString> {
+        let mut args: Vec<OsString> = args.into_iter().map(|it| it.as_ref().to_owned()).collect();
+        let takes_home = args.first().is_some_and(|it| TAKES_HOME.iter().any(|name| it == name));
+        let names_home = args.iter().any(|it| it == "--home") || self.variables.contains_key("HOME");
+        let own = std::env::home_dir().unwrap_or_default();
+        if takes_home && !names_home && DEFAULT_ROOTS.iter().any(|root| own.join(root).exists()) {
+            args.extend(["--home".into(), self.path("home").into()]);
+        }
+        args
     }
 
     /// Runs the program `hookbox` with this on standard input.
@@ -145,7 +162,7 @@ impl TestEnvironment {
         args: impl IntoIterator<Item = A>,
         input: impl AsRef<[u8]>,
     ) -> Output {
-        self.run(self.command(program()).args(args), input)
+        self.run(self.command(program()).args(self.args(args)), input)
     }
 
     /// `hookbox run EVENT …` with this event; the JSON that it printed.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::approvable::Approvable;
-use super::candidate::Candidate;
+use super::candidate::{Candidate, State};
 use super::decide::{Fate, decide};
 #[cfg(feature = "component")]
 use super::declared::Declared;
@@ -22,6 +22,7 @@ use super::subject::{Position, Subject, table_of};
 use super::{Discovery, Options, builtins, lapsed, missing};
 use crate::hook::{Descriptor, Hook, HookError, Limits, OnFailure, Subscription};
 use crate::outcome::Answers;
+use crate::place;
 #[cfg(feature = "component")]
 use crate::report::Cause;
 use crate::report::Kind;
@@ -284,6 +285,10 @@ impl Assembly {
         let problem = match descriptor.on_failure {
             OnFailure::Pass => Problem::new(path, &error.message),
             OnFailure::Block => Problem::new(path, format!("{}: {blocks}", error.message)),
+        };
+        let problem = match &subject.candidate.state {
+            State::Unreachable(error) if place::is_exposed(error) => problem.hiding(&dir.place),
+            _ => problem,
         };
         let is_unsaid = descriptor.on_failure == OnFailure::Block && subject.on_failure().is_none();
         let problem = if is_unsaid { problem.hint(MEND) } else { problem };

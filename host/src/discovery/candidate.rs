@@ -77,7 +77,9 @@ impl Candidate {
             Ok(Handler::Component(component)) => {
                 let component = dir.base.join(component);
                 let state = match dir.place.find(&component) {
-                    Ok(Found::File { .. }) => State::Usable,
+                    Ok(Found::File { .. }) => {
+                        dir.place.check_owner(&component).map_or_else(State::Unreachable, |()| State::Usable)
+                    }
                     Ok(_) => State::Broken("is no file: expected a component".to_owned()),
                     Err(error) => State::Unreachable(error),
                 };

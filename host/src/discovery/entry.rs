@@ -109,6 +109,10 @@ impl Entry {
     }
 }
 
+fn shown(path: &Path) -> String {
+    text::escape(&path.to_string_lossy(), 4096)
+}
+
 /// JSON is UTF-8, paths need not be.
 fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     path.as_deref().map(Path::to_string_lossy).serialize(serializer)
@@ -166,10 +170,13 @@ impl Problem {
         Self { is_off: true, ..self }
     }
 
-    /// The same problem, which hides hooks of the user's where it is one of these files.
+    /// The same problem, which hides hooks of the user's where it is one of these files. Where somebody else may write it,
+    /// it has a hint.
     #[must_use]
-    pub(super) fn hiding(self, place: &Place) -> Self {
-        Self { hides: matches!(place, Place::Global), ..self }
+    pub(super) fn hiding(mut self, place: &Place) -> Self {
+        self.hides = matches!(place, Place::Global);
+        self.hint = self.hint.or_else(|| place.mend(&self.path));
+        self
     }
 }
 
@@ -179,6 +186,33 @@ impl Problem {
         let message = "is not known, so that your own hooks cannot be looked for: HOME is no absolute path";
         let problem = Self::new("the home directory", message).hint("set HOME to your home directory");
         Self { hides: true, ..problem }
+    }
+
+    /// The user's own hooks may stand in another home directory.
+    pub(crate) fn other_home(home: &Path, other: Option<&Path>) -> Self {
+        let named = shown(home);
+        let problem = match other {
+            Some(other) => {
+                let hint = format!("set HOME to {}, or name the one that you mean: --home DIR", shown(other));
+                let message = format!(
+                    "is your home directory by the system's accounts, and HOME names {named}: the hooks of the first are not looked for"
+                );
+                Self::new(other, message).hint(hint)
+            }
+            None => Self::new(home, "is nobody's home directory, so that your own hooks cannot be looked for")
+                .hint("set HOME to your home directory, or name the one that you mean: --home DIR"),
+        };
+        Self { hides: true, ..problem }
+    }
+
+    /// The process has another home directory than the one that its command line was written for.
+    pub(crate) fn not_at_home(home: &Path, process: &Path) -> Self {
+        let message = format!("is the home directory that this command was installed for, and HOME is {:?}", shown(process));
+        let hint = format!(
+            "set HOME to {}, or run hookbox install again where HOME is what it is for the agent",
+            shown(home)
+        );
+        Self { hides: true, ..Self::new(home, message).hint(hint) }
     }
 
     /// Changes in a directory are not seen.

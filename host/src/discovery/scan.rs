@@ -371,7 +371,10 @@ impl Scan {
                 Some(Problem::new(&dir, message))
             } else {
                 match place.find(&dir) {
-                    Ok(Found::Directory) => None,
+                    Ok(Found::Directory) => {
+                        let exposed = place.check_owner(&dir).err();
+                        exposed.map(|error| Problem::new(&dir, place::explain(&error)).hiding(place))
+                    }
                     Ok(_) => continue,
                     Err(error) => Some(Problem::new(&dir, place::explain(&error)).hiding(place)),
                 }
@@ -428,7 +431,9 @@ impl Scan {
             let is_component = name.as_encoded_bytes().ends_with(b".wasm");
             let state = match dir.place.find(&path) {
                 Ok(Found::File { .. }) if is_disabled => State::Disabled,
-                Ok(Found::File { executable, .. }) if executable || is_component => State::Usable,
+                Ok(Found::File { executable, .. }) if executable || is_component => {
+                    dir.place.check_owner(&path).map_or_else(State::Unreachable, |()| State::Usable)
+                }
                 Ok(_) => continue,
                 Err(_) if is_disabled => continue,
                 Err(error) => State::Unreachable(error),
@@ -525,9 +530,10 @@ impl Scan {
         }
     }
 
-    /// Whether a directory is there. Nothing at all is no problem, anything else is.
+    /// Whether a directory is there that can be used. Nothing at all is no problem, anything else is.
     pub(super) fn is_directory(&mut self, place: &Place, path: &Path) -> bool {
-        let message = match place.find(path) {
+        let found = place.find(path).and_then(|found| place.check_owner(path).map(|()| found));
+        let message = match found {
             Ok(Found::Directory) => return true,
             Ok(_) => "is a file: expected a directory".to_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => return false,

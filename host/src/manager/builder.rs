@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
 use super::{Inner, Manager, Plan, Snapshot};
+use crate::account;
 use crate::builtin::{self, SELF_PROTECTION, Surroundings};
 use crate::chain::ChainOptions;
 use crate::dialect::agent::Agent;
@@ -30,6 +31,7 @@ pub struct Builder {
     pub(super) discovery: discovery::Options,
     hooks: Vec<Arc<dyn Hook>>,
     chain: ChainOptions,
+    home: Home,
     private_cache: KeptAt,
     private_data: KeptAt,
     #[cfg(feature = "component")]
@@ -38,6 +40,17 @@ pub struct Builder {
     compiler: Option<Compiler>,
     #[cfg(feature = "component")]
     pub(super) runtime: Option<Runtime>,
+}
+
+/// Who says which directory is the home directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    /// The process, by `HOME`.
+    Process,
+    /// The caller.
+    Caller,
+    /// The caller, and `HOME` must name the same.
+    Both,
 }
 
 /// Where something private is kept.
@@ -72,6 +85,7 @@ impl Default for Builder {
             discovery: discovery::Options::new(std::env::current_dir().unwrap_or_default(), home.clone()),
             hooks: Vec::new(),
             chain: ChainOptions { home, depth, ..ChainOptions::default() },
+            home: Home::Process,
             private_cache: KeptAt::Default,
             private_data: KeptAt::Default,
             #[cfg(feature = "component")]
@@ -142,9 +156,16 @@ impl Builder {
     /// The user's home directory, where the user's own hooks are (default: the process's).
     pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
         let home = home.into();
+        self.home = Home::Caller;
         self.chain.home = Some(home.clone());
         self.discovery.home = Some(home);
         self
+    }
+
+    /// The user's home directory, where `HOME` has to name the same: a difference is a problem that hides hooks. For a command
+    /// line that was written for this user (default: no such check).
+    pub fn home_of_process(self, home: impl Into<PathBuf>) -> Self {
+        Self { home: Home::Both, ..self.home(home) }
     }
 
     /// The directory names that hold hooks (default: `.hookbox`, `.kodelet`).
@@ -400,6 +421,21 @@ impl Builder {
         Discovery { overall, ..Discovery::new() }
     }
 
+    /// Why hooks of the user's may stand elsewhere than in the home directory.
+    fn doubt(&self) -> Option<Problem> {
+        let process = std::env::home_dir();
+        match (&self.discovery.home, self.home) {
+            (None, _) => Some(Problem::no_home()),
+            (Some(_), Home::Caller) => None,
+            (Some(home), Home::Process) => account::other_home(home, &self.discovery.roots)
+                .map(|other| Problem::other_home(home, other.as_deref())),
+            (Some(home), Home::Both) => {
+                let process = process.unwrap_or_default();
+                (!account::is_same(home, &process)).then(|| Problem::not_at_home(home, &process))
+            }
+        }
+    }
+
     async fn discover(&mut self, last: &Arc<LastGood>) -> Discovery {
         let home = self.discovery.home.clone();
         let repo = discovery::repository(&self.discovery);
@@ -438,8 +474,7 @@ impl Builder {
             runtime,
         )
         .await;
-        if home.is_none() {
-            let problem = Problem::no_home();
+        if let Some(problem) = self.doubt() {
             let is_on = self.discovery.unseen_blocks && found.overall.switched_off.is_none();
             found.hooks.extend(discovery::guard_of_unseen(std::slice::from_ref(&problem)).filter(|_| is_on));
             found.problems.push(problem);

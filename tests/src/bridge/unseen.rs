@@ -1,13 +1,15 @@
 //! What hides which hooks there are, or what they ask for: of the user's own files it counts as a guard that fails.
 
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use hookbox::dialect::agent::Agent;
 use serde_json::json;
 
 use super::{BEFORE, args, blocked, call, needed, passed};
-use crate::environment::{TestEnvironment, sample};
+use crate::environment::{Output, TestEnvironment, sample};
 
 /// What is wrong in a root, the file that says so, and how it comes about.
 type Hole = (&'static str, &'static str, fn(&TestEnvironment, &str));
@@ -153,6 +155,132 @@ fn a_home_directory_that_nobody_knows_blocks() {
             assert!(blocked(agent, event, &output, home).contains("HOME"), "{output:#?}");
             passed(agent, event, &env.hookbox_with(args(&["--no-hooks"]), &payload), "no hooks");
         }
+    }
+}
+
+#[test]
+fn a_command_that_was_installed_for_another_home_directory_blocks_and_says_so() {
+    for (home, means) in [("home", "other"), ("other", "home"), ("gone", "home"), ("home", "gone")] {
+        let env = TestEnvironment::new();
+        env.directory("other");
+        let (home, means) = (env.path(home), env.path(means));
+        let env = env.variable("HOME", home.to_str().unwrap());
+        for (agent, event) in BEFORE {
+            let payload = call(&env, agent, event, "ls").to_string();
+            let output = env.hookbox_with(
+                args(agent, needed(agent, event), &["--home", means.to_str().unwrap()]),
+                &payload,
+            );
+            let reason = blocked(agent, event, &output, "another home");
+            for part in [home.to_str().unwrap(), means.to_str().unwrap(), "hint: "] {
+                assert!(reason.contains(part), "{agent}: {reason}");
+            }
+        }
+    }
+    // By whatever path: it is the same directory.
+    let env = TestEnvironment::new();
+    env.symlink("link", "home");
+    let link = env.path("link");
+    for (agent, event) in BEFORE {
+        let payload = call(&env, agent, event, "ls").to_string();
+        let output = env
+            .hookbox_with(args(agent, needed(agent, event), &["--home", link.to_str().unwrap()]), &payload);
+        passed(agent, event, &output, "the same home");
+        assert_eq!(output.stderr, "", "{agent}");
+    }
+}
+
+/// Runs the program where the system's accounts say that the user lives in `home/account`.
+fn at_account(env: &TestEnvironment, args: &[OsString], input: &str) -> Option<Output> {
+    let mut command = env.command("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c"]);
+    command.arg("mount --bind \"$0\" /etc/passwd && exec \"$@\"");
+    command.arg(env.path("passwd")).arg(crate::environment::program()).args(args);
+    let output = env.run(&mut command, input);
+    let is_refused = ["unshare:", "mount:"].iter().any(|word| output.stderr.contains(word));
+    (!is_refused).then_some(output)
+}
+
+#[test]
+fn a_home_directory_that_is_not_the_users_blocks_where_the_users_own_has_hooks() {
+    let env = TestEnvironment::new();
+    let account = env.path("account");
+    env.file("passwd", format!("root:x:0:0:root:{}:/bin/sh\n", account.display()));
+    for (has_hooks, more) in
+        [(false, vec![]), (true, vec![]), (true, vec!["--home".into(), env.path("home").into()])]
+    {
+        env.directory(if has_hooks { "account/.hookbox" } else { "account" });
+        let blocks = has_hooks && more.is_empty();
+        for (agent, event) in BEFORE {
+            let payload = call(&env, agent, event, "ls").to_string();
+            let args: Vec<OsString> =
+                args(agent, needed(agent, event), &[]).into_iter().chain(more.clone()).collect();
+            let Some(output) = at_account(&env, &args, &payload) else {
+                eprintln!("skipped: no namespace of its own for the accounts of the system");
+                return;
+            };
+            if blocks {
+                let reason = blocked(agent, event, &output, "another home");
+                assert!(reason.contains(account.to_str().unwrap()) && reason.contains("--home"), "{reason}");
+            } else {
+                passed(agent, event, &output, "no other hooks");
+                assert_eq!(output.stderr, "", "{agent}");
+            }
+        }
+        let list = at_account(&env, &[["list".into()].as_slice(), more.as_slice()].concat(), "").unwrap();
+        let is_told = list.stderr.contains(account.to_str().unwrap());
+        assert_eq!((list.code, is_told), (Some(0), blocks), "{list:#?}");
+    }
+}
+
+#[test]
+fn what_others_may_write_is_not_used_and_blocks() {
+    let hook = "#!/bin/sh\n[ \"$1\" = run ] && touch \"$0-ran\" && echo '{}' || echo before_tool_call\n";
+    for file in [
+        "",
+        "/hooks",
+        "/hooks/guard",
+        "/hookbox.toml",
+        "/hooks.json",
+        "/mcp.json",
+        "/plugins",
+        "/plugins/a@b",
+        "/plugins/a@b/hooks",
+        "/plugins/a@b/hooks/guard",
+    ] {
+        let env = TestEnvironment::new();
+        for (at, text) in [("hookbox.toml", ""), ("hooks.json", "{\"hooks\": {}}"), ("mcp.json", "{}")] {
+            env.file(&format!("home/.hookbox/{at}"), text);
+        }
+        for at in ["hooks/guard", "plugins/a@b/hooks/guard"] {
+            env.script(&format!("home/.hookbox/{at}"), hook);
+        }
+        let path = format!("home/.hookbox{file}");
+        let mode = fs::metadata(env.path(&path)).unwrap().permissions().mode() & 0o777;
+        env.mode(&path, mode | 0o002);
+        for (agent, event) in [BEFORE[0], BEFORE[6]] {
+            let payload = call(&env, agent, event, "ls").to_string();
+            let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
+            let reason = blocked(agent, event, &output, file);
+            for part in [env.path(&path).to_str().unwrap(), "others may write it", "chmod go-w"] {
+                assert!(reason.contains(part), "{file}: {reason}");
+            }
+        }
+        // Nothing that it leads to runs; who tries hooks by hand is told.
+        for at in ["hooks/guard", "plugins/a@b/hooks/guard"].map(|at| format!("/{at}")) {
+            let ran = env.path(format!("home/.hookbox{at}-ran")).exists();
+            assert!(!ran || !at.starts_with(file), "{file}: {at} ran");
+        }
+        let run = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
+        let output = env.hookbox_with(["run", "before_tool_call"], run.to_string());
+        assert!(
+            output.code == Some(0) && output.stderr.contains("others may write it"),
+            "{file}: {output:#?}"
+        );
+        env.mode(&path, mode);
+        let payload = call(&env, Agent::Claude, "PreToolUse", "ls").to_string();
+        let output = env.hookbox_with(args(Agent::Claude, None, &[]), payload);
+        passed(Agent::Claude, "PreToolUse", &output, file);
     }
 }
 

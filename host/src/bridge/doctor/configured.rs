@@ -284,7 +284,7 @@ fn also(other: Agent, agent: Agent, path: &Path, found: &mut Examination) {
 
 /// The files of hooks in a directory, in order.
 fn files(directory: &Path, found: &mut Examination) -> Vec<PathBuf> {
-    let (names, is_cut) = match Place::Global.names(directory) {
+    let (names, is_cut) = match Place::Anywhere.names(directory) {
         Ok(names) => names,
         Err(error) => {
             unread(directory, &error, found);
@@ -302,7 +302,7 @@ fn files(directory: &Path, found: &mut Examination) -> Vec<PathBuf> {
 }
 
 fn contents_of(path: &Path) -> std::io::Result<Vec<u8>> {
-    Place::Global.read(path, MAX_BYTES as u64)
+    Place::Anywhere.read(path, MAX_BYTES as u64)
 }
 
 /// What stands in a regular file; nothing where there is none.

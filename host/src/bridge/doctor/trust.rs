@@ -90,7 +90,7 @@ pub(super) fn codex_project(config: &toml::Table, directory: &Path) -> bool {
 
 /// The repository that a worktree belongs to, by its file `.git`.
 fn main_worktree(root: &Path) -> Option<PathBuf> {
-    let text = Place::Global.read(&root.join(".git"), MAX_GIT_FILE).ok()?;
+    let text = Place::Anywhere.read(&root.join(".git"), MAX_GIT_FILE).ok()?;
     let git = str::from_utf8(&text).ok()?.strip_prefix("gitdir:")?.trim();
     let (main, _) = git.split_once("/.git/worktrees/")?;
     Some(PathBuf::from(main))
