@@ -23,7 +23,10 @@ const MAX_NAMES: usize = 65_536;
 #[derive(Clone)]
 pub(crate) enum Place {
     /// Any files, whoever may write them: nothing of them runs.
-    #[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the doctor looks at other programs' files"))]
+    #[cfg_attr(
+        not(feature = "bridge"),
+        allow(dead_code, reason = "the doctor looks at other programs' files")
+    )]
     Anywhere,
     /// The user's own files: symlinks may lead anywhere, to what is the user's or the system's own and nobody else may write.
     Global,
@@ -112,7 +115,9 @@ impl Place {
         let path = text::shell_word(&text::escape(&path.to_string_lossy(), 4096));
         Some(match exposed(&error)? {
             Exposed::Mode(_) => format!("look at what stands there, then: chmod go-w {path}"),
-            Exposed::Owner(_) => format!("look at what stands there, then make it yours: chown \"$(id -u)\" {path}"),
+            Exposed::Owner(_) => {
+                format!("look at what stands there, then make it yours: chown \"$(id -u)\" {path}")
+            }
         })
     }
 

@@ -27,6 +27,7 @@ mod limits;
 mod mcp;
 mod mixed;
 mod names;
+mod nested;
 mod network;
 mod opencode;
 mod other_words;

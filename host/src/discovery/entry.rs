@@ -199,15 +199,20 @@ impl Problem {
                 );
                 Self::new(other, message).hint(hint)
             }
-            None => Self::new(home, "is nobody's home directory, so that your own hooks cannot be looked for")
-                .hint("set HOME to your home directory, or name the one that you mean: --home DIR"),
+            None => {
+                Self::new(home, "is nobody's home directory, so that your own hooks cannot be looked for")
+                    .hint("set HOME to your home directory, or name the one that you mean: --home DIR")
+            }
         };
         Self { hides: true, ..problem }
     }
 
     /// The process has another home directory than the one that its command line was written for.
     pub(crate) fn not_at_home(home: &Path, process: &Path) -> Self {
-        let message = format!("is the home directory that this command was installed for, and HOME is {:?}", shown(process));
+        let message = format!(
+            "is the home directory that this command was installed for, and HOME is {:?}",
+            shown(process)
+        );
         let hint = format!(
             "set HOME to {}, or run hookbox install again where HOME is what it is for the agent",
             shown(home)

@@ -123,8 +123,14 @@ impl Judged {
 }
 
 impl Gate {
-    /// Reads what the user said. Where that cannot be read, nothing is trusted or granted.
-    pub(super) fn open(options: &Options, repo: Option<&Path>, problems: &mut Vec<Problem>) -> Self {
+    /// Reads what the user said. Where that cannot be read, nothing is trusted or granted. It judges what this repository
+    /// brought, and what the user installed; `around` are all repositories, whose roots no hook may write.
+    pub(super) fn open(
+        options: &Options,
+        repo: Option<&Path>,
+        around: &[PathBuf],
+        problems: &mut Vec<Problem>,
+    ) -> Self {
         let records = match &options.data {
             None => Records::default(),
             Some(data) => TrustFile::new(data).read().unwrap_or_else(|error| {
@@ -135,12 +141,11 @@ impl Gate {
                 Records::default()
             }),
         };
-        let roots = |base: Option<&Path>| -> Vec<PathBuf> {
-            base.into_iter().flat_map(|base| options.roots.iter().map(|root| base.join(root))).collect()
-        };
+        let roots =
+            |base: &Path| -> Vec<PathBuf> { options.roots.iter().map(|root| base.join(root)).collect() };
         let own = [&options.data, &options.cache].into_iter().flatten().cloned();
         let directories = options.directories.iter().map(|dir| options.cwd.join(dir));
-        let whole = own.chain(directories).chain(roots(options.home.as_deref())).collect();
+        let whole = own.chain(directories).chain(options.home.iter().flat_map(|home| roots(home))).collect();
         let bases = Bases { repo: repo.map(Path::to_owned), home: options.home.clone() };
         Self {
             records,
@@ -152,13 +157,21 @@ impl Gate {
             store: options.data.clone().map(crate::store::Store::at),
             #[cfg(feature = "http")]
             network: options.network.clone().unwrap_or_default(),
-            protected: Arc::new(Protected::new(bases.clone(), whole, roots(repo))),
+            protected: Arc::new(Protected::new(
+                bases.clone(),
+                whole,
+                around.iter().flat_map(|it| roots(it)).collect(),
+            )),
             bases,
         }
     }
 
-    /// Judges all candidates. Nothing of them is run.
-    pub(super) fn judge(&self, scan: &Scan, options: &Options) -> Vec<Judged> {
+    /// Judges all candidates of a scan, one of `scans` in which names may be the same. Nothing of them is run.
+    pub(super) fn judge(&self, scan: &Scan, scans: &[&Scan], options: &Options) -> Vec<Judged> {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for candidate in scans.iter().flat_map(|scan| &scan.candidates) {
+            *counts.entry(&candidate.name).or_default() += 1;
+        }
         let mut unapproved = Allowance::of_unapproved();
         let seen = Seen::default();
         let tables: Vec<Option<&Table>> =
@@ -168,11 +181,9 @@ impl Gate {
             looks.map(|(it, table)| self.look(it, *table, options, &mut unapproved, &seen)).collect();
         // From the last to the first: a hook takes the place of later ones only.
         let mut later: HashMap<&str, Vec<(Origin, bool, Namesake)>> = HashMap::new();
-        let mut counts: HashMap<&str, usize> = HashMap::new();
         for ((candidate, table), judged) in scan.candidates.iter().zip(&tables).zip(&mut all).rev() {
             let (origin, is_trusted) = (candidate.dir.tier.origin(), judged.standing.is_trusted());
             let of_name = later.entry(&candidate.name).or_default();
-            *counts.entry(&candidate.name).or_default() += 1;
             if candidate.dir.needs_trust && options.trust == TrustPolicy::Recorded {
                 // What is not trusted gives way within its own place without a question.
                 let is_asked = |it: &&(Origin, bool, Namesake)| it.0 != origin || it.1;

@@ -11,8 +11,6 @@ use std::sync::Arc;
 use super::settings::File;
 use crate::event::EventName;
 use crate::hook::Digest;
-#[cfg(feature = "mcp")]
-use crate::hook::Origin;
 use crate::trust;
 #[cfg(feature = "component")]
 use crate::wasm::Component;
@@ -44,9 +42,9 @@ pub(crate) struct LastGood {
     pub(super) settings: HashMap<PathBuf, Dated<File>>,
     /// The text of each file that declares hooks.
     pub(super) declarations: HashMap<PathBuf, Dated<String>>,
-    /// Servers that may be running, by their root and name.
+    /// Servers that may be running, by the directory that holds their root, the root and their name.
     #[cfg(feature = "mcp")]
-    pub(super) servers: HashMap<(Origin, usize, String), Arc<crate::mcp::Server>>,
+    pub(super) servers: HashMap<(PathBuf, usize, String), Arc<crate::mcp::Server>>,
     /// By file.
     #[cfg(feature = "component")]
     pub(super) components: HashMap<PathBuf, Dated<Component>>,
@@ -79,6 +77,17 @@ pub(super) struct Answer {
 }
 
 impl LastGood {
+    /// Takes what a look at another repository found.
+    pub(super) fn take(&mut self, other: Self) {
+        self.settings.extend(other.settings);
+        self.declarations.extend(other.declarations);
+        #[cfg(feature = "mcp")]
+        self.servers.extend(other.servers);
+        #[cfg(feature = "component")]
+        self.components.extend(other.components);
+        self.answers.extend(other.answers);
+    }
+
     /// What the program with these bytes answered at this path, with these variables.
     pub(super) fn answer(
         &self,

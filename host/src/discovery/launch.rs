@@ -12,8 +12,6 @@ use super::declared::{Server, Transport, expand};
 use super::last_good::LastGood;
 use super::subject::Subject;
 use crate::dialect::agent::{Agent, Level};
-#[cfg(feature = "mcp")]
-use crate::hook::Origin;
 use crate::hook::{Descriptor, Hook, HookError};
 #[cfg(feature = "mcp")]
 use crate::mcp::{self, ServerConfig, Servers, ToolHook};
@@ -31,7 +29,7 @@ pub(super) struct Launcher {
     /// The repository, or the working directory.
     project: PathBuf,
     #[cfg(feature = "mcp")]
-    servers: HashMap<(Origin, usize, String), Arc<mcp::Server>>,
+    servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
     /// What of the last look may be running.
     #[cfg(feature = "mcp")]
     last: Arc<LastGood>,
@@ -55,7 +53,7 @@ impl Launcher {
 
     /// The servers that the hooks use, for the next look.
     #[cfg(feature = "mcp")]
-    pub(super) fn into_servers(self) -> HashMap<(Origin, usize, String), Arc<mcp::Server>> {
+    pub(super) fn into_servers(self) -> HashMap<(PathBuf, usize, String), Arc<mcp::Server>> {
         self.servers
     }
 
@@ -156,16 +154,16 @@ impl Launcher {
         tool: &str,
     ) -> Result<Arc<dyn Hook>, HookError> {
         let dir = &subject.candidate.dir;
-        let key = (dir.tier.origin(), dir.root, name.to_owned());
+        // A plugin's tools are those of the root that the plugin stands in.
+        let root = match &dir.plugin {
+            Some(_) => dir.base.ancestors().nth(3).unwrap_or(&dir.base),
+            None => dir.base.as_path(),
+        };
+        let key = (root.to_owned(), dir.root, name.to_owned());
         let server = match (self.servers.get(&key), &declared.server) {
             (Some(server), _) => Arc::clone(server),
             (None, Some(server)) => {
-                // A plugin's tools are those of the root that the plugin stands in.
-                let root = match &dir.plugin {
-                    Some(_) => dir.base.ancestors().nth(3),
-                    None => Some(dir.base.as_path()),
-                };
-                let config = config(name, server, root.unwrap_or(&dir.base))?;
+                let config = config(name, server, root)?;
                 // One that is as it was goes on running.
                 let server = self.last.servers.get(&key).filter(|last| *last.config() == config).cloned();
                 let server = server.or_else(|| Servers::new(vec![config]).get(name));

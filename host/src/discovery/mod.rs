@@ -156,8 +156,10 @@ pub struct Discovery {
     pub hooks: Vec<Arc<dyn Hook>>,
     /// Everything that went wrong. That a hook was never trusted is none: its entry and its every report say so.
     pub problems: Vec<Problem>,
-    /// The repository.
+    /// The repository: the nearest one.
     pub repo: Option<PathBuf>,
+    /// The repositories that it lies in, the outermost first: their hooks count as well.
+    pub outer: Vec<PathBuf>,
     /// How long it took to look into what is not trusted.
     pub(crate) untrusted_look: Duration,
     /// What the user says of each built-in hook, by its name.
@@ -182,11 +184,38 @@ impl Discovery {
     pub(crate) fn new() -> Self {
         Self { last_good: Some(LastGood::default()), ..Self::default() }
     }
+
+    /// Takes what a repository brought that lies in those around it. Its names are its own: it shadows nothing of theirs.
+    fn take(&mut self, inner: Self) {
+        self.entries.extend(inner.entries);
+        self.entries.sort_by_key(|entry| (entry.tier.origin(), entry.priority));
+        self.hooks.extend(inner.hooks);
+        self.approvable.extend(inner.approvable);
+        self.problems.extend(inner.problems);
+        self.kept.extend(inner.kept);
+        self.details.extend(inner.details);
+        match (&mut self.last_good, inner.last_good) {
+            (Some(last), Some(inner)) => last.take(inner),
+            (last, inner) => *last = inner,
+        }
+        self.builtins = inner.builtins;
+        self.protected = inner.protected;
+    }
 }
 
 /// The repository of a working directory: the nearest ancestor that holds `.git` or a root (design, section 6), else
 /// the directory itself; `None` in the home directory, in `/`, in somebody else's directory, and without one.
 pub fn repository(options: &Options) -> Option<PathBuf> {
+    repositories(options).nearest
+}
+
+/// The outermost repository that a working directory lies in.
+pub fn outermost_repository(options: &Options) -> Option<PathBuf> {
+    let found = repositories(options);
+    found.outer.into_iter().next().or(found.nearest)
+}
+
+fn repositories(options: &Options) -> repo::Repositories {
     let home = options.home.as_deref().map(absolute);
     repo::find(&absolute(&options.cwd), home.as_deref(), &options.roots)
 }
@@ -221,16 +250,29 @@ pub(crate) async fn discover_again(
     let looked = {
         let (options, last) = (Arc::clone(&options), Arc::clone(last));
         blocking(options.one_event, move || {
-            let repo = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
-            let mut found = scan::scan(&options, repo.as_deref(), last);
+            let repositories = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
+            let repo = repositories.nearest.as_deref();
+            let mut found = scan::scan(&options, repo, last);
             let overall = overall::of(&found.roots, &options, &mut found.problems);
-            let gate = gate::Gate::open(&options, repo.as_deref(), &mut found.problems);
-            let judged = gate.judge(&found, &options);
-            (repo, found, overall, gate, judged)
+            let around: Vec<PathBuf> =
+                repositories.outer.iter().chain(&repositories.nearest).cloned().collect();
+            let gate = gate::Gate::open(&options, repo, &around, &mut found.problems);
+            let outer: Vec<_> =
+                repositories.outer.iter().map(|repo| scan::scan_outer(&options, repo, &found)).collect();
+            let all: Vec<&scan::Scan> = outer.iter().chain([&found]).collect();
+            let judged = gate.judge(&found, &all, &options);
+            let look = |(repo, scan): (&PathBuf, &scan::Scan)| {
+                // What is wrong with the trust file is said once.
+                let gate = gate::Gate::open(&options, Some(repo), &around, &mut Vec::new());
+                let judged = gate.judge(scan, &all, &options);
+                (gate, judged)
+            };
+            let looks: Vec<_> = repositories.outer.iter().zip(&outer).map(look).collect();
+            (repositories, found, overall, gate, judged, outer.into_iter().zip(looks).collect::<Vec<_>>())
         })
         .await
     };
-    let (repo, scan, overall, gate, judged) = match looked {
+    let (repositories, scan, overall, gate, judged, outer) = match looked {
         Ok(looked) => looked,
         Err(error) => {
             let problem = Problem::new(&options.cwd, format!("was not looked through: {error}"));
@@ -242,10 +284,13 @@ pub(crate) async fn discover_again(
             };
         }
     };
+    problems.extend(repositories.problem(&options.cwd));
+    let repo::Repositories { nearest: repo, outer: around, .. } = repositories;
     if overall.switched_off.is_some() && !options.look_anyway {
+        problems.extend(outer.into_iter().flat_map(|(scan, _)| scan.problems));
         problems.extend(scan.problems);
         let (kept, last_good) = (scan.kept, Some(scan.next));
-        return Discovery { problems, repo, overall, kept, last_good, ..Discovery::default() };
+        return Discovery { problems, repo, outer: around, overall, kept, last_good, ..Discovery::default() };
     }
     let examiner = examine::Examiner::new(
         &options,
@@ -253,17 +298,24 @@ pub(crate) async fn discover_again(
         #[cfg(feature = "component")]
         runtime,
     );
-    let repository = scan.repository.clone();
-    let mut discovery = assemble::assemble(scan, &gate, judged, &options, repo.as_deref(), &examiner).await;
+    let mut discovery = Discovery::default();
+    let scans = outer.iter().map(|(scan, _)| scan).chain([&scan]);
+    let places: Vec<Option<Place>> = scans.map(|scan| scan.repository.clone()).collect();
+    // The outermost first: what lies in it takes nothing away from it, no time either.
+    for (path, (scan, (gate, judged))) in around.iter().zip(outer) {
+        discovery.take(assemble::assemble(scan, &gate, judged, &options, Some(path), &examiner).await);
+    }
+    discovery.take(assemble::assemble(scan, &gate, judged, &options, repo.as_deref(), &examiner).await);
     examiner.keep();
     discovery.untrusted_look = examiner.untrusted_look();
-    if let (Some(path), Some(place)) = (&repo, repository)
-        && place.is_exhausted()
-    {
-        let what = "was not looked through as a whole: the system ran out of file descriptors or memory";
-        problems.push(Problem { hides: true, ..Problem::new(path, what) });
+    for (path, place) in around.iter().chain(&repo).zip(places) {
+        if place.is_some_and(|place| place.is_exhausted()) {
+            let what = "was not looked through as a whole: the system ran out of file descriptors or memory";
+            problems.push(Problem { hides: true, ..Problem::new(path, what) });
+        }
     }
     discovery.repo = repo;
+    discovery.outer = around;
     discovery.problems.splice(0..0, problems);
     discovery.hooks.extend(unseen::guard(&discovery.problems).filter(|_| options.unseen_blocks));
     if overall.switched_off.is_some() {
@@ -296,8 +348,9 @@ pub(crate) async fn look_into_plugin(
         let options = Arc::clone(&options);
         tokio::task::spawn_blocking(move || {
             let mut found = scan::scan_plugin(&dir, &called);
-            let gate = gate::Gate::open(&options, Some(&dir), &mut found.problems);
-            let judged = gate.judge(&found, &options);
+            let gate =
+                gate::Gate::open(&options, Some(&dir), std::slice::from_ref(&dir), &mut found.problems);
+            let judged = gate.judge(&found, &[&found], &options);
             (found, gate, judged)
         })
         .await

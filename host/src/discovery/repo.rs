@@ -1,39 +1,78 @@
-//! Which directory is the repository.
+//! Which directory is the repository, and which lie around it.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The nearest ancestor of `cwd` that holds `.git` or a root, else `cwd` itself. A path that is not absolute (an
-/// empty one: nobody could say which directory it is) has no repository.
+use super::entry::Problem;
+
+/// How many repositories count that lie one in another: more is a mistake, or an attack.
+const MAX_REPOSITORIES: usize = 8;
+
+/// The repositories that a directory lies in. Each brings its hooks: one that is made within another takes none away.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Repositories {
+    /// The repository: the nearest one.
+    pub(super) nearest: Option<PathBuf>,
+    /// Those around it, the outermost first.
+    pub(super) outer: Vec<PathBuf>,
+    /// How many between these were left out.
+    pub(super) left_out: usize,
+}
+
+impl Repositories {
+    /// What is wrong with them: hooks that the user trusts may be among those that were left out.
+    pub(super) fn problem(&self, cwd: &Path) -> Option<Problem> {
+        let left_out = self.left_out;
+        let message = format!(
+            "lies in more than {MAX_REPOSITORIES} repositories, one in another: {left_out} between the outermost and the nearest \
+             were not looked at"
+        );
+        let problem = Problem::new(cwd, message)
+            .hint("take .git, .hookbox and .kodelet out of directories that are none");
+        (left_out > 0).then_some(Problem { hides: true, ..problem })
+    }
+}
+
+/// The ancestors of `cwd` that hold `.git` or a root, else `cwd` itself. A path that is not absolute (an empty one: nobody
+/// could say which directory it is) has no repository.
 ///
-/// Below the home directory every ancestor counts; outside it only those that the user owns, so that nobody else
-/// plants hooks in `/tmp` or `/srv`. The home directory is never a repository: what stands in it is the user's
-/// own. A directory above the home directory, and `/`, is one only if the user owns it and it says so itself.
-pub(super) fn find(cwd: &Path, home: Option<&Path>, roots: &[String]) -> Option<PathBuf> {
+/// Below the home directory every ancestor counts; outside it only those that the user owns and that are no shared ones,
+/// so that nobody else plants hooks in `/tmp` or `/srv`. The home directory is never a repository: what stands in it is the
+/// user's own. A directory above the home directory, and `/`, is one only if the user owns it and it says so itself.
+pub(super) fn find(cwd: &Path, home: Option<&Path>, roots: &[String]) -> Repositories {
+    let mut found = Repositories::default();
     if !cwd.is_absolute() {
-        return None;
+        return found;
     }
     // Directories are compared by identity: `$HOME` may be spelled with a symlink where `cwd` is not.
     let mut parents_of_home = home.into_iter().flat_map(Path::ancestors).skip(1);
     let home = home.and_then(identity);
     let user = rustix::process::geteuid().as_raw();
     let ancestors: Vec<_> = cwd.ancestors().map(|dir| (dir, fs::metadata(dir).ok())).collect();
-    let (_, here) = ancestors.first()?;
-    let at_home = |it: &Option<Metadata>| home.is_some() && it.as_ref().map(id) == home;
-    let below_home = ancestors.iter().skip(1).any(|(_, it)| at_home(it));
-    let counts = |it: &Option<Metadata>| it.as_ref().is_some_and(|it| below_home || it.uid() == user);
-    for (dir, it) in ancestors.iter().take_while(|(_, it)| !at_home(it)) {
-        if counts(it) && is_marked(dir, roots) {
-            return Some((*dir).to_owned());
-        }
+    let here = ancestors.first().and_then(|(_, here)| here.as_ref());
+    let at_home = |it: &Metadata| home == Some(id(it));
+    let below_home = ancestors.iter().skip(1).any(|(_, it)| it.as_ref().is_some_and(at_home));
+    // Everybody may write a shared directory, such as `/tmp`, and each user owns what he puts there.
+    let is_shared = |it: &Metadata| it.mode() & 0o1002 == 0o1002;
+    let counts = |it: &Metadata| below_home || it.uid() == user && !is_shared(it);
+    let to_home = ancestors.iter().take_while(|(_, it)| !it.as_ref().is_some_and(at_home));
+    let marked = to_home.filter(|(dir, it)| it.as_ref().is_some_and(counts) && is_marked(dir, roots));
+    let mut marked = marked.map(|(dir, _)| (*dir).to_owned());
+    found.nearest = marked.next();
+    found.outer = marked.collect();
+    found.outer.reverse();
+    // The outermost were there first.
+    found.left_out = found.outer.len().saturating_sub(MAX_REPOSITORIES - 1);
+    found.outer.truncate(MAX_REPOSITORIES - 1);
+    if found.nearest.is_none() {
+        let above_home =
+            parents_of_home.any(|dir| dir == cwd || here.is_some_and(|here| identity(dir) == Some(id(here))));
+        // A directory that was removed meanwhile is none, and neither is somebody else's, such as `/tmp`.
+        let is_own = here.is_some_and(|it| it.is_dir() && counts(it) && !at_home(it));
+        found.nearest = (!above_home && cwd.parent().is_some() && is_own).then(|| cwd.to_owned());
     }
-    let above_home =
-        parents_of_home.any(|dir| dir == cwd || here.is_some() && identity(dir) == here.as_ref().map(id));
-    // A directory that was removed meanwhile is none, and neither is somebody else's, such as `/tmp`.
-    let is_directory = here.as_ref().is_some_and(Metadata::is_dir);
-    let by_itself = !above_home && cwd.parent().is_some() && is_directory && counts(here) && !at_home(here);
-    by_itself.then(|| cwd.to_owned())
+    found
 }
 
 /// Device and inode.
@@ -64,6 +103,64 @@ mod tests {
         temp
     }
 
+    fn nearest(cwd: &Path, home: Option<&Path>, roots: &[String]) -> Option<PathBuf> {
+        find(cwd, home, roots).nearest
+    }
+
+    #[test]
+    fn every_marked_ancestor_below_the_home_directory_counts() {
+        let temp = tree(&[
+            "home/.hookbox",
+            "home/w/.hookbox",
+            "home/w/plain/p/.git",
+            "home/w/plain/p/sub/.kodelet",
+            "out/.git",
+            "out/sub/.hookbox/x",
+        ]);
+        let roots = [".hookbox".to_owned(), ".kodelet".to_owned()];
+        let at = |path: &str| temp.path().join(path);
+        for (cwd, nearest, outer) in [
+            ("home/w/plain/p/sub", Some("home/w/plain/p/sub"), &["home/w", "home/w/plain/p"][..]),
+            ("home/w/plain/p", Some("home/w/plain/p"), &["home/w"]),
+            ("home/w/plain", Some("home/w"), &[]),
+            ("home", None, &[]),
+            ("out/sub", Some("out/sub"), &["out"]),
+            ("out/sub/.hookbox/x", Some("out/sub"), &["out"]),
+        ] {
+            let found = find(&at(cwd), Some(&at("home")), &roots);
+            let want = Repositories {
+                nearest: nearest.map(at),
+                outer: outer.iter().map(|it| at(it)).collect(),
+                left_out: 0,
+            };
+            assert_eq!(found, want, "{cwd}");
+        }
+    }
+
+    #[test]
+    fn of_too_many_repositories_the_outermost_and_the_nearest_count() {
+        let temp = tree(&[]);
+        let mut dirs = vec![temp.path().join("home/p")];
+        for _ in 0..MAX_REPOSITORIES + 2 {
+            dirs.push(dirs.last().unwrap().join("x"));
+        }
+        dirs.iter().for_each(|dir| fs::create_dir_all(dir.join(".git")).unwrap());
+        let found = find(dirs.last().unwrap(), Some(&temp.path().join("home")), &[]);
+        assert_eq!(found.nearest.as_ref(), dirs.last());
+        assert_eq!((&found.outer[..], found.left_out), (&dirs[..MAX_REPOSITORIES - 1], 3));
+    }
+
+    #[test]
+    fn a_directory_that_everybody_shares_is_no_repository() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let temp = tree(&["home", "shared/.git", "shared/p/.git"]);
+        let at = |path: &str| temp.path().join(path);
+        fs::set_permissions(at("shared"), fs::Permissions::from_mode(0o1777)).unwrap();
+        let found = find(&at("shared/p"), Some(&at("home")), &[]);
+        assert_eq!((found.nearest, found.outer), (Some(at("shared/p")), vec![]));
+        assert_eq!(nearest(&at("shared"), Some(&at("home")), &[]), None);
+    }
+
     #[test]
     fn the_repository_is_the_nearest_marked_ancestor() {
         let temp = tree(&[
@@ -88,7 +185,7 @@ mod tests {
             ("home", None),
             ("out/sub", Some("out")),
         ] {
-            let found = find(&temp.path().join(cwd), Some(&temp.path().join("home")), &roots);
+            let found = nearest(&temp.path().join(cwd), Some(&temp.path().join("home")), &roots);
             assert_eq!(found, want.map(|dir| temp.path().join(dir)), "{cwd}");
         }
     }
@@ -98,9 +195,9 @@ mod tests {
         let temp = tree(&["a/home", "b/.git", "b/home"]);
         let roots = [".hookbox".to_owned()];
         let at = |path: &str| temp.path().join(path);
-        assert_eq!(find(&at("a"), Some(&at("a/home")), &roots), None);
-        assert_eq!(find(&at("b"), Some(&at("b/home")), &roots), Some(at("b")));
-        assert_eq!(find(Path::new("/"), Some(&at("a/home")), &roots), None);
+        assert_eq!(nearest(&at("a"), Some(&at("a/home")), &roots), None);
+        assert_eq!(nearest(&at("b"), Some(&at("b/home")), &roots), Some(at("b")));
+        assert_eq!(nearest(Path::new("/"), Some(&at("a/home")), &roots), None);
     }
 
     #[test]
@@ -116,8 +213,8 @@ mod tests {
             (at("gone"), None),
             (at("p/gone/deep"), Some(at("p"))),
         ] {
-            assert_eq!(find(&cwd, Some(&home), &[]), want, "{}", cwd.display());
-            assert_eq!(find(&cwd, None, &[]), want, "{}", cwd.display());
+            assert_eq!(nearest(&cwd, Some(&home), &[]), want, "{}", cwd.display());
+            assert_eq!(nearest(&cwd, None, &[]), want, "{}", cwd.display());
         }
     }
 
@@ -127,8 +224,11 @@ mod tests {
         std::os::unix::fs::symlink("real", temp.path().join("home")).unwrap();
         let roots = [".hookbox".to_owned()];
         let home = temp.path().join("home");
-        assert_eq!(find(&temp.path().join("real"), Some(&home), &roots), None);
-        assert_eq!(find(&temp.path().join("real/p"), Some(&home), &roots), Some(temp.path().join("real/p")));
+        assert_eq!(nearest(&temp.path().join("real"), Some(&home), &roots), None);
+        assert_eq!(
+            nearest(&temp.path().join("real/p"), Some(&home), &roots),
+            Some(temp.path().join("real/p"))
+        );
     }
 
     #[test]
@@ -138,16 +238,16 @@ mod tests {
         if std::os::unix::fs::chown(&theirs, Some(12_345), None).is_err() {
             return; // Only root can give a directory away.
         }
-        let found = |home: &str| find(&theirs.join("sub"), Some(&temp.path().join(home)), &[]);
+        let found = |home: &str| nearest(&theirs.join("sub"), Some(&temp.path().join(home)), &[]);
         assert_eq!(found("home"), Some(theirs.join("sub")));
         // Where nothing says that it is one, the directory itself has to be the user's, too.
         let open = temp.path().join("open");
         fs::create_dir(&open).unwrap();
         std::os::unix::fs::chown(&open, Some(12_345), None).unwrap();
         fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o1777)).unwrap();
-        assert_eq!(find(&open, Some(&temp.path().join("home")), &[]), None);
-        assert_eq!(find(&open, None, &[]), None);
-        assert_eq!(find(&open, Some(temp.path()), &[]), Some(open));
+        assert_eq!(nearest(&open, Some(&temp.path().join("home")), &[]), None);
+        assert_eq!(nearest(&open, None, &[]), None);
+        assert_eq!(nearest(&open, Some(temp.path()), &[]), Some(open));
         // Below it ownership does not matter.
         assert_eq!(found("."), Some(theirs.clone()));
     }

@@ -137,18 +137,7 @@ pub(super) fn scan(options: &Options, repo: Option<&Path>, last: Arc<LastGood>) 
     let mut scan = Scan { last, ..Scan::default() };
     let roots = &options.roots;
     if let Some(repo) = repo {
-        match Place::repository(repo) {
-            Ok(place) => {
-                scan.place(&place, Origin::Repo, repo, roots, &[]);
-                scan.of_project(&place, repo, options);
-                scan.note_what_is_left_out(repo);
-                scan.repository = Some(place);
-            }
-            Err(error) => {
-                let hides = place::is_exhausted(&error);
-                scan.problems.push(Problem { hides, ..Problem::new(repo, place::explain(&error)) });
-            }
-        }
+        scan.of_repository(repo, options);
     }
     let own: Vec<PathBuf> = options.directories.iter().map(|dir| options.cwd.join(dir)).collect();
     match &options.home {
@@ -156,6 +145,14 @@ pub(super) fn scan(options: &Options, repo: Option<&Path>, last: Arc<LastGood>) 
         None => scan.place(&Place::Global, Origin::User, &options.cwd, &[], &own),
     }
     scan.of_user(repo, options);
+    scan
+}
+
+/// Looks through what a repository brought that lies around another one; `nearest` has read what the user says.
+pub(super) fn scan_outer(options: &Options, repo: &Path, nearest: &Scan) -> Scan {
+    let mut scan = Scan { last: Arc::clone(&nearest.last), ..Scan::default() };
+    scan.of_repository(repo, options);
+    scan.as_the_user_says(options, nearest);
     scan
 }
 
@@ -197,6 +194,22 @@ pub(super) fn valid_roots(roots: &[String], cwd: &Path, problems: &mut Vec<Probl
 }
 
 impl Scan {
+    /// Looks through what one repository brought.
+    fn of_repository(&mut self, repo: &Path, options: &Options) {
+        match Place::repository(repo) {
+            Ok(place) => {
+                self.place(&place, Origin::Repo, repo, &options.roots, &[]);
+                self.of_project(&place, repo, options);
+                self.note_what_is_left_out(repo);
+                self.repository = Some(place);
+            }
+            Err(error) => {
+                let hides = place::is_exhausted(&error);
+                self.problems.push(Problem { hides, ..Problem::new(repo, place::explain(&error)) });
+            }
+        }
+    }
+
     fn note_what_is_left_out(&mut self, repo: &Path) {
         let Brought { looks, left_out, unread, .. } = self.brought;
         if unread > 0 {

@@ -438,7 +438,7 @@ impl Builder {
 
     async fn discover(&mut self, last: &Arc<LastGood>) -> Discovery {
         let home = self.discovery.home.clone();
-        let repo = discovery::repository(&self.discovery);
+        let repo = discovery::outermost_repository(&self.discovery);
         let open = |at: &KeptAt, default: fn(Option<&Path>) -> Option<PathBuf>| {
             let wanted = at.path(default, home.as_deref());
             wanted.map(|directory| private::open(&directory, repo.as_deref())).transpose()

@@ -17,6 +17,9 @@ pub(crate) struct Snapshot {
     pub(super) problems: Arc<[Problem]>,
     pub(super) approvable: Arc<[Approvable]>,
     pub(super) repository: Option<PathBuf>,
+    /// The repositories that it lies in.
+    #[cfg_attr(not(feature = "watch"), allow(dead_code, reason = "only who follows changes asks"))]
+    pub(super) outer: Vec<PathBuf>,
     pub(super) protected: Arc<Protected>,
     /// What holds for all hooks together.
     pub(super) overall: Overall,
@@ -37,6 +40,7 @@ impl Snapshot {
             problems: found.problems.into(),
             approvable: found.approvable.into(),
             repository: found.repo,
+            outer: found.outer,
             protected: found.protected,
             overall: found.overall,
             trust_file,

@@ -295,7 +295,9 @@ impl Manager {
             return Interests::default();
         };
         let (options, snapshot) = (plan.builder.discovery.clone(), self.snapshot());
-        let found = move || Interests::of(&options, snapshot.repository.as_deref(), &snapshot.entries);
+        let found = move || {
+            Interests::of(&options, snapshot.outer.iter().chain(&snapshot.repository), &snapshot.entries)
+        };
         tokio::task::spawn_blocking(found).await.unwrap_or_default()
     }
 }

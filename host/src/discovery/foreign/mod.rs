@@ -135,6 +135,17 @@ impl Scan {
         self.pass_environment();
     }
 
+    /// Applies what the user's own files say of a project's hooks, as another scan has read them.
+    pub(super) fn as_the_user_says(&mut self, options: &Options, read: &Self) {
+        let is_users = |origin: &Origin| *origin == Origin::User;
+        self.foreign_off.extend(read.foreign_off.iter().filter(|(origin, _)| is_users(origin)));
+        self.foreign.env.extend(read.foreign.env.iter().filter(|(origin, _)| is_users(origin)).cloned());
+        for agent in asked(options) {
+            self.switch_off(0, agent, None);
+        }
+        self.pass_environment();
+    }
+
     /// Gives Claude Code's hooks the variables that its settings set: the user's to all of them, the project's to the
     /// project's own, as a part of what the user trusts.
     fn pass_environment(&mut self) {

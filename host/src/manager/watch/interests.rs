@@ -34,7 +34,11 @@ enum Names {
 
 impl Interests {
     /// What a look with these options reads, and what the symlinks among the user's own hooks lead to.
-    pub(super) fn of(options: &Options, repo: Option<&Path>, entries: &[Entry]) -> Self {
+    pub(super) fn of<'r>(
+        options: &Options,
+        repositories: impl IntoIterator<Item = &'r PathBuf>,
+        entries: &[Entry],
+    ) -> Self {
         let mut interests = Self::default();
         // What the user said of trust comes first, for nothing may crowd it out; then what is the user's own.
         if let Some(data) = &options.data {
@@ -62,9 +66,8 @@ impl Interests {
                 interests.target(path);
             }
         }
-        if let Some(repo) = repo
-            && let Ok(real) = repo.canonicalize()
-        {
+        for repo in repositories {
+            let Ok(real) = repo.canonicalize() else { continue };
             interests.place(repo, &options.roots, Some(&real));
             interests.foreign(options, repo, false, Some(&real));
         }
