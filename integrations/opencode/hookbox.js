@@ -16,6 +16,7 @@ import { isMainThread } from "node:worker_threads";
 /**
  * @typedef {object} Options
  * @property {string} [program] The program: a path, or a name on PATH (default: `hookbox`).
+ * @property {string} [home] The home directory that is meant: where the program finds another one it blocks (default: any).
  * @property {"block" | "pass"} [on_failure] What becomes of a message, a tool call or an output where the program cannot
  *   be started, says nothing in time, or answers what is no answer (default: `block`). What a hook that fails means is
  *   for hookbox to say, which knows the hook's own `on_failure`.
@@ -25,7 +26,7 @@ import { isMainThread } from "node:worker_threads";
 
 /** @typedef {{ deny?: string, input?: object, output?: unknown, message?: string, context?: string, follow_up?: string }} Answer */
 
-const DEFAULTS = { program: "hookbox", on_failure: "block", timeout_ms: 20_000 };
+const DEFAULTS = { program: "hookbox", home: "", on_failure: "block", timeout_ms: 20_000 };
 
 /** The most that the program may print, in bytes: more than an answer of any hook. */
 const MAX_OUTPUT = 16 << 20;
@@ -282,9 +283,10 @@ function settled(given) {
   for (const [name, value] of Object.entries(given ?? {})) {
     const isRight =
       (name === "program" && typeof value === "string" && value !== "") ||
+      (name === "home" && typeof value === "string") ||
       (name === "on_failure" && (value === "block" || value === "pass")) ||
       (name === "timeout_ms" && Number.isInteger(value) && value > 0);
-    if (!isRight) throw new Error(`hookbox: expected program, on_failure ("block" or "pass") or timeout_ms, found ${name}: ${JSON.stringify(value)}`);
+    if (!isRight) throw new Error(`hookbox: expected program, home, on_failure ("block" or "pass") or timeout_ms, found ${name}: ${JSON.stringify(value)}`);
   }
   return { ...DEFAULTS, ...given };
 }
@@ -297,7 +299,7 @@ function settled(given) {
  * @param {object} payload
  * @returns {Promise<{ answer?: Answer, failure?: string, warnings: string[] }>}
  */
-function call({ program, timeout_ms: limit }, directory, event, payload) {
+function call({ program, home, timeout_ms: limit }, directory, event, payload) {
   return new Promise((resolve) => {
     const out = /** @type {Buffer[]} */ ([]);
     const err = /** @type {Buffer[]} */ ([]);
@@ -312,7 +314,7 @@ function call({ program, timeout_ms: limit }, directory, event, payload) {
       resolve({ failure, warnings });
     };
     try {
-      const args = ["bridge", "opencode", "--event", event];
+      const args = ["bridge", "opencode", "--event", event, ...(home === "" ? [] : ["--home", home])];
       // A group of its own, so that what it started ends with it.
       child = spawn(program, args, { cwd: directory, detached: true, stdio: ["pipe", "pipe", "pipe"] });
     } catch (error) {

@@ -247,8 +247,8 @@ test("the events of the bus reach the hooks once, and others do not", async (t) 
 
 test("options that are none are an error", async (t) => {
   const { plugin } = place(t);
-  for (const odd of [{ program: "" }, { on_failure: "ignore" }, { timeout_ms: 0 }, { timeout_ms: "5s" }, { fail: 1 }]) {
-    await assert.rejects(plugin(odd), /hookbox: expected program, on_failure .* found /);
+  for (const odd of [{ program: "" }, { on_failure: "ignore" }, { timeout_ms: 0 }, { timeout_ms: "5s" }, { home: 5 }, { fail: 1 }]) {
+    await assert.rejects(plugin(odd), /hookbox: expected program, home, on_failure .* found /);
   }
 });
 

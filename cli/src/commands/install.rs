@@ -256,7 +256,11 @@ impl Install {
             warn(format_args!("--program {program:?}: there is no program that can be executed there now"));
         }
         let deadline = self.deadline.unwrap_or(Bridge::DEADLINE);
-        let wish = Wish { events: self.events, deadline, is_strict: self.strict, ..Wish::new(program) };
+        // Others have another one.
+        let home = surroundings.home.as_ref().filter(|_| level != Level::Project);
+        let home = home.and_then(|home| home.to_str()).filter(|home| !home.contains(['\n', '\r']));
+        let home = home.map(str::to_owned);
+        let wish = Wish { events: self.events, home, deadline, is_strict: self.strict, ..Wish::new(program) };
         let which = self.which;
         which.permit(&agents, &installer)?;
         if let Some(code) = which.check(&agents, &installer, &wish)? {

@@ -36,6 +36,53 @@ fn the_command_of_every_agent_blocks_what_a_guard_blocks() {
 }
 
 #[test]
+fn what_was_installed_blocks_where_home_is_another_one_and_says_so() {
+    for agent in agents() {
+        for level in [Level::User, Level::Project] {
+            let env = TestEnvironment::new();
+            env.directory("other");
+            done(&env.hookbox(["install", agent.as_str(), &format!("--{level}")]));
+            let path = path_of(&env, agent, level);
+            let entries = read(agent, &std::fs::read(&path).unwrap()).unwrap().entries;
+            let is_before = |name: &str| agent.event(name).is_some_and(|it| it.event == "before_tool_call");
+            let entry = entries.iter().find(|it| is_before(&it.event)).unwrap();
+            let own = agent.event(&entry.event).unwrap();
+            let payload = agent.shell_call(own, "ls", &env.path("repo"), "s").to_string();
+            // Others who use a project have another home directory.
+            let is_users = level == Level::User;
+            assert_eq!(entry.command.contains(" --home "), is_users, "{agent}: {}", entry.command);
+            let found = entry.command.replace("hookbox bridge", "\"$PROGRAM\" bridge");
+            let line = if is_users { entry.command.as_str() } else { found.as_str() };
+            for (home, blocks) in [("home", false), ("other", is_users)] {
+                let mut shell = env.command("sh");
+                shell.args(["-c", line]).env("HOME", env.path(home)).env("PROGRAM", program());
+                let output = env.run(&mut shell, &payload);
+                assert_eq!(output.stdout.contains("hookbox install again"), blocks, "{agent}: {output:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_entry_without_a_home_directory_is_known_renewed_and_taken_out() {
+    for agent in agents() {
+        let env = TestEnvironment::new();
+        done(&env.hookbox(["install", agent.as_str()]));
+        let path = path_of(&env, agent, Level::User);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let before = text.replace(&format!(" --home {}", env.path("home").display()), "");
+        assert_ne!(before, text, "{agent}");
+        std::fs::write(&path, &before).unwrap();
+        let rows = env.hookbox(["install", agent.as_str(), "--json"]).json();
+        assert_eq!(rows[0]["change"], "changed", "{agent}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{agent}");
+        std::fs::write(&path, &before).unwrap();
+        let rows = env.hookbox(["uninstall", agent.as_str(), "--json"]).json();
+        assert_eq!(rows[0]["change"], "deleted", "{agent}");
+    }
+}
+
+#[test]
 fn a_tool_call_cannot_change_what_was_installed_wherever_it_is() {
     let moved = TestEnvironment::new();
     let elsewhere = Agent::ALL.into_iter().filter_map(Agent::home_variable).fold(moved, |env, name| {

@@ -212,11 +212,11 @@ impl Configured {
         }
         let Some(bytes) = contents(path, found) else { return };
         match plugin::standing(&bytes) {
-            Standing::Ours(program) => {
+            Standing::Ours { program, home } => {
                 let entry = |name: &str| Entry {
                     event: name.to_owned(),
                     matcher: None,
-                    command: plugin::line(&program, name),
+                    command: plugin::line(&program, &home, name),
                     timeout: Agent::OpenCode.waits(name, None),
                     extra: Map::new(),
                     position: (0, 0),

@@ -14,6 +14,7 @@ pub(super) fn write(
     program: &str,
     agent: Agent,
     event: &str,
+    home: Option<&str>,
     deadline: Option<Duration>,
     is_strict: bool,
 ) -> String {
@@ -23,6 +24,9 @@ pub(super) fn write(
         word = format!("'{word}'");
     }
     let mut line = format!("{word} bridge {agent} --event {event}");
+    if let Some(home) = home {
+        line.push_str(&format!(" --home {}", shell_word(home)));
+    }
     if let Some(deadline) = deadline {
         line.push_str(&format!(" --deadline {}", show_duration(deadline)));
     }
@@ -52,7 +56,10 @@ mod tests {
             for agent in Agent::ALL {
                 for strict in [false, true] {
                     let event = agent.events()[0].name;
-                    let line = write(program, agent, event, Some(Duration::from_millis(1500)), strict);
+                    let deadline = Some(Duration::from_millis(1500));
+                    let home = "/home/ada lovelace/it's $HOME";
+                    assert!(is_ours(agent, &write(program, agent, event, Some(home), deadline, strict)));
+                    let line = write(program, agent, event, None, deadline, strict);
                     assert!(is_ours(agent, &line), "{line}");
                     let other = if agent == Agent::Claude { Agent::Codex } else { Agent::Claude };
                     assert!(!is_ours(other, &line), "{line}");
@@ -81,7 +88,7 @@ mod tests {
                 let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
                 std::fs::set_permissions(&path, mode).unwrap();
             }
-            let line = write(path.to_str().unwrap(), Agent::Codex, "PreToolUse", None, true);
+            let line = write(path.to_str().unwrap(), Agent::Codex, "PreToolUse", None, None, true);
             let output = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
             assert_eq!(output.status.code(), Some(2));
             assert!(String::from_utf8_lossy(&output.stderr).contains("hookbox did not answer"));

@@ -19,8 +19,8 @@ const PLUGIN: &str = include_str!("../../../../integrations/opencode/hookbox.js"
 /// How the file begins, of whatever version.
 const HEAD: &str = "/**\n * hookbox in OpenCode";
 
-/// What says the program in it.
-const PROGRAM: &str = "program: \"hookbox\"";
+/// What says the program in it, and the home directory.
+const PROGRAM: &str = "program: \"hookbox\", home: \"\"";
 
 /// Whether an agent takes a plugin, and no entries.
 pub(super) fn is_for(agent: Agent) -> bool {
@@ -33,16 +33,22 @@ pub(in crate::bridge) fn file(level: Level, surroundings: &Surroundings) -> Opti
     Some(surroundings.path(Agent::OpenCode, level, directory.path)?.join("hookbox.js"))
 }
 
-/// The plugin for this program.
-fn text(program: &str) -> String {
-    PLUGIN.replacen(PROGRAM, &format!("program: {}", Value::from(program)), 1)
+/// The plugin for this program and home directory.
+fn text(program: &str, home: Option<&str>) -> String {
+    let (program, home) = (Value::from(program), Value::from(home.unwrap_or_default()));
+    PLUGIN.replacen(PROGRAM, &format!("program: {program}, home: {home}"), 1)
 }
 
 /// What a file is that OpenCode loads as a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::bridge) enum Standing {
-    /// The plugin of this version, which calls this program.
-    Ours(String),
+    /// The plugin of this version.
+    Ours {
+        /// The program that it calls.
+        program: String,
+        /// The home directory that it is for; empty for any.
+        home: String,
+    },
     /// The plugin, of another version or changed since.
     Changed,
     /// Somebody else's.
@@ -51,21 +57,25 @@ pub(in crate::bridge) enum Standing {
 
 /// What these bytes are.
 pub(in crate::bridge) fn standing(bytes: &[u8]) -> Standing {
-    let program = || {
+    let ours = || {
         let (before, after) = PLUGIN.split_once(PROGRAM)?;
-        let program = str::from_utf8(bytes).ok()?.strip_prefix(before)?.strip_suffix(after)?;
-        serde_json::from_str(program.strip_prefix("program: ")?).ok()
+        let says = str::from_utf8(bytes).ok()?.strip_prefix(before)?.strip_suffix(after)?;
+        let says = says.strip_prefix("program: ")?;
+        let mut texts = serde_json::Deserializer::from_str(says).into_iter::<String>();
+        let program = texts.next()?.ok()?;
+        let home = says.get(texts.byte_offset()..)?.strip_prefix(", home: ")?;
+        Some(Standing::Ours { program, home: serde_json::from_str(home).ok()? })
     };
-    match program() {
-        Some(program) => Standing::Ours(program),
+    match ours() {
+        Some(ours) => ours,
         None if bytes.starts_with(HEAD.as_bytes()) => Standing::Changed,
         None => Standing::Others,
     }
 }
 
 /// What the plugin runs at an event, as a line for a shell.
-pub(in crate::bridge) fn line(program: &str, event: &str) -> String {
-    write(program, Agent::OpenCode, event, None, false)
+pub(in crate::bridge) fn line(program: &str, home: &str, event: &str) -> String {
+    write(program, Agent::OpenCode, event, Some(home).filter(|home| !home.is_empty()), None, false)
 }
 
 /// Whether the plugin can do what is wished for.
@@ -91,7 +101,7 @@ impl Installer {
         if let Some(found) = &found {
             untouched(&path, &found.bytes, known.as_ref())?;
         }
-        let after = text(&wish.program).into_bytes();
+        let after = text(&wish.program, wish.home.as_deref()).into_bytes();
         let change = match &found {
             None => Change::Created,
             Some(found) if found.bytes == after => Change::Unchanged,
@@ -147,7 +157,7 @@ fn names(agent: Agent) -> Vec<String> {
 /// What somebody else has written, or changed, is not ours to replace.
 fn untouched(path: &std::path::Path, bytes: &[u8], known: Option<&Record>) -> Result<(), InstallError> {
     let what = match standing(bytes) {
-        Standing::Ours(_) => return Ok(()),
+        Standing::Ours { .. } => return Ok(()),
         _ if known.is_some_and(|it| it.after == digest(bytes)) => return Ok(()),
         Standing::Changed => "is hookbox's plugin, and was changed since or comes from another version",
         Standing::Others => "is no plugin of hookbox",
@@ -163,12 +173,13 @@ mod tests {
     fn the_plugin_calls_the_program_that_was_asked_for() {
         assert_eq!(PLUGIN.matches(PROGRAM).count(), 1);
         assert!(PLUGIN.starts_with(HEAD));
-        assert_eq!(text("hookbox"), PLUGIN);
-        let text = text("/opt/my \"box\"/hookbox");
-        assert!(text.contains(r#"program: "/opt/my \"box\"/hookbox","#));
+        assert_eq!(text("hookbox", None), PLUGIN);
+        let text = text("/opt/my \"box\"/hookbox", Some("/home/ada, home: \"x"));
+        assert!(text.contains(r#"program: "/opt/my \"box\"/hookbox", home: "/home/ada, home: \"x","#));
+        let ours = |program: &str, home: &str| Standing::Ours { program: program.into(), home: home.into() };
         for (bytes, want) in [
-            (text.as_bytes(), Standing::Ours("/opt/my \"box\"/hookbox".to_owned())),
-            (PLUGIN.as_bytes(), Standing::Ours("hookbox".to_owned())),
+            (text.as_bytes(), ours("/opt/my \"box\"/hookbox", "/home/ada, home: \"x")),
+            (PLUGIN.as_bytes(), ours("hookbox", "")),
             (format!("{text}\n").as_bytes(), Standing::Changed),
             (text.replace("\"deny\"", "\"allow\"").as_bytes(), Standing::Changed),
             (b"", Standing::Others),
@@ -176,7 +187,10 @@ mod tests {
         ] {
             assert_eq!(standing(bytes), want);
         }
-        assert_eq!(line("/opt/a b/hookbox", "dispose"), "'/opt/a b/hookbox' bridge opencode --event dispose");
+        for (home, more) in [("", ""), ("/home/ada", " --home /home/ada")] {
+            let want = format!("'/opt/a b/hookbox' bridge opencode --event dispose{more}");
+            assert_eq!(line("/opt/a b/hookbox", home, "dispose"), want);
+        }
     }
 
     #[test]

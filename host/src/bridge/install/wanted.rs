@@ -21,6 +21,9 @@ pub struct Wish {
     pub events: Vec<String>,
     /// The program, as a path or a name that the agent's shell finds.
     pub program: String,
+    /// The home directory that is meant: where `HOME` is another one when the agent runs it, hookbox blocks. `None` for what
+    /// others use as well (default).
+    pub home: Option<String>,
     /// How long our own answer may take (default: [`Bridge::DEADLINE`]), up to [`Wish::MAX_DEADLINE`] and not 0.
     pub deadline: Duration,
     /// Whether a program that is gone, or was killed, blocks a tool call as well.
@@ -39,7 +42,13 @@ impl Wish {
 
     /// All usual events for this program.
     pub fn new(program: impl Into<String>) -> Self {
-        Self { events: Vec::new(), program: program.into(), deadline: Bridge::DEADLINE, is_strict: false }
+        Self {
+            events: Vec::new(),
+            program: program.into(),
+            home: None,
+            deadline: Bridge::DEADLINE,
+            is_strict: false,
+        }
     }
 }
 
@@ -114,7 +123,14 @@ fn one(agent: Agent, wish: &Wish, event: &'static AgentEvent) -> Wanted {
     };
     let is_strict = wish.is_strict && event.event == "before_tool_call";
     let has_flag = agent == Agent::Cursor;
-    let line = command::write(&wish.program, agent, event.name, deadline, is_strict && !has_flag);
+    let line = command::write(
+        &wish.program,
+        agent,
+        event.name,
+        wish.home.as_deref(),
+        deadline,
+        is_strict && !has_flag,
+    );
     let mut says = Map::new();
     says.insert(form.command.to_owned(), line.into());
     says.insert(form.timeout.to_owned(), agent.unit().number(waits).into());

@@ -66,7 +66,7 @@ pub fn is_ours(agent: Agent, line: &str) -> bool {
     for option in options.chunks(2) {
         match option {
             [option, event] if option == "--event" => has_event |= agent.event(event).is_some(),
-            [option, _] if option == "--deadline" => {}
+            [option, _] if option == "--deadline" || option == "--home" => {}
             _ => return false,
         }
     }
@@ -141,6 +141,7 @@ mod tests {
             "hookbox bridge claude --event Stop --trust all",
             "hookbox bridge claude --cwd /srv/shop --event Stop",
             "hookbox bridge claude --event",
+            "hookbox bridge claude --home $HOME",
             "hookbox bridge claude Stop",
             "guard hookbox bridge claude",
             "$HOME/hookbox bridge claude",
@@ -151,7 +152,11 @@ mod tests {
         ] {
             assert!(!is_ours(Agent::Claude, line), "{line}");
         }
-        for line in [" hookbox bridge claude ", "'hookbox' \"bridge\" 'claude' --event Stop"] {
+        for line in [
+            " hookbox bridge claude ",
+            "'hookbox' \"bridge\" 'claude' --event Stop",
+            "hookbox bridge claude --event Stop --home '/home/ada lovelace' --deadline 15s",
+        ] {
             assert!(is_ours(Agent::Claude, line) && mentions(Agent::Claude, line), "{line}");
         }
         assert!(is_ours(Agent::Claude, &format!("hookbox bridge claude{STRICT}")));
