@@ -71,8 +71,6 @@ async fn a_hook_that_is_not_trusted_is_known_to_the_model_by_its_number_among_it
     for (stem, answer) in [("1-a", json!({})), ("2-b", json!({"block": "no"})), ("3-c", json!({}))] {
         Backend::Component.hook(&env, "repo/.hookbox", stem, BEFORE, &answer, "");
     }
-    // This one does not see the event.
-    Backend::Component.hook(&env, "repo/.hookbox", "0-other", &EventName::TurnEnd, &json!({}), "");
     let fired = env.builder().build().await.session("c").fire(data(BEFORE)).await;
     let ruling = fired.verdict.block.unwrap();
     assert_eq!((ruling.by.as_str(), ruling.reason.as_str()), ("2-b.wasm", "no"));
