@@ -16,14 +16,15 @@ pub(crate) fn line(text: &str) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Writes a value as JSON, one line; indented on a terminal.
+/// Writes a value as JSON, one line; indented on a terminal. What a terminal might obey is escaped in its strings, which
+/// leaves the value what it is.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
     let text = if std::io::stdout().is_terminal() {
         serde_json::to_string_pretty(value)?
     } else {
         serde_json::to_string(value)?
     };
-    line(&text)
+    line(&hookbox::text::escape_json(&text))
 }
 
 /// A table without borders that fits the terminal; as wide as it needs to be in a pipe.

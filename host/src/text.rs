@@ -35,6 +35,21 @@ fn is_invisible(c: char) -> bool {
     matches!(u32::from(c), 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x2069 | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe007f)
 }
 
+/// The same JSON, with `\uXXXX` in its strings for what [`escape`] does not let through as it is.
+pub fn escape_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut units = [0; 2];
+    for c in json.chars() {
+        // Outside strings JSON has no other control characters than these, and inside none of them.
+        if matches!(c, '\n' | '\r' | '\t') || !(c.is_control() || is_invisible(c)) {
+            out.push(c);
+        } else {
+            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    out
+}
+
 /// A name that somebody else chose, such as a file's in a repository, made harmless also for a model: letters,
 /// digits and `._/@#[]-` stay, anything else is `_`, and what exceeds 64 bytes is cut.
 pub fn plain_name(name: &str) -> String {
@@ -101,6 +116,19 @@ mod tests {
         ] {
             assert_eq!(escape(text, 100), want);
         }
+    }
+
+    #[test]
+    fn json_that_a_terminal_would_obey_is_written_out_and_stays_the_same_value() {
+        let said = "\u{1b}[2J \u{9b}2J \u{7f} \u{202e}x \u{e0041} \u{feff} é 漢 😀 \\ \" \n\t";
+        let value = serde_json::json!({ said: [said, 1.5, null], "n": 12_345_678_901_234_567_890_u64 });
+        for json in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+            let escaped = escape_json(&json);
+            assert!(escaped.chars().all(|c| c == '\n' || !(c.is_control() || is_invisible(c))), "{escaped}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value, "{escaped}");
+            assert_eq!(escape_json(&escaped), escaped);
+        }
+        assert_eq!(escape_json("{\n  \"a\": \"é\"\n}"), "{\n  \"a\": \"é\"\n}");
     }
 
     #[test]

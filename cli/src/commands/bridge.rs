@@ -1,7 +1,7 @@
 //! `hookbox bridge`.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::panic::AssertUnwindSafe;
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use hookbox::bridge::Bridge;
 use hookbox::dialect::agent::{Agent, Reply};
+use hookbox::text;
 use hookbox_agent::interrupt::Asked;
 
 use crate::{error, options};
@@ -267,7 +268,9 @@ fn wait_for_the_end() -> ! {
 /// reason on standard error.
 fn print(reply: &Reply) -> u8 {
     let mut out = io::stdout().lock();
-    let written = out.write_all(reply.stdout.as_bytes()).and_then(|()| out.flush());
+    let escaped = out.is_terminal().then(|| text::escape_json(&reply.stdout));
+    let stdout = escaped.as_ref().unwrap_or(&reply.stdout);
+    let written = out.write_all(stdout.as_bytes()).and_then(|()| out.flush());
     let unheard = (written.is_err() || leads_nowhere()).then(|| reply.clone().unheard());
     let reply = unheard.as_ref().unwrap_or(reply);
     let _ = io::stderr().write_all(reply.stderr.as_bytes());

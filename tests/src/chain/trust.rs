@@ -134,7 +134,9 @@ fn what_an_untrusted_component_says_never_reaches_the_model_and_is_escaped_for_t
     // Trusted, its words are passed on; the user's terminal is not theirs all the same.
     let output = env.hookbox_with(["run", "before_tool_call", "--trust", "all"], &event);
     assert_eq!(output.json()["reason"], "\u{1b}[2Jcleared\r\n\u{202e}reversed");
-    assert!(!output.stderr.contains(['\u{1b}', '\u{202e}']), "{output:#?}");
+    for text in [&output.stderr, &output.stdout] {
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{output:#?}");
+    }
 
     for (deed, words) in [("err", "asked to fail"), ("trap", "asked to panic")] {
         env.file("repo/.hookbox/hookbox.toml", "[hooks.\"rude.wasm\"]\non_failure = \"block\"\n");
