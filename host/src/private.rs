@@ -1,10 +1,12 @@
 //! Directories that belong to the user alone: compiled code is loaded from one, trust and state are kept in
 //! another.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 /// Why a directory cannot be used as a private one.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +94,21 @@ fn check(path: &Path, repository: Option<&Path>) -> Result<PathBuf, PrivateError
     Ok(path)
 }
 
+/// Opens a file in such a directory to read. Only a regular file that stands there itself is opened: no symlink is
+/// followed, and nobody waits for the other end of a pipe that was put in its place.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
+/// Reads such a file, which may have at most `max` bytes.
+pub(crate) fn read_file(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_file(path)?.take(max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +129,21 @@ mod tests {
 
         let inside = open(&at("repo/cache"), Some(&at("repo"))).unwrap_err();
         assert!(matches!(inside.kind, PrivateErrorKind::InRepository(_)), "{inside}");
+    }
+
+    #[test]
+    fn only_a_regular_file_that_stands_there_itself_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("file"), "12345").unwrap();
+        std::os::unix::fs::symlink("file", at("link")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        let read = |name: &str, max: u64| read_file(&at(name), max).ok();
+        assert_eq!(read("file", 5).as_deref(), Some(&b"12345"[..]));
+        for (name, max) in [("file", 4), ("link", 5), ("pipe", 5), (".", 5), ("nothing", 5)] {
+            assert_eq!(read(name, max), None, "{name}");
+        }
+        // Nor does anybody wait for a device.
+        assert!(read_file(Path::new("/dev/zero"), 5).is_err());
     }
 }

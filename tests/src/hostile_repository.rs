@@ -73,6 +73,32 @@ fn a_name_that_a_repository_chose_says_nothing_to_the_model_or_the_terminal() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_private_file_is_waited_for_by_nobody() {
+    let env = guarded();
+    env.native("home/.hookbox/hooks/asked", "before_tool_call", "true");
+    env.native("repo/.hookbox/hooks/brought", "before_tool_call", "true");
+    assert_eq!(env.hookbox(["trust", "brought", "--yes"]).code, Some(0));
+    env.event(&["before_tool_call"], &sudo());
+    let mut replaced = 0;
+    for directory in ["home/.cache/hookbox", "home/.local/share/hookbox"] {
+        for entry in std::fs::read_dir(env.path(directory)).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_file() {
+                std::fs::remove_file(entry.path()).unwrap();
+                assert!(std::process::Command::new("mkfifo").arg(entry.path()).status().unwrap().success());
+                replaced += 1;
+            }
+        }
+    }
+    assert!(replaced >= 3, "{replaced}");
+    // A bridge would answer by its deadline: this waits for ever, or not at all.
+    let mut run = env.command("timeout");
+    run.args(["120", program().to_str().unwrap(), "run", "before_tool_call"]);
+    let output = env.run(&mut run, sudo().to_string());
+    assert_eq!(output.json()["blocked_by"], "guardrail.wasm", "{output:#?}");
+}
+
+#[test]
 fn what_a_repository_brings_costs_little_time_before_the_users_guard_speaks() {
     let env = guarded();
     let lines: String = (0..100_000).map(|n| format!("a{n}=1\n")).collect();

@@ -11,6 +11,7 @@ use rustix::fs::OFlags;
 
 use crate::dialect::agent::Agent;
 use crate::hook::Digest;
+use crate::private;
 use crate::session::MAX_FOLLOW_UPS;
 
 /// The directory in the private data directory.
@@ -57,9 +58,7 @@ impl FollowUps {
             return 0;
         }
         let Some(file) = &self.file else { return MAX_FOLLOW_UPS };
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let kept = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(file);
-        match kept.and_then(|file| length(&file)) {
+        match private::open_file(file).and_then(|file| length(&file)) {
             Ok(number) => number.max(u32::from(self.goes_on == Some(true))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => u32::from(self.goes_on == Some(true)),
             Err(_) => MAX_FOLLOW_UPS,

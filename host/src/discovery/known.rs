@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,6 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::hook::{Digest, HookError, Manifest, OnFailure};
+use crate::private;
 use crate::report::Cause;
 use crate::wasm::{Component, Runtime};
 
@@ -280,9 +281,8 @@ fn now() -> i64 {
 }
 
 fn read(file: &Path) -> Option<BTreeMap<PathBuf, Row>> {
-    let mut text = Vec::new();
-    fs::File::open(file).ok()?.take(MAX_FILE + 1).read_to_end(&mut text).ok()?;
-    let wire: Wire = serde_json::from_slice(&text).ok().filter(|_| text.len() as u64 <= MAX_FILE)?;
+    let text = private::read_file(file, MAX_FILE).ok()?;
+    let wire: Wire = serde_json::from_slice(&text).ok()?;
     (wire.version == VERSION).then_some(wire.components)
 }
 

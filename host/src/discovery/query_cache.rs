@@ -1,7 +1,7 @@
 //! What native hooks answered to `hook`, kept by path and digest.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::EventName;
 use crate::hook::Digest;
+use crate::private;
+
+/// How large an answer may be, in bytes: a digest and the name of an event take less.
+const MAX_FILE: u64 = 4096;
 
 /// A directory of answers, one file each. Only good answers are kept: a hook that failed may do better next time.
 /// Nothing depends on it: what cannot be read or written there is asked again.
@@ -39,7 +43,7 @@ impl QueryCache {
         digest: &Digest,
         environment: Option<&[String]>,
     ) -> Option<EventName> {
-        let text = fs::read(self.file(program, digest, environment)).ok()?;
+        let text = private::read_file(&self.file(program, digest, environment), MAX_FILE).ok()?;
         let answer: Answer = serde_json::from_slice(&text).ok()?;
         if answer.digest != digest.to_string() {
             return None;
@@ -92,6 +96,7 @@ impl QueryCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]

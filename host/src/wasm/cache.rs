@@ -6,7 +6,7 @@
 //! was cut or damaged since is not run: the time that was set as that of its last modification, and a checksum, which is
 //! compared where the system says another time. That finds accidents; against malice stands the directory's mode.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
@@ -17,6 +17,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::hook::Digest;
+use crate::private;
 
 /// What the engines of a name's hash do not say: what the compiler was told beside their settings
 /// ([`engine::compiler`](super::engine::compiler)). Counted up when that changes.
@@ -144,7 +145,7 @@ fn seal(modified: u64, checksum: u32) -> [u8; SEALED] {
 /// Whether a file is as it was written.
 fn check_seal(path: &Path) -> io::Result<()> {
     let damaged = || io::Error::new(io::ErrorKind::InvalidData, "it was cut or damaged");
-    let file = File::open(path)?;
+    let file = private::open_file(path)?;
     let about = file.metadata()?;
     let len = about.len().checked_sub(SEALED as u64).ok_or_else(damaged)?;
     let mut sealed = [0; SEALED];
@@ -203,6 +204,7 @@ impl Compiled {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::super::engine::{self, Allocation, Linked};
@@ -261,6 +263,10 @@ mod tests {
             refused(&whole[..len], &format!("the first {len} bytes"));
         }
         refused(&[&whole[..], b"x"].concat(), "a byte more");
+        // Nobody waits for the other end of a pipe.
+        fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(cache.load(&digest, &engine).is_err(), "a pipe");
         fs::remove_file(&path).unwrap();
         fs::write(&path, whole).unwrap();
         cache.load(&digest, &engine).unwrap();
