@@ -95,11 +95,9 @@ impl Life {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
             .kill_on_drop(true);
         let started = start(&mut command, &program, Some(directory)).await;
-        let mut child = started.map_err(|error| not_started(error, name, &program))?;
-        let group = Group::of(&child);
+        let (mut child, group) = started.map_err(|error| not_started(error, name, &program))?;
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {

@@ -5,6 +5,7 @@
 //! the process that embeds hookbox; the `cwd` of an event is data.
 
 pub mod command;
+mod leash;
 mod parts;
 pub(crate) mod process;
 pub(crate) mod start;

@@ -14,6 +14,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::hook::HookError;
+use crate::native::leash::Leash;
 use crate::native::start::{DEPTH_VARIABLE, depth, start};
 use crate::outcome::Spent;
 use crate::report::Cause;
@@ -117,12 +118,12 @@ impl Process<'_> {
     /// `not_found`, `spawn`, `timeout`, `output_limit`, `signal`.
     pub(crate) async fn end(self) -> Result<Ended, HookError> {
         let deadline = Instant::now() + self.wall;
-        let child = match timeout_at(deadline, start(&mut self.command(), self.program, self.directory)).await
-        {
-            Ok(child) => child?,
-            Err(_) => return Err(HookError::timeout(self.wall)),
-        };
-        let mut running = Running::new(child, self.stdin, self.log);
+        let started =
+            match timeout_at(deadline, start(&mut self.command(), self.program, self.directory)).await {
+                Ok(started) => started?,
+                Err(_) => return Err(HookError::timeout(self.wall)),
+            };
+        let mut running = Running::new(started, self.stdin, self.log);
         let lingers = match timeout_at(deadline, running.pump(self.output)).await {
             Ok(Ok(lingers)) => lingers,
             Ok(Err(TooMuch)) => return Err(running.too_much(self.output).await),
@@ -182,7 +183,6 @@ impl Process<'_> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // Not `pre_exec`: with it the C library would hand a file without a shebang to a shell.
-            .process_group(0)
             .kill_on_drop(true);
         if let Some(directory) = self.directory {
             command.current_dir(directory);
@@ -210,9 +210,9 @@ struct Running {
 }
 
 impl Running {
-    fn new(mut child: Child, input: Option<Vec<u8>>, log: usize) -> Self {
+    fn new((mut child, group): (Child, Group), input: Option<Vec<u8>>, log: usize) -> Self {
         Self {
-            group: Group::of(&child),
+            group,
             status: None,
             stdin: child.stdin.take(),
             input: input.unwrap_or_default(),
@@ -353,26 +353,36 @@ impl Log {
     }
 }
 
-/// A process group that is killed when it is dropped, unless it was released.
-pub(crate) struct Group(Option<Pid>);
+/// A process group that is killed when it is dropped, and when this process ends, unless it was released.
+pub(crate) struct Group {
+    id: Option<Pid>,
+    leash: Option<Leash>,
+}
 
 impl Group {
-    pub(crate) fn of(child: &Child) -> Self {
-        Self(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
+    pub(super) fn of(child: &Child, leash: Option<Leash>) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        if let (Some(id), Some(leash)) = (id, &leash) {
+            leash.tie(id);
+        }
+        Self { id, leash }
     }
 
     /// The leader is reaped: from now on the group's number is its own only as long as it has other members.
     pub(crate) fn leader_is_gone(&mut self) {
-        self.0 = self.0.filter(|group| test_kill_process_group(*group).is_ok());
+        self.id = self.id.filter(|group| test_kill_process_group(*group).is_ok());
     }
 
     /// Lets what is left of the group live.
     fn release(&mut self) {
-        self.0 = None;
+        self.id = None;
+        if let Some(leash) = self.leash.take() {
+            leash.let_go();
+        }
     }
 
     fn kill(&mut self) {
-        if let Some(group) = self.0.take() {
+        if let Some(group) = self.id.take() {
             // An error means that nobody is left.
             let _ = kill_process_group(group, Signal::KILL);
         }

@@ -11,6 +11,8 @@ use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
 use crate::hook::HookError;
+use crate::native::leash::Leash;
+use crate::native::process::Group;
 use crate::report::Cause;
 use crate::text;
 
@@ -36,16 +38,20 @@ fn depth_of(value: &OsStr) -> u32 {
 /// installer is just about to close it, or a process forked in this moment holds a copy of our own handle.
 const BUSY_PAUSES: [u64; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
 
-/// Starts the command in a process group of its own.
+/// Starts the command in a process group of its own, which does not outlive this process.
 pub(crate) async fn start(
     command: &mut Command,
     program: &Path,
     directory: Option<&Path>,
-) -> Result<Child, HookError> {
+) -> Result<(Child, Group), HookError> {
     let mut pauses = BUSY_PAUSES.iter();
     loop {
-        match command.spawn() {
-            Ok(child) => return Ok(child),
+        let leash = Leash::new();
+        match command.process_group(0).spawn() {
+            Ok(child) => {
+                let group = Group::of(&child, leash);
+                return Ok((child, group));
+            }
             Err(error) if errno(&error) == Some(Errno::TXTBSY) => match pauses.next() {
                 Some(pause) => sleep(Duration::from_millis(*pause)).await,
                 None => return Err(failure(&error, program, directory)),

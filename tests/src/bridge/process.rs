@@ -146,6 +146,33 @@ fn asked_to_end_it_still_blocks_and_leaves_no_hook_behind() {
     }
 }
 
+/// Killed it can end nothing itself: what it started ends all the same, with all that belongs to it.
+#[test]
+#[cfg(target_os = "linux")]
+fn killed_it_takes_its_hooks_with_it() {
+    let hang = r#"sleep 1000 & echo $! $$ > "$HOME/hook"; wait"#;
+    for is_file in [true, false] {
+        let env = TestEnvironment::new();
+        if is_file {
+            env.native("home/.hookbox/hooks/guard", "before_tool_call", hang);
+        } else {
+            let declared = json!({"hooks": {"before_tool_call": [{"command": hang, "name": "guard"}]}});
+            env.file("home/.hookbox/hooks.json", declared.to_string());
+        }
+        let (agent, event) = BEFORE[0];
+        let payload = call(&env, agent, event, "ls").to_string();
+        let (mut child, stdin) = open_ended(&env, &args(agent, None, &[]), &payload);
+        drop(stdin);
+        let pids = || env.read("home/hook").filter(|it| it.ends_with('\n'));
+        wait_until("the hook runs", || pids().is_some());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        for pid in pids().unwrap().split_whitespace() {
+            wait_until("the hook and what it started have ended", || !lives(pid));
+        }
+    }
+}
+
 /// Whether the process catches SIGTERM.
 fn handles_signals(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
