@@ -122,17 +122,26 @@ async fn directories(state: &mut CallState) -> wasmtime::Result<Vec<(Resource<De
 
 /// Opens a file or directory below a granted one. Only regular files and directories are opened, for opening a pipe
 /// may wait for ever and opening a device may do anything; and none to write to that has another name elsewhere,
-/// which may lie outside.
+/// which may lie outside. Nothing is cut before what was opened has been looked at.
 async fn open(
     state: &mut CallState,
     directory: Resource<Descriptor>,
     follow: PathFlags,
     path: String,
-    how: OpenFlags,
-    mode: DescriptorFlags,
+    mut how: OpenFlags,
+    mut mode: DescriptorFlags,
 ) -> wasmtime::Result<Refused<Resource<Descriptor>>> {
     let again = || Resource::new_own(directory.rep());
-    let writes = mode.contains(DescriptorFlags::WRITE) || how.contains(OpenFlags::TRUNCATE);
+    let truncates = how.contains(OpenFlags::TRUNCATE);
+    if truncates && how.contains(OpenFlags::DIRECTORY) {
+        return Ok(Err(ErrorCode::Invalid));
+    }
+    if truncates {
+        how &= !OpenFlags::TRUNCATE;
+        mode |= DescriptorFlags::WRITE;
+    }
+    // What makes a file may write to it, and so it may to one that is there already.
+    let writes = mode.contains(DescriptorFlags::WRITE) || how.contains(OpenFlags::CREATE);
     let mut view = state.filesystem();
     // Nothing there yet is for the opening itself to say.
     if let Ok(about) = view.stat_at(again(), follow, path.clone()).await
@@ -145,15 +154,24 @@ async fn open(
         Err(error) => return Ok(Err(error.downcast()?)),
     };
     // It may have been exchanged since.
-    let allowed = match view.stat(Resource::new_own(opened.rep())).await {
-        Ok(about) => may_open(&about, writes),
-        Err(_) => false,
+    let about = view.stat(Resource::new_own(opened.rep())).await.ok();
+    let result = match about.filter(|about| may_open(about, writes)) {
+        None => Err(ErrorCode::NotPermitted),
+        Some(about) if truncates && about.size > 0 => {
+            match view.set_size(Resource::new_own(opened.rep()), 0).await {
+                Ok(()) => Ok(()),
+                Err(error) => Err(error.downcast()?),
+            }
+        }
+        Some(_) => Ok(()),
     };
-    if !allowed {
-        state.table.delete(opened)?;
-        return Ok(Err(ErrorCode::NotPermitted));
-    }
-    Ok(Ok(opened))
+    Ok(match result {
+        Ok(()) => Ok(opened),
+        Err(error) => {
+            state.table.delete(opened)?;
+            Err(error)
+        }
+    })
 }
 
 fn may_open(about: &DescriptorStat, writes: bool) -> bool {
