@@ -230,7 +230,7 @@ impl Judge<'_> {
                 let value = Some(value).filter(|it| !it.is_empty()).or(strings.get(at + 1).copied());
                 value.filter(|_| GOES.contains(&option))
             });
-            let goes: Vec<PathBuf> = goes.flat_map(|to| self.from_all(to)).collect();
+            let goes: Vec<PathBuf> = goes.flat_map(|to| self.all_paths(to)).collect();
             let (is_tee, program) =
                 (strings.contains(&"tee"), strings.iter().position(|it| assignment(it).is_none()));
             seen.words = words;
@@ -268,7 +268,7 @@ impl Judge<'_> {
             "cd" | "pushd" => {
                 let home = self.protected.variables().get("HOME").map_or("~", String::as_str);
                 let to = plain.next().unwrap_or(home);
-                let mut to: Vec<PathBuf> = self.from_all(to);
+                let mut to: Vec<PathBuf> = self.all_paths(to);
                 // `cd "$(dirname x)"`
                 for piece in words
                     .iter()
@@ -276,13 +276,13 @@ impl Judge<'_> {
                     .flat_map(|word| pieces(word))
                     .take(MAX_DEPTH)
                 {
-                    let named = self.from_all(piece);
+                    let named = self.all_paths(piece);
                     to.extend(
                         named.iter().filter_map(|path| path.parent()).map(Path::to_owned).collect::<Vec<_>>(),
                     );
                     to.extend(named);
                 }
-                if !after && self.directories.len() > 1 || !after && *program == "pushd" {
+                if !after && (self.directories.len() > 1 || *program == "pushd") {
                     self.directories.extend(to);
                 } else {
                     let from = std::mem::replace(&mut self.directories, to);
@@ -328,7 +328,7 @@ impl Judge<'_> {
         }
     }
 
-    fn from_all(&self, word: &str) -> Vec<PathBuf> {
+    fn all_paths(&self, word: &str) -> Vec<PathBuf> {
         self.directories.iter().map(|from| self.protected.path(word, from)).collect()
     }
 
