@@ -10,7 +10,7 @@ use crate::environment::{Output, TestEnvironment, guest, sample};
 const BEFORE: &EventName = &EventName::BeforeToolCall;
 
 fn call() -> Value {
-    json!({"tool_name": "bash", "tool_input": {"command": "rm -rf /"}})
+    json!({"tool_name": "bash", "tool_input": {"command": "rm -rf build"}})
 }
 
 #[track_caller]

@@ -211,7 +211,7 @@ fn a_guard_that_is_not_trusted_invalid_or_not_there() {
     let guard = "home/.hookbox/hooks/guardrail.wasm";
     std::fs::remove_file(env.path(guard)).unwrap();
     env.file("home/.hookbox/hookbox.toml", "");
-    fails(&env, agent, "guard", "`rm -rf /` runs");
+    fails(&env, agent, "guard", "only builtin:self-protection blocks `rm -rf /`");
     env.file("home/.hookbox/hookbox.toml", "[hooks.\"guardrail.wasm\"]\non_failure = \"pass\"\n");
     env.file(guard, "no component");
     fails(&env, agent, "guard", "guardrail.wasm cannot be used");

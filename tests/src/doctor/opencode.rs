@@ -81,5 +81,5 @@ fn a_plugin_that_lets_a_call_through_is_none() {
     let env = installed(&[]);
     std::fs::remove_file(env.path("home/.hookbox/hooks/guardrail.wasm")).unwrap();
     env.file("home/.hookbox/hookbox.toml", "");
-    fails(&env, agent, "guard", "`rm -rf /` runs");
+    fails(&env, agent, "guard", "only builtin:self-protection blocks `rm -rf /`");
 }

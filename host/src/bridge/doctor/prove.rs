@@ -8,6 +8,7 @@ use super::configured::{Configured, Found};
 use super::finding::Examination;
 use super::run::{Ran, Way};
 use super::{Doctor, SESSION};
+use crate::builtin::SELF_PROTECTION;
 use crate::dialect::agent::{Agent, AgentEvent, Effect};
 use crate::discovery::EntryStatus;
 use crate::event::{Context, EventName};
@@ -21,6 +22,10 @@ const PROTECTED: &str = "hookbox trust hookbox-doctor --yes";
 
 /// What nothing should block.
 const HARMLESS: &str = "echo hookbox doctor";
+
+/// The hint where no guard blocks the line.
+const NO_GUARD: &str =
+    "put a guard into ~/.hookbox/hooks, such as the sample guardrail.wasm; see hookbox list";
 
 /// What is no event.
 const GARBAGE: &str = "this is no event: hookbox doctor";
@@ -137,6 +142,10 @@ impl<'a> Proof<'a> {
             }
         }
         match (&line, by) {
+            (Effect::Blocked(_), Some(by)) if by == SELF_PROTECTION => {
+                let message = format!("only {by} blocks `{shown}`, and it guards hookbox alone");
+                found.fail("guard", message, NO_GUARD);
+            }
             (Effect::Blocked(reason), Some(by)) => {
                 let reason = text::escape(reason, 300);
                 found.ok("guard", format!("`{shown}` is blocked by {}: {reason}", text::escape(&by, 200)));
@@ -156,9 +165,7 @@ impl<'a> Proof<'a> {
                     ),
                     None => format!("`{shown}` runs: {why}; {line_said}"),
                 };
-                let hint =
-                    "put a guard into ~/.hookbox/hooks, such as the sample guardrail.wasm; see hookbox list";
-                found.fail("guard", message, hint);
+                found.fail("guard", message, NO_GUARD);
             }
         }
         guards(manager, line.is_blocked(), found);
