@@ -4,12 +4,16 @@
 //! One rule: in commands that are not known to only read, `hookbox` next to the name of what only the user may run is a
 //! change, and so is a path at or beneath a protected one; of programs that remove or move, also a path above one.
 
+mod expansion;
+mod removal;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use self::expansion::{GIVEN, braces, variables, without_variables};
 use super::itself;
 use super::programs::{self, Use, assignment, base_name, is_hookbox, use_of};
-use super::protected::{Protected, is_match};
+use super::protected::Protected;
 use super::shell::{self, Command, Word};
 
 /// A longer line is not read; it only must not mention what is protected.
@@ -24,17 +28,11 @@ const MAX_TEXT: usize = 3 * MAX_LINE;
 /// In how many ways a word with braces, or a command with variables, is read.
 const MAX_WAYS: usize = 16;
 
-/// Up to which length braces of a word count: a path has fewer bytes.
-const MAX_WORD: usize = 4096;
-
 /// From how many directories relative paths are looked at.
 const MAX_DIRECTORIES: usize = 16;
 
 /// Options that name a directory to go to.
 const GOES: [&str; 7] = ["-C", "--chdir", "--directory", "--work-tree", "--cwd", "--prefix", "-t"];
-
-/// The variable that is all of `$1`, `$@` and their like.
-const GIVEN: &str = "@";
 
 /// Why a line is not to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -533,252 +531,6 @@ impl Judge<'_> {
         let path = path.split('\t').next().unwrap_or(path);
         self.is_held(path, &seen.directories, false).then(|| path.to_owned())
     }
-
-    /// What a command removes or moves that a protected path is at or beneath.
-    fn taken(&self, seen: &Seen, flow: &[Seen]) -> Option<String> {
-        let words: Vec<&str> = seen.strings().collect();
-        let program = seen.program();
-        let at = words.iter().position(|word| programs::destroys(word));
-        let named = |words: &[&str]| -> Vec<String> {
-            words
-                .iter()
-                .filter(|word| !word.starts_with('-') && !word.is_empty())
-                .map(|it| (*it).to_owned())
-                .collect()
-        };
-        let has = |option: &str| words.iter().any(|word| word.starts_with(option));
-        let rest = words.get(at.map_or(1, |at| at + 1)..).unwrap_or_default();
-        let taken = match program {
-            "find" => {
-                let feeds = flow.iter().any(|it| it.strings().any(programs::destroys));
-                let takes = words.iter().any(|word| *word == "-delete" || programs::executes(word));
-                return (feeds || seen.used != Use::Reads && takes).then(|| self.found(&words, seen))?;
-            }
-            "git" => git_takes(&words)?,
-            "rsync" if has("--delete") || has("--remove-source-files") => named(rest),
-            "tar" if has("--remove-files") => named(rest),
-            "zip" if has("-m") || has("--move") => named(rest),
-            "chmod"
-                if rest.iter().any(|mode| {
-                    mode.trim_matches('0').is_empty() || mode.contains("a-") || mode.starts_with("-r")
-                }) =>
-            {
-                named(rest)
-            }
-            _ if seen.used == Use::Keeps
-                && at.is_some_and(|at| base_name(words.get(at).unwrap_or(&"")) == "mv") =>
-            {
-                let mut all = named(rest);
-                if !has("-t") && !has("--target-directory") {
-                    all.pop();
-                }
-                all
-            }
-            _ if at.is_some() => {
-                let is_fed = words.contains(&"xargs") || rest.iter().any(|word| word.contains('$'));
-                let fed = flow.iter().filter(|_| is_fed).flat_map(|it| {
-                    let prints = matches!(it.program(), "echo" | "printf");
-                    it.strings()
-                        .skip(1)
-                        .filter(move |_| prints)
-                        .chain(it.texts.iter().flat_map(|text| text.split_whitespace()))
-                });
-                fed.map(str::to_owned).chain(named(rest)).collect()
-            }
-            _ if seen.used == Use::Any => self.removed(seen),
-            _ => return None,
-        };
-        let globs = |path: &str| seen.words.iter().any(|word| word.glob && word.text == path);
-        taken.into_iter().find(|path| {
-            let is_pattern = path.contains(['*', '?', '[']) && !globs(path);
-            !is_pattern && seen.directories.iter().any(|from| self.is_above(&self.protected.path(path, from)))
-        })
-    }
-
-    fn is_above(&self, path: &Path) -> bool {
-        self.protected.beneath(path).next().is_some()
-    }
-
-    /// What code in another language may remove: what follows the name of such a function, and any absolute path.
-    fn removed(&self, seen: &Seen) -> Vec<String> {
-        let texts =
-            seen.strings().skip(1).filter(|word| is_text(word)).chain(seen.texts.iter().map(String::as_str));
-        let mut paths = Vec::new();
-        for text in texts {
-            let mut before = false;
-            let all: Vec<&str> = pieces(text)
-                .flat_map(|it| it.split(['[', ']', '{', '}']))
-                .filter(|it| !it.is_empty())
-                .collect();
-            if !all.iter().any(|word| programs::removes(word)) {
-                continue;
-            }
-            for piece in all {
-                if before || piece.starts_with('~') || (piece.starts_with('/') && piece.len() > 1) {
-                    paths.push(piece.to_owned());
-                }
-                before = programs::removes(piece);
-            }
-        }
-        paths
-    }
-
-    /// What `find` may find of the protected paths.
-    fn found(&self, words: &[&str], seen: &Seen) -> Option<String> {
-        let rest = words.iter().skip_while(|word| base_name(word) != "find").skip(1);
-        let rest: Vec<&str> = rest.copied().collect();
-        let end = rest.iter().position(|it| it.starts_with(['-', '(', '!'])).unwrap_or(rest.len());
-        let (starts, tests) = rest.split_at(end);
-        let starts = if starts.is_empty() { &["."] } else { starts };
-        let value = |option: &str| {
-            tests.iter().position(|it| *it == option).and_then(|at| tests.get(at + 1)).copied()
-        };
-        let is_not = |at: usize| {
-            at.checked_sub(1).and_then(|at| tests.get(at)).is_some_and(|it| matches!(*it, "!" | "-not"))
-        };
-        let patterns = |names: &'static [&str]| {
-            let at = tests.iter().enumerate().filter(move |(at, it)| names.contains(it) && !is_not(*at));
-            at.filter_map(|(at, _)| tests.get(at + 1)).copied().collect::<Vec<&str>>()
-        };
-        let (names, paths) = (patterns(&["-name", "-iname"]), patterns(&["-path", "-ipath", "-wholename"]));
-        let depth = value("-maxdepth").and_then(|it| it.parse().ok()).unwrap_or(usize::MAX);
-        if tests.contains(&"-empty") || matches!(value("-type").or(value("-xtype")), Some("l" | "p" | "s")) {
-            return None;
-        }
-        let is_found = |place: &Path, start: &Path| {
-            let beneath = place.components().skip(start.components().count());
-            let parts: Vec<&str> = beneath.filter_map(|it| it.as_os_str().to_str()).collect();
-            let seen = parts.get(..depth.min(parts.len())).unwrap_or_default();
-            let is_cut = seen.len() < parts.len();
-            let by_name = names.is_empty()
-                || seen.iter().any(|part| {
-                    names.iter().any(|it| {
-                        is_match(it, part) || is_match(&format!(".{it}"), part) && it.starts_with('*')
-                    })
-                });
-            let by_path = paths.is_empty()
-                || paths.iter().any(|it| is_match(&it.replace("./", "*/"), &place.to_string_lossy()));
-            by_name && by_path && !(is_cut && value("-type") == Some("f"))
-        };
-        let from = starts
-            .iter()
-            .flat_map(|start| seen.directories.iter().map(|from| self.protected.path(start, from)));
-        let found =
-            from.into_iter().find(|start| self.protected.beneath(start).any(|place| is_found(place, start)));
-        found.map(|it| it.to_string_lossy().into_owned())
-    }
-}
-
-/// What git takes away: untracked files, or those that it is told to remove. Where it goes to another commit, hooks change
-/// as everything does.
-fn git_takes(words: &[&str]) -> Option<Vec<String>> {
-    let at = words.iter().position(|word| matches!(*word, "clean" | "rm"))?;
-    let rest = words.get(at + 1..).unwrap_or_default();
-    let has = |short: char, long: &str| {
-        let short = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains(short);
-        rest.iter().any(|word| short(word) || *word == long)
-    };
-    let is_clean = words.get(at) == Some(&"clean");
-    if if is_clean { !has('f', "--force") || has('n', "--dry-run") } else { has('n', "--cached") } {
-        return None;
-    }
-    let mut skip = false;
-    let paths = rest.iter().filter(|word| {
-        let is_value = std::mem::replace(&mut skip, matches!(**word, "-e" | "--exclude"));
-        !is_value && !word.starts_with('-')
-    });
-    let paths: Vec<String> = paths.map(|it| (*it).to_owned()).collect();
-    Some(if paths.is_empty() && is_clean { vec![".".to_owned()] } else { paths })
-}
-
-/// A variable in a text.
-struct Variable<'t> {
-    name: &'t str,
-    default: Option<&'t str>,
-    from: usize,
-    to: usize,
-}
-
-/// The variables of a text: `$NAME`, `${NAME}`, `${NAME:-DEFAULT}`, `$1`.
-fn variables(text: &str) -> impl Iterator<Item = Variable<'_>> {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    text.match_indices('$').filter_map(move |(from, _)| {
-        let rest = text.get(from + 1..)?;
-        let (inside, is_braced) = rest.strip_prefix('{').map_or((rest, false), |it| (it, true));
-        let inside = if is_braced { inside.split('}').next()? } else { inside };
-        let named = inside.trim_start_matches(['!', '#']);
-        let mut end = named.find(|c| !is_of_name(c)).unwrap_or(named.len());
-        if named.starts_with(|c: char| c.is_ascii_digit() || "@*".contains(c)) {
-            end = 1;
-        }
-        let (name, default) = named.split_at_checked(end).filter(|(name, _)| !name.is_empty())?;
-        let default = default.strip_prefix(':').unwrap_or(default).strip_prefix(['-', '=', '+']);
-        let to = from + 1 + if is_braced { inside.len() + 2 } else { end };
-        let name =
-            if name.starts_with(|c: char| !is_of_name(c) || c.is_ascii_digit()) { GIVEN } else { name };
-        Some(Variable { name, default: default.filter(|_| is_braced), from, to })
-    })
-}
-
-/// A text as it is where its variables hold nothing.
-fn without_variables(text: &str) -> String {
-    let mut end = 0;
-    let mut bare = String::new();
-    for it in variables(text) {
-        bare.push_str(text.get(end..it.from).unwrap_or_default());
-        end = end.max(it.to);
-    }
-    bare + text.get(end..).unwrap_or_default()
-}
-
-/// The words that braces make of one.
-fn braces(word: &str) -> Vec<String> {
-    let mut done = Vec::new();
-    let mut waiting = vec![word.to_owned()];
-    while let Some(word) = waiting.pop() {
-        let parts = (word.len() < MAX_WORD
-            && !word.contains(char::is_whitespace)
-            && done.len() + waiting.len() < MAX_WAYS)
-            .then(|| list(&word))
-            .flatten();
-        match parts {
-            Some((before, parts, after)) => {
-                waiting.extend(parts.iter().rev().map(|part| format!("{before}{part}{after}")));
-            }
-            None => done.push(word),
-        }
-    }
-    done
-}
-
-/// The first `{a,b}` of a word, with what is before and behind it.
-fn list(word: &str) -> Option<(&str, Vec<&str>, &str)> {
-    for (from, _) in word
-        .match_indices('{')
-        .filter(|(at, _)| !word.get(..*at).is_some_and(|it| it.ends_with('$')))
-        .take(MAX_DEPTH)
-    {
-        let (mut depth, mut parts, mut begin) = (0usize, Vec::new(), from + 1);
-        for (at, byte) in word.bytes().enumerate().skip(from) {
-            match byte {
-                b'{' => depth += 1,
-                b',' if depth == 1 => {
-                    parts.push(word.get(begin..at)?);
-                    begin = at + 1;
-                }
-                b'}' => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                parts.push(word.get(begin..at)?);
-                if parts.len() > 1 {
-                    return Some((word.get(..from)?, parts, word.get(at + 1..)?));
-                }
-                break;
-            }
-        }
-    }
-    None
 }
 
 #[cfg(test)]

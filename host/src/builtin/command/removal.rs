@@ -1,0 +1,165 @@
+//! Paths that a command removes or moves, and that a protected path is beneath.
+
+use std::path::Path;
+
+use super::{Judge, Seen, is_text, pieces};
+use crate::builtin::programs::{self, Use, base_name};
+use crate::builtin::protected::is_match;
+
+impl Judge<'_> {
+    /// Returns a path that a command removes or moves, if a protected path is at it or beneath it.
+    pub(super) fn taken(&self, seen: &Seen, flow: &[Seen]) -> Option<String> {
+        let words: Vec<&str> = seen.strings().collect();
+        let program = seen.program();
+        let at = words.iter().position(|word| programs::destroys(word));
+        let named = |words: &[&str]| -> Vec<String> {
+            words
+                .iter()
+                .filter(|word| !word.starts_with('-') && !word.is_empty())
+                .map(|it| (*it).to_owned())
+                .collect()
+        };
+        let has = |option: &str| words.iter().any(|word| word.starts_with(option));
+        let rest = words.get(at.map_or(1, |at| at + 1)..).unwrap_or_default();
+        let taken = match program {
+            "find" => {
+                let feeds = flow.iter().any(|it| it.strings().any(programs::destroys));
+                let takes = words.iter().any(|word| *word == "-delete" || programs::executes(word));
+                return (feeds || seen.used != Use::Reads && takes).then(|| self.found(&words, seen))?;
+            }
+            "git" => git_takes(&words)?,
+            "rsync" if has("--delete") || has("--remove-source-files") => named(rest),
+            "tar" if has("--remove-files") => named(rest),
+            "zip" if has("-m") || has("--move") => named(rest),
+            "chmod"
+                if rest.iter().any(|mode| {
+                    mode.trim_matches('0').is_empty() || mode.contains("a-") || mode.starts_with("-r")
+                }) =>
+            {
+                named(rest)
+            }
+            _ if seen.used == Use::Keeps
+                && at.is_some_and(|at| base_name(words.get(at).unwrap_or(&"")) == "mv") =>
+            {
+                let mut all = named(rest);
+                if !has("-t") && !has("--target-directory") {
+                    all.pop();
+                }
+                all
+            }
+            _ if at.is_some() => {
+                let is_fed = words.contains(&"xargs") || rest.iter().any(|word| word.contains('$'));
+                let fed = flow.iter().filter(|_| is_fed).flat_map(|it| {
+                    let prints = matches!(it.program(), "echo" | "printf");
+                    it.strings()
+                        .skip(1)
+                        .filter(move |_| prints)
+                        .chain(it.texts.iter().flat_map(|text| text.split_whitespace()))
+                });
+                fed.map(str::to_owned).chain(named(rest)).collect()
+            }
+            _ if seen.used == Use::Any => self.removed(seen),
+            _ => return None,
+        };
+        let globs = |path: &str| seen.words.iter().any(|word| word.glob && word.text == path);
+        taken.into_iter().find(|path| {
+            let is_pattern = path.contains(['*', '?', '[']) && !globs(path);
+            !is_pattern && seen.directories.iter().any(|from| self.is_above(&self.protected.path(path, from)))
+        })
+    }
+
+    fn is_above(&self, path: &Path) -> bool {
+        self.protected.beneath(path).next().is_some()
+    }
+
+    /// Returns the paths that code in another language may remove: those after the name of such a function, and absolute ones.
+    fn removed(&self, seen: &Seen) -> Vec<String> {
+        let texts =
+            seen.strings().skip(1).filter(|word| is_text(word)).chain(seen.texts.iter().map(String::as_str));
+        let mut paths = Vec::new();
+        for text in texts {
+            let mut before = false;
+            let all: Vec<&str> = pieces(text)
+                .flat_map(|it| it.split(['[', ']', '{', '}']))
+                .filter(|it| !it.is_empty())
+                .collect();
+            if !all.iter().any(|word| programs::removes(word)) {
+                continue;
+            }
+            for piece in all {
+                if before || piece.starts_with('~') || (piece.starts_with('/') && piece.len() > 1) {
+                    paths.push(piece.to_owned());
+                }
+                before = programs::removes(piece);
+            }
+        }
+        paths
+    }
+
+    /// Returns a directory that `find` searches, if it may find a protected path there.
+    fn found(&self, words: &[&str], seen: &Seen) -> Option<String> {
+        let rest = words.iter().skip_while(|word| base_name(word) != "find").skip(1);
+        let rest: Vec<&str> = rest.copied().collect();
+        let end = rest.iter().position(|it| it.starts_with(['-', '(', '!'])).unwrap_or(rest.len());
+        let (starts, tests) = rest.split_at(end);
+        let starts = if starts.is_empty() { &["."] } else { starts };
+        let value = |option: &str| {
+            tests.iter().position(|it| *it == option).and_then(|at| tests.get(at + 1)).copied()
+        };
+        let is_not = |at: usize| {
+            at.checked_sub(1).and_then(|at| tests.get(at)).is_some_and(|it| matches!(*it, "!" | "-not"))
+        };
+        let patterns = |names: &'static [&str]| {
+            let at = tests.iter().enumerate().filter(move |(at, it)| names.contains(it) && !is_not(*at));
+            at.filter_map(|(at, _)| tests.get(at + 1)).copied().collect::<Vec<&str>>()
+        };
+        let (names, paths) = (patterns(&["-name", "-iname"]), patterns(&["-path", "-ipath", "-wholename"]));
+        let depth = value("-maxdepth").and_then(|it| it.parse().ok()).unwrap_or(usize::MAX);
+        if tests.contains(&"-empty") || matches!(value("-type").or(value("-xtype")), Some("l" | "p" | "s")) {
+            return None;
+        }
+        let is_found = |place: &Path, start: &Path| {
+            let beneath = place.components().skip(start.components().count());
+            let parts: Vec<&str> = beneath.filter_map(|it| it.as_os_str().to_str()).collect();
+            let seen = parts.get(..depth.min(parts.len())).unwrap_or_default();
+            let is_cut = seen.len() < parts.len();
+            let by_name = names.is_empty()
+                || seen.iter().any(|part| {
+                    names.iter().any(|it| {
+                        is_match(it, part) || is_match(&format!(".{it}"), part) && it.starts_with('*')
+                    })
+                });
+            let by_path = paths.is_empty()
+                || paths.iter().any(|it| is_match(&it.replace("./", "*/"), &place.to_string_lossy()));
+            by_name && by_path && !(is_cut && value("-type") == Some("f"))
+        };
+        let from = starts
+            .iter()
+            .flat_map(|start| seen.directories.iter().map(|from| self.protected.path(start, from)));
+        let found =
+            from.into_iter().find(|start| self.protected.beneath(start).any(|place| is_found(place, start)));
+        found.map(|it| it.to_string_lossy().into_owned())
+    }
+}
+
+/// Returns the paths that git removes: untracked files, or those that it is told to remove. A checkout of another commit
+/// is not among them, for it changes hooks as it changes everything.
+fn git_takes(words: &[&str]) -> Option<Vec<String>> {
+    let at = words.iter().position(|word| matches!(*word, "clean" | "rm"))?;
+    let rest = words.get(at + 1..).unwrap_or_default();
+    let has = |short: char, long: &str| {
+        let short = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains(short);
+        rest.iter().any(|word| short(word) || *word == long)
+    };
+    let is_clean = words.get(at) == Some(&"clean");
+    if if is_clean { !has('f', "--force") || has('n', "--dry-run") } else { has('n', "--cached") } {
+        return None;
+    }
+    let mut skip = false;
+    let paths = rest.iter().filter(|word| {
+        let is_value = std::mem::replace(&mut skip, matches!(**word, "-e" | "--exclude"));
+        !is_value && !word.starts_with('-')
+    });
+    let paths: Vec<String> = paths.map(|it| (*it).to_owned()).collect();
+    Some(if paths.is_empty() && is_clean { vec![".".to_owned()] } else { paths })
+}
