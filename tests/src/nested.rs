@@ -24,8 +24,10 @@ fn run(env: &TestEnvironment, cwd: &str) -> Value {
     env.event(&["before_tool_call", "--cwd", env.path(cwd).to_str().unwrap()], &call)
 }
 
-/// What makes a directory a repository of its own.
-const MARKS: [(&str, fn(&TestEnvironment, &str)); 5] = [
+/// Makes a directory a repository of its own.
+type Mark = fn(&TestEnvironment, &str);
+
+const MARKS: [(&str, Mark); 5] = [
     (".hookbox", |env, at| {
         env.directory(&format!("{at}/.hookbox"));
     }),

@@ -141,8 +141,9 @@ impl<'a> Proof<'a> {
                 found.fail("path", message, hint);
             }
         }
+        let is_guarded = line.is_blocked() && by.as_deref() != Some(SELF_PROTECTION);
         match (&line, by) {
-            (Effect::Blocked(_), Some(by)) if by == SELF_PROTECTION => {
+            (Effect::Blocked(_), Some(by)) if !is_guarded => {
                 let message = format!("only {by} blocks `{shown}`, and it guards hookbox alone");
                 found.fail("guard", message, NO_GUARD);
             }
@@ -168,7 +169,7 @@ impl<'a> Proof<'a> {
                 found.fail("guard", message, NO_GUARD);
             }
         }
-        guards(manager, line.is_blocked(), found);
+        guards(manager, is_guarded, found);
         if manager.on_failure(Some(&EventName::BeforeToolCall)) == OnFailure::Block {
             let (garbage, _) = ask(GARBAGE).await;
             match garbage {
@@ -219,7 +220,7 @@ impl<'a> Proof<'a> {
 }
 
 /// Hooks that do not run.
-fn guards(manager: &Manager, is_blocked: bool, found: &mut Examination) {
+fn guards(manager: &Manager, is_guarded: bool, found: &mut Examination) {
     for entry in manager.entries().iter() {
         let name = text::escape(&entry.name, 200);
         let why = entry.problem.as_deref().unwrap_or_default();
@@ -233,7 +234,7 @@ fn guards(manager: &Manager, is_blocked: bool, found: &mut Examination) {
             }
             _ => continue,
         };
-        if is_blocked {
+        if is_guarded {
             found.warn("guard", message, hint);
         } else {
             found.fail("guard", message, hint);
