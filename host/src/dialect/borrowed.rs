@@ -66,7 +66,7 @@ pub(crate) fn take(object: &mut Map<String, Value>, is_other: impl Fn(&str) -> b
 
 /// Whether an agent reads a decision in this field.
 fn is_read(name: &str) -> bool {
-    DECISIONS.contains(&name) || matches!(name, "continue" | "hookSpecificOutput")
+    DECISIONS.contains(&name) || matches!(name, "continue" | "hookSpecificOutput" | "blocked" | "action")
 }
 
 /// The decision that this field is or holds.
@@ -82,12 +82,15 @@ fn find(name: &str, value: &Value) -> Option<Borrowed> {
                 reason,
             });
         }
-        Value::String(word) if DECISIONS.contains(&name) => match word.as_str() {
-            "block" | "deny" => Effect::Blocks,
+        Value::String(word) if DECISIONS.contains(&name) => match word.trim().to_ascii_lowercase().as_str() {
+            "block" | "deny" | "reject" => Effect::Blocks,
             "ask" | "defer" => Effect::Asks,
             _ => return None,
         },
+        Value::String(word) if name == "action" && word == "block" => Effect::Blocks,
+        Value::String(word) if name == "continue" && word.eq_ignore_ascii_case("false") => Effect::Blocks,
         Value::Bool(false) if name == "continue" => Effect::Blocks,
+        Value::Bool(true) if name == "blocked" => Effect::Blocks,
         _ => return None,
     };
     Some(Borrowed { effect, form: format!("\"{name}\": {value}"), reason: String::new() })
@@ -146,8 +149,12 @@ mod tests {
     }
 
     /// How each agent's hook says no, with the reason; then how it asks.
-    fn forms() -> [(Value, &'static str); 16] {
+    fn forms() -> [(Value, &'static str); 20] {
         [
+            (json!({"decision": "BLOCK", "reason": "r"}), "r"),
+            (json!({"decision": " deny ", "reason": "r"}), "r"),
+            (json!({"permission": "reject", "user_message": "r"}), "r"),
+            (json!({"continue": "False", "stopReason": "r"}), "r"),
             (json!({"decision": "block", "reason": "r"}), "r"),
             (json!({"decision": "deny", "reason": "r"}), "r"),
             (json!({"decision": "block", "systemMessage": "shown"}), ""),
@@ -244,8 +251,6 @@ mod tests {
             json!({"permissionDecision": "allow"}),
             json!({"continue": true}),
             json!({"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"command": "id"}}}),
-            json!({"decision": "Block"}),
-            json!({"continue": "false"}),
         ] {
             let found = read(&BeforeToolCall, &answer);
             let name = answer.as_object().unwrap().keys().next().unwrap();
@@ -264,7 +269,8 @@ mod tests {
         for agent in Agent::WITH_COMMANDS {
             let name = agent.names_of(&BeforeToolCall).next().unwrap();
             let hook = foreign::Foreign::new(agent, name).unwrap();
-            for (answer, _) in forms() {
+            let own = [json!({"blocked": true, "reason": "r"}), json!({"action": "block"})];
+            for answer in forms().into_iter().map(|(answer, _)| answer).chain(own) {
                 let found =
                     hook.outcome(&event, 0, answer.to_string().as_bytes(), "").map(|found| found.action);
                 assert!(matches!(found, Ok(Action::Block(_))), "{agent} {answer}: {found:?}");

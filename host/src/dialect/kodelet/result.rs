@@ -54,7 +54,8 @@ pub fn outcome(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
     let Printed { mut object, faults, malformed: wrong, .. } = printed;
     let blocked = object.get("blocked") == Some(&Value::Bool(true)) && knows_blocked(event);
     let mut acts = object.get("action").is_some_and(|action| action == "block");
-    let borrowed = if blocked || acts { None } else { borrowed::take(&mut object, |_| true) };
+    let is_other = |name: &str| !matches!(name, "blocked" | "action");
+    let borrowed = if blocked || acts { None } else { borrowed::take(&mut object, is_other) };
     if borrowed.as_ref().is_some_and(|it| it.blocks(event)) {
         object.insert("action".to_owned(), "block".into());
         acts = true;
