@@ -117,6 +117,29 @@ fn a_guard_that_is_gone_blocks_within_its_repository_too() {
 }
 
 #[test]
+fn a_working_directory_that_is_gone_takes_no_guard_of_its_repository_away() {
+    let env = guarded(Backend::Native);
+    let gone = env.path("home/p/gone/deeper");
+    for agent in Agent::WITH_COMMANDS {
+        let event = agent.names_of(&EventName::BeforeToolCall).next().unwrap();
+        let payload = agent.shell_call(agent.event(event).unwrap(), "ls", &gone, "s");
+        let output = env.hookbox_with(["bridge", agent.as_str(), "--event", event], payload.to_string());
+        assert!(output.stdout.contains("not in here"), "{agent}: {output:#?}");
+    }
+    // Nobody knows where a process works whose directory is gone, if the agent does not say it either.
+    let nowhere = "mkdir ../home/p/gone && cd ../home/p/gone && rmdir ../gone && exec \"$0\" \"$@\"";
+    let call = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}"#;
+    let program = crate::environment::program();
+    let run = |args: &[&str], input: &str| {
+        env.run(env.command("sh").args(["-c", nowhere]).arg(&program).args(args), input)
+    };
+    let output = run(&["bridge", "claude"], call);
+    assert!(output.stdout.contains("the working directory is gone"), "{output:#?}");
+    let output = run(&["run", "before_tool_call"], r#"{"tool_name":"bash","tool_input":{"command":"ls"}}"#);
+    assert!(output.stderr.contains("the working directory is gone"), "{output:#?}");
+}
+
+#[test]
 fn a_full_repository_within_another_uses_up_nothing_of_it() {
     let env = guarded(Backend::Native);
     for number in 0..600 {

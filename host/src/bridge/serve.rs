@@ -208,6 +208,11 @@ impl Bridge {
     {
         let says = request.as_ref().ok().map(|request| PathBuf::from(&request.event.context.cwd));
         let directory = self.directory(says.as_deref()).unwrap_or(here);
+        if directory.as_os_str().is_empty() {
+            let what =
+                "the working directory is gone, and the agent names none: nobody knows whose hooks run";
+            return self.known.failed(what).into();
+        }
         let manager = match manager(directory).await {
             Ok(manager) => manager,
             Err(error) => {
@@ -252,10 +257,12 @@ impl Bridge {
         Answer { reply, rest: Some(decided), left: self.left() }
     }
 
-    /// Where hooks are looked for, where the agent says it.
+    /// Returns the directory from which hooks are looked for, if the agent names one. A directory that is gone still
+    /// names the repository around it: removing a subdirectory must not take the repository's guards away.
     fn directory<'a>(&'a self, says: Option<&'a Path>) -> Option<&'a Path> {
-        let is_directory = |it: &&Path| it.is_absolute() && it.is_dir();
-        self.project.as_deref().filter(is_directory).or_else(|| says.filter(is_directory))
+        let named = |it: &&Path| it.is_absolute();
+        let project = self.project.as_deref().filter(named);
+        project.filter(|it| it.is_dir()).or_else(|| says.filter(named)).or(project)
     }
 
     /// What is wrong with the directory of the project. The agent sets the variable for each command anew, so that it is
@@ -264,7 +271,7 @@ impl Bridge {
         let (project, variable) =
             (self.project.as_deref()?, self.agent.project_variable().unwrap_or("the project"));
         let shown = |path: &Path| text::escape(&path.to_string_lossy(), 500);
-        if self.directory(None).is_none() {
+        if !project.is_dir() {
             return Some(format!("{variable} is {:?}, which is no directory: not used", shown(project)));
         }
         let says = says.filter(|says| self.begins_session() && says.is_dir())?;
