@@ -65,19 +65,29 @@ impl Note {
         Some(Self { file: data.join(DIRECTORY).join(digest.hex()), agent })
     }
 
-    /// Notes that it is open in a directory. What cannot be noted is one sign less, and no reason to fail.
+    /// Notes that it is open in a directory. What cannot be noted is one sign less, and no reason to fail. While the
+    /// agent's process lives, its note stays as it is: anybody can write an event, and a model could end its session so,
+    /// or move it.
     pub(super) fn open(&self, directory: &Path, begins: bool) {
         let noted = fs::symlink_metadata(&self.file).and_then(|about| about.modified());
         let is_fresh = noted.as_ref().is_ok_and(|at| at.elapsed().is_ok_and(|age| age < REWRITTEN));
         if is_fresh && !begins {
             return;
         }
-        let _ = self.write(directory, noted.is_err());
+        if !self.is_alive() {
+            let _ = self.write(directory, noted.is_err());
+        }
     }
 
-    /// Removes it.
+    /// Removes it, unless the agent's process is known to live: then the note ends with that process.
     pub(super) fn close(&self) {
-        let _ = fs::remove_file(&self.file);
+        if !self.is_alive() {
+            let _ = fs::remove_file(&self.file);
+        }
+    }
+
+    fn is_alive(&self) -> bool {
+        read(&self.file).is_ok_and(|session| session.process.and_then(|it| it.is_alive()) == Some(true))
     }
 
     fn write(&self, directory: &Path, is_new: bool) -> io::Result<()> {

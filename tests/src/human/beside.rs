@@ -92,8 +92,14 @@ fn a_session_ends_with_the_process_of_its_agent() {
     env.copy("bin/claude", std::path::Path::new("/bin/bash"));
     let event = Agent::Claude.event("PreToolUse").unwrap();
     let payload = Agent::Claude.shell_call(event, "ls", &env.path("repo"), "one").to_string();
-    env.file("payload", payload);
-    let line = "\"$HOOKBOX\" bridge claude < ../payload; echo done >&2; read";
+    env.file("payload", payload).directory("other/.git");
+    // Anybody can write an event: the session neither ends nor moves while its process lives.
+    for (name, directory) in [("SessionEnd", "repo"), ("SessionStart", "other")] {
+        let forged = json!({"hook_event_name": name, "session_id": "one", "cwd": env.path(directory)});
+        env.file(name, forged.to_string());
+    }
+    let line = "for event in payload SessionEnd SessionStart; do \"$HOOKBOX\" bridge claude < ../$event; done; \
+                echo done >&2; read";
     let mut command = env.command(env.path("bin/claude"));
     command.args(["-c", line]).env("HOOKBOX", crate::environment::program()).stdin(Stdio::piped());
     let mut agent = command.spawn().unwrap();
