@@ -461,7 +461,13 @@ impl Judge<'_> {
         let first = usize::from(
             matches!(seen.used, Use::Any | Use::Shell) && seen.words.len() > 1 || seen.used == Use::Any,
         );
-        let mut words = seen.words.iter().skip(first).chain(&seen.outputs);
+        let sources = sources(seen);
+        let is_source = |at: &usize| sources.is_some_and(|last| *at < last);
+        let words = seen.words.iter().enumerate().skip(first);
+        // A copy of the program is the program.
+        let is_open = |word: &Word| word.glob || word.text.contains(['$', '`']) || is_hookbox(&word.text);
+        let words = words.filter(|(at, word)| !is_source(at) || is_open(word));
+        let mut words = words.map(|(_, word)| word).chain(&seen.outputs);
         words.find_map(|word| self.path_in(word, seen)).or_else(|| {
             let program = seen.program();
             let texts = seen.texts.iter();
@@ -531,6 +537,19 @@ impl Judge<'_> {
         let path = path.split('\t').next().unwrap_or(path);
         self.is_held(path, &seen.directories, false).then(|| path.to_owned())
     }
+}
+
+/// Returns the index of the word behind the sources of `cp`, which it only reads. A link shares its bytes with the
+/// source, so that a `cp` that may make links has none.
+fn sources(seen: &Seen) -> Option<usize> {
+    let first = seen.words.first().filter(|first| base_name(&first.text) == "cp")?;
+    let is_plain = |option: &str| {
+        !option.starts_with('-')
+            || (!option.starts_with("--") && !option.contains(['l', 's', 't']))
+            || matches!(option, "--recursive" | "--archive" | "--force" | "--verbose" | "--")
+    };
+    let is_read = seen.words.len() > 2 && !first.glob && seen.strings().all(is_plain);
+    is_read.then(|| seen.words.len() - 1)
 }
 
 #[cfg(test)]
