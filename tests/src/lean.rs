@@ -61,7 +61,7 @@ fn a_component_is_compiled_once_and_again_only_where_its_code_is_gone_or_damaged
             }),
             _ => {}
         }
-        let output = bridge(&env, "rm -rf /");
+        let output = bridge(&env, "rm -rf build");
         assert!(is_blocked(&output), "{round}: {output:#?}");
         let compiles = matches!(round, "first" | "gone" | "damaged");
         assert_eq!(output.stderr.contains(COMPILES), compiles, "{round}: {output:#?}");
@@ -81,25 +81,28 @@ fn an_unchanged_component_is_not_read_again_and_another_one_in_its_place_is() {
     // A file that has just been built is read until it is some seconds old.
     let remembered = |name: &str| {
         let is_remembered = |output: &Output| output.stderr.contains(AS_IT_WAS);
-        (0..10_000).map(|_| bridge(&env, "rm -rf /")).find(is_remembered).unwrap_or_else(|| panic!("{name}"))
+        (0..10_000)
+            .map(|_| bridge(&env, "rm -rf build"))
+            .find(is_remembered)
+            .unwrap_or_else(|| panic!("{name}"))
     };
     link(&guardrail);
     assert!(is_blocked(&remembered("guardrail")));
     link(&logger);
-    let output = bridge(&env, "rm -rf /");
+    let output = bridge(&env, "rm -rf build");
     assert!(!is_blocked(&output) && !output.stderr.contains(AS_IT_WAS), "{output:#?}");
     link(&guardrail);
-    assert!(is_blocked(&bridge(&env, "rm -rf /")));
+    assert!(is_blocked(&bridge(&env, "rm -rf build")));
     assert!(is_blocked(&remembered("guardrail again")));
 
     // Of what is remembered nothing is needed.
     for file in code(&env) {
         fs::remove_file(file).unwrap();
     }
-    let output = bridge(&env, "rm -rf /");
+    let output = bridge(&env, "rm -rf build");
     assert!(is_blocked(&output) && output.stderr.contains(COMPILES), "{output:#?}");
     env.file("cache/hookbox/components.json", "{}");
-    let output = bridge(&env, "rm -rf /");
+    let output = bridge(&env, "rm -rf build");
     assert!(is_blocked(&output) && !output.stderr.contains(AS_IT_WAS), "{output:#?}");
 }
 
@@ -123,7 +126,7 @@ fn no_database_is_opened_and_no_certificate_read_where_no_hook_asks_for_it() {
     let pipe = pipe.to_str().unwrap();
     let env = env.variable("SSL_CERT_FILE", pipe).variable("SSL_CERT_DIR", pipe);
     env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
-    assert!(is_blocked(&bridge(&env, "rm -rf /")));
+    assert!(is_blocked(&bridge(&env, "rm -rf build")));
     assert!(!is_blocked(&bridge(&env, "ls")));
     let data = env.path("home/.local/share/hookbox");
     let kept: Vec<PathBuf> = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -69,7 +69,7 @@ fn a_kill_at_any_step_leaves_the_old_plugin_or_the_new_one_and_the_next_command_
             let is = |it: Option<&(_, _)>| left == it.and_then(|(tree, _): &(Option<_>, _)| tree.clone());
             assert!(is(before) || is(after), "{case}");
             // A program that another test starts just now has our lock as well, until it is that program.
-            let is_cut_short = (0..50).any(|_| {
+            let is_cut_short = (0..300).any(|_| {
                 needs_repair(&plugins).unwrap() || {
                     std::thread::sleep(std::time::Duration::from_millis(1));
                     false
