@@ -200,11 +200,13 @@ impl Discover {
         begins_session: bool,
     ) -> Result<Manager, InputError> {
         self.enter()?;
-        if self.find.locate.cwd.is_none() {
-            // Hooks run there. One that is gone since is no reason to run no guard.
-            let _ = std::env::set_current_dir(directory);
-        }
+        // Hooks run there.
+        let is_gone = self.find.locate.cwd.is_none() && std::env::set_current_dir(directory).is_err();
         let mut builder = self.configure(Manager::builder())?.within(left).unseen_blocks(true);
+        if is_gone {
+            // It still names the repository around it.
+            builder = builder.cwd(directory);
+        }
         if let Some(home) = &self.find.locate.home {
             builder = builder.home_of_process(home);
         }
