@@ -44,9 +44,10 @@ pub(crate) fn blocks(name: &str, raw: &RawValue) -> bool {
     is_read(name) && find(name, &json::value(raw)).is_some_and(|found| found.effect == Effect::Blocks)
 }
 
-/// Whether a decision is a no in the words of any agent.
+/// Returns whether a decision is a no, in exactly the words of an agent.
 pub(crate) fn is_no(decision: &Value) -> bool {
-    find("decision", decision).is_some_and(|found| found.effect == Effect::Blocks)
+    let is_near = decision.as_str().is_some_and(|word| !matches!(word, "block" | "deny"));
+    !is_near && find("decision", decision).is_some_and(|found| found.effect == Effect::Blocks)
 }
 
 /// Takes what an answer says in another agent's words out of it. `is_other` says of a field that the reader of the answer
@@ -149,12 +150,8 @@ mod tests {
     }
 
     /// How each agent's hook says no, with the reason; then how it asks.
-    fn forms() -> [(Value, &'static str); 20] {
+    fn forms() -> [(Value, &'static str); 16] {
         [
-            (json!({"decision": "BLOCK", "reason": "r"}), "r"),
-            (json!({"decision": " deny ", "reason": "r"}), "r"),
-            (json!({"permission": "reject", "user_message": "r"}), "r"),
-            (json!({"continue": "False", "stopReason": "r"}), "r"),
             (json!({"decision": "block", "reason": "r"}), "r"),
             (json!({"decision": "deny", "reason": "r"}), "r"),
             (json!({"decision": "block", "systemMessage": "shown"}), ""),
@@ -179,9 +176,20 @@ mod tests {
         ]
     }
 
+    /// The forms of a no that no agent knows, and that can mean nothing else. In a dialect that has the field they are
+    /// malformed.
+    fn near_misses() -> [(Value, &'static str); 4] {
+        [
+            (json!({"decision": "BLOCK", "reason": "r"}), "r"),
+            (json!({"decision": " deny ", "reason": "r"}), "r"),
+            (json!({"permission": "reject", "user_message": "r"}), "r"),
+            (json!({"continue": "False", "stopReason": "r"}), "r"),
+        ]
+    }
+
     #[test]
     fn a_block_in_another_agents_words_is_a_block_where_there_is_one() {
-        for (answer, reason) in forms() {
+        for (answer, reason) in forms().into_iter().chain(near_misses()) {
             for event in EventName::ALL.iter().filter(|event| event.allows().block) {
                 let found = read(event, &answer);
                 // The reason of a field that this reader knows itself goes first.
