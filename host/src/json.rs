@@ -58,7 +58,7 @@ pub fn from_model(text: &str) -> Value {
 }
 
 /// The text after a byte-order mark.
-pub(crate) fn unmarked(text: &str) -> &str {
+fn unmarked(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 

@@ -1,5 +1,7 @@
-//! A block or a question in another agent's words. A script that was written for one agent must not let a thing pass here
-//! because the word for it is another one. Only a no and a question count: nothing that another agent takes for a yes does.
+//! Reads a block or a question in another agent's words.
+//!
+//! A script that was written for one agent must not let a call pass here because its word for a block is a different one.
+//! Only a no and a question count. A yes in another agent's words counts as nothing.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -39,19 +41,19 @@ pub(crate) struct Borrowed {
     reason: String,
 }
 
-/// Whether this field alone is a block in another agent's words.
+/// Returns true if this field alone is a block in another agent's words.
 pub(crate) fn blocks(name: &str, raw: &RawValue) -> bool {
     is_read(name) && find(name, &json::value(raw)).is_some_and(|found| found.effect == Effect::Blocks)
 }
 
-/// Returns whether a decision is a no, in exactly the words of an agent.
+/// Returns true if a decision is a no, in exactly the words of an agent.
 pub(crate) fn is_no(decision: &Value) -> bool {
-    let is_near = decision.as_str().is_some_and(|word| !matches!(word, "block" | "deny"));
-    !is_near && find("decision", decision).is_some_and(|found| found.effect == Effect::Blocks)
+    let word = decision.get("behavior").unwrap_or(decision);
+    matches!(word.as_str(), Some("block" | "deny"))
 }
 
-/// Takes what an answer says in another agent's words out of it. `is_other` says of a field that the reader of the answer
-/// does not know it itself.
+/// Takes a block or a question in another agent's words out of an answer. `is_other` is true for a field that the reader
+/// of the answer does not know.
 pub(crate) fn take(object: &mut Map<String, Value>, is_other: impl Fn(&str) -> bool) -> Option<Borrowed> {
     let found = |name: &str, value: &Value| if is_other(name) { find(name, value) } else { None };
     let all = object.iter().filter_map(|(name, value)| found(name, value));
@@ -65,12 +67,12 @@ pub(crate) fn take(object: &mut Map<String, Value>, is_other: impl Fn(&str) -> b
     Some(strictest)
 }
 
-/// Whether an agent reads a decision in this field.
+/// Returns true if an agent reads a decision in this field.
 fn is_read(name: &str) -> bool {
     DECISIONS.contains(&name) || matches!(name, "continue" | "hookSpecificOutput" | "blocked" | "action")
 }
 
-/// The decision that this field is or holds.
+/// Returns the decision in this field.
 fn find(name: &str, value: &Value) -> Option<Borrowed> {
     let effect = match value {
         Value::Object(inner) if matches!(name, "decision" | "hookSpecificOutput") => {
@@ -103,12 +105,12 @@ fn reason(object: &Map<String, Value>) -> String {
 }
 
 impl Borrowed {
-    /// Whether it is a block that the event knows.
+    /// Returns true if it is a block, and the event can be blocked.
     pub(crate) fn blocks(&self, event: &EventName) -> bool {
         self.effect == Effect::Blocks && event.allows().block
     }
 
-    /// Puts it into what the rest of the answer came to, with a note.
+    /// Applies it to the outcome of the rest of the answer, with a note.
     pub(crate) fn apply(self, event: &EventName, outcome: &mut Outcome) {
         let Self { effect, form, reason } = self;
         let allows = event.allows();
@@ -149,7 +151,7 @@ mod tests {
             .unwrap_or_else(|error| panic!("{answer}: {error}"))
     }
 
-    /// How each agent's hook says no, with the reason; then how it asks.
+    /// The forms in which the agents' hooks block, each with the reason that it gives.
     fn forms() -> [(Value, &'static str); 16] {
         [
             (json!({"decision": "block", "reason": "r"}), "r"),

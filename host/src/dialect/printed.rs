@@ -40,12 +40,8 @@ impl Printed {
         if text.is_empty() {
             return Ok(None);
         }
-        // kodelet rejects it, and so does the specification of JSON: only what agents write is read with one.
         if text.starts_with('\u{feff}') {
-            return Err(malformed(format!(
-                "printed a byte order mark before its answer: {}",
-                excerpt(stdout)
-            )));
+            return Err(malformed("printed a byte order mark before its answer"));
         }
         let not_utf8 = std::str::from_utf8(stdout).err().map(|error| {
             let at = error.valid_up_to();

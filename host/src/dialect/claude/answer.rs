@@ -191,7 +191,7 @@ pub(crate) fn blocked(event: &EventName, reason: String) -> Outcome {
 /// Reads what a hook printed that ended with status 0.
 pub(crate) fn read(event: &EventName, stdout: &[u8], style: &Style) -> Result<Outcome, HookError> {
     let shown = String::from_utf8_lossy(stdout);
-    let shown = json::unmarked(shown.trim());
+    let shown = shown.trim();
     if !shown.starts_with('{') {
         return plain(event, shown, stdout, style);
     }
@@ -214,7 +214,8 @@ pub(crate) fn read(event: &EventName, stdout: &[u8], style: &Style) -> Result<Ou
     Ok(outcome)
 }
 
-/// Whether this field is none of this style, so that another agent's word may stand in it where a block stops something.
+/// Returns true if this style does not have the field, at an event where a block stops something. Another agent's word
+/// in the field counts then.
 fn is_other(event: &EventName, name: &str, style: &Style) -> bool {
     let is_own = matches!(name, "decision" | "continue" | "hookSpecificOutput" | "stopReason")
         || (style.is_flat

@@ -385,6 +385,7 @@ mod tests {
     fn what_is_no_answer_is_malformed() {
         for (event, stdout) in [
             (BeforeToolCall, &b"oops"[..]),
+            (BeforeToolCall, b"\xef\xbb\xbf{\"blocked\":true}"),
             (BeforeToolCall, b"{\"blocked\":true}\n{\"blocked\":true}"),
             (BeforeToolCall, b"[{\"blocked\":true}]"),
             (BeforeToolCall, b"{\"blocked\":true"),

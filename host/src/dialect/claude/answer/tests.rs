@@ -194,6 +194,7 @@ fn what_is_no_answer_is_malformed() {
         (BeforeToolCall, r#"{"decision":"block""#),
         (BeforeToolCall, "{\"decision\":\"block\"}\n{}"),
         (BeforeToolCall, "loading profile\n{\"decision\":\"block\"}"),
+        (BeforeToolCall, "\u{feff}{\"decision\":\"block\"}"),
         (UserMessageSend, "hello {\"continue\":false}"),
         (BeforeToolCall, r#"{"decision":"Block"}"#),
         (BeforeToolCall, r#"{"decision":5}"#),
