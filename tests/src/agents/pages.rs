@@ -1,4 +1,4 @@
-//! The page of an agent shows what the program really answers.
+//! The guide shows, for each agent, the answer that the program really gives.
 
 use std::fs;
 
@@ -6,19 +6,7 @@ use hookbox::dialect::agent::Agent;
 
 use crate::environment::{TestEnvironment, repository, sample};
 
-fn page(agent: Agent) -> &'static str {
-    match agent {
-        Agent::Claude => "claude-code.md",
-        Agent::Codex => "codex.md",
-        Agent::Gemini => "gemini-cli.md",
-        Agent::Qwen => "qwen-code.md",
-        Agent::Copilot => "copilot-cli.md",
-        Agent::Cursor => "cursor.md",
-        Agent::OpenCode => "opencode.md",
-    }
-}
-
-/// What stands between two marks.
+/// Returns the text between two marks, and the rest.
 #[track_caller]
 fn between<'a>(text: &'a str, from: &str, to: &str) -> (&'a str, &'a str) {
     let (_, text) = text.split_once(from).unwrap_or_else(|| panic!("no {from:?}"));
@@ -26,20 +14,20 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> (&'a str, &'a str) {
 }
 
 #[test]
-fn every_agent_has_a_page_with_the_answer_that_the_bridge_gives_there() {
+fn every_agent_has_a_section_with_the_answer_that_the_bridge_gives_there() {
     let env = TestEnvironment::new();
     env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
-    let book = repository().join("docs/src");
-    let summary = fs::read_to_string(book.join("SUMMARY.md")).unwrap();
+    let page = fs::read_to_string(repository().join("docs/src/guard-your-agent.md")).unwrap();
     for agent in Agent::ALL {
-        let path = format!("agents/{}", page(agent));
-        assert!(summary.contains(&format!("- [{}]({path})", agent.title())), "{path}");
-        let text = fs::read_to_string(book.join(&path)).unwrap();
-        let (payload, rest) = between(&text, "```sh\necho '", "' |\n  hookbox ");
+        let title = agent.title();
+        let section = page.split("\n## ").find(|section| section.lines().next() == Some(title));
+        let section =
+            section.unwrap_or_else(|| panic!("docs/src/guard-your-agent.md has no section {title}"));
+        let (payload, rest) = between(section, "```sh\necho '", "' |\n  hookbox ");
         let (args, rest) = rest.split_once("\n```").unwrap();
         let (answer, _) = between(rest, "```json\n", "\n```");
         let output = env.hookbox_with(args.split(' '), payload);
-        assert_eq!((output.code, output.stdout.trim_end()), (Some(0), answer), "{path}: {output:#?}");
-        assert!(args.starts_with(&format!("bridge {agent}")) && answer.contains("rm -rf"), "{path}");
+        assert_eq!((output.code, output.stdout.trim_end()), (Some(0), answer), "{title}: {output:#?}");
+        assert!(args.starts_with(&format!("bridge {agent}")) && answer.contains("rm -rf"), "{title}");
     }
 }
