@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use hookbox::private::{self, PrivateError};
+use hookbox::private_dir::{self, PrivateError};
 use hookbox::text::escape;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ const MAX_FILES: usize = 65_536;
 /// Where conversations are kept by default: `$XDG_DATA_HOME/hookbox-agent/conversations`, else below
 /// `~/.local/share`.
 pub fn default_directory(home: Option<&Path>) -> Option<PathBuf> {
-    let hookbox = private::default_data(home)?;
+    let hookbox = private_dir::default_data(home)?;
     Some(hookbox.parent()?.join("hookbox-agent/conversations"))
 }
 
@@ -90,7 +90,7 @@ impl Conversations {
     ///
     /// Where it is not the user's alone, or lies in the repository.
     pub fn open(directory: &Path, repository: Option<&Path>) -> Result<Self, SavedError> {
-        let directory = private::open(directory, repository)
+        let directory = private_dir::open(directory, repository)
             .map_err(|error| SavedError { path: directory.to_owned(), kind: error.into() })?;
         Ok(Self { directory })
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use hookbox::bridge::above::{Sign, sign};
 use hookbox::discovery;
-use hookbox::private;
+use hookbox::private_dir;
 use hookbox::text::{escape, shell_word};
 
 use crate::error::{InputError, Refused};
@@ -17,7 +17,7 @@ use crate::{approval, options};
 pub(crate) fn required(locate: &options::Locate, files: &[PathBuf], asks: bool) -> anyhow::Result<()> {
     approval::not_from_a_hook()?;
     let options = locate.discovery()?;
-    let data = private::default_data(options.home.as_deref());
+    let data = private_dir::default_data(options.home.as_deref());
     let project = discovery::repository(&options).unwrap_or_else(|| options.cwd.clone());
     let mut changes = files.to_vec();
     changes.extend(data.clone());

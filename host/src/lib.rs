@@ -94,6 +94,7 @@ pub mod dialect;
 pub mod discovery;
 pub mod event;
 pub mod facts;
+mod files;
 pub mod function;
 pub mod hook;
 pub mod json;
@@ -105,10 +106,8 @@ pub mod native;
 #[cfg(feature = "http")]
 pub mod network;
 pub mod outcome;
-mod place;
 #[cfg(feature = "plugin")]
 pub mod plugin;
-pub mod private;
 pub mod redact;
 pub mod report;
 pub mod session;
@@ -125,6 +124,16 @@ pub mod trust;
 pub mod wasm;
 
 pub use async_trait::async_trait;
+
+pub use crate::files::private_dir;
+
+/// Parts that hookbox's own crates share. No version of this crate keeps them as they are.
+#[doc(hidden)]
+pub mod internal {
+    pub mod files {
+        pub use crate::files::*;
+    }
+}
 
 pub use crate::event::{
     Context, Document, Event, EventData, EventName, InvokedBy, Message, ToolCall, ToolResult, Usage,

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use hookbox::event::{AgentStop, EventData, InvokedBy};
 use hookbox::manager::Manager;
-use hookbox::private::PrivateErrorKind;
+use hookbox::private_dir::PrivateErrorKind;
 use hookbox::session::{Decision, Session};
 use hookbox::wasm::{Component, Runtime};
-use hookbox::{EventName, Hook, Outcome, Status, ToolCall, ToolResult, private};
+use hookbox::{EventName, Hook, Outcome, Status, ToolCall, ToolResult, private_dir};
 use hookbox_agent::{Agent, Scripted, Step, Tools};
 use serde_json::{Value, json};
 
@@ -174,7 +174,7 @@ async fn compiled_code_is_kept_only_where_nobody_else_can_put_it() {
         assert!(verdict.decision.blocked().is_some(), "hooks run all the same");
         assert!(!env.path("repo/cache").join("code").exists() && !env.path("open/code").exists());
     }
-    let error = private::open(&env.path("repo/cache"), Some(&env.path("repo"))).unwrap_err();
+    let error = private_dir::open(&env.path("repo/cache"), Some(&env.path("repo"))).unwrap_err();
     assert!(matches!(error.kind, PrivateErrorKind::InRepository(_)));
 
     // A good place is used, and is the user's alone.

@@ -11,7 +11,7 @@ use hookbox::dialect::kodelet;
 use hookbox::wasm::{Allocation, ComponentHook, Runtime};
 use hookbox::{
     Context, Descriptor, Event, EventName, Hook, Kind, OnFailure, Outcome, Settings, discovery, facts,
-    native, private,
+    native, private_dir,
 };
 
 use super::run::event_name;
@@ -83,8 +83,8 @@ impl Exec {
         let home = std::env::home_dir();
         let cwd = std::env::current_dir().unwrap_or_default();
         let repository = discovery::repository(&discovery::Options::new(cwd, home.clone()));
-        let cache = private::default_cache(home.as_deref())
-            .and_then(|directory| private::open(&directory, repository.as_deref()).ok());
+        let cache = private_dir::default_cache(home.as_deref())
+            .and_then(|directory| private_dir::open(&directory, repository.as_deref()).ok());
         let runtime = Runtime::compiled_by(Allocation::OnDemand, cache.as_deref(), compiler::own());
         let component = runtime.load(bytes).await.map_err(|error| input::no_component(&self.file, &error))?;
         let manifest = component.manifest();

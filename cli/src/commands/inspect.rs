@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::capability::{Capability, Rights};
-use hookbox::private;
+use hookbox::private_dir;
 use hookbox::text::escape;
 use hookbox::trust::{Record, Records, TrustFile};
 use hookbox::wasm::{Allocation, Component, Runtime};
@@ -45,7 +45,7 @@ impl Inspect {
 /// What the user has granted to these bytes where the file stands.
 fn granted(file: &Path, component: &Component) -> Vec<Capability> {
     let home = std::env::home_dir();
-    let Some(data) = private::default_data(home.as_deref()) else { return Vec::new() };
+    let Some(data) = private_dir::default_data(home.as_deref()) else { return Vec::new() };
     let records = TrustFile::new(data).read().unwrap_or_else(|error| {
         warn(format_args!("{error}: nothing is granted"));
         Records::default()

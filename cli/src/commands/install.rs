@@ -12,7 +12,7 @@ use hookbox::bridge::install::{
 };
 use hookbox::dialect::agent::Agent;
 use hookbox::discovery::{self, show_duration};
-use hookbox::private;
+use hookbox::private_dir;
 use hookbox::text::escape;
 use serde_json::{Value, json};
 
@@ -95,7 +95,7 @@ impl Which {
         self.locate.enter()?;
         let options = self.locate.discovery()?;
         let project = discovery::repository(&options).unwrap_or_else(|| options.cwd.clone());
-        let data = private::default_data(options.home.as_deref()).ok_or_else(|| {
+        let data = private_dir::default_data(options.home.as_deref()).ok_or_else(|| {
             let what = "expected a place for the original files, found no home directory";
             InputError::new(what, "set HOME or XDG_DATA_HOME")
         })?;

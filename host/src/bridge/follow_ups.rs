@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::OFlags;
 
 use crate::dialect::agent::Agent;
+use crate::files::private_dir;
 use crate::hook::Digest;
-use crate::private;
 use crate::session::MAX_FOLLOW_UPS;
 
 /// The directory in the private data directory.
@@ -58,7 +58,7 @@ impl FollowUps {
             return 0;
         }
         let Some(file) = &self.file else { return MAX_FOLLOW_UPS };
-        match private::open_file(file).and_then(|file| length(&file)) {
+        match private_dir::open_file(file).and_then(|file| length(&file)) {
             Ok(number) => number.max(u32::from(self.goes_on == Some(true))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => u32::from(self.goes_on == Some(true)),
             Err(_) => MAX_FOLLOW_UPS,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use crate::dialect::agent::Agent;
-use crate::place::plain;
+use crate::files::normalize_path;
 
 /// Files in a directory of a certain name, wherever that directory stands: an agent works in many repositories, and
 /// which of them is meant is not always known.
@@ -117,7 +117,7 @@ impl Protected {
             let is_own = user.is_empty() || Path::new(home).file_name().is_some_and(|name| name == user);
             is_own.then(|| Path::new(home).join(rest.trim_start_matches('/')))
         });
-        plain(&at_home.unwrap_or_else(|| directory.join(word)))
+        normalize_path(&at_home.unwrap_or_else(|| directory.join(word)))
     }
 
     /// Whether an absolute path is protected.

@@ -20,9 +20,9 @@ use super::refused::Refused;
 use super::scan::Scan;
 use super::subject::{Position, Subject, table_of};
 use super::{Discovery, Options, builtins, lapsed, missing};
+use crate::files;
 use crate::hook::{Descriptor, Hook, HookError, Limits, OnFailure, Subscription};
 use crate::outcome::Answers;
-use crate::place;
 #[cfg(feature = "component")]
 use crate::report::Cause;
 use crate::report::Kind;
@@ -287,7 +287,7 @@ impl Assembly {
             OnFailure::Block => Problem::new(path, format!("{}: {blocks}", error.message)),
         };
         let problem = match &subject.candidate.state {
-            State::Unreachable(error) if place::is_exposed(error) => problem.hiding(&dir.place),
+            State::Unreachable(error) if files::is_exposed(error) => problem.hiding(&dir.place),
             _ => problem,
         };
         let is_unsaid = descriptor.on_failure == OnFailure::Block && subject.on_failure().is_none();

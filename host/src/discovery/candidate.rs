@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::declared::{Declared, Handler, Source};
+use crate::files::{EntryKind, FileAccess};
 use crate::hook::Tier;
-use crate::place::{Found, Place};
 use crate::report::Kind;
 
 /// A hooks directory.
 pub(super) struct HooksDir {
-    pub(super) place: Place,
+    pub(super) place: FileAccess,
     pub(super) tier: Tier,
     /// Which root it belongs to; the embedder's own directories are counted after the roots.
     pub(super) root: usize,
@@ -76,8 +76,8 @@ impl Candidate {
         let (path, state) = match &declared.handler {
             Ok(Handler::Component(component)) => {
                 let component = dir.base.join(component);
-                let state = match dir.place.find(&component) {
-                    Ok(Found::File { .. }) => {
+                let state = match dir.place.entry_kind(&component) {
+                    Ok(EntryKind::File { .. }) => {
                         dir.place.check_owner(&component).map_or_else(State::Unreachable, |()| State::Usable)
                     }
                     Ok(_) => State::Broken("is no file: expected a component".to_owned()),

@@ -7,9 +7,9 @@ use serde::{Serialize, Serializer};
 
 use super::units;
 use crate::event::EventName;
+use crate::files::FileAccess;
+use crate::files::private_dir::PrivateError;
 use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, OnFailure, Tier};
-use crate::place::Place;
-use crate::private::PrivateError;
 use crate::report::Kind;
 use crate::text;
 
@@ -173,9 +173,9 @@ impl Problem {
     /// The same problem, which hides hooks of the user's where it is one of these files. Where somebody else may write it,
     /// it has a hint.
     #[must_use]
-    pub(super) fn hiding(mut self, place: &Place) -> Self {
-        self.hides = matches!(place, Place::Global);
-        self.hint = self.hint.or_else(|| place.mend(&self.path));
+    pub(super) fn hiding(mut self, place: &FileAccess) -> Self {
+        self.hides = matches!(place, FileAccess::Global);
+        self.hint = self.hint.or_else(|| place.permission_hint(&self.path));
         self
     }
 }

@@ -18,9 +18,9 @@ use super::last_good::LastGood;
 use super::query_cache::QueryCache;
 use super::{blocking, units};
 use crate::event::EventName;
+use crate::files::{self, FileAccess};
 use crate::hook::{Digest, HookError, OnFailure};
 use crate::native::Verify;
-use crate::place::{self, Place};
 use crate::report::{Cause, Kind};
 use crate::trust::Standing;
 #[cfg(feature = "component")]
@@ -46,7 +46,7 @@ const MAX_NATIVE: u64 = 256 << 20;
 
 /// A file to look into.
 pub(super) struct Job {
-    pub(super) place: Place,
+    pub(super) place: FileAccess,
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
     /// Whether it may be run to find out; if it is refused, only its digest is taken.
@@ -389,11 +389,11 @@ async fn read(job: &Job, here: bool, max: u64) -> io::Result<(Vec<u8>, Digest)> 
 pub(super) fn unreadable(error: &io::Error) -> HookError {
     let cause = match error.kind() {
         io::ErrorKind::NotFound => Cause::NotFound,
-        _ if place::is_escape(error) => Cause::Denied,
+        _ if files::is_escape(error) => Cause::Denied,
         io::ErrorKind::FileTooLarge => Cause::Incompatible,
         _ => Cause::Spawn,
     };
-    HookError::new(cause, place::explain(error))
+    HookError::new(cause, files::explain(error))
 }
 
 #[cfg(test)]
@@ -404,7 +404,7 @@ mod tests {
 
     fn job(path: PathBuf, kind: Kind, standing: Standing) -> Job {
         Job {
-            place: Place::Global,
+            place: FileAccess::Global,
             path,
             kind,
             standing,

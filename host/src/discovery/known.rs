@@ -16,8 +16,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use crate::files::private_dir;
 use crate::hook::{Digest, HookError, Manifest, OnFailure};
-use crate::private;
 use crate::report::Cause;
 use crate::wasm::{Component, Runtime};
 
@@ -281,7 +281,7 @@ fn now() -> i64 {
 }
 
 fn read(file: &Path) -> Option<BTreeMap<PathBuf, Row>> {
-    let text = private::read_file(file, MAX_FILE).ok()?;
+    let text = private_dir::read_file(file, MAX_FILE).ok()?;
     let wire: Wire = serde_json::from_slice(&text).ok()?;
     (wire.version == VERSION).then_some(wire.components)
 }

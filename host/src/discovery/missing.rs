@@ -12,9 +12,9 @@ use super::scan::RootDir;
 use super::settings::Table;
 use super::subject::{Position, budget};
 use crate::builtin;
+use crate::files::EntryKind;
 use crate::hook::{Budget, Descriptor, HookError, OnFailure, Origin, Tier};
 use crate::outcome::Answers;
-use crate::place::Found;
 use crate::report::{Cause, Kind};
 use crate::text;
 use crate::trust::{self, Standing};
@@ -74,7 +74,7 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
         Origin::Repo => format!(" and {}", trust::approve(name, Some(&expected.path), true)),
         _ => String::new(),
     };
-    assembly.problems.push(match root.place.find(&expected.path) {
+    assembly.problems.push(match root.place.entry_kind(&expected.path) {
         _ if name.starts_with("builtin:") => {
             let known: Vec<&str> = builtin::ALL.iter().map(|builtin| builtin.name).collect();
             problem.hint(format!("built-in hooks are {}", known.join(", ")))
@@ -86,7 +86,7 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
         _ if expected.kind != kind_by_name(&expected.position.file) => {
             problem.hint(format!("declare it in {path}, or take its table out"))
         }
-        Ok(Found::File { executable: false, .. }) => {
+        Ok(EntryKind::File { executable: false, .. }) => {
             problem.hint(format!("make it executable: chmod +x {path}{approve}"))
         }
         _ => problem.hint(format!("put the hook at {path}{approve}, or take its table out")),

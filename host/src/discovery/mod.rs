@@ -53,8 +53,8 @@ pub(crate) use unseen::guard as guard_of_unseen;
 
 use crate::builtin::Wishes;
 use crate::dialect::agent::Agent;
+use crate::files::FileAccess;
 use crate::hook::{Hook, Limits};
-use crate::place::Place;
 use crate::thresholds::Thresholds;
 use crate::trust::{Protected, TrustPolicy};
 #[cfg(feature = "component")]
@@ -276,7 +276,7 @@ pub(crate) async fn discover_again(
         Ok(looked) => looked,
         Err(error) => {
             let problem = Problem::new(&options.cwd, format!("was not looked through: {error}"));
-            problems.push(problem.hiding(&Place::Global));
+            problems.push(problem.hiding(&FileAccess::Global));
             return Discovery {
                 hooks: Vec::from_iter(unseen::guard(&problems).filter(|_| options.unseen_blocks)),
                 problems,
@@ -300,7 +300,7 @@ pub(crate) async fn discover_again(
     );
     let mut discovery = Discovery::default();
     let scans = outer.iter().map(|(scan, _)| scan).chain([&scan]);
-    let places: Vec<Option<Place>> = scans.map(|scan| scan.repository.clone()).collect();
+    let places: Vec<Option<FileAccess>> = scans.map(|scan| scan.repository.clone()).collect();
     // The outermost first: what lies in it takes nothing away from it, no time either.
     for (path, (scan, (gate, judged))) in around.iter().zip(outer) {
         discovery.take(assemble::assemble(scan, &gate, judged, &options, Some(path), &examiner).await);

@@ -8,8 +8,8 @@ use super::Options;
 use super::entry::Problem;
 use super::scan::RootDir;
 use super::settings;
+use crate::files::FileAccess;
 use crate::hook::Origin;
-use crate::place::Place;
 use crate::text;
 use crate::thresholds::Thresholds;
 
@@ -29,7 +29,7 @@ pub fn git_host(options: &Options) -> Result<Option<String>, Problem> {
     for root in &options.roots {
         let file = home.join(root).join(settings::FILE);
         let mut problems = Vec::new();
-        let said = match settings::read(&Place::Global, &file, None, &mut problems) {
+        let said = match settings::read(&FileAccess::Global, &file, None, &mut problems) {
             Ok(said) => said,
             Err(broken) => return Err(Problem::new(&file, broken.why)),
         };

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::event::EventName;
+use crate::files::private_dir;
 use crate::hook::Digest;
-use crate::private;
 
 /// How large an answer may be, in bytes: a digest and the name of an event take less.
 const MAX_FILE: u64 = 4096;
@@ -43,7 +43,7 @@ impl QueryCache {
         digest: &Digest,
         environment: Option<&[String]>,
     ) -> Option<EventName> {
-        let text = private::read_file(&self.file(program, digest, environment), MAX_FILE).ok()?;
+        let text = private_dir::read_file(&self.file(program, digest, environment), MAX_FILE).ok()?;
         let answer: Answer = serde_json::from_slice(&text).ok()?;
         if answer.digest != digest.to_string() {
             return None;

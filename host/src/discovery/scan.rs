@@ -11,9 +11,9 @@ use super::declared::{self, Contents, ForeignFile, Outside, Servers, Source};
 use super::entry::Problem;
 use super::last_good::{Dated, Kept, LastGood};
 use super::settings::{self, Broken, File, Tables, Top};
+use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::{Origin, Tier};
 use crate::lockfile::{self, Lock, OWN};
-use crate::place::{self, Found, Place};
 use crate::text;
 
 /// How many candidates of one directory are taken, and how many plugins of one root. Hundreds of hooks in a
@@ -33,7 +33,7 @@ const MAX_DECLARED: usize = 4 << 20;
 
 /// A root of a place, with its settings.
 pub(super) struct RootDir {
-    pub(super) place: Place,
+    pub(super) place: FileAccess,
     pub(super) origin: Origin,
     pub(super) root: usize,
     pub(super) path: PathBuf,
@@ -53,12 +53,12 @@ enum Installed {
 }
 
 impl Installed {
-    fn of(place: &Place, tier: Tier, plugins: &Path, problems: &mut Vec<Problem>) -> Self {
+    fn of(place: &FileAccess, tier: Tier, plugins: &Path, problems: &mut Vec<Problem>) -> Self {
         if tier != Tier::GlobalPlugin {
             return Self::These(Lock::default());
         }
         let pending = plugins.join(lockfile::PENDING);
-        if place.find(&pending).is_ok() || place.is_symlink(&pending) {
+        if place.entry_kind(&pending).is_ok() || place.is_symlink(&pending) {
             return Self::Any;
         }
         let file = plugins.with_file_name(lockfile::FILE);
@@ -66,7 +66,7 @@ impl Installed {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(&file) => {
                 return Self::These(Lock::default());
             }
-            Err(error) => place::explain(&error),
+            Err(error) => files::explain(&error),
             Ok(bytes) => match Lock::from_bytes(&bytes) {
                 Ok(lock) => return Self::These(lock),
                 Err(error) => error.to_string(),
@@ -129,7 +129,7 @@ pub(super) struct Scan {
     pub(super) foreign_off: Vec<(Origin, crate::dialect::agent::Agent)>,
     brought: Brought,
     /// The repository, where there is one.
-    pub(super) repository: Option<Place>,
+    pub(super) repository: Option<FileAccess>,
 }
 
 /// Looks through the tiers in their order. The roots are [`valid_roots`].
@@ -141,8 +141,8 @@ pub(super) fn scan(options: &Options, repo: Option<&Path>, last: Arc<LastGood>) 
     }
     let own: Vec<PathBuf> = options.directories.iter().map(|dir| options.cwd.join(dir)).collect();
     match &options.home {
-        Some(home) => scan.place(&Place::Global, Origin::User, home, roots, &own),
-        None => scan.place(&Place::Global, Origin::User, &options.cwd, &[], &own),
+        Some(home) => scan.place(&FileAccess::Global, Origin::User, home, roots, &own),
+        None => scan.place(&FileAccess::Global, Origin::User, &options.cwd, &[], &own),
     }
     scan.of_user(repo, options);
     scan
@@ -160,7 +160,7 @@ pub(super) fn scan_outer(options: &Options, repo: &Path, nearest: &Scan) -> Scan
 #[cfg(feature = "plugin")]
 pub(super) fn scan_plugin(dir: &Path, called: &str) -> Scan {
     let mut scan = Scan::default();
-    match Place::repository(dir) {
+    match FileAccess::repository(dir) {
         Ok(place) => scan.plugin(Arc::new(HooksDir {
             place,
             tier: Tier::RepoPlugin,
@@ -171,7 +171,7 @@ pub(super) fn scan_plugin(dir: &Path, called: &str) -> Scan {
             needs_trust: true,
             base: dir.to_owned(),
         })),
-        Err(error) => scan.problems.push(Problem::new(dir, place::explain(&error))),
+        Err(error) => scan.problems.push(Problem::new(dir, files::explain(&error))),
     }
     scan
 }
@@ -196,7 +196,7 @@ pub(super) fn valid_roots(roots: &[String], cwd: &Path, problems: &mut Vec<Probl
 impl Scan {
     /// Looks through what one repository brought.
     fn of_repository(&mut self, repo: &Path, options: &Options) {
-        match Place::repository(repo) {
+        match FileAccess::repository(repo) {
             Ok(place) => {
                 self.place(&place, Origin::Repo, repo, &options.roots, &[]);
                 self.of_project(&place, repo, options);
@@ -204,8 +204,8 @@ impl Scan {
                 self.repository = Some(place);
             }
             Err(error) => {
-                let hides = place::is_exhausted(&error);
-                self.problems.push(Problem { hides, ..Problem::new(repo, place::explain(&error)) });
+                let hides = files::is_exhausted(&error);
+                self.problems.push(Problem { hides, ..Problem::new(repo, files::explain(&error)) });
             }
         }
     }
@@ -235,7 +235,7 @@ impl Scan {
     }
 
     /// The two tiers of one place: hooks directories first, then plugins.
-    fn place(&mut self, place: &Place, origin: Origin, base: &Path, roots: &[String], own: &[PathBuf]) {
+    fn place(&mut self, place: &FileAccess, origin: Origin, base: &Path, roots: &[String], own: &[PathBuf]) {
         let (tier, plugin_tier) = match origin {
             Origin::Repo => (Tier::Repo, Tier::RepoPlugin),
             _ => (Tier::Global, Tier::GlobalPlugin),
@@ -280,7 +280,7 @@ impl Scan {
     }
 
     /// The settings of one root; where they are broken now, those that held before.
-    fn settings(&mut self, place: &Place, path: &Path) -> File {
+    fn settings(&mut self, place: &FileAccess, path: &Path) -> File {
         let last = Arc::clone(&self.last);
         let last = last.settings.get(path);
         let file = match settings::read(place, path, last.map(|it| it.since.as_str()), &mut self.problems) {
@@ -298,12 +298,12 @@ impl Scan {
     }
 
     /// What a file declares; where it is broken now, what it declared before.
-    fn declarations(&mut self, place: &Place, path: &Path, source: Source) -> Option<Contents> {
+    fn declarations(&mut self, place: &FileAccess, path: &Path, source: Source) -> Option<Contents> {
         let last = Arc::clone(&self.last);
         let last = last.declarations.get(path);
-        let is_of_repository = matches!(place, Place::Repository(_));
+        let is_of_repository = matches!(place, FileAccess::Repository(_));
         if is_of_repository && self.brought.declared >= MAX_DECLARED {
-            self.brought.unread += usize::from(matches!(place.find(path), Ok(Found::File { .. })));
+            self.brought.unread += usize::from(matches!(place.entry_kind(path), Ok(EntryKind::File { .. })));
             return None;
         }
         let read = declared::read(place, path)?;
@@ -332,7 +332,7 @@ impl Scan {
     /// What a file of another agent says; where it is broken now, what it said before.
     pub(super) fn foreign_file(
         &mut self,
-        place: &Place,
+        place: &FileAccess,
         origin: Origin,
         outside: &Arc<Outside>,
     ) -> Option<ForeignFile> {
@@ -340,7 +340,7 @@ impl Scan {
         let last = Arc::clone(&self.last);
         let last = last.declarations.get(path);
         if origin == Origin::Repo && self.brought.declared >= MAX_DECLARED {
-            self.brought.unread += usize::from(matches!(place.find(path), Ok(Found::File { .. })));
+            self.brought.unread += usize::from(matches!(place.entry_kind(path), Ok(EntryKind::File { .. })));
             return None;
         }
         let read = declared::read_foreign(place, path)?;
@@ -368,7 +368,7 @@ impl Scan {
     }
 
     /// The plugins of one root.
-    fn plugins(&mut self, place: &Place, tier: Tier, root: usize, path: &Path) {
+    fn plugins(&mut self, place: &FileAccess, tier: Tier, root: usize, path: &Path) {
         let mut plugins = 0;
         let names = self.names(place, path);
         // After the names: a plugin that stands there is in the lock file by the time its journal is gone.
@@ -383,13 +383,13 @@ impl Scan {
                 let message = "is a symlink and is ignored: a plugin is a directory of its own";
                 Some(Problem::new(&dir, message))
             } else {
-                match place.find(&dir) {
-                    Ok(Found::Directory) => {
+                match place.entry_kind(&dir) {
+                    Ok(EntryKind::Directory) => {
                         let exposed = place.check_owner(&dir).err();
-                        exposed.map(|error| Problem::new(&dir, place::explain(&error)).hiding(place))
+                        exposed.map(|error| Problem::new(&dir, files::explain(&error)).hiding(place))
                     }
                     Ok(_) => continue,
-                    Err(error) => Some(Problem::new(&dir, place::explain(&error)).hiding(place)),
+                    Err(error) => Some(Problem::new(&dir, files::explain(&error)).hiding(place)),
                 }
             };
             plugins += 1;
@@ -442,9 +442,9 @@ impl Scan {
             }
             let is_disabled = name.as_encoded_bytes().ends_with(b".disable");
             let is_component = name.as_encoded_bytes().ends_with(b".wasm");
-            let state = match dir.place.find(&path) {
-                Ok(Found::File { .. }) if is_disabled => State::Disabled,
-                Ok(Found::File { executable, .. }) if executable || is_component => {
+            let state = match dir.place.entry_kind(&path) {
+                Ok(EntryKind::File { .. }) if is_disabled => State::Disabled,
+                Ok(EntryKind::File { executable, .. }) if executable || is_component => {
                     dir.place.check_owner(&path).map_or_else(State::Unreachable, |()| State::Usable)
                 }
                 Ok(_) => continue,
@@ -480,7 +480,7 @@ impl Scan {
             return;
         }
         // What is wrong with the directory was said when its files were looked for.
-        if dir.plugin.is_some() && !matches!(dir.place.find(&dir.path), Ok(Found::Directory)) {
+        if dir.plugin.is_some() && !matches!(dir.place.entry_kind(&dir.path), Ok(EntryKind::Directory)) {
             return;
         }
         if let Some(contents) = self.declarations(&dir.place, &dir.declares().join(source.file()), source) {
@@ -517,15 +517,15 @@ impl Scan {
     }
 
     /// The names in a directory; none where there is no directory.
-    pub(super) fn names(&mut self, place: &Place, path: &Path) -> Vec<std::ffi::OsString> {
+    pub(super) fn names(&mut self, place: &FileAccess, path: &Path) -> Vec<std::ffi::OsString> {
         // Beyond the limit not even the names are read.
-        let is_spent = matches!(place, Place::Repository(_)) && self.brought.looks > MAX_LOOKS;
+        let is_spent = matches!(place, FileAccess::Repository(_)) && self.brought.looks > MAX_LOOKS;
         if is_spent || !self.is_directory(place, path) {
             return Vec::new();
         }
         match place.names(path) {
             Ok((mut names, more)) => {
-                if matches!(place, Place::Repository(_)) {
+                if matches!(place, FileAccess::Repository(_)) {
                     let all = names.len();
                     names.truncate(MAX_LOOKS.saturating_sub(self.brought.looks));
                     self.brought.looks += all;
@@ -537,20 +537,20 @@ impl Scan {
                 names
             }
             Err(error) => {
-                self.problems.push(Problem::new(path, place::explain(&error)).hiding(place));
+                self.problems.push(Problem::new(path, files::explain(&error)).hiding(place));
                 Vec::new()
             }
         }
     }
 
     /// Whether a directory is there that can be used. Nothing at all is no problem, anything else is.
-    pub(super) fn is_directory(&mut self, place: &Place, path: &Path) -> bool {
-        let found = place.find(path).and_then(|found| place.check_owner(path).map(|()| found));
+    pub(super) fn is_directory(&mut self, place: &FileAccess, path: &Path) -> bool {
+        let found = place.entry_kind(path).and_then(|found| place.check_owner(path).map(|()| found));
         let message = match found {
-            Ok(Found::Directory) => return true,
+            Ok(EntryKind::Directory) => return true,
             Ok(_) => "is a file: expected a directory".to_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => return false,
-            Err(error) => place::explain(&error),
+            Err(error) => files::explain(&error),
         };
         self.problems.push(Problem::new(path, message).hiding(place));
         false

@@ -10,11 +10,11 @@ use crate::chain::ChainOptions;
 use crate::dialect::agent::Agent;
 use crate::discovery::{self, Discovery, Entry, EntryStatus, LastGood, Overall, Problem, SwitchedOff};
 use crate::event::{Event, EventName};
+use crate::files::private_dir;
 use crate::function::FunctionHook;
 use crate::hook::{Hook, HookError, Limits};
 use crate::native;
 use crate::outcome::Outcome;
-use crate::private;
 use crate::report::Kind;
 use crate::session::Thresholds;
 use crate::trust::{TrustFile, TrustPolicy};
@@ -367,8 +367,8 @@ impl Builder {
     fn private_directories(&self) -> Vec<PathBuf> {
         let home = self.discovery.home.as_deref();
         let kept = [
-            self.private_cache.path(private::default_cache, home),
-            self.private_data.path(private::default_data, home),
+            self.private_cache.path(private_dir::default_cache, home),
+            self.private_data.path(private_dir::default_data, home),
         ];
         kept.into_iter().flatten().collect()
     }
@@ -441,14 +441,14 @@ impl Builder {
         let repo = discovery::outermost_repository(&self.discovery);
         let open = |at: &KeptAt, default: fn(Option<&Path>) -> Option<PathBuf>| {
             let wanted = at.path(default, home.as_deref());
-            wanted.map(|directory| private::open(&directory, repo.as_deref())).transpose()
+            wanted.map(|directory| private_dir::open(&directory, repo.as_deref())).transpose()
         };
         let mut problems = Vec::new();
-        let cache = open(&self.private_cache, private::default_cache).unwrap_or_else(|error| {
+        let cache = open(&self.private_cache, private_dir::default_cache).unwrap_or_else(|error| {
             problems.push(Problem::from(error));
             None
         });
-        self.discovery.data = open(&self.private_data, private::default_data).unwrap_or_else(|error| {
+        self.discovery.data = open(&self.private_data, private_dir::default_data).unwrap_or_else(|error| {
             problems.push(Problem::no_data(error));
             None
         });

@@ -12,8 +12,8 @@ use super::{LockedHook, PluginError, PluginErrorKind, PluginName};
 use crate::capability::Capability;
 use crate::discovery::{self, Approvable, Discovery, Entry, EntryStatus, Problem};
 use crate::event::EventName;
+use crate::files::{EntryKind, FileAccess};
 use crate::hook::{Digest, OnFailure, Subscription};
-use crate::place::{Found, Place};
 use crate::report::Kind;
 use crate::text;
 use crate::trust::tree;
@@ -178,7 +178,7 @@ pub fn digest(dir: &Path) -> Result<Digest, PluginError> {
 }
 
 fn hooks(dir: &Path, name: &str, discovery: &Discovery) -> Vec<PluginHook> {
-    let Ok(place) = Place::repository(dir) else { return Vec::new() };
+    let Ok(place) = FileAccess::repository(dir) else { return Vec::new() };
     let mut rows: Vec<&Entry> = discovery.entries.iter().collect();
     let prefix = format!("{name}/");
     let mut hooks = Vec::new();
@@ -237,13 +237,13 @@ fn subscriptions(found: &Approvable, row: &Entry) -> Vec<Subscription> {
 /// Programs in `hooks/` that are no hooks, for they have no execute bit. One that a hooks.json names needs none.
 fn without_execute_bit(dir: &Path, hooks: &[PluginHook]) -> Vec<Problem> {
     let at = Path::new("hooks");
-    let Ok(place) = Place::repository(dir) else { return Vec::new() };
+    let Ok(place) = FileAccess::repository(dir) else { return Vec::new() };
     let (names, _) = place.names(&dir.join(at)).unwrap_or_default();
     let is_program = |name: &str| {
         let path = dir.join(at).join(name);
         let mut start = Vec::new();
         !name.ends_with(".disable")
-            && matches!(place.find(&path), Ok(Found::File { executable: false, .. }))
+            && matches!(place.entry_kind(&path), Ok(EntryKind::File { executable: false, .. }))
             && !hooks.iter().any(|hook| hook.file == at.join(name))
             && !hooks.iter().any(|hook| hook.runs.as_ref().is_some_and(|line| line.contains(name)))
             && place.open(&path).and_then(|file| file.take(4).read_to_end(&mut start)).is_ok()

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::{EntryPathError, LockError, NameError};
-use crate::place;
+use crate::files;
 
 /// Why something could not be done with a plugin. Nothing has changed then.
 #[derive(Debug, thiserror::Error)]
@@ -78,7 +78,7 @@ impl PluginError {
         let hint = match error.kind() {
             Kind::StorageFull | Kind::QuotaExceeded => Some("make room on this disk"),
             Kind::ReadOnlyFilesystem => Some("nothing can be written to this file system"),
-            Kind::PermissionDenied if place::is_escape(&error) => {
+            Kind::PermissionDenied if files::is_escape(&error) => {
                 Some("expected a directory, and no symlink that leads out of it")
             }
             Kind::PermissionDenied => {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::limits::{MAX_BYTES, MAX_ENTRIES};
 use super::{PluginError, PluginErrorKind};
-use crate::place::{Found, Place};
+use crate::files::{EntryKind, FileAccess};
 
 /// All files and symlinks of a plugin, each with its kind and digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Files {
             let what = "is larger than a plugin may be, so that its files are not compared".to_owned();
             PluginError::new(dir.to_string_lossy(), PluginErrorKind::TooLarge(what))
         };
-        let place = Place::repository(dir).map_err(|error| wrong(dir, error))?;
+        let place = FileAccess::repository(dir).map_err(|error| wrong(dir, error))?;
         let (mut entries, mut bytes) = (2 * MAX_ENTRIES, 2 * MAX_BYTES);
         let mut files = BTreeMap::new();
         let mut waiting = vec![dir.to_owned()];
@@ -38,19 +38,19 @@ impl Files {
                 entries = entries.checked_sub(1).ok_or_else(too_large)?;
                 let path = at.join(name);
                 let is = if place.is_symlink(&path) {
-                    format!("symlink {}", place.link(&path).unwrap_or_default().display())
+                    format!("symlink {}", place.read_link(&path).unwrap_or_default().display())
                 } else {
-                    match place.find(&path).map_err(|error| wrong(&path, error))? {
-                        Found::Directory => {
+                    match place.entry_kind(&path).map_err(|error| wrong(&path, error))? {
+                        EntryKind::Directory => {
                             waiting.push(path);
                             continue;
                         }
-                        Found::File { executable, len } => {
+                        EntryKind::File { executable, len } => {
                             bytes = bytes.checked_sub(len).ok_or_else(too_large)?;
                             let digest = place.digest(&path, len).map_err(|error| wrong(&path, error))?;
                             format!("{} {digest}", if executable { "program" } else { "file" })
                         }
-                        Found::Special => "special".to_owned(),
+                        EntryKind::Special => "special".to_owned(),
                     }
                 };
                 files.insert(path.strip_prefix(dir).unwrap_or(&path).to_owned(), is);

@@ -7,8 +7,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::{PluginError, PluginErrorKind, PluginName};
+use crate::files::normalize_path;
 use crate::hook::Digest;
-use crate::place::plain;
 use crate::text;
 
 pub use oci::OciReference;
@@ -85,7 +85,7 @@ impl Source {
             return OciReference::parse(rest).map(Self::Oci).map_err(wrong);
         }
         if matches!(source, "." | "..") || ["./", "../", "/"].iter().any(|it| source.starts_with(it)) {
-            let path = plain(&hosts.cwd.join(source));
+            let path = normalize_path(&hosts.cwd.join(source));
             if path.to_str().is_none() {
                 let what =
                     "stands in a directory whose path is not UTF-8, so that plugins.lock could not name it";

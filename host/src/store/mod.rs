@@ -119,7 +119,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store in this directory, which belongs to the user alone ([`crate::private::open`]). Nothing is read or
+    /// The store in this directory, which belongs to the user alone ([`crate::files::private_dir::open`]). Nothing is read or
     /// made before the first operation.
     pub fn at(directory: PathBuf) -> Self {
         let notices = Notices::default();

@@ -90,7 +90,7 @@ impl TrustFile {
     /// Its name in the directory.
     pub(crate) const NAME: &'static str = FILE;
 
-    /// The one in this directory, which was opened with [`crate::private::open`].
+    /// The one in this directory, which was opened with [`crate::files::private_dir::open`].
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into() }
     }

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::words::{self, Variables};
+use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::Digest;
-use crate::place::{self, Found, Place as Files};
 
 /// How many files and directories one digest covers.
 pub(crate) const MAX_FILES: usize = 4096;
@@ -151,7 +151,7 @@ struct Covered {
 pub(crate) struct Seen(Mutex<BTreeMap<PathBuf, Result<Covered, TreeError>>>);
 
 impl Seen {
-    fn cover(&self, dir: &Path, files: &Files, allowance: &mut Allowance) -> Result<Covered, TreeError> {
+    fn cover(&self, dir: &Path, files: &FileAccess, allowance: &mut Allowance) -> Result<Covered, TreeError> {
         if let Some(kept) = self.0.lock().ok().and_then(|seen| seen.get(dir).cloned()) {
             return kept;
         }
@@ -180,14 +180,14 @@ impl Belongings {
     /// The digest of anything but a component, worked out anew from what is there now. The repository is opened anew as
     /// well.
     pub(crate) fn digest(&self) -> Result<Digest, TreeError> {
-        let files = Files::repository(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
+        let files = FileAccess::repository(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
         self.digest_in(&files, &mut Allowance::of_one(), &Seen::default())
     }
 
     /// The files and directories of the repository that its command line and its shebang name, and whether it may use
     /// more than these.
     pub(crate) fn names(&self) -> Result<(Vec<PathBuf>, bool), TreeError> {
-        let files = Files::repository(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
+        let files = FileAccess::repository(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
         let allowance = &mut Allowance::of_one();
         let mut named = self.named(&files, allowance)?;
         // What cannot be trusted has names all the same.
@@ -202,7 +202,7 @@ impl Belongings {
     /// The same within an allowance, where `seen` keeps the directories.
     pub(crate) fn digest_in(
         &self,
-        files: &Files,
+        files: &FileAccess,
         allowance: &mut Allowance,
         seen: &Seen,
     ) -> Result<Digest, TreeError> {
@@ -243,12 +243,12 @@ impl Belongings {
     /// from there what such a script asks for. The root of the repository is none of them.
     fn directories(
         &self,
-        files: &Files,
+        files: &FileAccess,
         allowance: &mut Allowance,
         seen: &Seen,
         named: &mut Named,
     ) -> Result<BTreeMap<PathBuf, Digest>, TreeError> {
-        let real = |path: &Path| files.real(path).map_err(|error| unreadable(path, &error));
+        let real = |path: &Path| files.canonicalize(path).map_err(|error| unreadable(path, &error));
         let root = real(&self.repo)?;
         let own = seen.cover(&self.dir, files, allowance)?;
         let mut covered = BTreeMap::from([(self.dir.clone(), own.digest)]);
@@ -280,7 +280,7 @@ impl Belongings {
 
     /// What of the repository the command line and the shebang name, and the shebangs of those files that are scripts
     /// themselves.
-    fn named(&self, files: &Files, allowance: &mut Allowance) -> Result<Named, TreeError> {
+    fn named(&self, files: &FileAccess, allowance: &mut Allowance) -> Result<Named, TreeError> {
         let line = words::of(&self.words, &self.variables, &self.repo, &self.base);
         let bases = self.bases(&line.directories);
         let mut named = Named { more: line.more, ..Named::default() };
@@ -319,13 +319,13 @@ impl Belongings {
     fn look(
         &self,
         path: &Path,
-        files: &Files,
+        files: &FileAccess,
         allowance: &mut Allowance,
         named: &mut Named,
     ) -> Result<Vec<Vec<u8>>, TreeError> {
         let name = beneath(&self.repo, path);
-        match files.find(path) {
-            Ok(Found::File { len, executable }) => {
+        match files.entry_kind(path) {
+            Ok(EntryKind::File { len, executable }) => {
                 allowance.file()?;
                 allowance.read(len)?;
                 let digest = files.digest(path, MAX_BYTES).map_err(|error| unreadable(path, &error))?;
@@ -336,7 +336,7 @@ impl Belongings {
                 }
                 Ok(interpreter)
             }
-            Ok(Found::Directory) if !self.is_all(files, path) => {
+            Ok(EntryKind::Directory) if !self.is_all(files, path) => {
                 let mut walk = Walk::new(files, path, allowance);
                 walk.any(path, 0)?;
                 named.files.insert(name.join(""), walk.fields.digest());
@@ -344,7 +344,7 @@ impl Belongings {
                 Ok(Vec::new())
             }
             // What is outside by its letters, as `../x` is, the line says.
-            Err(error) if place::is_escape(&error) && place::plain(path).starts_with(&self.repo) => {
+            Err(error) if files::is_escape(&error) && files::normalize_path(path).starts_with(&self.repo) => {
                 Err(leads_out(files, &self.repo, path))
             }
             _ => Ok(Vec::new()),
@@ -357,19 +357,23 @@ impl Belongings {
     fn beside(
         &self,
         script: &Path,
-        files: &Files,
+        files: &FileAccess,
         allowance: &mut Allowance,
         named: &mut Named,
     ) -> Result<(), TreeError> {
-        let real_repo = files.real(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
+        let real_repo = files.canonicalize(&self.repo).map_err(|error| unreadable(&self.repo, &error))?;
         let real = files
-            .real(script)
+            .canonicalize(script)
             .ok()
             .and_then(|real| Some(self.repo.join(real.strip_prefix(&real_repo).ok()?)));
         for file in [Some(script.to_owned()), real].into_iter().flatten() {
             let Some(dir) = file.parent() else { continue };
-            let plain = place::plain(dir);
-            let dir = if files.real(&plain).ok() == files.real(dir).ok() { plain.as_path() } else { dir };
+            let plain = files::normalize_path(dir);
+            let dir = if files.canonicalize(&plain).ok() == files.canonicalize(dir).ok() {
+                plain.as_path()
+            } else {
+                dir
+            };
             let name = beneath(&self.repo, dir).join("");
             // What is named itself, or is a part of what is covered anyhow, has been looked at.
             if dir.starts_with(&self.dir) || self.is_all(files, dir) || named.files.contains_key(&name) {
@@ -399,13 +403,13 @@ impl Belongings {
     }
 
     /// Whether a path is the whole repository, which changes with all work, so that no trust in it would hold.
-    fn is_all(&self, files: &Files, path: &Path) -> bool {
-        let real = files.real(path).ok();
-        real.is_some() && real == files.real(&self.repo).ok()
+    fn is_all(&self, files: &FileAccess, path: &Path) -> bool {
+        let real = files.canonicalize(path).ok();
+        real.is_some() && real == files.canonicalize(&self.repo).ok()
     }
 
     /// The words of a shebang line, and what follows a `=` in one.
-    fn shebang(&self, files: &Files, script: &Path) -> Vec<Vec<u8>> {
+    fn shebang(&self, files: &FileAccess, script: &Path) -> Vec<Vec<u8>> {
         let mut line = Vec::new();
         let read = files.open(script).and_then(|file| file.take(MAX_SHEBANG).read_to_end(&mut line));
         let first = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -457,8 +461,8 @@ fn has_ending_of_script(path: &Path) -> bool {
 }
 
 /// The path with the ending that a language would look for, where nothing stands at it as it is.
-fn completed(files: &Files, path: PathBuf) -> PathBuf {
-    let is_missing = files.find(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+fn completed(files: &FileAccess, path: PathBuf) -> PathBuf {
+    let is_missing = files.entry_kind(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
     if !is_missing || path.file_name().is_none() {
         return path;
     }
@@ -467,7 +471,7 @@ fn completed(files: &Files, path: PathBuf) -> PathBuf {
         name.push(ending);
         PathBuf::from(name)
     };
-    let found = ENDINGS.iter().map(with).find(|path| files.find(path).is_ok());
+    let found = ENDINGS.iter().map(with).find(|path| files.entry_kind(path).is_ok());
     found.unwrap_or(path)
 }
 
@@ -476,7 +480,7 @@ fn completed(files: &Files, path: PathBuf) -> PathBuf {
 #[cfg(feature = "plugin")]
 pub(crate) fn of_plugin(dir: &Path, files: usize, bytes: u64) -> Result<Digest, TreeError> {
     let allowance = &mut Allowance { files, bytes, ..Allowance::of_one() };
-    let files = Files::repository(dir).map_err(|error| unreadable(dir, &error))?;
+    let files = FileAccess::repository(dir).map_err(|error| unreadable(dir, &error))?;
     let mut walk = Walk { may_lead_out: true, ..Walk::new(&files, dir, allowance) };
     walk.any(dir, 0)?;
     Ok(walk.fields.digest())
@@ -484,7 +488,7 @@ pub(crate) fn of_plugin(dir: &Path, files: usize, bytes: u64) -> Result<Digest, 
 
 /// Goes through a directory.
 struct Walk<'a> {
-    files: &'a Files,
+    files: &'a FileAccess,
     base: &'a Path,
     allowance: &'a mut Allowance,
     fields: Fields,
@@ -497,7 +501,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(files: &'a Files, base: &'a Path, allowance: &'a mut Allowance) -> Self {
+    fn new(files: &'a FileAccess, base: &'a Path, allowance: &'a mut Allowance) -> Self {
         let (fields, real, led_to) = (Fields::default(), BTreeSet::new(), BTreeSet::new());
         Self { files, base, allowance, fields, real, led_to, may_lead_out: false }
     }
@@ -508,31 +512,31 @@ impl<'a> Walk<'a> {
         self.fields.add("path", beneath(self.base, path).as_os_str().as_bytes());
         let is_symlink = self.files.is_symlink(path);
         if is_symlink {
-            let target = self.files.link(path).unwrap_or_default();
+            let target = self.files.read_link(path).unwrap_or_default();
             self.fields.add("link", target.as_os_str().as_bytes());
         }
-        match self.files.find(path) {
-            Ok(Found::File { executable, len }) => {
+        match self.files.entry_kind(path) {
+            Ok(EntryKind::File { executable, len }) => {
                 self.allowance.read(len)?;
                 // No more than was allowed for, also where it grows meanwhile.
                 let digest = self.files.digest(path, len).map_err(|error| unreadable(path, &error))?;
                 self.fields.add(if executable { "program" } else { "file" }, digest.hex().as_bytes());
                 if is_symlink && (executable || has_ending_of_script(path)) {
-                    let real = self.files.real(path).map_err(|error| unreadable(path, &error))?;
+                    let real = self.files.canonicalize(path).map_err(|error| unreadable(path, &error))?;
                     self.led_to.extend(real.parent().map(Path::to_owned));
                 }
                 Ok(())
             }
-            Ok(Found::Directory) => self.directory(path, depth),
-            Ok(Found::Special) => {
+            Ok(EntryKind::Directory) => self.directory(path, depth),
+            Ok(EntryKind::Special) => {
                 self.fields.add("special", b"");
                 Ok(())
             }
-            Err(error) if place::is_escape(&error) && !self.may_lead_out => {
+            Err(error) if files::is_escape(&error) && !self.may_lead_out => {
                 Err(leads_out(self.files, self.base, path))
             }
             // Where a symlink leads out or nowhere, its target is all there is to say.
-            Err(error) if place::is_escape(&error) || error.kind() == io::ErrorKind::NotFound => {
+            Err(error) if files::is_escape(&error) || error.kind() == io::ErrorKind::NotFound => {
                 self.fields.add("elsewhere", b"");
                 Ok(())
             }
@@ -541,7 +545,7 @@ impl<'a> Walk<'a> {
     }
 
     fn directory(&mut self, path: &Path, depth: usize) -> Result<(), TreeError> {
-        let real = self.files.real(path).map_err(|error| unreadable(path, &error))?;
+        let real = self.files.canonicalize(path).map_err(|error| unreadable(path, &error))?;
         if !self.real.insert(real) {
             self.fields.add("again", b"");
             return Ok(());
@@ -580,11 +584,11 @@ fn beneath<'a>(base: &Path, path: &'a Path) -> &'a Path {
 }
 
 /// Names the symlink below `base` over which a path leads out of the repository.
-fn leads_out(files: &Files, base: &Path, path: &Path) -> TreeError {
+fn leads_out(files: &FileAccess, base: &Path, path: &Path) -> TreeError {
     let mut at = base.to_owned();
     for part in beneath(base, path) {
         at.push(part);
-        if files.is_symlink(&at) && files.find(&at).is_err() {
+        if files.is_symlink(&at) && files.entry_kind(&at).is_err() {
             break;
         }
     }
@@ -593,7 +597,7 @@ fn leads_out(files: &Files, base: &Path, path: &Path) -> TreeError {
 
 fn unreadable(path: &Path, error: &io::Error) -> TreeError {
     let path = crate::text::escape(&path.to_string_lossy(), 1024);
-    TreeError::Unreadable { path, why: place::explain(error) }
+    TreeError::Unreadable { path, why: files::explain(error) }
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use crate::files::private_dir;
 use crate::hook::Digest;
-use crate::private;
 
 /// What the engines of a name's hash do not say: what the compiler was told beside their settings
 /// ([`engine::compiler`](super::engine::compiler)). Counted up when that changes.
@@ -145,7 +145,7 @@ fn seal(modified: u64, checksum: u32) -> [u8; SEALED] {
 /// Whether a file is as it was written.
 fn check_seal(path: &Path) -> io::Result<()> {
     let damaged = || io::Error::new(io::ErrorKind::InvalidData, "it was cut or damaged");
-    let file = private::open_file(path)?;
+    let file = private_dir::open_file(path)?;
     let about = file.metadata()?;
     let len = about.len().checked_sub(SEALED as u64).ok_or_else(damaged)?;
     let mut sealed = [0; SEALED];

@@ -8,7 +8,7 @@ use hookbox::plugin::{
     Guard, Hosts, Installed, Location, Locked, PluginError, PluginErrorKind, PluginName, Plugins,
     needs_repair,
 };
-use hookbox::private;
+use hookbox::private_dir;
 use hookbox::text::escape;
 use hookbox::wasm::{Allocation, Runtime};
 use hookbox_agent::interrupt::unless_interrupted;
@@ -42,9 +42,9 @@ impl<'a> Here<'a> {
     pub(super) fn new(locate: &'a options::Locate) -> Result<Self, InputError> {
         let options = locate.discovery()?;
         let repository = discovery::repository(&options);
-        let cache = private::default_cache(options.home.as_deref());
+        let cache = private_dir::default_cache(options.home.as_deref());
         // Without a cache components are compiled each time; `hookbox list` says why there is none.
-        let cache = cache.and_then(|dir| private::open(&dir, repository.as_deref()).ok());
+        let cache = cache.and_then(|dir| private_dir::open(&dir, repository.as_deref()).ok());
         Ok(Self {
             locate,
             options,

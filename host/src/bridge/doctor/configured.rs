@@ -17,7 +17,7 @@ use crate::bridge::install::plugin::{self, Standing};
 use crate::dialect::agent::line::{Call, mentions};
 use crate::dialect::agent::{Agent, Holds};
 use crate::discovery::parse_duration;
-use crate::place::{Place, explain};
+use crate::files::{FileAccess, explain};
 use crate::text;
 
 /// How many files of a directory of hooks are read.
@@ -284,7 +284,7 @@ fn also(other: Agent, agent: Agent, path: &Path, found: &mut Examination) {
 
 /// The files of hooks in a directory, in order.
 fn files(directory: &Path, found: &mut Examination) -> Vec<PathBuf> {
-    let (names, is_cut) = match Place::Anywhere.names(directory) {
+    let (names, is_cut) = match FileAccess::Anywhere.names(directory) {
         Ok(names) => names,
         Err(error) => {
             unread(directory, &error, found);
@@ -302,7 +302,7 @@ fn files(directory: &Path, found: &mut Examination) -> Vec<PathBuf> {
 }
 
 fn contents_of(path: &Path) -> std::io::Result<Vec<u8>> {
-    Place::Anywhere.read(path, MAX_BYTES as u64)
+    FileAccess::Anywhere.read(path, MAX_BYTES as u64)
 }
 
 /// What stands in a regular file; nothing where there is none.

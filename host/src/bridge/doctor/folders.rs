@@ -10,7 +10,7 @@ use super::configured::{contents, shown};
 use super::finding::Examination;
 use crate::bridge::config::{Document, Level, file};
 use crate::dialect::agent::Agent;
-use crate::place::plain;
+use crate::files::normalize_path;
 
 /// Untrusts every folder in Gemini CLI.
 const RESTRICTED: &str = "GEMINI_RESTRICTED_MODE";
@@ -169,7 +169,7 @@ fn read(agent: Agent, rules: &[u8], project: &Path) -> Vec<Rule> {
     let properties = document.root.as_ref().map(|it| it.properties.as_slice()).unwrap_or_default();
     let mut rules: Vec<Rule> = Vec::new();
     for property in properties {
-        let path = plain(&project.join(property.name.as_str()));
+        let path = normalize_path(&project.join(property.name.as_str()));
         let parent = || path.parent().unwrap_or(&path).to_owned();
         let (folder, is_trusted) = match property.value.as_string_lit().map(|it| it.value.as_ref()) {
             Some("TRUST_FOLDER") => (path.clone(), true),

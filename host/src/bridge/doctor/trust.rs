@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::root;
 use crate::bridge::config::Entry;
+use crate::files::FileAccess;
 use crate::hook::Digest;
-use crate::place::Place;
 
 /// How large the file `.git` of a worktree may be, in bytes: it holds a path.
 const MAX_GIT_FILE: u64 = 8 << 10;
@@ -90,7 +90,7 @@ pub(super) fn codex_project(config: &toml::Table, directory: &Path) -> bool {
 
 /// The repository that a worktree belongs to, by its file `.git`.
 fn main_worktree(root: &Path) -> Option<PathBuf> {
-    let text = Place::Anywhere.read(&root.join(".git"), MAX_GIT_FILE).ok()?;
+    let text = FileAccess::Anywhere.read(&root.join(".git"), MAX_GIT_FILE).ok()?;
     let git = str::from_utf8(&text).ok()?.strip_prefix("gitdir:")?.trim();
     let (main, _) = git.split_once("/.git/worktrees/")?;
     Some(PathBuf::from(main))

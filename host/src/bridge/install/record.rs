@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::error::InstallError;
 use crate::bridge::config::{Level, MAX_BYTES};
 use crate::dialect::agent::Agent;
+use crate::files::private_dir;
 use crate::hook::Digest;
-use crate::private;
 
 /// The directory below the data directory.
 const DIRECTORY: &str = "install";
@@ -80,7 +80,7 @@ impl Store {
     /// Opens the records for changes: waits for another process, up to 10 s.
     pub(super) fn open(data: &Path, project: &Path) -> Result<Self, InstallError> {
         let private = |path: &Path| {
-            private::open(path, Some(project)).map_err(|error| {
+            private_dir::open(path, Some(project)).map_err(|error| {
                 let hint = "set XDG_DATA_HOME to a directory of your own, outside of the project";
                 InstallError::new(path, error.kind.to_string(), hint)
             })

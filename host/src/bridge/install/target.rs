@@ -71,7 +71,7 @@ impl Target {
         let base = Dir::open_ambient_dir(&base_path, ambient_authority()).map_err(wrong)?;
         let (real, missing) = split(&rest, |it| real_in(&base, it), |it| base.symlink_metadata(it).is_ok());
         let real = real.map_err(|error| {
-            if level != Level::User && crate::place::is_escape(&error) {
+            if level != Level::User && crate::files::is_escape(&error) {
                 let what = "a symlink there leads out of the project";
                 return InstallError::new(path, what, "look at who put it there; nothing was changed");
             }

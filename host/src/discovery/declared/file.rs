@@ -9,8 +9,8 @@ use super::reader::{Fault, Reader, at, twice, unknown, wrong};
 use super::servers::Servers;
 use super::{Declared, Source, nested};
 use crate::event::EventName;
+use crate::files::{self, FileAccess};
 use crate::hook::OnFailure;
-use crate::place::{self, Place};
 use crate::text;
 
 /// A file beyond this size is not read.
@@ -41,20 +41,20 @@ pub(in crate::discovery) struct Contents {
 /// # Errors
 ///
 /// Why it cannot be read, in words that read after the file's path.
-pub(in crate::discovery) fn read(place: &Place, path: &Path) -> Option<Result<String, String>> {
+pub(in crate::discovery) fn read(place: &FileAccess, path: &Path) -> Option<Result<String, String>> {
     read_up_to(place, path, MAX_FILE)
 }
 
 /// The text of a file of another agent, which may hold more than hooks.
-pub(in crate::discovery) fn read_foreign(place: &Place, path: &Path) -> Option<Result<String, String>> {
+pub(in crate::discovery) fn read_foreign(place: &FileAccess, path: &Path) -> Option<Result<String, String>> {
     read_up_to(place, path, MAX_FOREIGN)
 }
 
-fn read_up_to(place: &Place, path: &Path, max: u64) -> Option<Result<String, String>> {
+fn read_up_to(place: &FileAccess, path: &Path, max: u64) -> Option<Result<String, String>> {
     match place.read(path, max) {
         Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => None,
-        Err(error) => Some(Err(place::explain(&error))),
+        Err(error) => Some(Err(files::explain(&error))),
     }
 }
 

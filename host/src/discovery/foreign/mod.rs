@@ -12,8 +12,8 @@ use super::declared::{ForeignFile, Handler, Outside, Within};
 use super::entry::Problem;
 use super::scan::{MAX_CANDIDATES, Scan};
 use crate::dialect::agent::{Agent, Holds, HookPlace, Level, Surroundings};
+use crate::files::FileAccess;
 use crate::hook::{Digest, Origin, Tier};
-use crate::place::Place;
 
 /// The place of other agents' files in the order of a tier, behind every root.
 const BEHIND_ROOTS: usize = 1 << 20;
@@ -98,7 +98,7 @@ pub(crate) fn places(options: &Options, base: &Path, of_user: bool) -> Vec<(Path
 
 impl Scan {
     /// What a project configures for other agents.
-    pub(super) fn of_project(&mut self, place: &Place, repo: &Path, options: &Options) {
+    pub(super) fn of_project(&mut self, place: &FileAccess, repo: &Path, options: &Options) {
         for agent in asked(options) {
             let before = self.candidates.len();
             for level in Level::IN_PROJECT {
@@ -121,7 +121,7 @@ impl Scan {
                 around.variables.clear();
             }
             for (file, path) in files(agent, Level::User, &around) {
-                self.configured(&Place::Global, Level::User, agent, file, &path, home);
+                self.configured(&FileAccess::Global, Level::User, agent, file, &path, home);
             }
             let plugins = agent.places_at(Level::User).filter(|place| place.holds == Holds::Plugins);
             for plugins in plugins.filter_map(|place| around.path(agent, Level::User, place.path)) {
@@ -176,7 +176,7 @@ impl Scan {
     /// One file, or each file of a directory.
     fn configured(
         &mut self,
-        place: &Place,
+        place: &FileAccess,
         level: Level,
         agent: Agent,
         file: &HookPlace,
@@ -229,7 +229,7 @@ impl Scan {
     /// Takes the hooks of one file, and gives back what else it says.
     fn outside(
         &mut self,
-        place: &Place,
+        place: &FileAccess,
         origin: Origin,
         dir: &Arc<HooksDir>,
         outside: &Arc<Outside>,

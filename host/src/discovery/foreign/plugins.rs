@@ -11,8 +11,8 @@ use super::super::declared::{Outside, Within};
 use super::super::entry::Problem;
 use super::super::scan::{MAX_CANDIDATES, Scan};
 use crate::dialect::agent::{Agent, Level};
+use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::{Origin, Tier};
-use crate::place::{self, Found, Place};
 use crate::text;
 
 /// Where Claude Code notes what is installed.
@@ -38,12 +38,14 @@ impl Scan {
     /// The plugins of Claude Code that are installed here and switched on.
     pub(super) fn claude_plugins(&mut self, plugins: &Path, repo: Option<&Path>) {
         let path = plugins.join(INSTALLED);
-        let read = match Place::Global.read(&path, MAX_INSTALLED) {
+        let read = match FileAccess::Global.read(&path, MAX_INSTALLED) {
             Ok(bytes) => installed(&bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !Place::Global.is_symlink(&path) => {
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound && !FileAccess::Global.is_symlink(&path) =>
+            {
                 return;
             }
-            Err(error) => Err(place::explain(&error)),
+            Err(error) => Err(files::explain(&error)),
         };
         let installed = match read {
             Ok(installed) => installed,
@@ -89,10 +91,10 @@ impl Scan {
 
     /// The hooks of one plugin, in its directory. They are the user's own.
     pub(super) fn agent_plugin(&mut self, agent: Agent, directory: &Path, name: Option<&str>) {
-        let place = match Place::repository(directory) {
+        let place = match FileAccess::repository(directory) {
             Ok(place) => place,
             Err(error) => {
-                let message = format!("{}: the plugin's hooks do not run", place::explain(&error));
+                let message = format!("{}: the plugin's hooks do not run", files::explain(&error));
                 self.problems.push(Problem::new(directory, message));
                 return;
             }
@@ -139,7 +141,7 @@ impl Scan {
         }
         let shown = |rest: &str| format!("{agent}:plugin/{called}{rest}");
         let hooks = Path::new("hooks/hooks.json");
-        let is_there = matches!(place.find(&directory.join(hooks)), Ok(Found::File { .. }));
+        let is_there = matches!(place.entry_kind(&directory.join(hooks)), Ok(EntryKind::File { .. }));
         if is_there || manifest.is_none() {
             let dir = dir(self.next_root(), &called);
             self.outside(&place, Origin::User, &dir, &outside(shown(""), hooks, Within::Hooks));
@@ -165,7 +167,7 @@ impl Scan {
             let file = outside(plain(&shown(&format!("/{}", relative.display()))), &relative, Within::Hooks);
             let dir = dir(self.next_root(), &called);
             if self.outside(&place, Origin::User, &dir, &file).is_none()
-                && !matches!(place.find(&file.path), Ok(Found::File { .. }))
+                && !matches!(place.entry_kind(&file.path), Ok(EntryKind::File { .. }))
             {
                 let message = "is not there, and the plugin's manifest names it: its hooks do not run";
                 self.problems.push(Problem::new(&file.path, message));

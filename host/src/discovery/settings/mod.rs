@@ -20,7 +20,7 @@ pub(super) use self::hook_table::Table;
 use self::reader::{Fault, Reader};
 pub(super) use self::top::Top;
 use super::entry::Problem;
-use crate::place::{self, Place};
+use crate::files::{self, FileAccess};
 use crate::text;
 
 /// The file's name in a root.
@@ -53,7 +53,7 @@ pub(super) struct Broken {
 /// Reads the settings file of a root. No file is no settings; a broken one is a problem, which says that the settings
 /// of `since` stay in force, or that none hold.
 pub(super) fn read(
-    place: &Place,
+    place: &FileAccess,
     path: &Path,
     since: Option<&str>,
     problems: &mut Vec<Problem>,
@@ -72,7 +72,7 @@ pub(super) fn read(
         Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => {
             return Ok(File::default());
         }
-        Err(error) => return broken(place::explain(&error)),
+        Err(error) => return broken(files::explain(&error)),
     };
     let Ok(text) = str::from_utf8(&bytes) else {
         return broken("is not UTF-8 text".to_owned());

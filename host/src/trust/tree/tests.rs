@@ -177,7 +177,7 @@ fn what_is_too_much_to_look_at_has_no_digest() {
 fn the_hooks_of_one_directory_are_different() {
     let (_temp, subject) = repository();
     fs::write(subject.dir.join("y"), "#!/bin/sh\n").unwrap();
-    let (files, seen) = (Files::repository(&subject.repo).unwrap(), Seen::default());
+    let (files, seen) = (FileAccess::repository(&subject.repo).unwrap(), Seen::default());
     let digest = |subject: &Belongings| subject.digest_in(&files, &mut Allowance::of_one(), &seen);
     let other = Belongings { file: subject.dir.join("y"), ..subject.clone() };
     assert_ne!(digest(&subject), digest(&other));
@@ -277,7 +277,7 @@ fn too_much_beside_a_script_is_no_part_of_a_digest_and_that_is_said() {
     assert!(subject.names().unwrap().1);
     fs::write(subject.repo.join("scripts/a.sh"), "2").unwrap();
     assert_ne!(subject.digest().unwrap(), after, "the script itself is covered");
-    let files = Files::repository(&subject.repo).unwrap();
+    let files = FileAccess::repository(&subject.repo).unwrap();
     let little = &mut Allowance { bytes: 64, ..Allowance::of_unapproved() };
     assert_eq!(subject.digest_in(&files, little, &Seen::default()), Err(TreeError::Spent));
 }

@@ -1,5 +1,5 @@
-//! Directories that belong to the user alone: compiled code is loaded from one, trust and state are kept in
-//! another.
+//! Directories and files that belong to the user alone: compiled code is loaded from one directory, and trust and
+//! state are kept in another.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -7,22 +7,23 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt as _, Permiss
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
-/// Why a directory cannot be used as a private one.
+/// The reason why a directory cannot be used as a private one.
 #[derive(Debug, thiserror::Error)]
 #[error("{path} cannot be used: {kind}", path = path.display())]
 pub struct PrivateError {
     /// The directory.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The reason.
     pub kind: PrivateErrorKind,
 }
 
-/// What is wrong with a directory that should be private.
+/// The kinds of [`PrivateError`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrivateErrorKind {
-    /// It lies inside the repository, which may have been written by somebody else.
+    /// It lies inside the repository, whose files may come from somebody else.
     #[error("it lies inside the repository {}", .0.display())]
     InRepository(PathBuf),
     /// It belongs to another user.
@@ -31,32 +32,31 @@ pub enum PrivateErrorKind {
     /// Others may write to it.
     #[error("others may write to it (mode {0:o})")]
     Mode(u32),
-    /// It is no directory.
-    #[error("it is no directory")]
+    /// It is not a directory.
+    #[error("it is not a directory")]
     NotADirectory,
-    /// The system says no.
+    /// The system refused.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Where compiled code and cached answers are kept by default: `$XDG_CACHE_HOME/hookbox`, else `~/.cache/hookbox`.
+/// Returns the default directory of compiled code and cached answers: `$XDG_CACHE_HOME/hookbox`, else `~/.cache/hookbox`.
 pub fn default_cache(home: Option<&Path>) -> Option<PathBuf> {
     let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     base.or_else(|| home.map(|home| home.join(".cache"))).map(|base| base.join("hookbox"))
 }
 
-/// Where trust, grants and state are kept by default: `$XDG_DATA_HOME/hookbox`, else `~/.local/share/hookbox`.
+/// Returns the default directory of trust, grants and state: `$XDG_DATA_HOME/hookbox`, else `~/.local/share/hookbox`.
 pub fn default_data(home: Option<&Path>) -> Option<PathBuf> {
     let base = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     base.or_else(|| home.map(|home| home.join(".local/share"))).map(|base| base.join("hookbox"))
 }
 
-/// Opens a private directory: made with mode 0700 where it is missing; one that stands has to be the user's own,
-/// not writable by others, and outside the repository.
+/// Opens a private directory, and creates it with mode 0700 if it is missing. Returns its path without symlinks.
 ///
 /// # Errors
 ///
-/// [`PrivateError`] says which of these does not hold.
+/// [`PrivateError`] if it belongs to another user, if others may write to it, or if it lies in the repository.
 pub fn open(path: &Path, repository: Option<&Path>) -> Result<PathBuf, PrivateError> {
     check(path, repository).map_err(|kind| PrivateError { path: path.to_owned(), kind })
 }
@@ -68,7 +68,7 @@ fn check(path: &Path, repository: Option<&Path>) -> Result<PathBuf, PrivateError
         }
         _ => Ok(()),
     };
-    // Before anything is made there, and again when symlinks are resolved.
+    // Checked before anything is created there, and again when the symlinks are resolved.
     outside(path)?;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => PrivateErrorKind::NotADirectory,
@@ -94,24 +94,59 @@ fn check(path: &Path, repository: Option<&Path>) -> Result<PathBuf, PrivateError
     Ok(path)
 }
 
-/// Opens a file in such a directory to read. Only a regular file that stands there itself is opened: no symlink is
-/// followed, and nobody waits for the other end of a pipe that was put in its place.
-pub(crate) fn open_file(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+/// Opens a file of a private directory to read it.
+///
+/// # Errors
+///
+/// The system's own, and `InvalidInput` for anything but a regular file of the user's own that nobody else may write. No
+/// symlink is followed, and a pipe does not block.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    open_private(path, OpenOptions::new().read(true))
 }
 
-/// Reads such a file, which may have at most `max` bytes.
-pub(crate) fn read_file(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+/// Opens a file of a private directory to write it, and creates it with mode 0600 if it is missing.
+///
+/// # Errors
+///
+/// As for [`open_file`].
+pub fn create_file(path: &Path) -> io::Result<File> {
+    open_private(path, OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600))
+}
+
+/// Reads a file of a private directory, of at most `max` bytes.
+///
+/// # Errors
+///
+/// As for [`open_file`], and `FileTooLarge` beyond `max`.
+pub fn read_file(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_file(path)?.take(max + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > max { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+    if bytes.len() as u64 > max { Err(super::refusal::too_large(max)) } else { Ok(bytes) }
+}
+
+fn open_private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    let file =
+        match options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()).open(path) {
+            Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+                return refused("it is a symlink");
+            }
+            file => file?,
+        };
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return refused("it is not a regular file");
+    }
+    if about.uid() != rustix::process::geteuid().as_raw() {
+        return refused("it belongs to another user");
+    }
+    if about.mode() & 0o022 != 0 { refused("others may write it") } else { Ok(file) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
 
     #[test]
     fn a_private_directory_is_the_users_alone_and_in_no_repository() {
@@ -132,18 +167,20 @@ mod tests {
     }
 
     #[test]
-    fn only_a_regular_file_that_stands_there_itself_is_read() {
+    fn only_a_private_regular_file_is_read() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        fs::write(at("file"), "12345").unwrap();
+        create_file(&at("file")).unwrap().write_all(b"12345").unwrap();
+        assert_eq!(fs::metadata(at("file")).unwrap().mode() & 0o777, 0o600);
+        fs::write(at("shared"), "12345").unwrap();
+        fs::set_permissions(at("shared"), fs::Permissions::from_mode(0o620)).unwrap();
         std::os::unix::fs::symlink("file", at("link")).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
         let read = |name: &str, max: u64| read_file(&at(name), max).ok();
         assert_eq!(read("file", 5).as_deref(), Some(&b"12345"[..]));
-        for (name, max) in [("file", 4), ("link", 5), ("pipe", 5), (".", 5), ("nothing", 5)] {
+        for (name, max) in [("file", 4), ("shared", 5), ("link", 5), ("pipe", 5), (".", 5), ("nothing", 5)] {
             assert_eq!(read(name, max), None, "{name}");
         }
-        // Nor does anybody wait for a device.
         assert!(read_file(Path::new("/dev/zero"), 5).is_err());
     }
 }

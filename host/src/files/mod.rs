@@ -1,0 +1,8 @@
+//! Files: reading them within the bounds that trust sets, replacing them in one step, and locking them between processes.
+
+mod access;
+pub mod private_dir;
+mod refusal;
+
+pub use self::access::{EntryKind, FileAccess, normalize_path};
+pub use self::refusal::{explain, is_escape, is_exhausted, is_exposed};
