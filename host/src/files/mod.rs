@@ -1,8 +1,12 @@
 //! Files: reading them within the bounds that trust sets, replacing them in one step, and locking them between processes.
 
 mod access;
+mod lock;
+mod new_file;
 pub mod private_dir;
 mod refusal;
 
 pub use self::access::{EntryKind, FileAccess, normalize_path};
+pub use self::lock::{FileLock, LockError};
+pub use self::new_file::{NewFile, write_atomic};
 pub use self::refusal::{explain, is_escape, is_exhausted, is_exposed};
