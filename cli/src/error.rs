@@ -4,9 +4,9 @@ use std::fmt;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use crate::interrupt::Interrupted;
 use anstyle::{AnsiColor, Style};
 use hookbox::plugin::PluginError;
-use hookbox_agent::interrupt::Interrupted;
 
 /// Wrong usage or input.
 pub(crate) const EXIT_USAGE: u8 = 2;

@@ -6,6 +6,7 @@ mod compiler;
 mod error;
 mod human;
 mod input;
+mod interrupt;
 mod options;
 mod output;
 mod progress;
@@ -36,7 +37,6 @@ enum Command {
     Untrust(commands::untrust::Untrust),
     Grants(commands::grants::Grants),
     Plugin(commands::plugin::Plugin),
-    Demo(commands::demo::Demo),
     Schema(commands::schema::Schema),
     Bridge(commands::bridge::ServeAgent),
     Install(commands::install::Install),
@@ -71,7 +71,7 @@ impl Bridge {
 
 fn main() -> ExitCode {
     // Where it cannot be handled the signal ends the process, as it always does.
-    let _ = hookbox_agent::interrupt::outlive_file_size_limit();
+    let _ = interrupt::outlive_file_size_limit();
     if let Some(code) = compiler::run() {
         return code;
     }
@@ -103,7 +103,6 @@ fn main() -> ExitCode {
                     Command::Untrust(command) => command.run().await,
                     Command::Grants(command) => command.run().await,
                     Command::Plugin(command) => command.run().await,
-                    Command::Demo(command) => command.run().await,
                     Command::Doctor(command) => command.run().await,
                     Command::Schema(command) => command.run(),
                     Command::Completions(command) => command.run(),

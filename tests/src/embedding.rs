@@ -303,53 +303,6 @@ pub(crate) fn quit(address: SocketAddr, requests: Requests) -> Vec<(String, Valu
     requests.join().unwrap()
 }
 
-#[test]
-fn the_demo_works_with_a_model_behind_an_endpoint() {
-    let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
-    let message = |message: Value| json!({"choices": [{"message": message}], "usage": usage});
-    let wants = |id: &str, arguments: &str| {
-        let function = json!({"name": "bash", "arguments": arguments});
-        message(json!({
-            "role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": function}],
-        }))
-    };
-    let done = message(json!({"role": "assistant", "content": "Done."}));
-    let answers = vec![
-        wants("1", r#"{"command":"sudo reboot"}"#),
-        wants("2", "{\"command\": sudo"),
-        done.clone(),
-        // The hooks of the demo ask for one more round.
-        wants("3", r#"{"command":"rm -f foo.txt"}"#),
-        done,
-    ];
-    let (address, served) = endpoint(answers);
-    let env = TestEnvironment::new()
-        .variable("OPENAI_BASE_URL", &format!("http://{address}/v1/"))
-        .variable("OPENAI_API_KEY", "key-of-the-test")
-        .variable("OPENAI_MODEL", "model-of-the-test");
-    let hooks = sample("guardrail").parent().unwrap().to_owned();
-    let output = env.hookbox(["demo".as_ref(), "--hooks".as_ref(), hooks.as_os_str()]);
-    let requests = quit(address, served);
-    assert_eq!(output.code, Some(0), "{output:#?}");
-    let (head, body) = &requests[0];
-    assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1"), "{head}");
-    assert!(head.to_ascii_lowercase().contains("authorization: bearer key-of-the-test"), "{head}");
-    assert_eq!(body["model"], "model-of-the-test");
-    assert!(body["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
-    let answered = |request: usize, id: &str| {
-        let messages = requests[request].1["messages"].as_array().unwrap();
-        let of = messages.iter().find(|message| message["tool_call_id"] == id).unwrap();
-        of["content"].as_str().unwrap().to_owned()
-    };
-    assert_eq!(answered(1, "1"), "error: Security policy: 'sudo' is not allowed");
-    assert!(answered(2, "2").starts_with("error: "), "what is no JSON is judged, and no tool runs it");
-    let last = requests[3].1["messages"].as_array().unwrap();
-    assert!(
-        last.iter()
-            .any(|message| message["role"] == "user" && message["content"].to_string().contains("notes.md"))
-    );
-}
-
 #[tokio::test]
 async fn guests_of_one_engine_share_nothing() {
     let env = TestEnvironment::new();

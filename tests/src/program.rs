@@ -206,7 +206,6 @@ fn wrong_usage_is_an_error_line_a_hint_and_exit_code_2() {
         (&["inspect", "--json", "folder"], "found: a directory"),
         (&["completions"], "SHELL"),
         (&["completions", "cmd.exe"], "cmd.exe"),
-        (&["demo", "--fly"], "--fly"),
     ] {
         let output = env.hookbox_with(args, "{}");
         eprintln!("{args:?}");
@@ -387,40 +386,4 @@ fn help_and_completions_are_data() {
         assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{args:?}");
         assert!(output.stdout.contains("before_tool_call") || output.stdout.contains("inspect"), "{args:?}");
     }
-}
-
-#[test]
-fn the_demo_shows_every_hook_at_work() {
-    let env = TestEnvironment::new();
-    let hooks = sample("guardrail").parent().unwrap().to_owned();
-    let output = env.hookbox(["demo".as_ref(), "--hooks".as_ref(), hooks.as_os_str()]);
-    assert_eq!(output.code, Some(0), "{output:#?}");
-    let (listed, account) = output.stdout.split_once("session_start").unwrap();
-    let listed: Vec<&str> = listed
-        .lines()
-        .filter(|line| line.starts_with("  "))
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    for sample in ["guardrail", "redactor", "turn-logger", "compact-threshold", "follow-up"] {
-        assert!(listed.contains(&&*format!("{sample}.wasm")), "{sample}: {}", output.stdout);
-    }
-    assert!(listed.contains(&"no-deploys") && listed.contains(&"from-the-repository"), "{listed:?}");
-    for hook in &listed {
-        assert!(account.contains(hook), "{hook} is not at work: {account}");
-    }
-    for what in ["blocked", "echo would deploy", "the model sees another output", "untrusted", "fuel"] {
-        assert!(account.contains(what), "{what}: {account}");
-    }
-    assert_eq!(env.read("home/i-ran"), None, "what the repository brought did not run");
-    let left: Vec<_> = std::fs::read_dir(env.path("tmp")).unwrap().collect();
-    assert!(left.is_empty(), "{left:?}");
-    assert!(!env.path("home/.kodelet").exists(), "nothing is written to the real home");
-}
-
-#[test]
-fn a_demo_without_its_hooks_says_how_to_build_them() {
-    let env = TestEnvironment::new();
-    let output = env.hookbox(["demo", "--hooks", "/no/such"]);
-    assert_eq!(output.code, Some(2), "{output:#?}");
-    assert!(output.stderr.contains("error: ") && output.stderr.contains("hint: "), "{output:#?}");
 }

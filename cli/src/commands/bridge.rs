@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::interrupt::Asked;
 use clap::Args;
 use hookbox::bridge::Bridge;
 use hookbox::dialect::agent::{Agent, Reply};
 use hookbox::text;
-use hookbox_agent::interrupt::Asked;
 
 use crate::{error, options};
 

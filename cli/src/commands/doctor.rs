@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use crate::interrupt::unless_interrupted;
 use clap::Args;
 use hookbox::bridge::config::Surroundings;
 use hookbox::bridge::doctor::{self, Examination, Status};
 use hookbox::dialect::agent::Agent;
 use hookbox::text::escape;
-use hookbox_agent::interrupt::unless_interrupted;
 
 use crate::error::{EXIT_FAILED, hint};
 use crate::{options, output};

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
+use crate::interrupt::unless_interrupted;
 use clap::Args;
 use hookbox::text::escape;
 use hookbox::{EventName, Kind};
-use hookbox_agent::interrupt::unless_interrupted;
 
 use crate::error::{hint, warn};
 use crate::{options, output};

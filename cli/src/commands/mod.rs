@@ -2,7 +2,6 @@
 
 pub(crate) mod bridge;
 pub(crate) mod completions;
-pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod grants;

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use crate::interrupt::unless_interrupted;
 use clap::{Args, ValueEnum};
 use hookbox::chain::Fired;
 use hookbox::dialect::Dialect;
@@ -10,7 +11,6 @@ use hookbox::discovery::SwitchedOff;
 use hookbox::report::{HookReport, Report};
 use hookbox::text;
 use hookbox::{Context, EventName};
-use hookbox_agent::interrupt::unless_interrupted;
 use serde_json::{Value, json};
 
 use crate::error::{InputError, hint, warn};

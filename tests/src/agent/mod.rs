@@ -1,5 +1,6 @@
 //! The reference agent: which events it sends, when, and what it does with the verdicts.
 
+mod demo;
 mod events;
 mod flow;
 mod program;

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use crate::interrupt::{Interrupted, unless_interrupted};
 use clap::Args;
 use hookbox::plugin::{Contents, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Source};
 use hookbox::text::{escape, shell_word};
-use hookbox_agent::interrupt::{Interrupted, unless_interrupted};
 
 use super::arrival::{self, Arrived, Wanted, is_interrupt, summary};
 use super::consent::{Answer, Consent};

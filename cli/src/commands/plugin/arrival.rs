@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::interrupt::{Interrupted, unless_interrupted};
 use hookbox::Digest;
 use hookbox::plugin::registry::{self, PublicKey, Registry};
 use hookbox::plugin::{
@@ -11,7 +12,6 @@ use hookbox::plugin::{
     Source, Stage, Staged,
 };
 use hookbox::text::{escape, shell_word};
-use hookbox_agent::interrupt::{Interrupted, unless_interrupted};
 use tokio::sync::watch;
 
 use super::account::{self, Origin};

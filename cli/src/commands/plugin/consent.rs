@@ -1,7 +1,7 @@
 //! Whether what a plugin brings is trusted: what the user says, once.
 
+use crate::interrupt::{Interrupted, unless_interrupted};
 use clap::Args;
-use hookbox_agent::interrupt::{Interrupted, unless_interrupted};
 
 use crate::approval;
 use crate::error::say;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::interrupt::unless_interrupted;
 use hookbox::discovery::{self, Options};
 use hookbox::manager::Manager;
 use hookbox::plugin::{
@@ -11,7 +12,6 @@ use hookbox::plugin::{
 use hookbox::private_dir;
 use hookbox::text::escape;
 use hookbox::wasm::{Allocation, Runtime};
-use hookbox_agent::interrupt::unless_interrupted;
 
 use super::failed;
 use crate::compiler;

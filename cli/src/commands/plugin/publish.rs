@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::interrupt::unless_interrupted;
 use clap::Args;
 use hookbox::Digest;
 use hookbox::plugin::registry::{Description, Options, Registry};
@@ -11,7 +12,6 @@ use hookbox::plugin::{
 };
 use hookbox::text::escape;
 use hookbox::wasm::{Allocation, Runtime};
-use hookbox_agent::interrupt::unless_interrupted;
 use serde_json::json;
 
 use super::arrival::is_something;

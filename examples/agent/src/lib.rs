@@ -11,7 +11,6 @@
 mod call;
 mod conversation;
 mod git;
-pub mod interrupt;
 mod model;
 mod recipe;
 mod rotation;

@@ -1,4 +1,4 @@
-//! The temporary place that a demo works in.
+//! The temporary directories that a demo works in.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,33 +7,33 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
-/// A home with the user's hooks, a project, and what hookbox keeps.
-pub(super) struct Place {
+/// A home with the user's hooks, a project, and hookbox's cache and data.
+pub(super) struct Directories {
     pub(super) home: PathBuf,
     pub(super) work: PathBuf,
     pub(super) cache: PathBuf,
     pub(super) data: PathBuf,
-    /// Removes it all in the end.
+    /// Removes all of them when dropped.
     _dir: TempDir,
 }
 
-impl Place {
-    /// A place where the user has these components. The process works in its project from here on.
+impl Directories {
+    /// Creates the directories, with these components as the user's hooks. The process works in the project from then on.
     pub(super) fn new(from: &Path, components: &[&str]) -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("hookbox-demo-").tempdir()?;
         let at = |name: &str| dir.path().join(name);
-        let place =
+        let directories =
             Self { home: at("home"), work: at("project"), cache: at("cache"), data: at("data"), _dir: dir };
-        let hooks = place.home.join(".hookbox/hooks");
+        let hooks = directories.home.join(".hookbox/hooks");
         fs::create_dir_all(&hooks)?;
-        fs::create_dir_all(&place.work)?;
+        fs::create_dir_all(&directories.work)?;
         for name in components {
             let file = format!("{name}.wasm");
             fs::copy(from.join(&file), hooks.join(&file)).with_context(|| format!("cannot copy {file}"))?;
         }
         // Native hooks run in the directory of the process.
-        std::env::set_current_dir(&place.work)?;
-        Ok(place)
+        std::env::set_current_dir(&directories.work)?;
+        Ok(directories)
     }
 }
 

@@ -2,11 +2,14 @@
 //! there. What the agent said goes to standard output, everything else to standard error.
 
 mod commands;
+mod demo;
+mod interrupt;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use hookbox_agent::interrupt::Interrupted;
+
+use crate::interrupt::Interrupted;
 
 /// The reference agent of hookbox: a coding agent with hooks.
 #[derive(Debug, Parser)]
@@ -23,6 +26,11 @@ enum Command {
     Commit(commands::change::Commit),
     Pr(commands::change::Pr),
     List(commands::list::List),
+    Demo(demo::Demo),
+}
+
+fn success((): ()) -> ExitCode {
+    ExitCode::SUCCESS
 }
 
 fn main() -> ExitCode {
@@ -31,18 +39,22 @@ fn main() -> ExitCode {
     let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
         let done = runtime.block_on(async {
             match command {
-                Command::Run(command) => command.run().await,
-                Command::Chat(command) => command.run().await,
-                Command::Commit(command) => command.run().await,
-                Command::Pr(command) => command.run().await,
-                Command::List(command) => command.run(),
+                Command::Demo(command) => command.run().await,
+                Command::Run(command) => command.run().await.map(success),
+                Command::Chat(command) => command.run().await.map(success),
+                Command::Commit(command) => command.run().await.map(success),
+                Command::Pr(command) => command.run().await.map(success),
+                Command::List(command) => command.run().map(success),
             }
         });
         // A model that answers no more, and a terminal where nobody types, are not waited for.
         runtime.shutdown_background();
         done
     });
-    let Err(error) = done else { return ExitCode::SUCCESS };
+    let error = match done {
+        Ok(code) => return code,
+        Err(error) => error,
+    };
     match error.downcast_ref::<Interrupted>() {
         Some(interrupted) => ExitCode::from(interrupted.exit_code()),
         None => {

@@ -1,4 +1,4 @@
-//! The readable account of what an agent and its hooks do.
+//! The readable narration of what an agent and its hooks do.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ use hookbox::text::escape;
 use hookbox::{Kind, Report, Status};
 use hookbox_agent::Step;
 
-/// Writes a line of the account; a reader that went away (`| head`) ends nothing.
+/// Writes a line of the narration; a reader that went away (`| head`) ends nothing.
 macro_rules! say {
     ($($line:tt)*) => {{
         let _ = writeln!(anstream::stdout(), $($line)*);
@@ -27,25 +27,25 @@ pub(super) const GOOD: Style = AnsiColor::Green.on_default();
 pub(super) const BAD: Style = AnsiColor::Red.on_default();
 pub(super) const QUIET: Style = Style::new().dimmed();
 
-/// The readable account: what each event and each hook did, how long it took, and what the agent did
+/// The readable narration: what each event and each hook did, how long it took, and what the agent did
 /// differently because of it.
 #[derive(Default)]
-pub(super) struct Account {
+pub(super) struct Narration {
     components: Vec<Duration>,
     processes: Vec<Duration>,
     /// What was said already: a hook that is not trusted is reported in every event, here once.
     said: HashSet<String>,
 }
 
-impl Account {
+impl Narration {
     pub(super) fn shared() -> Rc<RefCell<Self>> {
         Rc::default()
     }
 
-    /// What an agent tells of itself goes into the account.
-    pub(super) fn watch(account: &Rc<RefCell<Self>>) -> impl FnMut(Step<'_>) + 'static {
-        let account = Rc::clone(account);
-        move |step| account.borrow_mut().step(&step)
+    /// What an agent tells of itself goes into the narration.
+    pub(super) fn watch(narration: &Rc<RefCell<Self>>) -> impl FnMut(Step<'_>) + 'static {
+        let narration = Rc::clone(narration);
+        move |step| narration.borrow_mut().step(&step)
     }
 
     pub(super) fn begin(&self, manager: &Manager, work: &Path) {
@@ -141,7 +141,7 @@ fn time(duration: Duration) -> String {
     }
 }
 
-/// Writes a line of the account.
+/// Writes a line of the narration.
 pub(super) fn line(text: &str) {
     say!("{text}");
 }

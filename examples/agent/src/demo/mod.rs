@@ -1,20 +1,18 @@
-//! `hookbox demo`.
+//! `hookbox-agent demo`.
 
-mod account;
+mod directories;
 mod hooks;
-mod place;
+mod narration;
 mod rotation;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 
-use self::place::Place;
-use hookbox_agent::interrupt::unless_interrupted;
-
-use crate::error::InputError;
+use self::directories::Directories;
+use crate::interrupt::unless_interrupted;
 
 const TASK: &str = "Look around, check the configuration, and deploy.";
 
@@ -24,14 +22,14 @@ const TASK: &str = "Look around, check the configuration, and deploy.";
 /// OpenAI-compatible endpoint instead. The tools are real.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// What happens: native and component hooks in one session, or a session that uses up its budget and hands over
+    /// The flow to show: native and component hooks in one session, or a session that uses up its budget and hands over
     /// to a fresh one.
     #[arg(long, value_enum, default_value = "hooks")]
     flow: Flow,
-    /// Where the sample components are [default: beside the program's own build].
+    /// The directory of the sample components [default: beside the program's own build].
     #[arg(long, value_name = "DIR")]
     hooks: Option<PathBuf>,
-    /// What to ask of the model in the flow `hooks`.
+    /// The task for the model in the flow `hooks`.
     #[arg(long, default_value = TASK)]
     task: String,
 }
@@ -48,18 +46,18 @@ impl Demo {
             Flow::Hooks => &hooks::COMPONENTS[..],
             Flow::Rotation => &rotation::COMPONENTS[..],
         };
-        let place = Place::new(&self.components(names)?, names)?;
+        let directories = Directories::new(&self.components(names)?, names)?;
         let flow = async {
             match self.flow {
-                Flow::Hooks => hooks::run(&place, &self.task).await.map(|()| ExitCode::SUCCESS),
-                Flow::Rotation => rotation::run(&place).await,
+                Flow::Hooks => hooks::run(&directories, &self.task).await.map(|()| ExitCode::SUCCESS),
+                Flow::Rotation => rotation::run(&directories).await,
             }
         };
         unless_interrupted(flow).await?
     }
 
-    /// Where these sample components are: as told, beside the build (`target/debug/hookbox`, `target/hooks`), or below
-    /// the working directory. Absolute, for the demo goes somewhere else.
+    /// Finds the sample components: in the named directory, beside the build (`target/debug/hookbox-agent`,
+    /// `target/hooks`), or below the working directory. The path is absolute, because the demo changes its directory.
     fn components(&self, names: &[&str]) -> Result<PathBuf> {
         let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.join("hooks")));
         let candidates = match &self.hooks {
@@ -72,12 +70,10 @@ impl Demo {
             return Ok(std::path::absolute(directory)?);
         }
         let looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
-        let what = format!(
-            "expected the sample components {}, found not all of them in {}",
+        bail!(
+            "the sample components {} are not all in {}\nhint: build them with `cargo hooks`, or name their directory with --hooks",
             names.join(", "),
             looked.join(" or in ")
         );
-        Err(InputError::new(what, "build them with `cargo hooks`, or name their directory with --hooks")
-            .into())
     }
 }

@@ -1,9 +1,9 @@
 //! `hookbox-agent run`.
 
+use crate::interrupt::unless_interrupted;
 use anyhow::Result;
 use clap::Args;
 use hookbox::Callback;
-use hookbox_agent::interrupt::unless_interrupted;
 
 use super::{Hooks, Which, agent, print};
 

@@ -3,10 +3,10 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::pin::pin;
 
+use crate::interrupt::unless_interrupted;
 use anyhow::Result;
 use clap::Args;
 use hookbox::manager::Watcher;
-use hookbox_agent::interrupt::unless_interrupted;
 
 use super::{Hooks, Which, agent, print, tell};
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use hookbox::manager::Manager;
 use hookbox::text::escape;
 use hookbox::trust::{self, Record};
@@ -14,10 +14,8 @@ use hookbox::{EventName, Report, Status};
 use hookbox_agent::{Agent, Checkout, Conversation, Conversations, Scripted, Step, Tools};
 use serde_json::Value;
 
-use super::account::{Account, BAD, GOOD, line};
-use super::place::Place;
-use crate::error::{EXIT_FAILED, InputError};
-use crate::telemetry;
+use super::directories::Directories;
+use super::narration::{BAD, GOOD, Narration, line};
 
 /// The sample components that it installs.
 pub(super) const COMPONENTS: [&str; 6] =
@@ -73,22 +71,22 @@ fn stages() -> Vec<Stage> {
 }
 
 /// Runs it; fails where a step is missing or an anchor is lost.
-pub(super) async fn run(place: &Place) -> Result<ExitCode> {
-    install(place)?;
-    let manager = trusting(place).await?;
-    let account = Account::shared();
-    account.borrow().begin(&manager, &place.work);
+pub(super) async fn run(directories: &Directories) -> Result<ExitCode> {
+    install(directories)?;
+    let manager = trusting(directories).await?;
+    let narration = Narration::shared();
+    narration.borrow().begin(&manager, &directories.work);
     let script: Value = serde_json::from_str(SCRIPT)?;
     let replies = |session: &str| script.get(session).and_then(Value::as_array).cloned().unwrap_or_default();
 
     line("The first session:");
-    let mut first = agent(place, &manager, replies("first"), Account::watch(&account))?;
+    let mut first = agent(directories, &manager, replies("first"), Narration::watch(&narration))?;
     first.run("Package the project.").await?;
 
     line("\nThe second session:");
-    fs::write(place.work.join("dist/old.tgz"), "old")?;
+    fs::write(directories.work.join("dist/old.tgz"), "old")?;
     let reports = Rc::new(RefCell::new(Vec::new()));
-    let (seen, mut tell) = (Rc::clone(&reports), Account::watch(&account));
+    let (seen, mut tell) = (Rc::clone(&reports), Narration::watch(&narration));
     let watch = move |step: Step<'_>| {
         if let Step::Event(report) = &step {
             seen.borrow_mut().push(Report::clone(report));
@@ -96,31 +94,32 @@ pub(super) async fn run(place: &Place) -> Result<ExitCode> {
         tell(step);
     };
     let model = Scripted::new(replies("second"), WINDOW).summaries(replies("summaries"));
-    let mut second = Agent::new(model, Tools::new(&place.work)?, manager, watch)
-        .checkout(Checkout::of(&place.work))
-        .save_in(Conversations::open(&place.data.join("conversations"), Some(&place.work))?);
+    let mut second = Agent::new(model, Tools::new(&directories.work)?, manager, watch)
+        .checkout(Checkout::of(&directories.work))
+        .save_in(Conversations::open(&directories.data.join("conversations"), Some(&directories.work))?);
     second.run("Go on with the release.").await?;
-    account.borrow().end();
+    narration.borrow().end();
 
     let done = [followed(&reports.borrow()), intact(second.conversation())];
-    Ok(if done == [true, true] { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+    Ok(if done == [true, true] { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn agent(
-    place: &Place,
+    directories: &Directories,
     manager: &Manager,
     replies: Vec<Value>,
     watch: impl FnMut(Step<'_>) + 'static,
 ) -> Result<Agent<Scripted>> {
-    let agent = Agent::new(Scripted::new(replies, WINDOW), Tools::new(&place.work)?, manager.clone(), watch);
-    Ok(agent.checkout(Checkout::of(&place.work)))
+    let agent =
+        Agent::new(Scripted::new(replies, WINDOW), Tools::new(&directories.work)?, manager.clone(), watch);
+    Ok(agent.checkout(Checkout::of(&directories.work)))
 }
 
 /// A project on a branch, whose packaging fails as long as an old archive lies there.
-fn install(place: &Place) -> Result<()> {
-    fs::write(place.home.join(".hookbox/hookbox.toml"), include_str!("rotation.toml"))?;
+fn install(directories: &Directories) -> Result<()> {
+    fs::write(directories.home.join(".hookbox/hookbox.toml"), include_str!("rotation.toml"))?;
     for directory in [".git", "dist"] {
-        fs::create_dir_all(place.work.join(directory))?;
+        fs::create_dir_all(directories.work.join(directory))?;
     }
     for (file, text) in [
         (".git/HEAD", "ref: refs/heads/feat/145-hooks-framework\n"),
@@ -132,27 +131,29 @@ fn install(place: &Place) -> Result<()> {
         ),
         ("build.log", &"step ok: compiled one more file of the project\n".repeat(2_000)),
     ] {
-        fs::write(place.work.join(file), text)?;
+        fs::write(directories.work.join(file), text)?;
     }
     Ok(())
 }
 
-/// The hooks, each granted what it asks for. The records are those of `hookbox trust`, in the demo's own place.
-async fn trusting(place: &Place) -> Result<Manager> {
+/// The hooks, each granted what it asks for. The records are those of `hookbox trust`, in the demo's own directories.
+async fn trusting(directories: &Directories) -> Result<Manager> {
     let builder = || {
-        telemetry::attach(Manager::builder())
-            .cwd(&place.work)
-            .home(&place.home)
-            .cache(Some(place.cache.clone()))
-            .data(Some(place.data.clone()))
+        Manager::builder()
+            .cwd(&directories.work)
+            .home(&directories.home)
+            .cache(Some(directories.cache.clone()))
+            .data(Some(directories.data.clone()))
     };
     let found = builder().build().await;
     let file = found.trust_file().context("expected a private data directory")?;
     for hook in found.approvable().iter() {
         let asked = hook.manifest.as_ref().map(|it| it.capabilities.clone()).unwrap_or_default();
         let (Some((place, path)), Some(digest)) = (hook.key.clone(), hook.digest()?) else {
-            let what = format!("{}: expected a component that can be used", escape(&hook.name, 100));
-            return Err(InputError::new(what, "build the samples again with `cargo hooks`").into());
+            bail!(
+                "{}: not a component that can be used\nhint: build the samples again with `cargo hooks`",
+                escape(&hook.name, 100)
+            );
         };
         let (name, grants) = (hook.name.clone(), asked.clone());
         let record = Record {

@@ -10,9 +10,8 @@ use hookbox::{EventName, Outcome};
 use hookbox_agent::{Agent, Model, OpenAi, Scripted, Tools};
 use serde_json::{Value, json};
 
-use super::account::Account;
-use super::place::{Place, executable};
-use crate::telemetry;
+use super::directories::{Directories, executable};
+use super::narration::Narration;
 
 /// The sample components that it installs.
 pub(super) const COMPONENTS: [&str; 5] =
@@ -29,25 +28,25 @@ const NATIVE: [(&str, &str); 3] = [
 const UNTRUSTED: &str = include_str!("from-the-repository.sh");
 
 /// Runs it.
-pub(super) async fn run(place: &Place, task: &str) -> Result<()> {
-    install(&place.home, &place.work)?;
-    let manager = telemetry::attach(Manager::builder())
-        .cwd(&place.work)
-        .home(&place.home)
-        .cache(Some(place.cache.clone()))
+pub(super) async fn run(directories: &Directories, task: &str) -> Result<()> {
+    install(&directories.home, &directories.work)?;
+    let manager = Manager::builder()
+        .cwd(&directories.work)
+        .home(&directories.home)
+        .cache(Some(directories.cache.clone()))
         .on("conventions", EventName::SessionStart, |_| async {
             Ok(Outcome::inject("Convention: keep notes in notes.md."))
         })
         .build()
         .await;
-    let account = Account::shared();
-    account.borrow().begin(&manager, &place.work);
-    let tools = Tools::new(&place.work)?;
+    let narration = Narration::shared();
+    narration.borrow().begin(&manager, &directories.work);
+    let tools = Tools::new(&directories.work)?;
     match OpenAi::from_env() {
-        Some(model) => work(Agent::new(model, tools, manager, Account::watch(&account)), task).await?,
-        None => work(Agent::new(script(), tools, manager, Account::watch(&account)), task).await?,
+        Some(model) => work(Agent::new(model, tools, manager, Narration::watch(&narration)), task).await?,
+        None => work(Agent::new(script(), tools, manager, Narration::watch(&narration)), task).await?,
     }
-    account.borrow().end();
+    narration.borrow().end();
     Ok(())
 }
 
