@@ -62,7 +62,7 @@
 //! # }
 //! ```
 //!
-//! The reference agent in this repository (`agent/src/run.rs`) is a whole agent loop with every event.
+//! The reference agent in this repository (`examples/agent/src/run.rs`) is a whole agent loop with every event.
 //!
 //! # Hooks from code
 //!

@@ -1,10 +1,7 @@
 //! What others wrote, made fit to be stored, compared or shown to a model: without secrets ([`Secrets`]), on one line and short
 //! ([`excerpt`]), or as a number that stands for it ([`hash`]).
 
-mod named;
-mod names;
 mod secrets;
-mod values;
 
 pub use secrets::{REDACTED, Secrets};
 

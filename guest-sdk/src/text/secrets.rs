@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
+use hookbox_redact::{Sensitivity, classify, is_marker};
 use serde::Deserialize;
-
-use super::named;
-use super::names::{self, Says, is_marker};
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[REDACTED]";
@@ -119,7 +117,7 @@ fn redact(text: &str, secrets: &Secrets) -> Option<String> {
         let said = clean.as_deref().unwrap_or(text);
         let tokens = without(said, &tokens(said, secrets));
         let said = tokens.as_deref().unwrap_or(said);
-        let named = without(said, &named::find(said, &|name| says(name, secrets)));
+        let named = without(said, &hookbox_redact::find(said, &|name| sensitivity(name, secrets)));
         let Some(cleaner) = named.or(tokens) else { break };
         clean = Some(cleaner);
     }
@@ -258,14 +256,14 @@ fn bearer(rest: &str) -> Option<(usize, usize)> {
 }
 
 /// What a name says of its value, with the names of the user's.
-fn says(name: &str, secrets: &Secrets) -> Option<Says> {
-    names::says(name).or_else(|| is_own(name, secrets).then_some(Says::Secret))
+fn sensitivity(name: &str, secrets: &Secrets) -> Option<Sensitivity> {
+    classify(name).or_else(|| is_own(name, secrets).then_some(Sensitivity::Secret))
 }
 
 /// Whether a name says that its value is a secret: `db_password`, `apiKey`, `X-Auth-Token`. Not one whose values are
 /// secrets only if they look like it.
 fn is_secret(name: &str, secrets: &Secrets) -> bool {
-    says(name, secrets).is_some_and(|says| says != Says::Perhaps)
+    sensitivity(name, secrets).is_some_and(|class| class != Sensitivity::Maybe)
 }
 
 /// Whether a name ends in one of the user's.

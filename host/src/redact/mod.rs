@@ -12,10 +12,10 @@
 //! | `api_key` | a key that begins with `sk-` (OpenAI, Anthropic), `sk_live_`, `sk_test_`, `rk_live_` (Stripe), `AIza` (Google), `npm_`, `hf_`, `pypi-` or `SG.` (SendGrid) |
 //! | `url` | the password, or the lone user name, of a URL: `https://user:…@host` |
 //! | `bearer` | what follows `Bearer` or `Basic` in a header |
-//! | `field` | the value of a name that says secret: `password=…`, `api_key: …`, `--token …`, `<password>…`, and the password in `-u user:…`, `mysql -p…`, `sshpass -p …`, `redis-cli -a …` |
+//! | `field` | the value of a name that marks a secret: `password=…`, `api_key: …`, `--token …`, `<password>…`, and the password in `-u user:…`, `mysql -p…`, `sshpass -p …`, `redis-cli -a …` |
 //! | `entropy` | a long random value of a name that ends in `key`: `SIGNING_KEY=…` |
 //!
-//! A name says secret if it ends, whatever its case and separators and with or without an `s`, in `password`,
+//! A name marks a secret if it ends, whatever its case and separators and with or without an `s`, in `password`,
 //! `passwd`, `passphrase`, `token`, `secret`, `api_key`, `access_key`, `secret_key`, `private_key`, `authorization` or
 //! `credential`, or if its last part is `pwd`, `pass`, `cookie` or `bearer`; a signature and `…tokens` if the value looks
 //! like a secret. In a text values shorter than four characters, variables (`$PASSWORD`), types (`password: String`) and
@@ -23,19 +23,16 @@
 //!
 //! Time is linear in the length of the text, and no more than [`MAX_TEXT`] bytes of one are read.
 
-mod named;
-mod names;
 mod patterns;
 #[cfg(test)]
 mod tests;
-mod values;
 
 use std::borrow::Cow;
 
+use hookbox_redact::{Sensitivity, classify, is_marker, looks_secret};
 use serde_json::{Map, Value};
 
 use crate::text as plain;
-use names::Says;
 
 /// How much of one text is read, in bytes; the rest is left out, with a note.
 pub const MAX_TEXT: usize = 1 << 20;
@@ -57,25 +54,27 @@ pub fn text(text: &str) -> Cow<'_, str> {
 }
 
 /// The value without its secrets, in the same shape: in strings, in names of fields, and whatever stands in a field
-/// whose name says secret.
+/// whose name marks it as secret.
 pub fn value(value: &Value) -> Value {
     inside(value, 0, None)
 }
 
-fn inside(value: &Value, depth: usize, says: Option<Says>) -> Value {
-    match (value, says) {
+fn inside(value: &Value, depth: usize, class: Option<Sensitivity>) -> Value {
+    match (value, class) {
         (Value::Null | Value::Bool(_), _) => value.clone(),
-        (Value::String(said), Some(Says::Secret | Says::Token)) if !said.is_empty() => covered(said),
-        (Value::String(said), Some(Says::Perhaps)) if values::looks_like_one(said) => covered(said),
-        (Value::Number(number), Some(Says::Secret)) => covered(&number.to_string()),
+        (Value::String(said), Some(Sensitivity::Secret | Sensitivity::Token)) if !said.is_empty() => {
+            covered(said)
+        }
+        (Value::String(said), Some(Sensitivity::Maybe)) if looks_secret(said) => covered(said),
+        (Value::Number(number), Some(Sensitivity::Secret)) => covered(&number.to_string()),
         (Value::Number(_), _) => value.clone(),
         (Value::String(said), _) => Value::String(text(said).into_owned()),
         (Value::Array(_) | Value::Object(_), _) if depth >= MAX_DEPTH => LEFT_OUT.into(),
-        (Value::Array(items), _) => items.iter().map(|item| inside(item, depth + 1, says)).collect(),
+        (Value::Array(items), _) => items.iter().map(|item| inside(item, depth + 1, class)).collect(),
         (Value::Object(fields), _) => {
             let clean = |(name, field): (&String, &Value)| {
-                let says = if says == Some(Says::Secret) { says } else { names::says(name).or(says) };
-                (text(name).into_owned(), inside(field, depth + 1, says))
+                let class = if class == Some(Sensitivity::Secret) { class } else { classify(name).or(class) };
+                (text(name).into_owned(), inside(field, depth + 1, class))
             };
             Value::Object(fields.iter().map(clean).collect::<Map<_, _>>())
         }
@@ -83,7 +82,7 @@ fn inside(value: &Value, depth: usize, says: Option<Says>) -> Value {
 }
 
 fn covered(text: &str) -> Value {
-    if names::is_marker(text) { text.into() } else { patterns::marker("field").into() }
+    if is_marker(text) { text.into() } else { patterns::marker("field").into() }
 }
 
 /// A part of the value that holds at most about `max` bytes of text: for what is redacted later, elsewhere. A secret

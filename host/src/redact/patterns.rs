@@ -3,13 +3,11 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use hookbox_redact::{classify, is_marker};
 use regex::{Captures, Regex, RegexBuilder};
 
-use super::named;
-use super::names::{is_marker, says};
-
 /// What is looked for, in this order. The part that is secret is the group `s`. What is secret by its
-/// name comes after them ([`named`]).
+/// name comes after them ([`hookbox_redact`]).
 const TABLE: &[(&str, &str)] = &[
     (
         "private_key",
@@ -76,7 +74,7 @@ pub(super) fn apply(text: &str) -> Option<String> {
         }
     }
     let said = clean.as_deref().unwrap_or(text);
-    let found = named::find(said, &says);
+    let found = hookbox_redact::find(said, &classify);
     if found.is_empty() {
         clean
     } else {

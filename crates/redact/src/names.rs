@@ -1,18 +1,17 @@
-//! Names that say that what stands beside them is secret. The host and the SDK hold the same text of this file; a test
-//! of the host compares them.
+//! Names whose values are secrets.
 
-/// What a name says of its value.
+/// How far a name marks its value as a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Says {
-    /// It is a secret.
+pub enum Sensitivity {
+    /// The value is a secret.
     Secret,
-    /// It is a secret, but not as a number or as a word of code: parsers and models have tokens, too.
+    /// The value is a secret unless it is a number or a word of code: parsers and models also have tokens.
     Token,
-    /// It is a secret if it looks like one.
-    Perhaps,
+    /// The value is a secret if it [looks like one](crate::looks_secret).
+    Maybe,
 }
 
-/// The endings of names that say secret, without separators.
+/// The endings of names of secrets, without separators.
 const ENDINGS: [&str; 10] = [
     "password",
     "passwd",
@@ -25,17 +24,18 @@ const ENDINGS: [&str; 10] = [
     "authorization",
     "credential",
 ];
-/// Last parts of names that say secret; as an ending they would be too short to mean it.
+/// The last parts of names of secrets. They are too short to count as endings.
 const PARTS: [&str; 4] = ["pwd", "pass", "cookie", "bearer"];
-/// What comes before `token` in the words of parsers and models.
+/// Words before `token` in the vocabulary of parsers and models.
 const NO_SECRET_TOKENS: [&str; 13] =
     ["stop", "next", "max", "min", "eos", "bos", "pad", "unk", "sep", "cls", "mask", "peek", "special"];
-/// What comes before `tokens` where they are secrets, not a number of words.
+/// Words before `tokens` that are secrets, not a number of words.
 const SECRET_TOKENS: [&str; 7] = ["access", "auth", "refresh", "api", "session", "bearer", "secret"];
 
-/// What a name says of its value; `None`: nothing. Case and separators do not matter, nor does one `s` at the end.
-pub(super) fn says(name: &str) -> Option<Says> {
-    // A name that was itself a secret, and is named after its kind now.
+/// Returns how far a name marks its value as a secret; `None` if it does not. Case, separators and one `s` at the end do
+/// not matter.
+pub fn classify(name: &str) -> Option<Sensitivity> {
+    // The name was a secret itself, and a marker has replaced it.
     let marked = name.rfind("[REDACTED").and_then(|at| name.get(at..)).unwrap_or_default();
     let length = marker_length(marked);
     if length > 0 && !marked.chars().skip(length).any(char::is_alphanumeric) {
@@ -49,12 +49,12 @@ pub(super) fn says(name: &str) -> Option<Says> {
         let is_one_of = |words: &[&str]| words.iter().any(|word| before.eq_ignore_ascii_case(word));
         return match joined.ends_with('s') {
             _ if is_one_of(&NO_SECRET_TOKENS) => None,
-            true if !is_one_of(&SECRET_TOKENS) => Some(Says::Perhaps),
-            _ => Some(Says::Token),
+            true if !is_one_of(&SECRET_TOKENS) => Some(Sensitivity::Maybe),
+            _ => Some(Sensitivity::Token),
         };
     }
     if ENDINGS.iter().any(|ending| single.ends_with(ending)) {
-        return Some(Says::Secret);
+        return Some(Sensitivity::Secret);
     }
     let last = parts(name).last().unwrap_or_default();
     let is_part = |known: &&str| {
@@ -63,12 +63,12 @@ pub(super) fn says(name: &str) -> Option<Says> {
             .any(|part| part.eq_ignore_ascii_case(known))
     };
     if PARTS.iter().any(is_part) {
-        return Some(Says::Secret);
+        return Some(Sensitivity::Secret);
     }
-    (single.ends_with("signature") || is_part(&"sig")).then_some(Says::Perhaps)
+    (single.ends_with("signature") || is_part(&"sig")).then_some(Sensitivity::Maybe)
 }
 
-/// The parts of a name: `db-pass` and `dbPass` have two.
+/// Splits a name into its parts: `db-pass` and `dbPass` have two.
 fn parts(name: &str) -> impl DoubleEndedIterator<Item = &str> {
     let humps = |part: &'_ str| -> Option<usize> {
         let small = part.chars().any(|c| c.is_ascii_lowercase());
@@ -85,8 +85,8 @@ fn part_before_last(name: &str) -> &str {
     parts(name).rev().nth(1).unwrap_or_default()
 }
 
-/// The length of what stands in the place of a secret, where the text begins with it; 0 where it does not.
-pub(super) fn marker_length(text: &str) -> usize {
+/// Returns the length of the marker of a removed secret at the beginning of the text; 0 without a marker.
+pub(crate) fn marker_length(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("[REDACTED") else { return 0 };
     let kind = match rest.strip_prefix(':') {
         Some(kind) => 1 + kind.chars().take(16).take_while(|c| c.is_ascii_lowercase() || *c == '_').count(),
@@ -99,7 +99,55 @@ pub(super) fn marker_length(text: &str) -> usize {
     }
 }
 
-/// Whether this is what stands in the place of a secret, and nothing else.
-pub(super) fn is_marker(text: &str) -> bool {
+/// Returns whether the text is the marker of a removed secret (`[REDACTED]`, `[REDACTED:kind]`) and nothing else.
+pub fn is_marker(text: &str) -> bool {
     !text.is_empty() && marker_length(text) == text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::classify;
+
+    #[test]
+    fn a_name_says_secret_whatever_its_case_and_separators() {
+        for name in [
+            "password",
+            "DB_PASSWORD",
+            "apiKey",
+            "API-KEY",
+            "x-api-key",
+            "api.key",
+            "accessToken",
+            "AWS_SECRET_ACCESS_KEY",
+            "Authorization",
+            "client_secret",
+            "dbPass",
+            "MYSQL_PWD",
+            "Set-Cookie",
+            "privateKey",
+            "credentials",
+            "SECRETS",
+            "apiKeys",
+            "cookies",
+        ] {
+            assert!(classify(name).is_some(), "{name}");
+        }
+        for name in [
+            "",
+            "max_tokens",
+            "stop_token",
+            "NextToken",
+            "token_count",
+            "tokenizer",
+            "secretary",
+            "compass",
+            "bypass",
+            "key",
+            "keyboard",
+            "author",
+            "passed",
+        ] {
+            assert!(classify(name).is_none(), "{name}");
+        }
+    }
 }

@@ -1,18 +1,17 @@
-//! Finds secrets by what stands before them: a name, an option, a command, an element. The host and the SDK hold the
-//! same text of this file; a test of the host compares them.
+//! Finds secrets by the name, option, command or element before them.
 
 use std::ops::Range;
 
-use super::names::{Says, marker_length};
-use super::values::{self, Before};
+use crate::names::{Sensitivity, marker_length};
+use crate::values::{self, Before};
 
-/// The longest name, in bytes, and the most white space around a separator: a text of many names must not be read
-/// over and over to its end.
+/// The longest name, in bytes, and the most white space around a separator. The limits keep the time linear in a text
+/// of many names.
 const MAX_NAME: usize = 64;
 const MAX_GAP: usize = 8;
-/// How far behind a command its options are looked for, in bytes.
+/// The distance behind a command in which its options are searched, in bytes.
 const LINE: usize = 256;
-/// Commands, and the option that holds a password of theirs.
+/// Commands, and their option for a password.
 const COMMANDS: [(&str, &str, Joined); 6] = [
     ("mysqldump", "-p", Joined::Always),
     ("mysqladmin", "-p", Joined::Always),
@@ -21,19 +20,19 @@ const COMMANDS: [(&str, &str, Joined); 6] = [
     ("sshpass", "-p", Joined::Maybe),
     ("redis-cli", "-a", Joined::Maybe),
 ];
-/// Words that follow an option in a sentence.
+/// Words after an option in a sentence.
 const PROSE: [&str; 10] =
     ["flag", "flags", "option", "options", "argument", "with", "from", "when", "instead", "must"];
 
-/// Whether the value stands in the same word as its option.
+/// The place of a value: always or maybe in the same word as its option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Joined {
     Always,
     Maybe,
 }
 
-/// Where the secrets are, in order.
-pub(super) fn find(text: &str, says: &dyn Fn(&str) -> Option<Says>) -> Vec<Range<usize>> {
+/// Returns the ranges of the secrets, in order. `classify` judges names; [`classify`](crate::classify) is the default.
+pub fn find(text: &str, classify: &dyn Fn(&str) -> Option<Sensitivity>) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut from = 0;
     let mut last = b' ';
@@ -44,9 +43,9 @@ pub(super) fn find(text: &str, says: &dyn Fn(&str) -> Option<Says>) -> Vec<Range
         }
         let is_word = before.is_ascii_alphanumeric() || before == b'_' || before == b'-';
         let secret = match byte {
-            b'=' | b':' => field(text, from, at, says),
-            b'-' if !is_word => option(text, at, says).or_else(|| user(text, at)),
-            b'<' => element(text, at, says),
+            b'=' | b':' => field(text, from, at, classify),
+            b'-' if !is_word => option(text, at, classify).or_else(|| user(text, at)),
+            b'<' => element(text, at, classify),
             b'm' | b's' | b'r' if !is_word => command(text, at),
             _ => None,
         };
@@ -62,13 +61,18 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_.-".contains(c)
 }
 
-/// How many bytes of white space come first.
+/// Returns the number of bytes of white space at the beginning.
 fn gap(text: &str) -> usize {
     text.bytes().take(MAX_GAP).take_while(|c| [b' ', b'\t'].contains(c)).count()
 }
 
 /// `name = value`, `"name": "value"`, `name => value`, with the separator at `at`.
-fn field(text: &str, from: usize, at: usize, says: &dyn Fn(&str) -> Option<Says>) -> Option<Range<usize>> {
+fn field(
+    text: &str,
+    from: usize,
+    at: usize,
+    classify: &dyn Fn(&str) -> Option<Sensitivity>,
+) -> Option<Range<usize>> {
     let head = text.get(from..at)?;
     let head = if text.get(at..)?.starts_with('=') { head.strip_suffix(':').unwrap_or(head) } else { head };
     let spaces = head.bytes().rev().take(MAX_GAP).take_while(|c| [b' ', b'\t'].contains(c)).count();
@@ -78,38 +82,38 @@ fn field(text: &str, from: usize, at: usize, says: &dyn Fn(&str) -> Option<Says>
     let head = bare.unwrap_or(head);
     let length = head.chars().rev().take(MAX_NAME).take_while(|c| is_name(*c)).count();
     let name = head.get(head.len() - length..)?;
-    let said = says(name)?;
+    let sensitivity = classify(name)?;
     let arrow = usize::from(text.get(at..)?.starts_with("=>"));
     let after = at + 1 + arrow;
     let spaced = gap(text.get(after..)?);
     let lower = name.to_ascii_lowercase();
     let before = Before {
-        says: said,
+        sensitivity,
         whole_line: lower.ends_with("cookie") || lower.ends_with("authorization"),
         spaced: spaced > 0,
         json: quoted,
     };
     let value = values::at(text, after + spaced, before)?;
-    // What a runner of tests says of one that passed.
+    // A test runner reports a test that passed.
     let is_result = name == "PASS" && text.get(at..)?.starts_with(':') && value.start == after + spaced;
     (!is_result).then_some(value)
 }
 
 /// `--name value`, also as two strings of a list.
-fn option(text: &str, at: usize, says: &dyn Fn(&str) -> Option<Says>) -> Option<Range<usize>> {
+fn option(text: &str, at: usize, classify: &dyn Fn(&str) -> Option<Sensitivity>) -> Option<Range<usize>> {
     let rest = text.get(at..)?.strip_prefix("--")?;
     let length = rest.chars().take(MAX_NAME).take_while(|c| is_name(*c)).count();
     let name = rest.get(..length).filter(|name| !name.starts_with("no-"))?;
-    let said = says(name)?;
+    let sensitivity = classify(name)?;
     let start = argument(text, at + 2 + length)?;
-    let before = Before { says: said, whole_line: false, spaced: false, json: false };
+    let before = Before { sensitivity, whole_line: false, spaced: false, json: false };
     let value = values::at(text, start, before)?;
     let word = text.get(value.clone())?;
     let is_prose = word.starts_with('-') || PROSE.iter().any(|known| word.eq_ignore_ascii_case(known));
     (!is_prose).then_some(value)
 }
 
-/// Where the next word of a command, or the next string of a list, begins.
+/// Returns the start of the next word of a command, or of the next string of a list.
 fn argument(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     let closed = rest.trim_start_matches('\\').strip_prefix(['"', '\'']);
@@ -147,7 +151,7 @@ fn user(text: &str, at: usize) -> Option<Range<usize>> {
     // A user and a group of a container, or an address.
     let no_secret = said.starts_with("//") || said == name || said.bytes().all(|c| c.is_ascii_digit());
     let start = text.len() - password.len();
-    (!no_secret && values::is_one(said, Says::Secret, quote)).then(|| start..start + length(password))
+    (!no_secret && values::is_one(said, Sensitivity::Secret, quote)).then(|| start..start + length(password))
 }
 
 /// `mysql -pPASSWORD`, `sshpass -p PASSWORD`, `redis-cli -a PASSWORD`.
@@ -177,7 +181,8 @@ fn command(text: &str, at: usize) -> Option<Range<usize>> {
             },
             _ => after,
         };
-        let before = Before { says: Says::Secret, whole_line: false, spaced: false, json: false };
+        let before =
+            Before { sensitivity: Sensitivity::Secret, whole_line: false, spaced: false, json: false };
         if let Some(value) = values::at(text, start, before) {
             return Some(value);
         }
@@ -186,10 +191,10 @@ fn command(text: &str, at: usize) -> Option<Range<usize>> {
 }
 
 /// `<name>value</name>`.
-fn element(text: &str, at: usize, says: &dyn Fn(&str) -> Option<Says>) -> Option<Range<usize>> {
+fn element(text: &str, at: usize, classify: &dyn Fn(&str) -> Option<Sensitivity>) -> Option<Range<usize>> {
     let rest = text.get(at + 1..)?;
     let length = rest.chars().take(MAX_NAME).take_while(|c| is_name(*c) || *c == ':').count();
-    let said = says(rest.get(..length)?)?;
+    let sensitivity = classify(rest.get(..length)?)?;
     let rest = rest.get(length..)?;
     let tag: usize =
         rest.chars().take(LINE).take_while(|c| !['<', '>'].contains(c)).map(char::len_utf8).sum();
@@ -197,6 +202,6 @@ fn element(text: &str, at: usize, says: &dyn Fn(&str) -> Option<Says>) -> Option
     let value =
         value.get(..value.find('<').filter(|end| value.get(*end..).is_some_and(|v| v.starts_with("</")))?)?;
     let start = text.len() - rest.len() + tag + 1;
-    let is_one = marker_length(value) == 0 && values::is_one(value.trim(), said, Some('\''));
+    let is_one = marker_length(value) == 0 && values::is_one(value.trim(), sensitivity, Some('\''));
     is_one.then(|| start..start + value.len())
 }

@@ -1,24 +1,23 @@
-//! What of a text is a value, and whether it may be a secret. The host and the SDK hold the same text of this file; a
-//! test of the host compares them.
+//! Finds the end of a value, and decides whether the value may be a secret.
 
 use std::ops::Range;
 
-use super::names::{Says, marker_length};
+use crate::names::{Sensitivity, marker_length};
 
-/// What is known of a value before it is read.
+/// Facts about a value that are known before it is read.
 #[derive(Clone, Copy)]
-pub(super) struct Before {
-    /// What its name says.
-    pub(super) says: Says,
-    /// Whether it goes to the end of the line, as a header does.
-    pub(super) whole_line: bool,
-    /// Whether white space stands before it, as in code.
-    pub(super) spaced: bool,
-    /// Whether its name stands in quotes, as in JSON.
-    pub(super) json: bool,
+pub(crate) struct Before {
+    /// The class of its name.
+    pub(crate) sensitivity: Sensitivity,
+    /// True if the value ends with the line, as in a header.
+    pub(crate) whole_line: bool,
+    /// True if white space precedes the value, as in code.
+    pub(crate) spaced: bool,
+    /// True if the name is quoted, as in JSON.
+    pub(crate) json: bool,
 }
 
-/// Values that are a type, nothing, or a variable: source code is text, too.
+/// Words of source code that are not secrets: types, nothing, variables.
 const NOT_A_VALUE: [&str; 29] = [
     "string",
     "str",
@@ -50,17 +49,16 @@ const NOT_A_VALUE: [&str; 29] = [
     "passwd",
     "inherit",
 ];
-/// The shortest value of a name that is taken for a secret, in characters.
+/// The shortest value that counts as a secret, in characters.
 const MIN_VALUE: usize = 4;
 /// The shortest value that looks like a secret by itself, in characters.
 const MIN_PERHAPS: usize = 8;
-/// How much of a value is looked at to tell whether it is one, in bytes: a text of many names must not be read over
-/// and over to its end.
+/// The part of a value that is examined, in bytes. The limit keeps the time linear in a text of many names.
 const LOOK: usize = 256;
 /// The longest name that ends the value before it, in bytes.
 const MAX_NEXT: usize = 32;
 
-/// What opened a value: a quote and the backslashes before it, a list or an object.
+/// The opening of a value: a quote and the backslashes before it, a list or an object.
 #[derive(Clone, Copy, Default)]
 struct Opening {
     length: usize,
@@ -69,8 +67,8 @@ struct Opening {
     container: bool,
 }
 
-/// The secret that stands at `at`, behind its name.
-pub(super) fn at(text: &str, at: usize, before: Before) -> Option<Range<usize>> {
+/// Returns the secret at `at`, directly behind its name.
+pub(crate) fn at(text: &str, at: usize, before: Before) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     if let Some(block) = block(rest) {
         return Some(at + block.start..at + block.end);
@@ -80,23 +78,23 @@ pub(super) fn at(text: &str, at: usize, before: Before) -> Option<Range<usize>> 
     let value = text.get(start..)?;
     let seen = prefix(value, LOOK);
     if opening.container {
-        let marked = marker_length(seen) > 0 || before.says == Says::Perhaps;
+        let marked = marker_length(seen) > 0 || before.sensitivity == Sensitivity::Maybe;
         return (!marked).then(|| start..start + container_end(rest, opening.length));
     }
     let begins = seen.get(..end(seen, opening, before.whole_line))?;
     let first = if before.whole_line { begins.split_whitespace().next().unwrap_or(begins) } else { begins };
     let is_word = before.spaced
-        && before.says == Says::Token
+        && before.sensitivity == Sensitivity::Token
         && opening.quote.is_none()
         && begins.chars().all(|c| c.is_ascii_alphabetic() || "_.:?!".contains(c));
-    if is_word || is_word_of_code(first) || !is_one(begins, before.says, opening.quote) {
+    if is_word || is_word_of_code(first) || !is_one(begins, before.sensitivity, opening.quote) {
         return None;
     }
     Some(start..start + end(value, opening, before.whole_line))
 }
 
-/// The first bytes of a text, whole characters only.
-pub(super) fn prefix(text: &str, max: usize) -> &str {
+/// Returns the first bytes of a text, whole characters only.
+pub(crate) fn prefix(text: &str, max: usize) -> &str {
     let mut end = max.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -110,7 +108,7 @@ fn quote(text: &str) -> Option<(char, usize)> {
     Some((quote, text.len() - bare.len()))
 }
 
-/// What comes before the value proper: a list, a quote (in JSON that stands in a string with backslashes), `Bearer`.
+/// Reads the characters before the value: a list, a quote (with backslashes inside a JSON string), `Bearer`.
 fn opening(rest: &str, before: Before) -> Opening {
     let mut opening = Opening::default();
     if rest.starts_with('[') || before.json && rest.starts_with('{') {
@@ -131,7 +129,7 @@ fn opening(rest: &str, before: Before) -> Opening {
     opening
 }
 
-/// A block of YAML: `|`, and the lines below that stand further in.
+/// Reads a block of YAML: `|`, and the lines below with a deeper indent.
 fn block(rest: &str) -> Option<Range<usize>> {
     let head = rest.strip_prefix(['|', '>'])?;
     let head = head.trim_start_matches(|c: char| "+-".contains(c) || c.is_ascii_digit());
@@ -157,7 +155,7 @@ fn block(rest: &str) -> Option<Range<usize>> {
     (end > start).then_some(start..end)
 }
 
-/// How many bytes of a list or an object follow what opened it, without the last quote.
+/// Returns the length of a list or an object behind its opening, without the last quote.
 fn container_end(rest: &str, opened: usize) -> usize {
     let mut depth = 0_usize;
     let mut string: Option<(char, usize)> = None;
@@ -187,12 +185,12 @@ fn container_end(rest: &str, opened: usize) -> usize {
     inner.strip_suffix(['"', '\'']).map_or(inner, |bare| bare.trim_end_matches('\\')).len()
 }
 
-/// Whether a quote behind so many backslashes closes a string that was opened behind `outer`.
+/// Returns whether a quote behind so many backslashes closes a string that was opened behind `outer`.
 fn closes(backslashes: usize, outer: usize) -> bool {
     backslashes < outer || backslashes % (2 * outer + 2) == outer
 }
 
-/// How many bytes the value has, by what opened it.
+/// Returns the length of the value, by its opening.
 fn end(value: &str, opening: Opening, whole_line: bool) -> usize {
     match opening.quote {
         Some(quote) => quoted_end(value, quote, opening.backslashes),
@@ -225,7 +223,7 @@ fn quoted_end(value: &str, quote: char, outer: usize) -> usize {
     value.len()
 }
 
-/// A header's value: to the end of the line, or of the string that holds it.
+/// Returns the end of a header's value: the end of the line, or of the string around it.
 fn line_end(value: &str) -> usize {
     let mut before = ' ';
     let mut inner = None;
@@ -242,7 +240,7 @@ fn line_end(value: &str) -> usize {
     value.len()
 }
 
-/// A value without quotes: to white space, or a separator that has nothing of the value behind it.
+/// Returns the end of a value without quotes: white space, or a separator with nothing of the value behind it.
 fn bare_end(value: &str) -> usize {
     let marker = marker_length(value);
     for (at, c) in value.char_indices().skip_while(|(at, _)| *at < marker) {
@@ -265,7 +263,7 @@ fn bare_end(value: &str) -> usize {
     value.len()
 }
 
-/// Whether another name and its separator follow.
+/// Returns whether another name and its separator follow.
 fn is_next_name(text: &str) -> bool {
     let length =
         text.bytes().take(MAX_NEXT).take_while(|c| c.is_ascii_alphanumeric() || b"_.-".contains(c)).count();
@@ -277,8 +275,8 @@ fn is_word_of_code(text: &str) -> bool {
     NOT_A_VALUE.iter().any(|word| bare.eq_ignore_ascii_case(word))
 }
 
-/// Whether this may be a secret: not too short, not a variable, a call or a type.
-pub(super) fn is_one(text: &str, says: Says, quote: Option<char>) -> bool {
+/// Returns whether the text may be a secret: not too short, not a variable, a call or a type.
+pub(crate) fn is_one(text: &str, sensitivity: Sensitivity, quote: Option<char>) -> bool {
     let is_text = text.chars().count() >= MIN_VALUE && text.chars().any(char::is_alphanumeric);
     if !is_text || text == "[REDACTED" || marker_length(text) == text.len() {
         return false;
@@ -286,22 +284,24 @@ pub(super) fn is_one(text: &str, says: Says, quote: Option<char>) -> bool {
     if is_word_of_code(text) || is_placeholder(text, quote) || quote.is_none() && is_code(text) {
         return false;
     }
-    match says {
-        Says::Secret => true,
-        Says::Token => quote.is_some() || text.chars().any(|c| !c.is_ascii_digit() && !"_.,".contains(c)),
-        Says::Perhaps => looks_like_one(text),
+    match sensitivity {
+        Sensitivity::Secret => true,
+        Sensitivity::Token => {
+            quote.is_some() || text.chars().any(|c| !c.is_ascii_digit() && !"_.,".contains(c))
+        }
+        Sensitivity::Maybe => looks_secret(text),
     }
 }
 
-/// Whether this is a secret even if its name does not quite say so: one long word of letters and digits.
-pub(super) fn looks_like_one(text: &str) -> bool {
+/// Returns whether a value looks like a secret although its name is ambiguous: one long word of letters and digits.
+pub fn looks_secret(text: &str) -> bool {
     text.len() >= MIN_PERHAPS
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~+/=%".contains(c))
         && text.bytes().any(|c| c.is_ascii_digit())
         && text.bytes().any(|c| c.is_ascii_alphabetic())
 }
 
-/// A type, a call, a path, a reference.
+/// Returns whether the text is a type, a call, a path or a reference.
 fn is_code(text: &str) -> bool {
     let called = text.find('(').and_then(|at| text.get(..at));
     let is_path = |head: &str| head.chars().all(|c| c.is_ascii_alphanumeric() || "_.:!<>".contains(c));
@@ -311,7 +311,7 @@ fn is_code(text: &str) -> bool {
         || text.contains('<') && (text.contains('>') || text.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
-/// What stands for a value that comes from elsewhere: `$NAME`, `${NAME}`, `%NAME%`, `%s`, `<name>`, `{name}`.
+/// Returns whether the text is a placeholder: `$NAME`, `${NAME}`, `%NAME%`, `%s`, `<name>`, `{name}`.
 fn is_placeholder(text: &str, quote: Option<char>) -> bool {
     let ident = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if let Some(rest) = text.strip_prefix('$') {
