@@ -1,62 +1,48 @@
 //! Making hooks and entries of what was found: settings, shadowing, the gate.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::approvable::Approvable;
+use super::assembly::{Assembly, BLOCKS};
 use super::candidate::{Candidate, State};
 use super::decide::{Fate, decide};
 #[cfg(feature = "component")]
 use super::declared::Declared;
-use super::entry::{Entry, EntryStatus, Problem};
+use super::entry::{EntryStatus, Problem};
 use super::examine::{Examined, Examiner, Ready};
 use super::gate::{Gate, Judged};
 #[cfg(feature = "component")]
 use super::last_good::Dated;
-use super::last_good::{Answer, Kept, LastGood};
+use super::last_good::{Answer, Kept};
 use super::launch::Launcher;
-use super::refused::Refused;
+use super::options::Options;
 use super::scan::Scan;
-use super::subject::{Position, Subject, table_of};
-use super::{Discovery, Options, builtins, lapsed, missing};
+use super::subject::{Position, Subject};
+use super::{Discovery, builtins, lapsed, missing};
 use crate::files;
-use crate::hook::{Descriptor, Hook, HookError, Limits, OnFailure, Subscription};
+use crate::hook::{Descriptor, HookError, Limits, OnFailure, Subscription};
 use crate::outcome::Answers;
 #[cfg(feature = "component")]
 use crate::report::Cause;
 use crate::report::Kind;
 use crate::text;
 
-/// Rows and hooks as they come, with their positions.
-#[derive(Default)]
-pub(super) struct Assembly {
-    rows: Vec<(Position, Entry)>,
-    hooks: Vec<(Position, Arc<dyn Hook>)>,
-    approvable: Vec<Approvable>,
-    pub(super) problems: Vec<Problem>,
-    kept: Vec<Kept>,
-    details: BTreeMap<(String, PathBuf), String>,
-    last: Arc<LastGood>,
-    next: LastGood,
-    /// What follows the failures of a component of the user's that could never be read.
-    unread: OnFailure,
-}
-
 /// Decides on every candidate and builds what runs.
 pub(super) async fn assemble(
-    scan: Scan,
+    mut scan: Scan,
     gate: &Gate,
     judged: Vec<Judged>,
     options: &Options,
     repo: Option<&Path>,
     examiner: &Examiner,
 ) -> Discovery {
-    let Scan { candidates, roots, problems, last, next, kept, .. } = scan;
-    let subjects: Vec<Subject<'_>> = candidates
+    let (problems, kept) = (std::mem::take(&mut scan.problems), std::mem::take(&mut scan.kept));
+    let (last, next) = (Arc::clone(&scan.last), std::mem::take(&mut scan.next));
+    let subjects: Vec<Subject<'_>> = scan
+        .candidates
         .iter()
         .zip(&judged)
-        .map(|(candidate, judged)| Subject { candidate, table: table_of(&roots, candidate), judged })
+        .map(|(candidate, judged)| Subject { candidate, table: scan.table_of(candidate), judged })
         .collect();
     let fates = decide(&subjects, examiner, &last).await;
     let unread = if options.unseen_blocks { OnFailure::Block } else { OnFailure::Pass };
@@ -69,10 +55,10 @@ pub(super) async fn assemble(
     {
         assembly.next.servers = launcher.into_servers();
     }
-    missing::guards(&roots, &candidates, options, &mut assembly);
+    missing::guards(&scan.roots, &scan.candidates, options, &mut assembly);
     assembly.problems.extend(lapsed::gone(gate, &judged, options, repo));
     let mut discovery = assembly.finish();
-    discovery.builtins = builtins::wishes(&roots, &mut discovery.problems);
+    discovery.builtins = builtins::wishes(&scan.roots, &mut discovery.problems);
     discovery.protected = Arc::clone(&gate.protected);
     discovery
 }
@@ -309,72 +295,7 @@ impl Assembly {
             self.explain(error.message);
         }
     }
-
-    /// Lists a hook and registers one in its place that fails in every event.
-    pub(super) fn refuse(
-        &mut self,
-        position: Position,
-        descriptor: Descriptor,
-        priority: Option<i32>,
-        error: HookError,
-        status: EntryStatus,
-    ) {
-        let message = error.message.clone();
-        let hook = Refused::new(descriptor, priority, error);
-        self.list(position.clone(), hook.descriptor(), status);
-        self.explain(message);
-        self.hooks.push((position, Arc::new(hook)));
-    }
-
-    fn list(&mut self, position: Position, descriptor: &Descriptor, status: EntryStatus) {
-        let is_it =
-            |it: &&mut Approvable| Some(&it.path) == descriptor.path.as_ref() && it.name == descriptor.name;
-        let listed = self.approvable.last_mut().filter(is_it);
-        if let Some(it) = listed {
-            it.status = status;
-            it.on_failure = descriptor.on_failure;
-            let subscriptions = &descriptor.subscriptions;
-            it.observe = !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe);
-            it.bytes.clone_from(&descriptor.digest);
-        }
-        self.rows.push((position, Entry::new(descriptor, status)));
-    }
-
-    /// Says why the hook that was listed last does not run, where its user relies on it.
-    fn lapse(&mut self, problem: Option<Problem>) {
-        if let Some(problem) = problem {
-            self.explain(problem.message.clone());
-            self.problems.push(problem);
-        }
-    }
-
-    /// Says why the hook that was listed last does not run.
-    fn explain(&mut self, message: String) {
-        if let Some((_, entry)) = self.rows.last_mut() {
-            entry.problem = Some(message);
-        }
-    }
-
-    fn finish(mut self) -> Discovery {
-        self.rows.sort_by_cached_key(|(position, entry)| {
-            (position.tier.origin(), entry.priority, position.clone())
-        });
-        self.hooks.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Discovery {
-            entries: self.rows.into_iter().map(|(_, entry)| entry).collect(),
-            hooks: self.hooks.into_iter().map(|(_, hook)| hook).collect(),
-            problems: self.problems,
-            approvable: self.approvable,
-            kept: self.kept,
-            details: self.details,
-            last_good: Some(self.next),
-            ..Discovery::default()
-        }
-    }
 }
-
-/// What follows where a guard is missing or broken.
-pub(super) const BLOCKS: &str = "on_failure is \"block\", so it fails in every event";
 
 /// The same where it does not say so, being broken.
 const BLOCKED: &str = "it said of itself that its failures block, so it fails in every event";

@@ -11,10 +11,10 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::Options;
 #[cfg(feature = "component")]
 use super::known::KnownFiles;
 use super::last_good::LastGood;
+use super::options::Options;
 use super::query_cache::QueryCache;
 use super::{blocking, units};
 use crate::event::EventName;
@@ -32,10 +32,6 @@ const QUERY_DEADLINE: Duration = Duration::from_secs(5);
 /// How many candidates are examined at once: enough to hide a slow script, few enough not to flood a machine. What the
 /// user has not trusted comes after the others, one at a time.
 const AT_ONCE: usize = 8;
-
-/// How long looking into everything that the user has not trusted may take together, where nobody says less. An agent
-/// waits for this before its first event.
-pub(super) const UNTRUSTED_TOGETHER: Duration = Duration::from_secs(10);
 
 /// How many components are looked into that the user has not trusted: so many are remembered in any case.
 #[cfg(feature = "component")]

@@ -4,14 +4,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Options;
 use super::approvable::Namesake;
 use super::candidate::{Candidate, HooksDir, State};
 use super::declared::Declared;
 use super::entry::Problem;
+use super::options::Options;
 use super::scan::Scan;
 use super::settings::Table;
-use super::subject::table_of;
 use crate::dialect::agent::Agent;
 use crate::hook::{Digest, HookError, Origin, Tier};
 use crate::native::Verify;
@@ -175,7 +174,7 @@ impl Gate {
         let mut unapproved = Allowance::of_unapproved();
         let seen = Seen::default();
         let tables: Vec<Option<&Table>> =
-            scan.candidates.iter().map(|candidate| table_of(&scan.roots, candidate)).collect();
+            scan.candidates.iter().map(|candidate| scan.table_of(candidate)).collect();
         let looks = scan.candidates.iter().zip(&tables);
         let mut all: Vec<Judged> =
             looks.map(|(it, table)| self.look(it, *table, options, &mut unapproved, &seen)).collect();

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::entry::Problem;
+use super::foreign;
 use super::gate::{Gate, Judged};
+use super::options::Options;
 use super::shadow::Shadower;
 use super::subject::Subject;
-use super::{Options, foreign};
 use crate::hook::{OnFailure, Origin};
 use crate::text;
 use crate::trust::{self, Record};

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Options;
 use super::declared::{ClaudeCommand, Declared, ForeignCommand, Handler};
 #[cfg(feature = "mcp")]
 use super::declared::{Server, Transport, expand};
 use super::last_good::LastGood;
+use super::options::Options;
 use super::subject::Subject;
 use crate::dialect::agent::{Agent, Level};
 use crate::hook::{Descriptor, Hook, HookError};

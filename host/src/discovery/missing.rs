@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Options;
-use super::assemble::{Assembly, BLOCKS};
+use super::assembly::{Assembly, BLOCKS};
 use super::candidate::{Candidate, kind_by_name};
 use super::declared::Source;
 use super::entry::{EntryStatus, Problem};
 use super::foreign;
+use super::options::Options;
 use super::scan::RootDir;
 use super::settings::Table;
 use super::subject::{Position, budget};

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::Options;
 use super::entry::Problem;
+use super::options::Options;
 use super::scan::RootDir;
 use super::settings;
 use crate::files::FileAccess;

@@ -5,24 +5,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Options;
 use super::candidate::{Candidate, HooksDir, State};
 use super::declared::{self, Contents, ForeignFile, Outside, Servers, Source};
 use super::entry::Problem;
 use super::last_good::{Dated, Kept, LastGood};
-use super::settings::{self, Broken, File, Tables, Top};
+use super::limits::{MAX_CANDIDATES, MAX_OF_REPOSITORY};
+use super::options::Options;
+use super::settings::{self, Broken, File, Table, Tables, Top};
 use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::{Origin, Tier};
 use crate::lockfile::{self, Lock, OWN};
 use crate::text;
-
-/// How many candidates of one directory are taken, and how many plugins of one root. Hundreds of hooks in a
-/// directory are a mistake or an attack on whoever has to ask each one.
-pub(super) const MAX_CANDIDATES: usize = 256;
-
-/// How many candidates of a repository are taken, over all its hooks directories and plugins: each one is a hook that
-/// has to be looked into, listed and reported.
-pub(super) const MAX_OF_REPOSITORY: usize = 512;
 
 /// How many names of a repository are looked at. A full directory costs a repository nothing where many plugins link
 /// to the same one.
@@ -194,6 +187,18 @@ pub(super) fn valid_roots(roots: &[String], cwd: &Path, problems: &mut Vec<Probl
 }
 
 impl Scan {
+    /// The settings of a candidate.
+    pub(super) fn table_of(&self, candidate: &Candidate) -> Option<&Table> {
+        let HooksDir { tier, root, .. } = &*candidate.dir;
+        // An entry of another agent's file belongs to no root, so that the settings of each root apply to it.
+        if candidate.declared.as_ref().is_some_and(|it| it.outside.is_some()) {
+            let mut roots = self.roots.iter().filter(|it| it.origin == tier.origin());
+            return roots.find_map(|root| root.tables.get(&candidate.name));
+        }
+        let root = self.roots.iter().find(|it| it.origin == tier.origin() && it.root == *root)?;
+        root.tables.get(&candidate.name)
+    }
+
     /// Looks through what one repository brought.
     fn of_repository(&mut self, repo: &Path, options: &Options) {
         match FileAccess::repository(repo) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::approvable::Approvable;
-use super::candidate::{Candidate, HooksDir};
+use super::candidate::Candidate;
 use super::declared::{Declared, Source};
 use super::entry::{EntryStatus, Problem};
 #[cfg(feature = "component")]
@@ -11,7 +11,6 @@ use super::examine::Ready;
 use super::examine::{Examined, Job};
 use super::gate::Judged;
 use super::last_good::{Kept, LastGood};
-use super::scan::RootDir;
 use super::settings::{self, Table};
 use super::shadow::Claim;
 use super::units;
@@ -38,18 +37,6 @@ pub(super) struct Subject<'a> {
     pub(super) candidate: &'a Candidate,
     pub(super) table: Option<&'a Table>,
     pub(super) judged: &'a Judged,
-}
-
-/// What the settings say of a candidate.
-pub(super) fn table_of<'a>(roots: &'a [RootDir], candidate: &Candidate) -> Option<&'a Table> {
-    let HooksDir { tier, root, .. } = &*candidate.dir;
-    // What another agent's file declares belongs to no root: any of them may speak of it.
-    if candidate.declared.as_ref().is_some_and(|it| it.outside.is_some()) {
-        let mut roots = roots.iter().filter(|it| it.origin == tier.origin());
-        return roots.find_map(|root| root.tables.get(&candidate.name));
-    }
-    let root = roots.iter().find(|it| it.origin == tier.origin() && it.root == *root)?;
-    root.tables.get(&candidate.name)
 }
 
 impl Subject<'_> {

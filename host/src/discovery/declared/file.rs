@@ -20,7 +20,7 @@ const MAX_FILE: u64 = 1 << 20;
 const MAX_FOREIGN: u64 = 4 << 20;
 
 /// How many entries of a file are used: as many as a hooks directory may hold hooks.
-pub(super) const MAX_ENTRIES: usize = crate::discovery::scan::MAX_CANDIDATES;
+pub(super) const MAX_ENTRIES: usize = crate::discovery::limits::MAX_CANDIDATES;
 
 /// The version of the format.
 const VERSION: &str = "1";

@@ -6,11 +6,12 @@ mod plugins;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Options;
 use super::candidate::{Candidate, HooksDir, State};
 use super::declared::{ForeignFile, Handler, Outside, Within};
 use super::entry::Problem;
-use super::scan::{MAX_CANDIDATES, Scan};
+use super::limits::MAX_CANDIDATES;
+use super::options::Options;
+use super::scan::Scan;
 use crate::dialect::agent::{Agent, Holds, HookPlace, Level, Surroundings};
 use crate::files::FileAccess;
 use crate::hook::{Digest, Origin, Tier};

@@ -30,7 +30,7 @@ pub(super) const FILE: &str = "hookbox.toml";
 const MAX_FILE: u64 = 1 << 20;
 
 /// How many tables of a file are used: as many as a repository may have hooks.
-const MAX_TABLES: usize = super::scan::MAX_OF_REPOSITORY;
+const MAX_TABLES: usize = super::limits::MAX_OF_REPOSITORY;
 
 /// The tables of one file, by hook name.
 pub(super) type Tables = BTreeMap<String, Table>;
