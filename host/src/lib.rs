@@ -102,6 +102,9 @@ pub mod lockfile;
 pub mod manager;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+#[cfg(not(feature = "mcp"))]
+#[path = "mcp/absent.rs"]
+pub mod mcp;
 pub mod native;
 #[cfg(feature = "http")]
 pub mod network;
@@ -121,6 +124,9 @@ mod thresholds;
 mod tls;
 pub mod trust;
 #[cfg(feature = "component")]
+pub mod wasm;
+#[cfg(not(feature = "component"))]
+#[path = "wasm/absent.rs"]
 pub mod wasm;
 
 pub use async_trait::async_trait;

@@ -6,14 +6,11 @@ use std::sync::Arc;
 use super::assembly::{Assembly, BLOCKS};
 use super::candidate::{Candidate, State};
 use super::decide::{Fate, decide};
-#[cfg(feature = "component")]
 use super::declared::Declared;
 use super::entry::{EntryStatus, Problem};
 use super::examine::{Examined, Examiner, Ready};
 use super::gate::{Gate, Judged};
-#[cfg(feature = "component")]
-use super::last_good::Dated;
-use super::last_good::{Answer, Kept};
+use super::last_good::{Answer, Dated, Kept};
 use super::launch::Launcher;
 use super::options::Options;
 use super::scan::Scan;
@@ -22,10 +19,9 @@ use super::{Discovery, builtins, lapsed, missing};
 use crate::files;
 use crate::hook::{Descriptor, HookError, Limits, OnFailure, Subscription};
 use crate::outcome::Answers;
-#[cfg(feature = "component")]
-use crate::report::Cause;
-use crate::report::Kind;
+use crate::report::{Cause, Kind};
 use crate::text;
+use crate::wasm::{Access, Component, ComponentHook};
 
 /// Decides on every candidate and builds what runs.
 pub(super) async fn assemble(
@@ -51,10 +47,7 @@ pub(super) async fn assemble(
     for (subject, fate) in subjects.iter().zip(fates) {
         assembly.add(subject, fate, gate, &options.limits, &mut launcher);
     }
-    #[cfg(feature = "mcp")]
-    {
-        assembly.next.servers = launcher.into_servers();
-    }
+    assembly.next.servers = launcher.into_servers();
     missing::guards(&scan.roots, &scan.candidates, options, &mut assembly);
     assembly.problems.extend(lapsed::gone(gate, &judged, options, repo));
     let mut discovery = assembly.finish();
@@ -68,10 +61,6 @@ impl Assembly {
         &mut self,
         subject: &Subject<'_>,
         fate: Fate,
-        #[cfg_attr(
-            not(feature = "component"),
-            allow(unused_variables, reason = "only a component has rights")
-        )]
         gate: &Gate,
         flags: &Limits,
         launcher: &mut Launcher,
@@ -94,8 +83,6 @@ impl Assembly {
             }
             Fate::Examined(examined, kept) => (examined, kept),
         };
-        #[cfg(not(feature = "component"))]
-        let _ = kept;
         descriptor.digest = digest;
         if result.is_err() && subject.speaks_for_itself() {
             descriptor.on_failure = policy.unwrap_or(self.unread);
@@ -134,7 +121,6 @@ impl Assembly {
                     None => {}
                 }
             }
-            #[cfg(feature = "component")]
             Ok(Ready::Component(component)) if subject.was_replaced(&component) => {
                 let what = "was replaced while it was looked into";
                 if subject.speaks_for_itself() {
@@ -143,7 +129,6 @@ impl Assembly {
                 let error = HookError::new(Cause::Untrusted, what);
                 self.invalid(subject, position, descriptor, error, BLOCKED);
             }
-            #[cfg(feature = "component")]
             Ok(Ready::Component(component)) => {
                 let manifest = component.manifest();
                 if subject.on_failure().is_none() {
@@ -166,8 +151,7 @@ impl Assembly {
                 }
                 let settings = subject.table.map(|it| it.settings.clone()).unwrap_or_default();
                 let access = self.access(subject, gate, &component);
-                let hook =
-                    crate::wasm::ComponentHook::new(*component, descriptor, settings).with_access(access);
+                let hook = ComponentHook::new(*component, descriptor, settings).with_access(access);
                 self.hooks.push((position, Arc::new(hook)));
             }
             Err(error) => {
@@ -187,8 +171,7 @@ impl Assembly {
     }
 
     /// Notes a component that works, for the next look.
-    #[cfg(feature = "component")]
-    fn remember_component(&mut self, subject: &Subject<'_>, component: &crate::wasm::Component) {
+    fn remember_component(&mut self, subject: &Subject<'_>, component: &Component) {
         let path = &subject.candidate.path;
         let same = self.last.components.get(path).filter(|last| last.it.digest() == component.digest());
         let since = same.map_or_else(crate::trust::now, |last| last.since.clone());
@@ -196,7 +179,6 @@ impl Assembly {
     }
 
     /// Says what is broken, where the hook that was listed last stays in force as it was.
-    #[cfg(feature = "component")]
     fn keep(&mut self, kept: Kept) {
         let message = format!("{}: the one of {} stays in force", kept.why, kept.since);
         self.explain(message.clone());
@@ -206,13 +188,7 @@ impl Assembly {
     }
 
     /// What a component may reach, with a problem for what it lost and what it cannot have.
-    #[cfg(feature = "component")]
-    fn access(
-        &mut self,
-        subject: &Subject<'_>,
-        gate: &Gate,
-        component: &crate::wasm::Component,
-    ) -> crate::wasm::Access {
+    fn access(&mut self, subject: &Subject<'_>, gate: &Gate, component: &Component) -> Access {
         let Candidate { name, path, .. } = subject.candidate;
         if let Some(it) = self.approvable.last_mut() {
             it.manifest = Some(component.manifest().clone());
@@ -313,7 +289,6 @@ const BLOCKS_WHERE_IT_RUNS: &str =
 
 /// What a component sees that an entry declares for one event: what it asks for there, as far as the entry does not say
 /// otherwise.
-#[cfg(feature = "component")]
 fn declared_subscriptions(
     declared: &Declared,
     asked: &[Subscription],

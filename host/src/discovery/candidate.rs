@@ -107,7 +107,6 @@ impl Candidate {
     }
 
     /// What names its state: a component is the same one in all entries that name it.
-    #[cfg(feature = "component")]
     pub(super) fn identity(&self) -> String {
         match &self.declared {
             // No file's name begins like this.

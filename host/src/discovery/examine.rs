@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::PathBuf;
-#[cfg(feature = "component")]
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +10,6 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-#[cfg(feature = "component")]
 use super::known::KnownFiles;
 use super::last_good::LastGood;
 use super::options::Options;
@@ -23,8 +21,7 @@ use crate::hook::{Digest, HookError, OnFailure};
 use crate::native::Verify;
 use crate::report::{Cause, Kind};
 use crate::trust::Standing;
-#[cfg(feature = "component")]
-use crate::wasm::{Component, MAX_COMPONENT, Runtime};
+use crate::wasm::{Component, MAX_COMPONENT, RUNS_COMPONENTS, Runtime};
 
 /// How long a native hook may take to name its event (design, section 6).
 const QUERY_DEADLINE: Duration = Duration::from_secs(5);
@@ -34,7 +31,6 @@ const QUERY_DEADLINE: Duration = Duration::from_secs(5);
 const AT_ONCE: usize = 8;
 
 /// How many components are looked into that the user has not trusted: so many are remembered in any case.
-#[cfg(feature = "component")]
 const MAX_UNTRUSTED: usize = 128;
 
 /// A native file beyond this size gets no digest, so that its answer is not kept: it is asked each time.
@@ -62,7 +58,6 @@ pub(super) enum Ready {
     /// An executable that subscribes to this event.
     Native(EventName),
     /// A component.
-    #[cfg(feature = "component")]
     Component(Box<Component>),
     /// A command or a tool, of which all is known.
     Declared,
@@ -103,7 +98,6 @@ pub(super) struct Examiner {
     /// How long what is not trusted may take together, and how much of it was used up.
     together: Duration,
     used: Mutex<Duration>,
-    #[cfg(feature = "component")]
     untrusted: AtomicUsize,
 }
 
@@ -114,29 +108,21 @@ struct Eyes {
     last: Arc<LastGood>,
     /// Nothing else waits for this thread.
     one_event: bool,
-    #[cfg(feature = "component")]
     known: Option<Arc<KnownFiles>>,
-    #[cfg(feature = "component")]
     runtime: Runtime,
 }
 
 impl Examiner {
-    pub(super) fn new(
-        options: &Options,
-        last: &Arc<LastGood>,
-        #[cfg(feature = "component")] runtime: &Runtime,
-    ) -> Self {
+    pub(super) fn new(options: &Options, last: &Arc<LastGood>, runtime: &Runtime) -> Self {
         let eyes = Eyes {
             cache: options.cache.clone().map(QueryCache::new),
             last: Arc::clone(last),
             one_event: options.one_event,
-            #[cfg(feature = "component")]
             known: options
                 .cache
                 .as_deref()
-                .filter(|_| options.one_event)
+                .filter(|_| options.one_event && RUNS_COMPONENTS)
                 .map(|cache| Arc::new(KnownFiles::open(cache, options.reread))),
-            #[cfg(feature = "component")]
             runtime: runtime.clone(),
         };
         Self {
@@ -145,14 +131,12 @@ impl Examiner {
             own: options.own_look,
             together: options.untrusted_look,
             used: Mutex::default(),
-            #[cfg(feature = "component")]
             untrusted: AtomicUsize::new(0),
         }
     }
 
     /// Keeps what was learned of files, for the next process.
     pub(super) fn keep(&self) {
-        #[cfg(feature = "component")]
         if let Some(known) = &self.eyes.known {
             known.keep();
         }
@@ -203,7 +187,6 @@ impl Examiner {
         if job.standing == Standing::Refused {
             return Examined::unasked(job.digest);
         }
-        #[cfg(feature = "component")]
         if job.kind == Kind::Component {
             if self.untrusted.fetch_add(1, Ordering::Relaxed) >= MAX_UNTRUSTED {
                 let what = format!(
@@ -216,9 +199,7 @@ impl Examiner {
             }
         }
         let left = self.together.saturating_sub(self.untrusted_look());
-        #[cfg(feature = "component")]
         let (known, path) = (self.eyes.known.as_ref(), job.path.clone());
-        #[cfg(feature = "component")]
         let stamp = known.and_then(|known| known.stamp(&path));
         if !left.is_zero() {
             let began = Instant::now();
@@ -230,7 +211,6 @@ impl Examiner {
             }
         }
         let error = self.late();
-        #[cfg(feature = "component")]
         if let (Some(known), Some(stamp)) = (known, stamp) {
             known.learn(&path, (stamp, false), self.together, (None, Err(&error)));
         }
@@ -250,22 +230,12 @@ impl Examiner {
 
 impl Eyes {
     /// Looks into a file; into a component within this time.
-    async fn look(
-        &self,
-        job: Job,
-        #[allow(unused, reason = "of components alone")] within: Duration,
-    ) -> Examined {
+    async fn look(&self, job: Job, within: Duration) -> Examined {
         // What is not trusted has its time measured, and a read in this thread could not be cut short.
         let here = self.one_event && job.standing.is_trusted();
         match job.kind {
             Kind::Command | Kind::Tool => declared(job),
-            #[cfg(feature = "component")]
             Kind::Component => self.component(job, here, within).await,
-            #[cfg(not(feature = "component"))]
-            Kind::Component => Examined::failed(HookError::new(
-                Cause::Incompatible,
-                "is a component, and this build runs no components",
-            )),
             _ => native(job, here, self.cache.as_ref(), &self.last).await,
         }
     }
@@ -312,7 +282,6 @@ async fn native(job: Job, here: bool, cache: Option<&QueryCache>, last: &LastGoo
     Examined::new(digest, result.map(Ready::Native))
 }
 
-#[cfg(feature = "component")]
 impl Eyes {
     /// Why a component cannot be used that could not be used before.
     fn remembered(&self, job: &Job, within: Duration) -> Option<Examined> {
@@ -373,7 +342,6 @@ impl Eyes {
 }
 
 /// The bytes of a component and their digest.
-#[cfg(feature = "component")]
 async fn read(job: &Job, here: bool, max: u64) -> io::Result<(Vec<u8>, Digest)> {
     let (place, path) = (job.place.clone(), job.path.clone());
     let read = move || place.read(&path, max).map(|bytes| (Digest::of(&bytes), bytes));
@@ -422,12 +390,7 @@ mod tests {
         );
 
         let options = Options::new(temp.path(), None);
-        let mut examiner = Examiner::new(
-            &options,
-            &Arc::default(),
-            #[cfg(feature = "component")]
-            &Runtime::default(),
-        );
+        let mut examiner = Examiner::new(&options, &Arc::default(), &Runtime::default());
         examiner.together = Duration::from_millis(200);
         // Something untrusted has used it up.
         *examiner.used.lock().unwrap() = examiner.together;

@@ -11,6 +11,7 @@ use super::entry::Problem;
 use super::options::Options;
 use super::scan::Scan;
 use super::settings::Table;
+use crate::capability::Capability;
 use crate::dialect::agent::Agent;
 use crate::hook::{Digest, HookError, Origin, Tier};
 use crate::native::Verify;
@@ -20,12 +21,7 @@ use crate::trust::tree::{Allowance, Belongings, Seen};
 use crate::trust::{
     self, Bases, Place, Protected, Record, Records, Standing, TreeError, TrustFile, TrustPolicy,
 };
-
-/// A component beyond this size is not loaded, so that it needs no digest.
-#[cfg(feature = "component")]
-pub(crate) const MAX_COMPONENT: u64 = crate::wasm::MAX_COMPONENT;
-#[cfg(not(feature = "component"))]
-pub(crate) const MAX_COMPONENT: u64 = 64 << 20;
+use crate::wasm::{Access, Backends, Component, MAX_COMPONENT, Places, Runtime};
 
 /// What the user said, and where it holds.
 pub(super) struct Gate {
@@ -34,14 +30,8 @@ pub(super) struct Gate {
     repo: Option<Place>,
     home: Option<PathBuf>,
     /// The private data directory.
-    #[cfg(feature = "component")]
     data: Option<PathBuf>,
-    /// The state of all hooks.
-    #[cfg(all(feature = "component", feature = "store"))]
-    store: Option<crate::store::Store>,
-    /// What sends the requests of all hooks.
-    #[cfg(feature = "http")]
-    network: crate::network::Network,
+    backends: Backends,
     pub(super) protected: Arc<Protected>,
     bases: Bases,
 }
@@ -85,7 +75,6 @@ impl Judged {
     }
 
     /// Whether what the user said holds for a component of these bytes.
-    #[cfg(feature = "component")]
     pub(super) fn holds_for(&self, bytes: &Digest) -> bool {
         match &self.belongings {
             Some(_) => self.is_current && self.bytes.as_ref() == Some(bytes),
@@ -126,6 +115,7 @@ impl Gate {
     /// brought, and what the user installed; `around` are all repositories, whose roots no hook may write.
     pub(super) fn open(
         options: &Options,
+        runtime: &Runtime,
         repo: Option<&Path>,
         around: &[PathBuf],
         problems: &mut Vec<Problem>,
@@ -150,12 +140,8 @@ impl Gate {
             records,
             repo: repo.and_then(|repo| repo.canonicalize().ok()).map(Place::Repository),
             home: options.home.clone(),
-            #[cfg(feature = "component")]
             data: options.data.clone(),
-            #[cfg(all(feature = "component", feature = "store"))]
-            store: options.data.clone().map(crate::store::Store::at),
-            #[cfg(feature = "http")]
-            network: options.network.clone().unwrap_or_default(),
+            backends: Backends::new(options.data.as_deref(), runtime),
             protected: Arc::new(Protected::new(
                 bases.clone(),
                 whole,
@@ -323,27 +309,28 @@ impl Gate {
         })
     }
 
-    /// What a component may reach: what it asks for and was granted as it is now. What is not trusted gets nothing. The second value is what was left out because it could write hookbox's own files.
-    #[cfg(feature = "component")]
+    /// The access of a component: what it asks for and was granted as it is now. An untrusted one gets nothing. The
+    /// second value lists the rights that were left out, because they could write hookbox's own files.
     pub(super) fn access(
         &self,
         candidate: &Candidate,
         judged: &Judged,
-        component: &crate::wasm::Component,
-    ) -> (crate::wasm::Access, Vec<crate::capability::Capability>) {
-        use crate::capability::Capability;
+        component: &Component,
+    ) -> (Access, Vec<Capability>) {
         let manifest = component.manifest();
-        let mut access = crate::wasm::Access::nothing(manifest, &candidate.name);
+        let mut access = Access::nothing(manifest, &candidate.name);
         access.name = trust::handle(&candidate.name, Some(&candidate.reference()), judged.is_unique);
         let granted = judged.record.as_ref().filter(|_| judged.holds_for(component.digest()));
         let Some(granted) = granted.filter(|_| judged.standing.is_trusted()) else {
             return (access, Vec::new());
         };
         let (rights, refused) = self.protected.rights(&manifest.capabilities, &granted.grants);
-        access.places = crate::wasm::Places {
+        let identity = granted.place.identity(candidate.dir.plugin.as_deref(), &candidate.identity());
+        access.places = Places {
             repo: self.bases.repo.clone(),
             home: self.bases.home.clone(),
-            data: self.data_of(&granted.place, candidate),
+            // A directory for each hook, never the data directory itself.
+            data: self.data.as_ref().map(|data| data.join("hooks").join(&identity)),
         };
         access.variables = rights
             .effective()
@@ -354,23 +341,8 @@ impl Gate {
                 _ => None,
             })
             .collect();
-        #[cfg(feature = "store")]
-        if rights.has(&Capability::Store) {
-            let identity = granted.place.identity(candidate.dir.plugin.as_deref(), &candidate.identity());
-            access.bucket = self.store.as_ref().map(|store| store.bucket([identity]));
-        }
-        #[cfg(feature = "http")]
-        if rights.effective().iter().any(|right| matches!(right, Capability::Http(_))) {
-            access.network = Some(self.network.clone());
-        }
         access.rights = rights;
+        self.backends.connect(&mut access, &identity);
         (access, refused)
-    }
-
-    /// The directory that `$DATA` stands for: one for each hook, never the data directory itself.
-    #[cfg(feature = "component")]
-    fn data_of(&self, place: &Place, candidate: &Candidate) -> Option<PathBuf> {
-        let identity = place.identity(candidate.dir.plugin.as_deref(), &candidate.identity());
-        Some(self.data.as_ref()?.join("hooks").join(identity))
     }
 }

@@ -5,14 +5,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-#[cfg(feature = "mcp")]
 use std::sync::Arc;
 
 use super::settings::File;
 use crate::event::EventName;
 use crate::hook::Digest;
+use crate::mcp;
 use crate::trust;
-#[cfg(feature = "component")]
 use crate::wasm::Component;
 
 /// Something broken in whose place an older state stays in force.
@@ -43,10 +42,8 @@ pub(crate) struct LastGood {
     /// The text of each file that declares hooks.
     pub(super) declarations: HashMap<PathBuf, Dated<String>>,
     /// Servers that may be running, by the directory that holds their root, the root and their name.
-    #[cfg(feature = "mcp")]
-    pub(super) servers: HashMap<(PathBuf, usize, String), Arc<crate::mcp::Server>>,
+    pub(super) servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
     /// By file.
-    #[cfg(feature = "component")]
     pub(super) components: HashMap<PathBuf, Dated<Component>>,
     /// By file: what native hooks subscribe to.
     pub(super) answers: HashMap<PathBuf, Answer>,
@@ -81,9 +78,7 @@ impl LastGood {
     pub(super) fn take(&mut self, other: Self) {
         self.settings.extend(other.settings);
         self.declarations.extend(other.declarations);
-        #[cfg(feature = "mcp")]
         self.servers.extend(other.servers);
-        #[cfg(feature = "component")]
         self.components.extend(other.components);
         self.answers.extend(other.answers);
     }

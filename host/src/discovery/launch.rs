@@ -1,23 +1,18 @@
 //! Commands and tools that a file declares, as hooks.
 
-#[cfg(feature = "mcp")]
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::declared::{ClaudeCommand, Declared, ForeignCommand, Handler};
-#[cfg(feature = "mcp")]
-use super::declared::{Server, Transport, expand};
+use super::declared::{ClaudeCommand, Declared, ForeignCommand, Handler, Server, expand};
 use super::last_good::LastGood;
 use super::options::Options;
 use super::subject::Subject;
 use crate::dialect::agent::{Agent, Level};
 use crate::hook::{Descriptor, Hook, HookError};
-#[cfg(feature = "mcp")]
-use crate::mcp::{self, ServerConfig, Servers, ToolHook};
+use crate::mcp::{self, ServerConfig, ToolHook, Transport};
 use crate::native::command::{ClaudeDialect, CommandHook, CommandLine};
 use crate::report::Cause;
-#[cfg(feature = "mcp")]
 use crate::text;
 
 /// Where Claude Code's commands find the project, and the plugin that they belong to.
@@ -28,31 +23,21 @@ const PLUGIN_VARIABLE: &str = "CLAUDE_PLUGIN_ROOT";
 pub(super) struct Launcher {
     /// The repository, or the working directory.
     project: PathBuf,
-    #[cfg(feature = "mcp")]
     servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
     /// What of the last look may be running.
-    #[cfg(feature = "mcp")]
     last: Arc<LastGood>,
 }
 
 impl Launcher {
-    pub(super) fn new(
-        options: &Options,
-        repo: Option<&Path>,
-        #[cfg_attr(not(feature = "mcp"), allow(unused_variables, reason = "only servers live on"))]
-        last: &Arc<LastGood>,
-    ) -> Self {
+    pub(super) fn new(options: &Options, repo: Option<&Path>, last: &Arc<LastGood>) -> Self {
         Self {
             project: repo.unwrap_or(&options.cwd).to_owned(),
-            #[cfg(feature = "mcp")]
             servers: HashMap::new(),
-            #[cfg(feature = "mcp")]
             last: Arc::clone(last),
         }
     }
 
     /// The servers that the hooks use, for the next look.
-    #[cfg(feature = "mcp")]
     pub(super) fn into_servers(self) -> HashMap<(PathBuf, usize, String), Arc<mcp::Server>> {
         self.servers
     }
@@ -130,21 +115,6 @@ impl Launcher {
         Ok(hook)
     }
 
-    #[cfg(not(feature = "mcp"))]
-    #[expect(clippy::unused_self, reason = "the servers are there with the feature only")]
-    fn tool(
-        &mut self,
-        _: &Subject<'_>,
-        _: &Declared,
-        _: Descriptor,
-        _: &str,
-        _: &str,
-    ) -> Result<Arc<dyn Hook>, HookError> {
-        let what = "is a tool of an MCP server, and this build has no MCP (feature `mcp`)";
-        Err(HookError::new(Cause::Incompatible, what))
-    }
-
-    #[cfg(feature = "mcp")]
     fn tool(
         &mut self,
         subject: &Subject<'_>,
@@ -164,10 +134,11 @@ impl Launcher {
             (Some(server), _) => Arc::clone(server),
             (None, Some(server)) => {
                 let config = config(name, server, root)?;
-                // One that is as it was goes on running.
-                let server = self.last.servers.get(&key).filter(|last| *last.config() == config).cloned();
-                let server = server.or_else(|| Servers::new(vec![config]).get(name));
-                let server = server.ok_or_else(|| HookError::new(Cause::Internal, "its server is lost"))?;
+                // A server whose configuration did not change goes on running.
+                let server = match self.last.servers.get(&key).filter(|last| *last.config() == config) {
+                    Some(last) => Arc::clone(last),
+                    None => mcp::Server::shared(config)?,
+                };
                 self.servers.insert(key, Arc::clone(&server));
                 server
             }
@@ -199,7 +170,6 @@ fn command(
 }
 
 /// The server with the values of the variables that its declaration names.
-#[cfg(feature = "mcp")]
 fn config(name: &str, server: &Server, directory: &Path) -> Result<ServerConfig, HookError> {
     use std::collections::BTreeMap;
     let full = |text: &String| {
@@ -213,7 +183,7 @@ fn config(name: &str, server: &Server, directory: &Path) -> Result<ServerConfig,
         texts.iter().map(|(key, value)| Ok((key.clone(), full(value)?))).collect::<Result<_, HookError>>()
     };
     let transport = match &server.transport {
-        Transport::Stdio { command, args, env } => {
+        Transport::Stdio { command, args, env, .. } => {
             let command = full(command)?;
             let program = CommandLine::Program { program: command.clone(), args: Vec::new() };
             program.look(directory).map_err(|error| {
@@ -223,9 +193,9 @@ fn config(name: &str, server: &Server, directory: &Path) -> Result<ServerConfig,
                 )
             })?;
             let args = args.iter().map(full).collect::<Result<_, _>>()?;
-            mcp::Transport::Stdio { command, args, env: all(env)?, directory: directory.to_owned() }
+            Transport::Stdio { command, args, env: all(env)?, directory: directory.to_owned() }
         }
-        Transport::Http { url, headers } => mcp::Transport::Http { url: full(url)?, headers: all(headers)? },
+        Transport::Http { url, headers } => Transport::Http { url: full(url)?, headers: all(headers)? },
     };
     Ok(ServerConfig { name: name.to_owned(), transport })
 }

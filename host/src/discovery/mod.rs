@@ -14,7 +14,6 @@ mod entry;
 mod examine;
 mod foreign;
 mod gate;
-#[cfg(feature = "component")]
 mod known;
 mod lapsed;
 mod last_good;
@@ -45,8 +44,6 @@ pub use approvable::{Approvable, Namesake};
 pub use entry::{Entry, EntryStatus, Problem};
 #[cfg(feature = "watch")]
 pub(crate) use foreign::places as foreign_places;
-#[cfg(feature = "plugin")]
-pub(crate) use gate::MAX_COMPONENT;
 pub use last_good::Kept;
 pub(crate) use last_good::LastGood;
 pub use options::{DEFAULT_ROOTS, Options};
@@ -59,7 +56,6 @@ use crate::builtin::Wishes;
 use crate::files::FileAccess;
 use crate::hook::Hook;
 use crate::trust::Protected;
-#[cfg(feature = "component")]
 use crate::wasm::Runtime;
 
 /// What was found.
@@ -139,23 +135,13 @@ fn repositories(options: &Options) -> repo::Repositories {
 }
 
 /// Finds the hooks.
-pub async fn discover(options: &Options, #[cfg(feature = "component")] runtime: &Runtime) -> Discovery {
-    discover_again(
-        options,
-        &Arc::default(),
-        #[cfg(feature = "component")]
-        runtime,
-    )
-    .await
+pub async fn discover(options: &Options, runtime: &Runtime) -> Discovery {
+    discover_again(options, &Arc::default(), runtime).await
 }
 
 /// Finds the hooks, where `last` is what worked the last time: a file that worked then and is broken now stays in
 /// force as it was, unless that were against the user's will.
-pub(crate) async fn discover_again(
-    options: &Options,
-    last: &Arc<LastGood>,
-    #[cfg(feature = "component")] runtime: &Runtime,
-) -> Discovery {
+pub(crate) async fn discover_again(options: &Options, last: &Arc<LastGood>, runtime: &Runtime) -> Discovery {
     let mut options = options.clone();
     options.cwd = absolute(&options.cwd);
     options.home = options.home.map(|home| absolute(&home));
@@ -166,7 +152,7 @@ pub(crate) async fn discover_again(
 
     // Listing and reading settings blocks; it must not hold up other tasks of the agent.
     let looked = {
-        let (options, last) = (Arc::clone(&options), Arc::clone(last));
+        let (options, last, runtime) = (Arc::clone(&options), Arc::clone(last), runtime.clone());
         blocking(options.one_event, move || {
             let repositories = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
             let repo = repositories.nearest.as_deref();
@@ -174,14 +160,14 @@ pub(crate) async fn discover_again(
             let overall = overall::of(&found.roots, &options, &mut found.problems);
             let around: Vec<PathBuf> =
                 repositories.outer.iter().chain(&repositories.nearest).cloned().collect();
-            let gate = gate::Gate::open(&options, repo, &around, &mut found.problems);
+            let gate = gate::Gate::open(&options, &runtime, repo, &around, &mut found.problems);
             let outer: Vec<_> =
                 repositories.outer.iter().map(|repo| scan::scan_outer(&options, repo, &found)).collect();
             let all: Vec<&scan::Scan> = outer.iter().chain([&found]).collect();
             let judged = gate.judge(&found, &all, &options);
             let look = |(repo, scan): (&PathBuf, &scan::Scan)| {
                 // What is wrong with the trust file is said once.
-                let gate = gate::Gate::open(&options, Some(repo), &around, &mut Vec::new());
+                let gate = gate::Gate::open(&options, &runtime, Some(repo), &around, &mut Vec::new());
                 let judged = gate.judge(scan, &all, &options);
                 (gate, judged)
             };
@@ -210,12 +196,7 @@ pub(crate) async fn discover_again(
         let (kept, last_good) = (scan.kept, Some(scan.next));
         return Discovery { problems, repo, outer: around, overall, kept, last_good, ..Discovery::default() };
     }
-    let examiner = examine::Examiner::new(
-        &options,
-        last,
-        #[cfg(feature = "component")]
-        runtime,
-    );
+    let examiner = examine::Examiner::new(&options, last, runtime);
     let mut discovery = Discovery::default();
     let scans = outer.iter().map(|(scan, _)| scan).chain([&scan]);
     let places: Vec<Option<FileAccess>> = scans.map(|scan| scan.repository.clone()).collect();
@@ -255,19 +236,20 @@ async fn blocking<T: Send + 'static>(
 /// called so (`org@repo`): nothing of it is trusted,
 /// and nothing of it runs but `describe` of its components, in a sandbox with nothing granted.
 #[cfg(feature = "plugin")]
-pub(crate) async fn look_into_plugin(
-    dir: &Path,
-    called: &str,
-    #[cfg(feature = "component")] runtime: &Runtime,
-) -> Discovery {
+pub(crate) async fn look_into_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Discovery {
     let (dir, called) = (absolute(dir), called.to_owned());
     let options = Arc::new(Options::new(&dir, None));
     let looked = {
-        let options = Arc::clone(&options);
+        let (options, runtime) = (Arc::clone(&options), runtime.clone());
         tokio::task::spawn_blocking(move || {
             let mut found = scan::scan_plugin(&dir, &called);
-            let gate =
-                gate::Gate::open(&options, Some(&dir), std::slice::from_ref(&dir), &mut found.problems);
+            let gate = gate::Gate::open(
+                &options,
+                &runtime,
+                Some(&dir),
+                std::slice::from_ref(&dir),
+                &mut found.problems,
+            );
             let judged = gate.judge(&found, &[&found], &options);
             (found, gate, judged)
         })
@@ -280,12 +262,7 @@ pub(crate) async fn look_into_plugin(
             return Discovery { problems: vec![problem], ..Discovery::default() };
         }
     };
-    let examiner = examine::Examiner::new(
-        &options,
-        &Arc::default(),
-        #[cfg(feature = "component")]
-        runtime,
-    );
+    let examiner = examine::Examiner::new(&options, &Arc::default(), runtime);
     assemble::assemble(scan, &gate, judged, &options, Some(&options.cwd), &examiner).await
 }
 

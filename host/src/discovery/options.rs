@@ -59,9 +59,6 @@ pub struct Options {
     /// What hides hooks of the user's (a directory, settings or declarations that cannot be read) counts as a guard that
     /// fails in every event: for who answers for an agent. No: it is a problem, and everything else works.
     pub unseen_blocks: bool,
-    /// What sends the requests of components; one of its own, with the system's certificates, where there is none.
-    #[cfg(feature = "http")]
-    pub network: Option<crate::network::Network>,
 }
 
 impl Options {
@@ -87,8 +84,6 @@ impl Options {
             // An agent waits for this before its first event.
             untrusted_look: Duration::from_secs(10),
             unseen_blocks: false,
-            #[cfg(feature = "http")]
-            network: None,
         }
     }
 }

@@ -6,9 +6,7 @@ use super::approvable::Approvable;
 use super::candidate::Candidate;
 use super::declared::{Declared, Source};
 use super::entry::{EntryStatus, Problem};
-#[cfg(feature = "component")]
-use super::examine::Ready;
-use super::examine::{Examined, Job};
+use super::examine::{Examined, Job, Ready};
 use super::gate::Judged;
 use super::last_good::{Kept, LastGood};
 use super::settings::{self, Table};
@@ -18,6 +16,7 @@ use crate::hook::{Budget, Descriptor, Digest, HookError, Limits, OnFailure, Orig
 use crate::outcome::Answers;
 use crate::report::{Cause, Kind};
 use crate::trust::{self, TreeError};
+use crate::wasm::Component;
 
 /// The place of a hook in the order of registration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +53,6 @@ impl Subject<'_> {
     }
 
     /// What was found, or the component that this file was before it broke.
-    #[cfg(feature = "component")]
     pub(super) fn or_last(&self, examined: Examined, last: &LastGood) -> (Examined, Option<Box<Kept>>) {
         let Candidate { name, path, .. } = self.candidate;
         let (Err(error), Some(good)) = (&examined.result, last.components.get(path)) else {
@@ -71,11 +69,6 @@ impl Subject<'_> {
         let ready = Ready::Component(Box::new(good.it.clone()));
         let kept_as_it_was = Examined { digest: Some(digest.clone()), result: Ok(ready), policy: None };
         (kept_as_it_was, Some(Box::new(kept)))
-    }
-
-    #[cfg(not(feature = "component"))]
-    pub(super) fn or_last(&self, examined: Examined, _last: &LastGood) -> (Examined, Option<Box<Kept>>) {
-        (examined, None)
     }
 
     /// What a row does not show of it: settings, grants and what declares it.
@@ -172,8 +165,7 @@ impl Subject<'_> {
     }
 
     /// Whether the bytes that were loaded are others than those that the gate let pass.
-    #[cfg(feature = "component")]
-    pub(super) fn was_replaced(&self, component: &crate::wasm::Component) -> bool {
+    pub(super) fn was_replaced(&self, component: &Component) -> bool {
         self.judged.by_record && !self.judged.holds_for(component.digest())
     }
 

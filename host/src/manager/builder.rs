@@ -19,7 +19,8 @@ use crate::report::Kind;
 use crate::session::Thresholds;
 use crate::trust::{TrustFile, TrustPolicy};
 #[cfg(feature = "component")]
-use crate::wasm::{Allocation, Compiler, Runtime};
+use crate::wasm::{Allocation, Compiler};
+use crate::wasm::{EngineOptions, Runtime};
 
 /// Builds a [`Manager`].
 #[must_use]
@@ -34,11 +35,7 @@ pub struct Builder {
     home: Home,
     private_cache: KeptAt,
     private_data: KeptAt,
-    #[cfg(feature = "component")]
-    allocation: Allocation,
-    #[cfg(feature = "component")]
-    compiler: Option<Compiler>,
-    #[cfg(feature = "component")]
+    engine: EngineOptions,
     pub(super) runtime: Option<Runtime>,
 }
 
@@ -88,11 +85,7 @@ impl Default for Builder {
             home: Home::Process,
             private_cache: KeptAt::Default,
             private_data: KeptAt::Default,
-            #[cfg(feature = "component")]
-            allocation: Allocation::default(),
-            #[cfg(feature = "component")]
-            compiler: None,
-            #[cfg(feature = "component")]
+            engine: EngineOptions::default(),
             runtime: None,
         }
     }
@@ -272,7 +265,7 @@ impl Builder {
     /// What sends the requests of components (default: one with the system's certificates and resolver).
     #[cfg(feature = "http")]
     pub fn network(mut self, network: crate::network::Network) -> Self {
-        self.discovery.network = Some(network);
+        self.engine.network = Some(network);
         self
     }
 
@@ -316,7 +309,7 @@ impl Builder {
     /// Where the memory of components comes from (default: a pool).
     #[cfg(feature = "component")]
     pub fn allocation(mut self, allocation: Allocation) -> Self {
-        self.allocation = allocation;
+        self.engine.allocation = allocation;
         self
     }
 
@@ -324,12 +317,11 @@ impl Builder {
     /// none; they are compiled in this process, and neither is so).
     #[cfg(feature = "component")]
     pub fn compiler(mut self, compiler: Compiler) -> Self {
-        self.compiler = Some(compiler);
+        self.engine.compiler = Some(compiler);
         self
     }
 
     /// An engine that other managers use as well (default: one of its own).
-    #[cfg(feature = "component")]
     pub fn runtime(mut self, runtime: Runtime) -> Self {
         self.runtime = Some(runtime);
         self
@@ -453,27 +445,13 @@ impl Builder {
             None
         });
         self.discovery.cache = cache.clone();
-        #[cfg(feature = "component")]
-        let (allocation, compiler) = (self.allocation, self.compiler.clone());
-        #[cfg(feature = "component")]
-        let runtime = &*self
-            .runtime
-            .get_or_insert_with(|| Runtime::compiled_by(allocation, cache.as_deref(), compiler));
-        #[cfg(feature = "component")]
+        let runtime = self.engine.runtime(self.runtime.take(), cache.as_deref());
         if self.discovery.one_event {
-            // Unmapping and freeing it takes longer than a call, and the end of the process does both at once.
+            // To unmap and free it takes longer than a call, and the end of the process does both at once.
             std::mem::forget(runtime.clone());
         }
-        // One for all looks: the certificates of the system are read once.
-        #[cfg(feature = "http")]
-        self.discovery.network.get_or_insert_default();
-        let mut found = discovery::discover_again(
-            &self.discovery,
-            last,
-            #[cfg(feature = "component")]
-            runtime,
-        )
-        .await;
+        let mut found = discovery::discover_again(&self.discovery, last, &runtime).await;
+        self.runtime = Some(runtime);
         if let Some(problem) = self.doubt() {
             let is_on = self.discovery.unseen_blocks && found.overall.switched_off.is_none();
             found.hooks.extend(discovery::guard_of_unseen(std::slice::from_ref(&problem)).filter(|_| is_on));

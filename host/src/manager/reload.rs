@@ -156,7 +156,6 @@ impl Manager {
         warn(&reload.problems);
         *self.inner.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
         drop(before);
-        #[cfg(feature = "component")]
         if let Some(runtime) = &builder.runtime {
             runtime.forget_unused();
         }

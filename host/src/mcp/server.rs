@@ -62,6 +62,11 @@ impl Server {
         Self { config, state: Mutex::default() }
     }
 
+    /// A server that several hooks share. Nothing is started.
+    pub(crate) fn shared(config: ServerConfig) -> Result<Arc<Self>, HookError> {
+        Ok(Arc::new(Self::new(config)))
+    }
+
     /// How it is reached.
     pub fn config(&self) -> &ServerConfig {
         &self.config

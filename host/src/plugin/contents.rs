@@ -17,7 +17,6 @@ use crate::hook::{Digest, OnFailure, Subscription};
 use crate::report::Kind;
 use crate::text;
 use crate::trust::tree;
-#[cfg(feature = "component")]
 use crate::wasm::Runtime;
 
 /// How many skills and how many recipes are listed.
@@ -100,29 +99,13 @@ impl PluginHook {
 impl Contents {
     /// Looks into the plugin in this directory. Nothing of it runs but `describe` of its components, in a sandbox with
     /// nothing granted; nothing outside of it is read.
-    pub async fn look(
-        dir: &Path,
-        name: &PluginName,
-        #[cfg(feature = "component")] runtime: &Runtime,
-    ) -> Self {
-        Self::look_in(
-            dir,
-            &name.dir(),
-            #[cfg(feature = "component")]
-            runtime,
-        )
-        .await
+    pub async fn look(dir: &Path, name: &PluginName, runtime: &Runtime) -> Self {
+        Self::look_in(dir, &name.dir(), runtime).await
     }
 
     /// The same of a plugin whose directory has this name: somebody may have put it there by hand, under any name.
-    pub async fn look_in(dir: &Path, called: &str, #[cfg(feature = "component")] runtime: &Runtime) -> Self {
-        let discovery = discovery::look_into_plugin(
-            dir,
-            called,
-            #[cfg(feature = "component")]
-            runtime,
-        )
-        .await;
+    pub async fn look_in(dir: &Path, called: &str, runtime: &Runtime) -> Self {
+        let discovery = discovery::look_into_plugin(dir, called, runtime).await;
         let mut contents = Self::default();
         match Dir::open_ambient_dir(dir, ambient_authority()) {
             Ok(plugin) => {

@@ -1,7 +1,8 @@
 //! What a component hook was given of what lies outside its sandbox.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::Runtime;
 use crate::capability::{Capability, Denial, Rights};
 use crate::hook::Manifest;
 use crate::text::shell_word;
@@ -57,5 +58,41 @@ impl Access {
         let command = format!("hookbox grants add {} {}", shell_word(&self.name), shell_word(&right));
         let fix = format!("allow it with `{command}`");
         Denial { right, fix }
+    }
+}
+
+/// The store and the network that stand behind the rights of all hooks.
+#[derive(Debug, Default)]
+pub(crate) struct Backends {
+    #[cfg(feature = "store")]
+    store: Option<crate::store::Store>,
+    #[cfg(feature = "http")]
+    network: crate::network::Network,
+}
+
+impl Backends {
+    /// The store in the data directory, and the network of the engine.
+    pub(crate) fn new(data: Option<&Path>, runtime: &Runtime) -> Self {
+        // Without these features there is neither.
+        let _ = (data, runtime);
+        Self {
+            #[cfg(feature = "store")]
+            store: data.map(|data| crate::store::Store::at(data.to_owned())),
+            #[cfg(feature = "http")]
+            network: runtime.network().clone(),
+        }
+    }
+
+    /// Connects what the rights of a hook ask for; `identity` names its bucket in the store.
+    pub(crate) fn connect(&self, access: &mut Access, identity: &str) {
+        let _ = (&access, identity);
+        #[cfg(feature = "store")]
+        if access.rights.has(&Capability::Store) {
+            access.bucket = self.store.as_ref().map(|store| store.bucket([identity]));
+        }
+        #[cfg(feature = "http")]
+        if access.rights.effective().iter().any(|right| matches!(right, Capability::Http(_))) {
+            access.network = Some(self.network.clone());
+        }
     }
 }

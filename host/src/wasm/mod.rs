@@ -39,6 +39,7 @@ use tokio::sync::OnceCell;
 use wasmtime::Engine;
 use wasmtime::component::Component as Loaded;
 
+pub(crate) use self::access::Backends;
 pub use self::access::{Access, Places};
 pub use self::compiler::{Compiler, compile_here};
 pub use self::engine::Allocation;
@@ -63,11 +64,39 @@ const MAX_FAILED: usize = 256;
 /// How large a component may be, in bytes.
 pub const MAX_COMPONENT: u64 = 64 << 20;
 
+/// Whether this build runs components.
+pub(crate) const RUNS_COMPONENTS: bool = true;
+
 /// Compiles and runs components. Cheap to clone and free until the first component is loaded; clones share the
 /// engine and what it has compiled.
 #[derive(Clone, Default)]
 pub struct Runtime {
     inner: Arc<RuntimeInner>,
+    #[cfg(feature = "http")]
+    network: crate::network::Network,
+}
+
+/// The options of an engine that is yet to be made.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EngineOptions {
+    pub(crate) allocation: Allocation,
+    pub(crate) compiler: Option<Compiler>,
+    #[cfg(feature = "http")]
+    pub(crate) network: Option<crate::network::Network>,
+}
+
+impl EngineOptions {
+    /// Makes the engine, or takes the one that is given; a network of these options replaces its own.
+    pub(crate) fn runtime(&self, given: Option<Runtime>, cache: Option<&Path>) -> Runtime {
+        let runtime =
+            given.unwrap_or_else(|| Runtime::compiled_by(self.allocation, cache, self.compiler.clone()));
+        #[cfg(feature = "http")]
+        let runtime = match &self.network {
+            Some(network) => Runtime { network: network.clone(), ..runtime },
+            None => runtime,
+        };
+        runtime
+    }
 }
 
 #[derive(Default)]
@@ -105,7 +134,13 @@ impl Runtime {
     pub fn compiled_by(allocation: Allocation, cache: Option<&Path>, compiler: Option<Compiler>) -> Self {
         let cache = cache.map(CodeCache::new);
         let inner = RuntimeInner { allocation, cache, process: compiler, ..RuntimeInner::default() };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), ..Self::default() }
+    }
+
+    /// The network that sends the requests of components.
+    #[cfg(feature = "http")]
+    pub(crate) fn network(&self) -> &crate::network::Network {
+        &self.network
     }
 
     /// Checks, compiles (or takes from the cache) and describes a component. The second time, bytes of the same

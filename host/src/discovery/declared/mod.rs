@@ -6,7 +6,6 @@
 
 mod document;
 mod entry;
-#[cfg(feature = "mcp")]
 mod expand;
 mod file;
 mod foreign;
@@ -24,12 +23,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(feature = "mcp")]
 pub(super) use self::expand::expand;
 pub(super) use self::file::{Contents, parse, read, read_foreign};
 pub(super) use self::foreign::{ForeignFile, Outside, Within, parse as parse_foreign};
-#[cfg(feature = "mcp")]
-pub(super) use self::servers::Transport;
 pub(super) use self::servers::{Server, Servers};
 
 use crate::dialect::agent::Agent;

@@ -1,9 +1,11 @@
 //! The servers of an mcp.json.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::document::{Form, Node, Object};
 use super::reader::{Reader, at, twice, unknown, wrong};
+use crate::mcp::Transport;
 use crate::text;
 
 /// The keys of a server.
@@ -15,7 +17,7 @@ const MAX_SERVERS: usize = 64;
 /// How many arguments, variables or headers a server has.
 const MAX_ITEMS: usize = 256;
 
-/// A server, as it is declared: `${NAME}` in it is not expanded.
+/// A server, as it is declared: variables in it are not expanded, and it has no directory yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::discovery) struct Server {
     pub(in crate::discovery) transport: Transport,
@@ -50,15 +52,6 @@ impl Server {
             Transport::Http { .. } => Vec::new(),
         }
     }
-}
-
-/// How a server is reached.
-#[derive(Clone, Debug, PartialEq)]
-pub(in crate::discovery) enum Transport {
-    /// A process that is spoken to over standard input and output.
-    Stdio { command: String, args: Vec<String>, env: BTreeMap<String, String> },
-    /// Streamable HTTP.
-    Http { url: String, headers: BTreeMap<String, String> },
 }
 
 /// The servers of a file by name; of one that cannot be used, why.
@@ -117,7 +110,7 @@ fn server(node: Node<'_>) -> Result<Server, String> {
         }
     }
     let transport = match (command, url) {
-        (Some(command), None) => Transport::Stdio { command, args, env },
+        (Some(command), None) => Transport::Stdio { command, args, env, directory: PathBuf::new() },
         (None, Some(url)) => Transport::Http { url, headers },
         (None, None) => return Err(at(node.spot(), "expected a command or a url, found neither")),
         (Some(_), Some(_)) => return Err(at(node.spot(), "expected a command or a url, found both")),

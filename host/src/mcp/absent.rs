@@ -1,0 +1,60 @@
+//! MCP servers in a build without the feature `mcp`: none is started. [`Server`] has no values, so that the code that
+//! calls one compiles and is never reached.
+
+#[path = "config.rs"]
+mod config;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+pub use self::config::{ServerConfig, Transport};
+use crate::event::Event;
+use crate::hook::{Budget, Descriptor, Hook, HookError};
+use crate::native::Verify;
+use crate::outcome::Outcome;
+use crate::report::Cause;
+
+/// A server. There are none in this build.
+#[derive(Debug)]
+pub enum Server {}
+
+impl Server {
+    pub(crate) fn shared(_config: ServerConfig) -> Result<Arc<Self>, HookError> {
+        let what = "is a tool of an MCP server, and this build has no MCP (feature `mcp`)";
+        Err(HookError::new(Cause::Incompatible, what))
+    }
+
+    /// The configuration of the server.
+    pub fn config(&self) -> &ServerConfig {
+        match *self {}
+    }
+}
+
+/// A tool of an MCP server as a hook.
+#[derive(Debug)]
+pub struct ToolHook(Arc<Server>);
+
+impl ToolHook {
+    /// The hook that is the tool `tool` of this server.
+    pub fn new(_descriptor: Descriptor, server: Arc<Server>, _tool: String) -> Self {
+        match *server {}
+    }
+
+    /// The same hook, verified before each call.
+    #[must_use]
+    pub fn with_verify(self, _verify: Verify) -> Self {
+        match *self.0 {}
+    }
+}
+
+#[async_trait]
+impl Hook for ToolHook {
+    fn descriptor(&self) -> &Descriptor {
+        match *self.0 {}
+    }
+
+    async fn run(&self, _event: &Event, _budget: &Budget) -> Result<Outcome, HookError> {
+        match *self.0 {}
+    }
+}

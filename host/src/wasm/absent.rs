@@ -1,0 +1,114 @@
+//! Component hooks in a build without the feature `component`: no component loads. [`Component`] has no values, so
+//! that the code that runs one compiles and is never reached.
+
+#[path = "access.rs"]
+mod access;
+
+use std::path::Path;
+
+use async_trait::async_trait;
+
+pub(crate) use self::access::Backends;
+pub use self::access::{Access, Places};
+
+use crate::event::Event;
+use crate::hook::{Budget, Descriptor, Digest, Hook, HookError, Manifest, Settings};
+use crate::outcome::Outcome;
+use crate::report::Cause;
+
+/// The size limit of a component, in bytes.
+pub const MAX_COMPONENT: u64 = 64 << 20;
+
+/// Whether this build runs components.
+pub(crate) const RUNS_COMPONENTS: bool = false;
+
+/// The engine of a build without components.
+#[derive(Clone, Debug, Default)]
+pub struct Runtime(());
+
+/// The options of an engine: none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EngineOptions(());
+
+impl EngineOptions {
+    /// Makes the engine, or takes the one that is given.
+    pub(crate) fn runtime(&self, given: Option<Runtime>, _cache: Option<&Path>) -> Runtime {
+        given.unwrap_or_default()
+    }
+}
+
+impl Runtime {
+    pub(crate) async fn load_as(
+        &self,
+        _digest: Digest,
+        _bytes: Vec<u8>,
+        _here: bool,
+    ) -> Result<Component, HookError> {
+        std::future::ready(()).await;
+        Err(HookError::new(Cause::Incompatible, "is a component, and this build runs no components"))
+    }
+
+    pub(crate) fn forget_unused(&self) {}
+
+    pub(crate) fn has_code(&self, _digest: &Digest) -> bool {
+        false
+    }
+
+    pub(crate) fn load_known(
+        &self,
+        _digest: &Digest,
+        _size: usize,
+        _manifest: Manifest,
+    ) -> Option<Component> {
+        None
+    }
+}
+
+/// A component. There are none in this build.
+#[derive(Clone, Debug)]
+pub enum Component {}
+
+impl Component {
+    /// The digest of its bytes.
+    pub fn digest(&self) -> &Digest {
+        match *self {}
+    }
+
+    /// Its size in bytes.
+    pub fn size(&self) -> usize {
+        match *self {}
+    }
+
+    /// Its description of itself.
+    pub fn manifest(&self) -> &Manifest {
+        match *self {}
+    }
+}
+
+/// A component as a hook.
+#[derive(Debug)]
+pub struct ComponentHook(Component);
+
+impl ComponentHook {
+    /// A hook of this component.
+    pub fn new(component: Component, _descriptor: Descriptor, _settings: Settings) -> Self {
+        match component {}
+    }
+
+    /// The same hook with this access to what lies outside.
+    #[must_use]
+    pub fn with_access(self, _access: Access) -> Self {
+        match self.0 {}
+    }
+}
+
+#[async_trait]
+impl Hook for ComponentHook {
+    fn descriptor(&self) -> &Descriptor {
+        match self.0 {}
+    }
+
+    async fn run(&self, _event: &Event, _budget: &Budget) -> Result<Outcome, HookError> {
+        match self.0 {}
+    }
+}
