@@ -168,13 +168,13 @@ impl Manager {
 
     /// Why no hook runs at all, where none does.
     pub fn switched_off(&self) -> Option<SwitchedOff> {
-        self.snapshot().overall.switched_off.clone()
+        self.snapshot().global.switched_off.clone()
     }
 
     /// From which shares of a context window on [`Session::observe_usage`] sends `on_budget_exceeded`: the user's
     /// settings (`[budget]`), else [`Builder::thresholds`].
     pub fn thresholds(&self) -> Thresholds {
-        self.snapshot().overall.thresholds
+        self.snapshot().global.thresholds
     }
 
     /// How long the look for these hooks took for what is not trusted.

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use super::assembly::{Assembly, BLOCKS};
 use super::candidate::{Candidate, State};
-use super::decide::{Fate, decide};
 use super::declared::Declared;
 use super::entry::{EntryStatus, Problem};
 use super::examine::{Examined, Examiner, Ready};
-use super::gate::{Gate, Judged};
-use super::last_good::{Answer, Dated, Kept};
+use super::fallback::{Answer, Kept, Since};
+use super::gate::{Gate, Judgement};
+use super::judged_candidate::{JudgedCandidate, Position};
 use super::launch::Launcher;
 use super::options::Options;
 use super::scan::Scan;
-use super::subject::{Position, Subject};
+use super::selection::{Selection, select};
 use super::{Discovery, builtins, lapsed, missing};
 use crate::files;
 use crate::hook::{Descriptor, HookError, Limits, OnFailure, Subscription};
@@ -27,29 +27,33 @@ use crate::wasm::{Access, Component, ComponentHook};
 pub(super) async fn assemble(
     mut scan: Scan,
     gate: &Gate,
-    judged: Vec<Judged>,
+    judgements: Vec<Judgement>,
     options: &Options,
     repo: Option<&Path>,
     examiner: &Examiner,
 ) -> Discovery {
     let (problems, kept) = (std::mem::take(&mut scan.problems), std::mem::take(&mut scan.kept));
     let (last, next) = (Arc::clone(&scan.last), std::mem::take(&mut scan.next));
-    let subjects: Vec<Subject<'_>> = scan
+    let judged: Vec<JudgedCandidate<'_>> = scan
         .candidates
         .iter()
-        .zip(&judged)
-        .map(|(candidate, judged)| Subject { candidate, table: scan.table_of(candidate), judged })
+        .zip(&judgements)
+        .map(|(candidate, judgement)| JudgedCandidate {
+            candidate,
+            table: scan.table_of(candidate),
+            judgement,
+        })
         .collect();
-    let fates = decide(&subjects, examiner, &last).await;
+    let selections = select(&judged, examiner, &last).await;
     let unread = if options.unseen_blocks { OnFailure::Block } else { OnFailure::Pass };
     let mut assembly = Assembly { problems, last, next, kept, unread, ..Assembly::default() };
     let mut launcher = Launcher::new(options, repo, &assembly.last);
-    for (subject, fate) in subjects.iter().zip(fates) {
-        assembly.add(subject, fate, gate, &options.limits, &mut launcher);
+    for (judged, selection) in judged.iter().zip(selections) {
+        assembly.add(judged, selection, gate, &options.limits, &mut launcher);
     }
     assembly.next.servers = launcher.into_servers();
     missing::guards(&scan.roots, &scan.candidates, options, &mut assembly);
-    assembly.problems.extend(lapsed::gone(gate, &judged, options, repo));
+    assembly.problems.extend(lapsed::gone(gate, &judgements, options, repo));
     let mut discovery = assembly.finish();
     discovery.builtins = builtins::wishes(&scan.roots, &mut discovery.problems);
     discovery.protected = Arc::clone(&gate.protected);
@@ -59,51 +63,50 @@ pub(super) async fn assemble(
 impl Assembly {
     fn add(
         &mut self,
-        subject: &Subject<'_>,
-        fate: Fate,
+        judged: &JudgedCandidate<'_>,
+        selection: Selection,
         gate: &Gate,
         flags: &Limits,
         launcher: &mut Launcher,
     ) {
-        self.approvable.push(subject.approvable());
-        self.problems.extend(subject.notes());
-        let position = subject.position();
-        let mut descriptor = subject.descriptor(flags);
-        let priority = subject.priority();
-        self.details
-            .insert((subject.candidate.name.clone(), subject.candidate.path.clone()), subject.details());
-        let (Examined { digest, result, policy }, kept) = match fate {
-            Fate::Disabled => {
+        self.approvable.push(judged.approvable());
+        self.problems.extend(judged.notes());
+        let position = judged.position();
+        let mut descriptor = judged.descriptor(flags);
+        let priority = judged.priority();
+        self.details.insert((judged.candidate.name.clone(), judged.candidate.path.clone()), judged.details());
+        let (Examined { digest, result, policy }, kept) = match selection {
+            Selection::Disabled => {
                 self.list(position, &descriptor, EntryStatus::Disabled);
-                return self.lapse(lapsed::disabled(subject));
+                return self.lapse(lapsed::disabled(judged));
             }
-            Fate::Shadowed(shadower) => {
+            Selection::Shadowed(shadower) => {
                 self.list(position, &descriptor, EntryStatus::Shadowed);
-                return self.lapse(lapsed::shadowed(subject, &shadower));
+                return self.lapse(lapsed::shadowed(judged, &shadower));
             }
-            Fate::Examined(examined, kept) => (examined, kept),
+            Selection::Examined(examined, kept) => (examined, kept),
         };
         descriptor.digest = digest;
-        if result.is_err() && subject.speaks_for_itself() {
+        if result.is_err() && judged.speaks_for_itself() {
             descriptor.on_failure = policy.unwrap_or(self.unread);
         }
         match result {
             Ok(Ready::Unasked) => {
-                self.problems.extend(lapsed::changed(subject));
-                self.refuse(position, descriptor, priority, subject.untrusted(), EntryStatus::Untrusted);
+                self.problems.extend(lapsed::changed(judged));
+                self.refuse(position, descriptor, priority, judged.untrusted(), EntryStatus::Untrusted);
             }
             Ok(Ready::Native(event)) => {
                 descriptor.subscriptions = vec![Subscription::to(event)];
                 descriptor.answers = Answers::ALL;
                 prioritise(&mut descriptor, priority);
-                self.remember(subject, &descriptor);
+                self.remember(judged, &descriptor);
                 self.list(position.clone(), &descriptor, EntryStatus::Active);
-                let program = subject.candidate.path.clone();
+                let program = judged.candidate.path.clone();
                 let mut hook = crate::native::NativeHook::new(descriptor, program);
-                if let Some(table) = subject.table {
+                if let Some(table) = judged.table {
                     hook = hook.with_settings(&table.settings).with_environment(table.environment.clone());
                 }
-                if let Some(verify) = subject.judged.verify() {
+                if let Some(verify) = judged.judgement.verify() {
                     hook = hook.with_verify(verify);
                 }
                 self.hooks.push((position, Arc::new(hook)));
@@ -111,71 +114,71 @@ impl Assembly {
             Ok(Ready::Declared) => {
                 descriptor.answers = Answers::ALL;
                 prioritise(&mut descriptor, priority);
-                let hook = subject.declared().map(|it| launcher.hook(subject, it, descriptor.clone()));
+                let hook = judged.declared().map(|it| launcher.hook(judged, it, descriptor.clone()));
                 match hook {
                     Some(Ok(hook)) => {
                         self.list(position.clone(), &descriptor, EntryStatus::Active);
                         self.hooks.push((position, hook));
                     }
-                    Some(Err(error)) => self.invalid(subject, position, descriptor, error, BLOCKED),
+                    Some(Err(error)) => self.invalid(judged, position, descriptor, error, BLOCKED),
                     None => {}
                 }
             }
-            Ok(Ready::Component(component)) if subject.was_replaced(&component) => {
+            Ok(Ready::Component(component)) if judged.was_replaced(&component) => {
                 let what = "was replaced while it was looked into";
-                if subject.speaks_for_itself() {
+                if judged.speaks_for_itself() {
                     descriptor.on_failure = component.manifest().on_failure.unwrap_or_default();
                 }
                 let error = HookError::new(Cause::Untrusted, what);
-                self.invalid(subject, position, descriptor, error, BLOCKED);
+                self.invalid(judged, position, descriptor, error, BLOCKED);
             }
             Ok(Ready::Component(component)) => {
                 let manifest = component.manifest();
-                if subject.on_failure().is_none() {
+                if judged.on_failure().is_none() {
                     descriptor.on_failure = manifest.on_failure.unwrap_or_default();
                 }
-                match subject.declared().map(|it| declared_subscriptions(it, &manifest.subscriptions)) {
+                match judged.declared().map(|it| declared_subscriptions(it, &manifest.subscriptions)) {
                     None => descriptor.subscriptions.clone_from(&manifest.subscriptions),
                     Some(Ok(subscriptions)) => descriptor.subscriptions = subscriptions,
-                    Some(Err(error)) => return self.invalid(subject, position, descriptor, error, BLOCKED),
+                    Some(Err(error)) => return self.invalid(judged, position, descriptor, error, BLOCKED),
                 }
-                if subject.judged.standing.is_trusted() {
+                if judged.judgement.standing.is_trusted() {
                     descriptor.answers = manifest.answers;
                 }
                 descriptor.digest = Some(component.digest().clone());
                 prioritise(&mut descriptor, priority);
                 self.list(position.clone(), &descriptor, EntryStatus::Active);
-                self.remember_component(subject, &component);
+                self.remember_component(judged, &component);
                 if let Some(kept) = kept {
                     self.keep(*kept);
                 }
-                let settings = subject.table.map(|it| it.settings.clone()).unwrap_or_default();
-                let access = self.access(subject, gate, &component);
+                let settings = judged.table.map(|it| it.settings.clone()).unwrap_or_default();
+                let access = self.access(judged, gate, &component);
                 let hook = ComponentHook::new(*component, descriptor, settings).with_access(access);
                 self.hooks.push((position, Arc::new(hook)));
             }
             Err(error) => {
                 let unsaid = if policy.is_some() { BLOCKED } else { UNREAD };
-                self.invalid(subject, position, descriptor, error, unsaid);
+                self.invalid(judged, position, descriptor, error, unsaid);
             }
         }
     }
 
     /// Notes what a native hook answered, for the next look.
-    fn remember(&mut self, subject: &Subject<'_>, descriptor: &Descriptor) {
+    fn remember(&mut self, judged: &JudgedCandidate<'_>, descriptor: &Descriptor) {
         let event = descriptor.subscriptions.first().map(|it| it.event.clone());
         if let (Some(digest), Some(event)) = (descriptor.digest.clone(), event) {
-            let environment = subject.table.and_then(|it| it.environment.clone());
-            self.next.answers.insert(subject.candidate.path.clone(), Answer { digest, environment, event });
+            let environment = judged.table.and_then(|it| it.environment.clone());
+            self.next.answers.insert(judged.candidate.path.clone(), Answer { digest, environment, event });
         }
     }
 
     /// Notes a component that works, for the next look.
-    fn remember_component(&mut self, subject: &Subject<'_>, component: &Component) {
-        let path = &subject.candidate.path;
-        let same = self.last.components.get(path).filter(|last| last.it.digest() == component.digest());
+    fn remember_component(&mut self, judged: &JudgedCandidate<'_>, component: &Component) {
+        let path = &judged.candidate.path;
+        let same = self.last.components.get(path).filter(|last| last.value.digest() == component.digest());
         let since = same.map_or_else(crate::trust::now, |last| last.since.clone());
-        self.next.components.insert(path.clone(), Dated { since, it: component.clone() });
+        self.next.components.insert(path.clone(), Since { since, value: component.clone() });
     }
 
     /// Says what is broken, where the hook that was listed last stays in force as it was.
@@ -188,12 +191,12 @@ impl Assembly {
     }
 
     /// What a component may reach, with a problem for what it lost and what it cannot have.
-    fn access(&mut self, subject: &Subject<'_>, gate: &Gate, component: &Component) -> Access {
-        let Candidate { name, path, .. } = subject.candidate;
+    fn access(&mut self, judged: &JudgedCandidate<'_>, gate: &Gate, component: &Component) -> Access {
+        let Candidate { name, path, .. } = judged.candidate;
         if let Some(it) = self.approvable.last_mut() {
             it.manifest = Some(component.manifest().clone());
         }
-        let (access, refused) = gate.access(subject.candidate, subject.judged, component);
+        let (access, refused) = gate.access(judged.candidate, judged.judgement, component);
         let refused = refused.iter().map(|right| {
             let message = format!(
                 "is not given {}: it could write hookbox's own files, or what decides which hooks run",
@@ -202,9 +205,9 @@ impl Assembly {
             Problem::new(path, message).of(name)
         });
         self.problems.extend(refused);
-        let is_lost = !subject.judged.holds_for(component.digest());
-        let lost = match subject.judged.record.as_ref().filter(|_| is_lost) {
-            Some(_) if subject.judged.has_changed() => {
+        let is_lost = !judged.judgement.holds_for(component.digest());
+        let lost = match judged.judgement.record.as_ref().filter(|_| is_lost) {
+            Some(_) if judged.judgement.has_changed() => {
                 let what = "has changed since you trusted it: it may only pass, ask, block and warn";
                 Some(Problem::new(path, what).off())
             }
@@ -214,7 +217,7 @@ impl Assembly {
             }
             _ => None,
         };
-        self.problems.extend(lost.map(|problem| problem.of(name).hint(subject.approve())));
+        self.problems.extend(lost.map(|problem| problem.of(name).hint(judged.approve())));
         access
     }
 
@@ -222,15 +225,15 @@ impl Assembly {
     /// where its owner does not say so.
     fn invalid(
         &mut self,
-        subject: &Subject<'_>,
+        judged: &JudgedCandidate<'_>,
         position: Position,
         descriptor: Descriptor,
         mut error: HookError,
         unsaid: &str,
     ) {
-        let Candidate { name, path, dir, .. } = subject.candidate;
+        let Candidate { name, path, dir, .. } = judged.candidate;
         // The message of a component speaks of its own file; of what runs nothing else says where it is declared.
-        if let Some(declared) = subject.declared().filter(|it| it.handler.is_ok()) {
+        if let Some(declared) = judged.declared().filter(|it| it.handler.is_ok()) {
             let file = dir.declares().join(declared.source.file());
             let file = text::escape(&file.to_string_lossy(), 1024);
             error.message = match declared.kind {
@@ -239,7 +242,7 @@ impl Assembly {
             };
         }
         // Where the events are known it fails in those.
-        let blocks = match subject.on_failure() {
+        let blocks = match judged.on_failure() {
             None => unsaid,
             Some(_) if descriptor.subscriptions.is_empty() => BLOCKS,
             Some(_) => BLOCKS_WHERE_IT_RUNS,
@@ -248,18 +251,17 @@ impl Assembly {
             OnFailure::Pass => Problem::new(path, &error.message),
             OnFailure::Block => Problem::new(path, format!("{}: {blocks}", error.message)),
         };
-        let problem = match &subject.candidate.state {
+        let problem = match &judged.candidate.state {
             State::Unreachable(error) if files::is_exposed(error) => problem.hiding(&dir.place),
             _ => problem,
         };
-        let is_unsaid = descriptor.on_failure == OnFailure::Block && subject.on_failure().is_none();
+        let is_unsaid = descriptor.on_failure == OnFailure::Block && judged.on_failure().is_none();
         let problem = if is_unsaid { problem.hint(MEND) } else { problem };
-        let is_told =
-            subject.declared().is_some_and(|it| it.told) && descriptor.on_failure == OnFailure::Pass;
+        let is_told = judged.declared().is_some_and(|it| it.told) && descriptor.on_failure == OnFailure::Pass;
         if !is_told {
             self.problems.push(problem.of(name));
         }
-        let priority = subject.priority();
+        let priority = judged.priority();
         if descriptor.on_failure == OnFailure::Block {
             if is_unsaid {
                 let path = text::escape(&path.to_string_lossy(), 1024);

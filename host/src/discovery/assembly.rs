@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::Discovery;
 use super::approvable::Approvable;
 use super::entry::{Entry, EntryStatus, Problem};
-use super::last_good::{Kept, LastGood};
-use super::refused::Refused;
-use super::subject::Position;
+use super::failing_hook::FailingHook;
+use super::fallback::{Kept, LastGood};
+use super::judged_candidate::Position;
 use crate::hook::{Descriptor, Hook, HookError, OnFailure};
 
 /// What follows where a guard is missing or broken.
@@ -41,7 +41,7 @@ impl Assembly {
         status: EntryStatus,
     ) {
         let message = error.message.clone();
-        let hook = Refused::new(descriptor, priority, error);
+        let hook = FailingHook::new(descriptor, priority, error);
         self.list(position.clone(), hook.descriptor(), status);
         self.explain(message);
         self.hooks.push((position, Arc::new(hook)));

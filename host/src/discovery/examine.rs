@@ -10,8 +10,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::known::KnownFiles;
-use super::last_good::LastGood;
+use super::component_cache::ComponentCache;
+use super::fallback::LastGood;
 use super::options::Options;
 use super::query_cache::QueryCache;
 use super::{blocking, units};
@@ -108,7 +108,7 @@ struct Eyes {
     last: Arc<LastGood>,
     /// Nothing else waits for this thread.
     one_event: bool,
-    known: Option<Arc<KnownFiles>>,
+    known: Option<Arc<ComponentCache>>,
     runtime: Runtime,
 }
 
@@ -122,7 +122,7 @@ impl Examiner {
                 .cache
                 .as_deref()
                 .filter(|_| options.one_event && RUNS_COMPONENTS)
-                .map(|cache| Arc::new(KnownFiles::open(cache, options.reread))),
+                .map(|cache| Arc::new(ComponentCache::open(cache, options.reread))),
             runtime: runtime.clone(),
         };
         Self {

@@ -37,7 +37,7 @@ pub(super) struct Gate {
 }
 
 /// What the gate says of one candidate.
-pub(super) struct Judged {
+pub(super) struct Judgement {
     pub(super) standing: Standing,
     /// What it is called in the trust file; `None` where nothing can be recorded of it.
     pub(super) key: Option<(Place, PathBuf)>,
@@ -63,7 +63,7 @@ pub(super) struct Judged {
     from: Option<Agent>,
 }
 
-impl Judged {
+impl Judgement {
     /// Whether the user trusted something else than it is now.
     pub(super) fn has_changed(&self) -> bool {
         self.standing != Standing::Trusted && self.was_trusted()
@@ -152,7 +152,7 @@ impl Gate {
     }
 
     /// Judges all candidates of a scan, one of `scans` in which names may be the same. Nothing of them is run.
-    pub(super) fn judge(&self, scan: &Scan, scans: &[&Scan], options: &Options) -> Vec<Judged> {
+    pub(super) fn judge(&self, scan: &Scan, scans: &[&Scan], options: &Options) -> Vec<Judgement> {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for candidate in scans.iter().flat_map(|scan| &scan.candidates) {
             *counts.entry(&candidate.name).or_default() += 1;
@@ -162,7 +162,7 @@ impl Gate {
         let tables: Vec<Option<&Table>> =
             scan.candidates.iter().map(|candidate| scan.table_of(candidate)).collect();
         let looks = scan.candidates.iter().zip(&tables);
-        let mut all: Vec<Judged> =
+        let mut all: Vec<Judgement> =
             looks.map(|(it, table)| self.look(it, *table, options, &mut unapproved, &seen)).collect();
         // From the last to the first: a hook takes the place of later ones only.
         let mut later: HashMap<&str, Vec<(Origin, bool, Namesake)>> = HashMap::new();
@@ -192,7 +192,7 @@ impl Gate {
     /// What the user trusts in the repository and nobody finds there any more, of what is looked for.
     pub(super) fn gone<'a>(
         &'a self,
-        judged: &[Judged],
+        judged: &[Judgement],
         is_looked_for: impl Fn(&Record) -> bool + 'a,
     ) -> impl Iterator<Item = &'a Record> {
         let found: BTreeSet<(Place, PathBuf)> = judged.iter().filter_map(|it| it.key.clone()).collect();
@@ -211,7 +211,7 @@ impl Gate {
         options: &Options,
         unapproved: &mut Allowance,
         seen: &Seen,
-    ) -> Judged {
+    ) -> Judgement {
         let Candidate { dir, kind, path, .. } = candidate;
         let standing = if dir.needs_trust {
             Standing::unless_recorded(options.trust, *kind)
@@ -220,7 +220,7 @@ impl Gate {
         };
         let key = self.key(candidate);
         let record = key.as_ref().and_then(|(place, path)| self.records.get(place, path)).cloned();
-        let mut judged = Judged {
+        let mut judged = Judgement {
             standing,
             key,
             record,
@@ -314,7 +314,7 @@ impl Gate {
     pub(super) fn access(
         &self,
         candidate: &Candidate,
-        judged: &Judged,
+        judged: &Judgement,
         component: &Component,
     ) -> (Access, Vec<Capability>) {
         let manifest = component.manifest();

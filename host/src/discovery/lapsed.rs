@@ -4,54 +4,59 @@ use std::path::{Path, PathBuf};
 
 use super::entry::Problem;
 use super::foreign;
-use super::gate::{Gate, Judged};
+use super::gate::{Gate, Judgement};
+use super::judged_candidate::JudgedCandidate;
 use super::options::Options;
 use super::shadow::Shadower;
-use super::subject::Subject;
 use crate::hook::{OnFailure, Origin};
 use crate::text;
 use crate::trust::{self, Record};
 
 /// A hook that is not what the user trusted, so that it does not run.
-pub(super) fn changed(subject: &Subject<'_>) -> Option<Problem> {
-    subject.judged.has_changed().then(|| {
-        let problem = Problem::new(&subject.candidate.path, trust::CHANGED).of(&subject.candidate.name).off();
-        problem.hint(format!("look at what has changed, then {}", subject.approve()))
+pub(super) fn changed(judged: &JudgedCandidate<'_>) -> Option<Problem> {
+    judged.judgement.has_changed().then(|| {
+        let problem = Problem::new(&judged.candidate.path, trust::CHANGED).of(&judged.candidate.name).off();
+        problem.hint(format!("look at what has changed, then {}", judged.approve()))
     })
 }
 
 /// A hook that its repository switched off since the user trusted it.
-pub(super) fn disabled(subject: &Subject<'_>) -> Option<Problem> {
-    let is_repositorys = subject.candidate.dir.tier.origin() == Origin::Repo;
-    (is_repositorys && subject.judged.was_trusted()).then(|| {
+pub(super) fn disabled(judged: &JudgedCandidate<'_>) -> Option<Problem> {
+    let is_repositorys = judged.candidate.dir.tier.origin() == Origin::Repo;
+    (is_repositorys && judged.judgement.was_trusted()).then(|| {
         let message = "was switched off by its repository since you trusted it, so it does not run";
-        untrust(Problem::new(&subject.candidate.path, message).off(), &subject.candidate.name)
+        untrust(Problem::new(&judged.candidate.path, message).off(), &judged.candidate.name)
     })
 }
 
 /// A hook in whose place another one runs, without the user's word: one that the user trusted, one of the user's own
 /// behind a repository's, or a guard.
-pub(super) fn shadowed(subject: &Subject<'_>, shadower: &Shadower<PathBuf>) -> Option<Problem> {
-    let is_users = subject.candidate.dir.tier.origin() == Origin::User;
-    let is_guard = subject.on_failure() == Some(OnFailure::Block);
-    let counts = subject.judged.was_trusted() || (is_users && (is_guard || shadower.is_foreign));
+pub(super) fn shadowed(judged: &JudgedCandidate<'_>, shadower: &Shadower<PathBuf>) -> Option<Problem> {
+    let is_users = judged.candidate.dir.tier.origin() == Origin::User;
+    let is_guard = judged.on_failure() == Some(OnFailure::Block);
+    let counts = judged.judgement.was_trusted() || (is_users && (is_guard || shadower.is_foreign));
     (counts && !shadower.is_agreed).then(|| {
         let by = text::escape(&shadower.by.to_string_lossy(), 1024);
         let message = format!("does not run: {by} has its name and comes first");
-        let problem = Problem::new(&subject.candidate.path, message).of(&subject.candidate.name).off();
+        let problem = Problem::new(&judged.candidate.path, message).of(&judged.candidate.name).off();
         problem.hint("give one of them another name")
     })
 }
 
 /// The guards that the user trusted in the repository and that are not there.
-pub(super) fn gone(gate: &Gate, judged: &[Judged], options: &Options, repo: Option<&Path>) -> Vec<Problem> {
+pub(super) fn gone(
+    gate: &Gate,
+    judgements: &[Judgement],
+    options: &Options,
+    repo: Option<&Path>,
+) -> Vec<Problem> {
     let Some(repo) = repo else { return Vec::new() };
     // What another agent's file declares is looked for on request, and what is in a root where that is one now.
     let is_looked_for = |record: &Record| match foreign::agent_of(&record.name) {
         Some(agent) => foreign::is_asked(options, agent),
         None => options.roots.iter().any(|root| record.path.starts_with(root)),
     };
-    let guards = gate.gone(judged, is_looked_for).filter(|record| record.on_failure == OnFailure::Block);
+    let guards = gate.gone(judgements, is_looked_for).filter(|record| record.on_failure == OnFailure::Block);
     guards
         .map(|record| {
             let message = "is not there any more, and you trusted it as a guard: it does not run";

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::declared::{ClaudeCommand, Declared, ForeignCommand, Handler, Server, expand};
-use super::last_good::LastGood;
+use super::fallback::LastGood;
+use super::judged_candidate::JudgedCandidate;
 use super::options::Options;
-use super::subject::Subject;
 use crate::dialect::agent::{Agent, Level};
 use crate::hook::{Descriptor, Hook, HookError};
 use crate::mcp::{self, ServerConfig, ToolHook, Transport};
@@ -49,30 +49,30 @@ impl Launcher {
     /// `not_found` where its command is not there; `incompatible` where its server cannot be made of what is declared.
     pub(super) fn hook(
         &mut self,
-        subject: &Subject<'_>,
+        judged: &JudgedCandidate<'_>,
         declared: &Declared,
         descriptor: Descriptor,
     ) -> Result<Arc<dyn Hook>, HookError> {
         match &declared.handler {
             Ok(Handler::Command(line)) => {
-                let base = subject.candidate.dir.base.clone();
-                Ok(Arc::new(command(subject, descriptor, line, base)?))
+                let base = judged.candidate.dir.base.clone();
+                Ok(Arc::new(command(judged, descriptor, line, base)?))
             }
             Ok(Handler::Claude(ClaudeCommand { line, name, matcher })) => {
                 let dialect = ClaudeDialect { name: name.clone(), matcher: matcher.clone() };
-                let hook = command(subject, descriptor, line, self.project.clone())?
+                let hook = command(judged, descriptor, line, self.project.clone())?
                     .in_claude(dialect)
                     .with_variable(PROJECT_VARIABLE, &self.project);
-                let dir = &subject.candidate.dir;
+                let dir = &judged.candidate.dir;
                 Ok(Arc::new(match &dir.plugin {
                     Some(_) => hook.with_variable(PLUGIN_VARIABLE, &dir.base),
                     None => hook,
                 }))
             }
             Ok(Handler::Foreign(command)) => {
-                Ok(Arc::new(self.foreign(subject, declared, descriptor, command)?))
+                Ok(Arc::new(self.foreign(judged, declared, descriptor, command)?))
             }
-            Ok(Handler::Tool { server, tool, .. }) => self.tool(subject, declared, descriptor, server, tool),
+            Ok(Handler::Tool { server, tool, .. }) => self.tool(judged, declared, descriptor, server, tool),
             Ok(Handler::Component(_)) => Err(HookError::new(Cause::Internal, "is a component")),
             Err(message) => Err(HookError::new(Cause::Incompatible, message)),
         }
@@ -81,7 +81,7 @@ impl Launcher {
     /// A command of another agent, which runs in the project and finds it in that agent's variables.
     fn foreign(
         &self,
-        subject: &Subject<'_>,
+        judged: &JudgedCandidate<'_>,
         declared: &Declared,
         descriptor: Descriptor,
         it: &ForeignCommand,
@@ -93,8 +93,8 @@ impl Launcher {
         let is_users = outside.is_some_and(|it| it.level == Level::User && it.plugin.is_none());
         let base = beside.filter(|_| agent == Agent::Cursor && is_users).unwrap_or(&self.project);
         let directory = it.cwd.as_ref().map_or_else(|| base.to_owned(), |cwd| base.join(cwd));
-        let mut hook = command(subject, descriptor, &it.line, directory)?.in_foreign(it.foreign.clone());
-        let only = subject.table.and_then(|table| table.environment.as_ref());
+        let mut hook = command(judged, descriptor, &it.line, directory)?.in_foreign(it.foreign.clone());
+        let only = judged.table.and_then(|table| table.environment.as_ref());
         let of_settings = it.user_env.iter().chain(&it.project_env);
         let of_settings = of_settings.filter(|(name, _)| only.is_none_or(|only| only.contains(name)));
         for (name, value) in of_settings.chain(&it.env) {
@@ -117,13 +117,13 @@ impl Launcher {
 
     fn tool(
         &mut self,
-        subject: &Subject<'_>,
+        judged: &JudgedCandidate<'_>,
         declared: &Declared,
         descriptor: Descriptor,
         name: &str,
         tool: &str,
     ) -> Result<Arc<dyn Hook>, HookError> {
-        let dir = &subject.candidate.dir;
+        let dir = &judged.candidate.dir;
         // A plugin's tools are those of the root that the plugin stands in.
         let root = match &dir.plugin {
             Some(_) => dir.base.ancestors().nth(3).unwrap_or(&dir.base),
@@ -145,7 +145,7 @@ impl Launcher {
             (None, None) => return Err(HookError::new(Cause::Internal, "its server was not looked for")),
         };
         let hook = ToolHook::new(descriptor, server, tool.to_owned());
-        Ok(Arc::new(match subject.judged.verify() {
+        Ok(Arc::new(match judged.judgement.verify() {
             Some(verify) => hook.with_verify(verify),
             None => hook,
         }))
@@ -153,17 +153,17 @@ impl Launcher {
 }
 
 fn command(
-    subject: &Subject<'_>,
+    judged: &JudgedCandidate<'_>,
     descriptor: Descriptor,
     line: &CommandLine,
     directory: PathBuf,
 ) -> Result<CommandHook, HookError> {
     line.look(&directory)?;
     let mut hook = CommandHook::new(descriptor, line.clone(), directory);
-    if let Some(table) = subject.table {
+    if let Some(table) = judged.table {
         hook = hook.with_settings(&table.settings).with_environment(table.environment.clone());
     }
-    Ok(match subject.judged.verify() {
+    Ok(match judged.judgement.verify() {
         Some(verify) => hook.with_verify(verify),
         None => hook,
     })

@@ -8,29 +8,29 @@ mod assemble;
 mod assembly;
 mod builtins;
 mod candidate;
-mod decide;
+mod component_cache;
 mod declared;
 mod entry;
 mod examine;
+mod failing_hook;
+mod fallback;
 mod foreign;
 mod gate;
-mod known;
+mod global_settings;
+mod judged_candidate;
 mod lapsed;
-mod last_good;
 mod launch;
 mod limits;
 mod missing;
 mod options;
-mod overall;
 mod query_cache;
-mod refused;
 mod repo;
 mod scan;
+mod selection;
 mod settings;
 mod shadow;
-mod subject;
 mod units;
-mod unseen;
+mod unreadable_guard;
 
 #[cfg(test)]
 mod tests;
@@ -42,15 +42,15 @@ use std::time::Duration;
 
 pub use approvable::{Approvable, Namesake};
 pub use entry::{Entry, EntryStatus, Problem};
+pub use fallback::Kept;
+pub(crate) use fallback::LastGood;
 #[cfg(feature = "watch")]
 pub(crate) use foreign::places as foreign_places;
-pub use last_good::Kept;
-pub(crate) use last_good::LastGood;
+pub(crate) use global_settings::GlobalSettings;
+pub use global_settings::{DEFAULT_SKIP_COMMANDS, SwitchedOff, git_host};
 pub use options::{DEFAULT_ROOTS, Options};
-pub(crate) use overall::Overall;
-pub use overall::{DEFAULT_SKIP_COMMANDS, SwitchedOff, git_host};
 pub use units::{UnitError, parse_duration, parse_size, show_duration};
-pub(crate) use unseen::guard as guard_of_unseen;
+pub(crate) use unreadable_guard::guard as guard_of_unseen;
 
 use crate::builtin::Wishes;
 use crate::files::FileAccess;
@@ -79,7 +79,7 @@ pub struct Discovery {
     /// What the user says of each built-in hook, by its name.
     pub(crate) builtins: BTreeMap<&'static str, Wishes>,
     /// What holds for all hooks together.
-    pub(crate) overall: Overall,
+    pub(crate) global: GlobalSettings,
     /// The same hooks as in `entries`, as the commands see them that trust and grant; by tier, root, plugin directory
     /// name and file name.
     pub approvable: Vec<Approvable>,
@@ -157,7 +157,7 @@ pub(crate) async fn discover_again(options: &Options, last: &Arc<LastGood>, runt
             let repositories = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
             let repo = repositories.nearest.as_deref();
             let mut found = scan::scan(&options, repo, last);
-            let overall = overall::of(&found.roots, &options, &mut found.problems);
+            let global = global_settings::of(&found.roots, &options, &mut found.problems);
             let around: Vec<PathBuf> =
                 repositories.outer.iter().chain(&repositories.nearest).cloned().collect();
             let gate = gate::Gate::open(&options, &runtime, repo, &around, &mut found.problems);
@@ -172,17 +172,17 @@ pub(crate) async fn discover_again(options: &Options, last: &Arc<LastGood>, runt
                 (gate, judged)
             };
             let looks: Vec<_> = repositories.outer.iter().zip(&outer).map(look).collect();
-            (repositories, found, overall, gate, judged, outer.into_iter().zip(looks).collect::<Vec<_>>())
+            (repositories, found, global, gate, judged, outer.into_iter().zip(looks).collect::<Vec<_>>())
         })
         .await
     };
-    let (repositories, scan, overall, gate, judged, outer) = match looked {
+    let (repositories, scan, global, gate, judged, outer) = match looked {
         Ok(looked) => looked,
         Err(error) => {
             let problem = Problem::new(&options.cwd, format!("was not looked through: {error}"));
             problems.push(problem.hiding(&FileAccess::Global));
             return Discovery {
-                hooks: Vec::from_iter(unseen::guard(&problems).filter(|_| options.unseen_blocks)),
+                hooks: Vec::from_iter(unreadable_guard::guard(&problems).filter(|_| options.unseen_blocks)),
                 problems,
                 ..Discovery::default()
             };
@@ -190,11 +190,11 @@ pub(crate) async fn discover_again(options: &Options, last: &Arc<LastGood>, runt
     };
     problems.extend(repositories.problem(&options.cwd));
     let repo::Repositories { nearest: repo, outer: around, .. } = repositories;
-    if overall.switched_off.is_some() && !options.look_anyway {
+    if global.switched_off.is_some() && !options.look_anyway {
         problems.extend(outer.into_iter().flat_map(|(scan, _)| scan.problems));
         problems.extend(scan.problems);
         let (kept, last_good) = (scan.kept, Some(scan.next));
-        return Discovery { problems, repo, outer: around, overall, kept, last_good, ..Discovery::default() };
+        return Discovery { problems, repo, outer: around, global, kept, last_good, ..Discovery::default() };
     }
     let examiner = examine::Examiner::new(&options, last, runtime);
     let mut discovery = Discovery::default();
@@ -216,11 +216,11 @@ pub(crate) async fn discover_again(options: &Options, last: &Arc<LastGood>, runt
     discovery.repo = repo;
     discovery.outer = around;
     discovery.problems.splice(0..0, problems);
-    discovery.hooks.extend(unseen::guard(&discovery.problems).filter(|_| options.unseen_blocks));
-    if overall.switched_off.is_some() {
+    discovery.hooks.extend(unreadable_guard::guard(&discovery.problems).filter(|_| options.unseen_blocks));
+    if global.switched_off.is_some() {
         discovery.hooks.clear();
     }
-    discovery.overall = overall;
+    discovery.global = global;
     discovery
 }
 

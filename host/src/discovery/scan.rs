@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::candidate::{Candidate, HooksDir, State};
 use super::declared::{self, Contents, ForeignFile, Outside, Servers, Source};
 use super::entry::Problem;
-use super::last_good::{Dated, Kept, LastGood};
+use super::fallback::{Kept, LastGood, Since};
 use super::limits::{MAX_CANDIDATES, MAX_OF_REPOSITORY};
 use super::options::Options;
 use super::settings::{self, Broken, File, Table, Tables, Top};
@@ -289,7 +289,7 @@ impl Scan {
         let last = Arc::clone(&self.last);
         let last = last.settings.get(path);
         let file = match settings::read(place, path, last.map(|it| it.since.as_str()), &mut self.problems) {
-            Ok(file) => Dated::new(file, last),
+            Ok(file) => Since::new(file, last),
             Err(Broken { why, rest }) => match last {
                 None => return *rest,
                 Some(last) => {
@@ -299,7 +299,7 @@ impl Scan {
             },
         };
         self.next.settings.insert(path.to_owned(), file.clone());
-        file.it
+        file.value
     }
 
     /// What a file declares; where it is broken now, what it declared before.
@@ -316,9 +316,9 @@ impl Scan {
             self.brought.declared += text.len();
         }
         let (text, contents) = match read.and_then(|text| Ok((declared::parse(&text, source)?, text))) {
-            Ok((contents, text)) => (Dated::new(text, last), contents),
+            Ok((contents, text)) => (Since::new(text, last), contents),
             Err(why) => {
-                let before = last.and_then(|last| Some((last, declared::parse(&last.it, source).ok()?)));
+                let before = last.and_then(|last| Some((last, declared::parse(&last.value, source).ok()?)));
                 let Some((last, contents)) = before else {
                     let message = format!("{why}: none of its hooks run");
                     self.problems.push(Problem::new(path, message).hiding(place));
@@ -353,10 +353,10 @@ impl Scan {
             self.brought.declared += text.len();
         }
         let (text, file) = match read.and_then(|text| Ok((declared::parse_foreign(&text, outside)?, text))) {
-            Ok((file, text)) => (Dated::new(text, last), file),
+            Ok((file, text)) => (Since::new(text, last), file),
             Err(why) => {
                 let before =
-                    last.and_then(|last| Some((last, declared::parse_foreign(&last.it, outside).ok()?)));
+                    last.and_then(|last| Some((last, declared::parse_foreign(&last.value, outside).ok()?)));
                 let Some((last, file)) = before else {
                     let message = format!("{why}: none of its hooks run");
                     self.problems.push(Problem::new(path, message).hiding(place));

@@ -8,7 +8,7 @@ use crate::account;
 use crate::builtin::{self, SELF_PROTECTION, Surroundings};
 use crate::chain::ChainOptions;
 use crate::dialect::agent::Agent;
-use crate::discovery::{self, Discovery, Entry, EntryStatus, LastGood, Overall, Problem, SwitchedOff};
+use crate::discovery::{self, Discovery, Entry, EntryStatus, GlobalSettings, LastGood, Problem, SwitchedOff};
 use crate::event::{Event, EventName};
 use crate::files::private_dir;
 use crate::function::FunctionHook;
@@ -346,7 +346,7 @@ impl Builder {
         let private = self.private_directories();
         let mut found = self.found(last).await;
         let mut hooks = found.hooks.clone();
-        if found.overall.switched_off.is_none() {
+        if found.global.switched_off.is_none() {
             hooks.extend(self.hooks.iter().cloned());
             hooks.extend(self.built_in(&mut found, private));
         }
@@ -382,7 +382,7 @@ impl Builder {
             home: options.home.clone(),
             repository: found.repo.clone(),
             places,
-            thresholds: found.overall.thresholds,
+            thresholds: found.global.thresholds,
         };
         let wanted = builtin::ALL
             .iter()
@@ -404,13 +404,13 @@ impl Builder {
 
     /// What there is to run, or why nothing runs.
     async fn found(&mut self, last: &Arc<LastGood>) -> Discovery {
-        let mut overall = Overall::without_settings(&self.discovery);
+        let mut global = GlobalSettings::without_settings(&self.discovery);
         if self.no_hooks {
-            overall.switched_off = Some(SwitchedOff::Asked);
+            global.switched_off = Some(SwitchedOff::Asked);
         } else if self.directories {
             return self.discover(last).await;
         }
-        Discovery { overall, ..Discovery::new() }
+        Discovery { global, ..Discovery::new() }
     }
 
     /// Why hooks of the user's may stand elsewhere than in the home directory.
@@ -453,7 +453,7 @@ impl Builder {
         let mut found = discovery::discover_again(&self.discovery, last, &runtime).await;
         self.runtime = Some(runtime);
         if let Some(problem) = self.doubt() {
-            let is_on = self.discovery.unseen_blocks && found.overall.switched_off.is_none();
+            let is_on = self.discovery.unseen_blocks && found.global.switched_off.is_none();
             found.hooks.extend(discovery::guard_of_unseen(std::slice::from_ref(&problem)).filter(|_| is_on));
             found.problems.push(problem);
         }

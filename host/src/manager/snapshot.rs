@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::discovery::{Approvable, Discovery, Entry, Kept, Overall, Problem};
+use crate::discovery::{Approvable, Discovery, Entry, GlobalSettings, Kept, Problem};
 use crate::hook::Hook;
 use crate::trust::{Protected, TrustFile};
 
@@ -22,7 +22,7 @@ pub(crate) struct Snapshot {
     pub(super) outer: Vec<PathBuf>,
     pub(super) protected: Arc<Protected>,
     /// What holds for all hooks together.
-    pub(super) overall: Overall,
+    pub(super) global: GlobalSettings,
     pub(super) trust_file: Option<TrustFile>,
     /// How long it took to look into what is not trusted.
     pub(super) untrusted_look: Duration,
@@ -42,7 +42,7 @@ impl Snapshot {
             repository: found.repo,
             outer: found.outer,
             protected: found.protected,
-            overall: found.overall,
+            global: found.global,
             trust_file,
             untrusted_look: found.untrusted_look,
             kept: found.kept,

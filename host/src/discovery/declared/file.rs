@@ -7,7 +7,7 @@ use std::path::Path;
 use super::document::{Document, Form, Node, Object};
 use super::reader::{Fault, Reader, at, twice, unknown, wrong};
 use super::servers::Servers;
-use super::{Declared, Source, nested};
+use super::{Declared, Source, claude_groups};
 use crate::event::EventName;
 use crate::files::{self, FileAccess};
 use crate::hook::OnFailure;
@@ -76,7 +76,7 @@ pub(in crate::discovery) fn parse(text: &str, source: Source) -> Result<Contents
 
 /// Whether a key names an event, in either shape.
 fn is_event(key: &str) -> bool {
-    nested::event(key).is_some() || key.parse::<EventName>().is_ok()
+    claude_groups::event(key).is_some() || key.parse::<EventName>().is_ok()
 }
 
 struct File {
@@ -261,7 +261,7 @@ impl File {
             }
         };
         let flat = key.parse::<EventName>().ok();
-        let in_claude = nested::event(key);
+        let in_claude = claude_groups::event(key);
         let is_known = flat.is_some() || in_claude.is_some();
         if !is_known && why.is_none() {
             let nearest = EventName::nearest(key);
@@ -276,7 +276,7 @@ impl File {
         }
         let label = if is_known { key.to_owned() } else { text::plain_name(text::prefix(key, MAX_LABEL)) };
         for item in items {
-            if self.source == Source::HooksJson && nested::is_group(item) {
+            if self.source == Source::HooksJson && claude_groups::is_group(item) {
                 let policy = Declared::new(self.source, 0, label.clone(), None);
                 let group = self.reader.group(item, policy);
                 let event = in_claude.as_ref().map(|(event, _)| event.clone());

@@ -4,6 +4,7 @@
 //! Each thing that is wrong is one fault with its line and column, and the rest holds. What cannot run is an entry all
 //! the same, because it may be a guard.
 
+mod claude_groups;
 mod document;
 mod entry;
 mod expand;
@@ -11,7 +12,6 @@ mod file;
 mod foreign;
 mod guard;
 mod matcher;
-mod nested;
 mod reader;
 mod servers;
 

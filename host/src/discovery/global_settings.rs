@@ -79,12 +79,12 @@ impl fmt::Display for SwitchedOff {
 
 /// What holds for all hooks together.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Overall {
+pub(crate) struct GlobalSettings {
     pub(crate) switched_off: Option<SwitchedOff>,
     pub(crate) thresholds: Thresholds,
 }
 
-impl Overall {
+impl GlobalSettings {
     /// What holds where no settings are read.
     pub(crate) fn without_settings(options: &Options) -> Self {
         of(&[], options, &mut Vec::new())
@@ -92,7 +92,7 @@ impl Overall {
 }
 
 /// Puts the user's files together: the first root that says something of a key goes before the others.
-pub(super) fn of(roots: &[RootDir], options: &Options, problems: &mut Vec<Problem>) -> Overall {
+pub(super) fn of(roots: &[RootDir], options: &Options, problems: &mut Vec<Problem>) -> GlobalSettings {
     for root in roots.iter().filter(|root| root.origin != Origin::User) {
         for (key, line) in &root.top.keys {
             let message = format!("line {line}: {key} is for the user's own file to say: it is left out");
@@ -129,5 +129,5 @@ pub(super) fn of(roots: &[RootDir], options: &Options, problems: &mut Vec<Proble
         }));
         thresholds.warn = thresholds.rotate;
     }
-    Overall { switched_off, thresholds }
+    GlobalSettings { switched_off, thresholds }
 }

@@ -38,29 +38,30 @@ impl Kept {
 #[derive(Default)]
 pub(crate) struct LastGood {
     /// By settings file.
-    pub(super) settings: HashMap<PathBuf, Dated<File>>,
+    pub(super) settings: HashMap<PathBuf, Since<File>>,
     /// The text of each file that declares hooks.
-    pub(super) declarations: HashMap<PathBuf, Dated<String>>,
+    pub(super) declarations: HashMap<PathBuf, Since<String>>,
     /// Servers that may be running, by the directory that holds their root, the root and their name.
     pub(super) servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
     /// By file.
-    pub(super) components: HashMap<PathBuf, Dated<Component>>,
+    pub(super) components: HashMap<PathBuf, Since<Component>>,
     /// By file: what native hooks subscribe to.
     pub(super) answers: HashMap<PathBuf, Answer>,
 }
 
 /// Something, and since when it has been so.
 #[derive(Clone)]
-pub(super) struct Dated<T> {
+pub(super) struct Since<T> {
     pub(super) since: String,
-    pub(super) it: T,
+    pub(super) value: T,
 }
 
-impl<T: PartialEq> Dated<T> {
+impl<T: PartialEq> Since<T> {
     /// What holds now; where it held before, since then.
-    pub(super) fn new(it: T, last: Option<&Self>) -> Self {
-        let since = last.filter(|last| last.it == it).map_or_else(trust::now, |last| last.since.clone());
-        Self { since, it }
+    pub(super) fn new(value: T, last: Option<&Self>) -> Self {
+        let since =
+            last.filter(|last| last.value == value).map_or_else(trust::now, |last| last.since.clone());
+        Self { since, value }
     }
 }
 

@@ -8,12 +8,12 @@ use crate::outcome::Outcome;
 
 /// A hook that does not run and says so in every event: one that the user has not trusted, or a guard that is
 /// missing or broken. Where its events are not known it subscribes to all.
-pub(super) struct Refused {
+pub(super) struct FailingHook {
     descriptor: Descriptor,
     error: HookError,
 }
 
-impl Refused {
+impl FailingHook {
     /// A hook that fails with `error` in the events that it is known to subscribe to, else in every one, at this
     /// priority.
     pub(super) fn new(mut descriptor: Descriptor, priority: Option<i32>, error: HookError) -> Self {
@@ -29,7 +29,7 @@ impl Refused {
 }
 
 #[async_trait]
-impl Hook for Refused {
+impl Hook for FailingHook {
     fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }

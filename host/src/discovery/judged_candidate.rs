@@ -7,8 +7,8 @@ use super::candidate::Candidate;
 use super::declared::{Declared, Source};
 use super::entry::{EntryStatus, Problem};
 use super::examine::{Examined, Job, Ready};
-use super::gate::Judged;
-use super::last_good::{Kept, LastGood};
+use super::fallback::{Kept, LastGood};
+use super::gate::Judgement;
 use super::settings::{self, Table};
 use super::shadow::Claim;
 use super::units;
@@ -32,23 +32,23 @@ pub(super) struct Position {
 }
 
 /// A candidate with what is said of it.
-pub(super) struct Subject<'a> {
+pub(super) struct JudgedCandidate<'a> {
     pub(super) candidate: &'a Candidate,
     pub(super) table: Option<&'a Table>,
-    pub(super) judged: &'a Judged,
+    pub(super) judgement: &'a Judgement,
 }
 
-impl Subject<'_> {
+impl JudgedCandidate<'_> {
     pub(super) fn job(&self) -> Job {
         Job {
             place: self.candidate.dir.place.clone(),
             path: self.candidate.path.clone(),
             kind: self.candidate.kind,
             environment: self.table.and_then(|it| it.environment.clone()),
-            standing: self.judged.standing,
-            tree: self.judged.digest.is_some(),
+            standing: self.judgement.standing,
+            tree: self.judgement.digest.is_some(),
             digest: self.digest(),
-            verify: self.judged.verify(),
+            verify: self.judgement.verify(),
         }
     }
 
@@ -58,28 +58,28 @@ impl Subject<'_> {
         let (Err(error), Some(good)) = (&examined.result, last.components.get(path)) else {
             return (examined, None);
         };
-        let digest = good.it.digest();
-        let is_theirs = !self.judged.by_record || self.judged.holds_for(digest);
+        let digest = good.value.digest();
+        let is_theirs = !self.judgement.by_record || self.judgement.holds_for(digest);
         // Gone, or led out of its repository: that is no broken file. And what is not trusted now is not kept as it was.
         let is_broken = !matches!(error.cause, Cause::NotFound | Cause::Denied);
-        if !is_broken || !self.judged.standing.is_trusted() || !is_theirs {
+        if !is_broken || !self.judgement.standing.is_trusted() || !is_theirs {
             return (examined, None);
         }
         let kept = Kept::new(path, Some(name), &good.since, error.message.clone());
-        let ready = Ready::Component(Box::new(good.it.clone()));
+        let ready = Ready::Component(Box::new(good.value.clone()));
         let kept_as_it_was = Examined { digest: Some(digest.clone()), result: Ok(ready), policy: None };
         (kept_as_it_was, Some(Box::new(kept)))
     }
 
     /// What a row does not show of it: settings, grants and what declares it.
     pub(super) fn details(&self) -> String {
-        let grants = self.judged.record.as_ref().map(|record| &record.grants);
+        let grants = self.judgement.record.as_ref().map(|record| &record.grants);
         format!("{:?} {grants:?} {:?}", self.table.map(Table::fields), self.declared())
     }
 
     /// The digest of what is not one file: of all that belongs to a repository's hook, of the user's own entry.
     fn digest(&self) -> Option<Digest> {
-        match (&self.judged.digest, self.declared()) {
+        match (&self.judgement.digest, self.declared()) {
             (Some(digest), _) => digest.clone().ok(),
             (None, Some(declared)) => Some(Digest::of(declared.text.as_bytes())),
             (None, None) => None,
@@ -90,30 +90,30 @@ impl Subject<'_> {
     pub(super) fn claim(&self) -> Claim<'_> {
         Claim {
             origin: self.candidate.dir.tier.origin(),
-            standing: self.judged.standing,
-            key: self.judged.key.as_ref(),
-            replaces: self.judged.replaces(),
+            standing: self.judgement.standing,
+            key: self.judgement.key.as_ref(),
+            replaces: self.judgement.replaces(),
         }
     }
 
     /// What a command finds it by.
     pub(super) fn reference(&self) -> PathBuf {
-        self.judged.reference.clone()
+        self.judgement.reference.clone()
     }
 
     /// The command that approves it.
     pub(super) fn approve(&self) -> String {
-        self.judged.approve(&self.candidate.name)
+        self.judgement.approve(&self.candidate.name)
     }
 
     /// Why it does not run, being untrusted.
     pub(super) fn untrusted(&self) -> HookError {
         let why = match self.candidate.dir.tier.origin() {
-            _ if self.judged.has_changed() => trust::CHANGED,
+            _ if self.judgement.has_changed() => trust::CHANGED,
             Origin::Repo => trust::UNTRUSTED,
             _ => trust::NOT_APPROVED,
         };
-        let message = match &self.judged.digest {
+        let message = match &self.judgement.digest {
             Some(Err(error)) if *error != TreeError::Spent => {
                 format!("{why}; it cannot be trusted: {error}")
             }
@@ -132,15 +132,15 @@ impl Subject<'_> {
             tier: dir.tier,
             needs_trust: dir.needs_trust,
             status: EntryStatus::Invalid,
-            trusted: self.judged.standing.is_trusted(),
+            trusted: self.judgement.standing.is_trusted(),
             manifest: None,
-            key: self.judged.key.clone(),
-            record: self.judged.record.clone(),
+            key: self.judgement.key.clone(),
+            record: self.judgement.record.clone(),
             on_failure: self.on_failure().unwrap_or_default(),
             observe: self.declared().is_some_and(|it| it.observe),
-            namesakes: self.judged.namesakes.clone(),
+            namesakes: self.judgement.namesakes.clone(),
             bytes: None,
-            belongings: self.judged.belongings.clone(),
+            belongings: self.judgement.belongings.clone(),
             reference: self.reference(),
             runs: self.declared().and_then(Declared::runs),
             events: self.declared().and_then(|it| it.event.clone()).into_iter().collect(),
@@ -159,14 +159,14 @@ impl Subject<'_> {
             on_failure: self.on_failure().unwrap_or_default(),
             budget: budget(self.default_budget(), dir.tier, self.table, flags),
             answers: Answers::NONE,
-            trusted: self.judged.standing.is_trusted(),
+            trusted: self.judgement.standing.is_trusted(),
             ..Descriptor::new(name.clone(), *kind)
         }
     }
 
     /// Whether the bytes that were loaded are others than those that the gate let pass.
     pub(super) fn was_replaced(&self, component: &Component) -> bool {
-        self.judged.by_record && !self.judged.holds_for(component.digest())
+        self.judgement.by_record && !self.judgement.holds_for(component.digest())
     }
 
     pub(super) fn position(&self) -> Position {
@@ -190,7 +190,7 @@ impl Subject<'_> {
     /// of which nobody else says it. A repository's does not, nor what the user never trusted: they could stop the user.
     pub(super) fn speaks_for_itself(&self) -> bool {
         let Candidate { dir, kind, .. } = self.candidate;
-        let was_trusted = || self.judged.record.as_ref().is_some_and(|record| record.trusted);
+        let was_trusted = || self.judgement.record.as_ref().is_some_and(|record| record.trusted);
         *kind == Kind::Component
             && dir.tier.origin() == Origin::User
             && self.on_failure().is_none()

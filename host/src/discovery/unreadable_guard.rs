@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::entry::Problem;
-use super::refused::Refused;
+use super::failing_hook::FailingHook;
 use crate::hook::{Descriptor, Hook, HookError, OnFailure, Tier};
 use crate::report::{Cause, Kind};
 use crate::text;
@@ -31,5 +31,5 @@ pub(crate) fn guard(problems: &[Problem]) -> Option<Arc<dyn Hook>> {
         trusted: true,
         ..Descriptor::new(NAME, Kind::Native)
     };
-    Some(Arc::new(Refused::new(descriptor, Some(i32::MAX), HookError::new(Cause::NotFound, message))))
+    Some(Arc::new(FailingHook::new(descriptor, Some(i32::MAX), HookError::new(Cause::NotFound, message))))
 }

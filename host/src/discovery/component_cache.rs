@@ -119,7 +119,7 @@ impl Failure {
 }
 
 /// The files that are known.
-pub(super) struct KnownFiles {
+pub(super) struct ComponentCache {
     file: PathBuf,
     /// Whether each of them is read again all the same.
     reread: bool,
@@ -135,7 +135,7 @@ struct Rows {
     is_changed: bool,
 }
 
-impl KnownFiles {
+impl ComponentCache {
     /// Those that are remembered in this private directory. What cannot be read is learned again.
     pub(super) fn open(cache: &Path, reread: bool) -> Self {
         let file = cache.join(FILE);
@@ -308,8 +308,8 @@ mod tests {
     use crate::outcome::Answers;
     use std::os::unix::fs::PermissionsExt as _;
 
-    fn open(cache: &Path) -> KnownFiles {
-        KnownFiles::open(cache, false)
+    fn open(cache: &Path) -> ComponentCache {
+        ComponentCache::open(cache, false)
     }
 
     fn row(path: &Path) -> Row {
