@@ -21,7 +21,8 @@ impl Default for Thresholds {
 }
 
 /// What becomes of a conversation that reaches [`Thresholds::rotate`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AtThreshold {
     /// It is compacted and goes on: `builtin:compact-trigger` runs the recipe `compact`.
     #[default]

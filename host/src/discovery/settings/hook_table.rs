@@ -1,12 +1,13 @@
 //! A table `[hooks."NAME"]`.
 
 use std::collections::BTreeMap;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
 use serde_json::Value;
 use toml::de::DeValue;
 
-use super::reader::{Reader, SpannedValue, found, to_json};
+use super::reader::{Reader, SpannedValue, found, to_json, typed};
 use crate::discovery::units;
 use crate::hook::{Limits, OnFailure, Settings};
 use crate::text;
@@ -60,35 +61,35 @@ impl Reader {
         // A key that is no name reaches whoever shows it, too.
         self.hook = Some(text::escape(name, 255));
         let line = self.line(&value.span());
-        let DeValue::Table(keys) = value.get_ref() else {
+        if !value.get_ref().is_table() {
             self.breaks(&value.span(), format!("{} is no table", text::escape(name, 80)));
             self.wrong_type(name, "a table", value);
             self.hook = None;
             return None;
-        };
+        }
+        let count = "a whole number above zero";
         let mut table = Table { line, ..Table::default() };
-        for (key, value) in keys {
-            match key.get_ref().as_ref() {
-                "enabled" => table.enabled = self.boolean("enabled", value),
-                "priority" => {
-                    table.priority = self.integer("priority", "a whole number of 32 bits", value);
-                }
+        let limits = &mut table.limits;
+        for (key, at, value) in self.keys(name, value) {
+            match key {
+                "enabled" => table.enabled = self.get(key, "true or false", value),
+                "priority" => table.priority = self.get(key, "a whole number of 32 bits", value),
                 "on_failure" => table.on_failure = Some(self.on_failure(value)),
-                "timeout" => table.limits.timeout = self.timeout(value),
-                "fuel" => table.limits.fuel = self.count("fuel", value),
-                "memory" => table.limits.memory = self.size("memory", value),
-                "output" => table.limits.output = self.size("output", value),
-                "log" => table.limits.log = self.size("log", value),
-                "copies" => table.limits.copies = self.size("copies", value),
-                "handles" => table.limits.handles = self.count("handles", value),
-                "tables" => table.limits.tables = self.count("tables", value),
+                "timeout" => limits.timeout = self.timeout(value),
+                "fuel" => limits.fuel = self.get(key, count, value).map(NonZeroU64::get),
+                "memory" => limits.memory = self.size(key, value),
+                "output" => limits.output = self.size(key, value),
+                "log" => limits.log = self.size(key, value),
+                "copies" => limits.copies = self.size(key, value),
+                "handles" => limits.handles = self.get(key, count, value).map(NonZeroUsize::get),
+                "tables" => limits.tables = self.get(key, count, value).map(NonZeroUsize::get),
                 "env" => table.environment = Some(self.environment(value)),
                 "settings" => table.settings = self.settings(value),
                 other => self.unknown(
-                    key.span(),
+                    at,
                     other,
-                    "enabled, priority, on_failure, timeout, fuel, memory, output, log, copies, handles, tables, env or \
-                     settings",
+                    "enabled, priority, on_failure, timeout, fuel, memory, output, log, copies, handles, tables, env \
+                     or settings",
                 ),
             }
         }
@@ -96,71 +97,40 @@ impl Reader {
         Some(table)
     }
 
-    /// Who writes `on_failure` at all wants something else than the default, so a value that cannot be read is
-    /// taken as the stricter one.
+    /// A value that cannot be read counts as the stricter one: its author wanted something else than the default.
     fn on_failure(&mut self, value: &SpannedValue<'_>) -> OnFailure {
-        match value.get_ref().as_str() {
-            Some("pass") => OnFailure::Pass,
-            Some("block") => OnFailure::Block,
-            _ => {
-                let found = found(value.get_ref());
-                let message =
-                    format!("on_failure: expected \"pass\" or \"block\", found {found}; taken as \"block\"");
-                self.fault(value.span(), message);
-                OnFailure::Block
-            }
-        }
+        typed(value).unwrap_or_else(|| {
+            let found = found(value.get_ref());
+            let message =
+                format!("on_failure: expected \"pass\" or \"block\", found {found}; taken as \"block\"");
+            self.fault(value.span(), message);
+            OnFailure::Block
+        })
     }
 
     fn timeout(&mut self, value: &SpannedValue<'_>) -> Option<Duration> {
         let time = value.get_ref().as_str().and_then(|text| units::parse_duration(text).ok());
-        if time.is_none() {
-            self.wrong_type("timeout", "a time in quotes such as \"2s\", \"500ms\" or \"1m\"", value);
-        }
-        time
+        let expected = "a time in quotes such as \"2s\", \"500ms\" or \"1m\"";
+        self.checked("timeout", expected, value, time)
     }
 
-    /// Who writes `env` at all wants less than everything, so what cannot be read gives nothing.
+    /// A value that cannot be read gives no variable: its author wanted less than all of them.
     fn environment(&mut self, value: &SpannedValue<'_>) -> Vec<String> {
-        let DeValue::Array(items) = value.get_ref() else {
+        let Some(items) = value.get_ref().as_array() else {
             let expected = "a list of names of variables such as [\"PATH\", \"HOME\"]";
             let message = format!("env: expected {expected}, found {}; taken as []", found(value.get_ref()));
             self.fault(value.span(), message);
             return Vec::new();
         };
-        let mut names: Vec<String> = Vec::new();
-        for item in items {
-            match item.get_ref().as_str() {
-                Some(name) if is_variable(name) => {
-                    if names.len() == MAX_VARIABLES {
-                        let message =
-                            format!("env: names more than {MAX_VARIABLES} variables: the rest is left out");
-                        self.fault(item.span(), message);
-                        break;
-                    }
-                    names.push(name.to_owned());
-                }
-                _ => {
-                    let found = found(item.get_ref());
-                    let message =
-                        format!("env: expected the name of a variable, found {found}, which is left out");
-                    self.fault(item.span(), message);
-                }
-            }
-        }
-        names
+        self.names(("env", "variable", MAX_VARIABLES), items, is_variable)
     }
 
     fn settings(&mut self, value: &SpannedValue<'_>) -> Settings {
-        let DeValue::Table(entries) = value.get_ref() else {
-            self.wrong_type("settings", "a table", value);
-            return Settings::new();
-        };
         let text = |value: &DeValue<'_>| match to_json(value) {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        entries.iter().map(|(key, value)| (key.get_ref().to_string(), text(value.get_ref()))).collect()
+        self.keys("settings", value).map(|(key, _, it)| (key.to_owned(), text(it.get_ref()))).collect()
     }
 }
 

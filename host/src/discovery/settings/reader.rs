@@ -1,7 +1,9 @@
 //! Reading values, with what is wrong with them.
 
+use std::num::NonZeroU64;
 use std::ops::Range;
 
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -51,47 +53,77 @@ impl Reader {
         self.faults
     }
 
-    pub(super) fn boolean(&mut self, key: &str, value: &SpannedValue<'_>) -> Option<bool> {
-        let found = value.get_ref().as_bool();
-        if found.is_none() {
-            self.wrong_type(key, "true or false", value);
-        }
-        found
-    }
-
-    pub(super) fn integer<T: TryFrom<i64>>(
+    /// Reads a value of this type; any other is a fault that says what was expected.
+    pub(super) fn get<T: DeserializeOwned>(
         &mut self,
         key: &str,
         expected: &str,
         value: &SpannedValue<'_>,
     ) -> Option<T> {
-        let found = as_i64(value.get_ref()).and_then(|number| T::try_from(number).ok());
-        if found.is_none() {
-            self.wrong_type(key, expected, value);
-        }
-        found
+        self.checked(key, expected, value, typed(value))
     }
 
-    /// A size in bytes above 0.
+    /// Passes on what was read of a value; nothing is a fault.
+    pub(super) fn checked<T>(
+        &mut self,
+        key: &str,
+        expected: &str,
+        value: &SpannedValue<'_>,
+        read: Option<T>,
+    ) -> Option<T> {
+        if read.is_none() {
+            self.wrong_type(key, expected, value);
+        }
+        read
+    }
+
+    /// Reads a size in bytes above 0.
     pub(super) fn size<T: TryFrom<u64>>(&mut self, key: &str, value: &SpannedValue<'_>) -> Option<T> {
         let size = match value.get_ref() {
             DeValue::String(text) => units::parse_size(text).ok(),
-            other => as_i64(other).and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
+            _ => typed(value).map(NonZeroU64::get),
         };
         let size = size.and_then(|bytes| T::try_from(bytes).ok());
-        if size.is_none() {
-            self.wrong_type(key, "a size such as \"64MiB\", or a number of bytes", value);
-        }
-        size
+        self.checked(key, "a size such as \"64MiB\", or a number of bytes", value, size)
     }
 
-    pub(super) fn count<T: TryFrom<u64>>(&mut self, key: &str, value: &SpannedValue<'_>) -> Option<T> {
-        let count = as_i64(value.get_ref()).and_then(|count| u64::try_from(count).ok());
-        let count = count.filter(|count| *count > 0).and_then(|count| T::try_from(count).ok());
-        if count.is_none() {
-            self.wrong_type(key, "a whole number above zero", value);
+    /// Reads the keys of a table.
+    pub(super) fn keys<'v, 'i>(
+        &mut self,
+        key: &str,
+        value: &'v SpannedValue<'i>,
+    ) -> impl Iterator<Item = (&'v str, Range<usize>, &'v SpannedValue<'i>)> + use<'v, 'i> {
+        let table = self.checked(key, "a table", value, value.get_ref().as_table());
+        table.into_iter().flatten().map(|(key, value)| (key.get_ref().as_ref(), key.span(), value))
+    }
+
+    /// Reads a list of at most `max` names of such things. Each item that cannot be one is a fault, and is left out.
+    pub(super) fn names(
+        &mut self,
+        (key, thing, max): (&str, &str, usize),
+        items: &[SpannedValue<'_>],
+        is_name: fn(&str) -> bool,
+    ) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for item in items {
+            match item.get_ref().as_str() {
+                Some(name) if is_name(name) => {
+                    if names.len() == max {
+                        let message = format!("{key}: names more than {max} {thing}s: the rest is left out");
+                        self.fault(item.span(), message);
+                        break;
+                    }
+                    names.push(name.to_owned());
+                }
+                _ => {
+                    let found = found(item.get_ref());
+                    let message =
+                        format!("{key}: expected the name of a {thing}, found {found}, which is left out");
+                    self.fault(item.span(), message);
+                }
+            }
         }
-        count
+        names
     }
 
     pub(super) fn wrong_type(&mut self, key: &str, expected: &str, value: &SpannedValue<'_>) {
@@ -131,6 +163,11 @@ pub(super) fn found(value: &DeValue<'_>) -> String {
         DeValue::Table(_) => "a table".to_owned(),
         other => text::escape(&to_json(other).to_string(), 80),
     }
+}
+
+/// Reads a value of this type.
+pub(super) fn typed<T: DeserializeOwned>(value: &SpannedValue<'_>) -> Option<T> {
+    T::deserialize(value.clone().into_deserializer()).ok()
 }
 
 fn as_i64(value: &DeValue<'_>) -> Option<i64> {

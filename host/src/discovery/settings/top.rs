@@ -1,8 +1,6 @@
 //! The keys beside the tables of hooks: what holds for all hooks of a session together.
 
-use toml::de::DeValue;
-
-use super::reader::{Reader, SpannedValue, found};
+use super::reader::{Reader, SpannedValue, typed};
 use crate::text;
 use crate::thresholds::{AtThreshold, is_threshold};
 
@@ -53,114 +51,53 @@ fn git_host(text: &str) -> Option<&str> {
 impl Reader {
     /// Reads this key, if it is one of them.
     pub(super) fn top(&mut self, top: &mut Top, key: &str, at: usize, value: &SpannedValue<'_>) -> bool {
-        let key = match key {
-            "no_hooks" => {
-                top.no_hooks = self.boolean("no_hooks", value);
-                "no_hooks"
-            }
-            "skip_commands" => {
-                top.skip_commands = self.commands(value);
-                "skip_commands"
-            }
-            "budget" => {
-                self.budget(top, value);
-                "budget"
-            }
-            "plugins" => {
-                self.plugins(top, value);
-                "plugins"
-            }
-            _ => return false,
+        let Some(key) = ["no_hooks", "skip_commands", "budget", "plugins"].into_iter().find(|it| *it == key)
+        else {
+            return false;
         };
         top.keys.push((key, at));
+        match key {
+            "no_hooks" => top.no_hooks = self.get(key, "true or false", value),
+            "skip_commands" => {
+                let expected = "a list of commands such as [\"commit\", \"pr\"]";
+                let items = self.checked(key, expected, value, value.get_ref().as_array());
+                top.skip_commands =
+                    items.map(|items| self.names((key, "command", MAX_COMMANDS), items, |it| !it.is_empty()));
+            }
+            "budget" => self.budget(top, value),
+            _ => self.plugins(top, value),
+        }
         true
     }
 
-    fn commands(&mut self, value: &SpannedValue<'_>) -> Option<Vec<String>> {
-        let DeValue::Array(items) = value.get_ref() else {
-            self.wrong_type("skip_commands", "a list of commands such as [\"commit\", \"pr\"]", value);
-            return None;
-        };
-        let mut names: Vec<String> = Vec::new();
-        for item in items {
-            match item.get_ref().as_str() {
-                Some(_) if names.len() == MAX_COMMANDS => {
-                    let message = format!(
-                        "skip_commands: names more than {MAX_COMMANDS} commands: the rest is left out"
-                    );
-                    self.fault(item.span(), message);
-                    break;
-                }
-                Some(name) if !name.is_empty() => names.push(name.to_owned()),
-                _ => {
-                    let found = found(item.get_ref());
-                    let message = format!(
-                        "skip_commands: expected the name of a command, found {found}, which is left out"
-                    );
-                    self.fault(item.span(), message);
-                }
-            }
-        }
-        Some(names)
-    }
-
     fn budget(&mut self, top: &mut Top, value: &SpannedValue<'_>) {
-        let DeValue::Table(keys) = value.get_ref() else {
-            self.wrong_type("budget", "a table", value);
-            return;
-        };
-        for (key, value) in keys {
-            match key.get_ref().as_ref() {
-                "warn" => top.warn = self.share("budget.warn", value),
-                "rotate" => top.rotate = self.share("budget.rotate", value),
-                "at_threshold" => match value.get_ref().as_str() {
-                    Some("compact") => top.at = Some(AtThreshold::Compact),
-                    Some("rotate") => top.at = Some(AtThreshold::Rotate),
-                    _ => self.wrong_type("budget.at_threshold", "\"compact\" or \"rotate\"", value),
-                },
-                other => {
-                    let other = format!("budget.{}", text::prefix(other, 80));
-                    self.unknown(key.span(), &other, "warn, rotate or at_threshold");
-                }
+        for (key, at, value) in self.keys("budget", value) {
+            let name = format!("budget.{}", text::prefix(key, 80));
+            match key {
+                "warn" => top.warn = self.share(&name, value),
+                "rotate" => top.rotate = self.share(&name, value),
+                "at_threshold" => top.at = self.get(&name, "\"compact\" or \"rotate\"", value),
+                _ => self.unknown(at, &name, "warn, rotate or at_threshold"),
             }
         }
     }
 
     fn plugins(&mut self, top: &mut Top, value: &SpannedValue<'_>) {
-        let DeValue::Table(keys) = value.get_ref() else {
-            self.wrong_type("plugins", "a table", value);
-            return;
-        };
-        for (key, value) in keys {
-            match key.get_ref().as_ref() {
-                "git_host" => match value.get_ref().as_str().and_then(git_host) {
-                    Some(host) => top.git_host = Some(host.to_owned()),
-                    None => self.wrong_type(
-                        "plugins.git_host",
-                        "an address such as \"https://github.com\"",
-                        value,
-                    ),
-                },
-                other => {
-                    let other = format!("plugins.{}", text::prefix(other, 80));
-                    self.unknown(key.span(), &other, "git_host");
-                }
+        for (key, at, value) in self.keys("plugins", value) {
+            let name = format!("plugins.{}", text::prefix(key, 80));
+            if key == "git_host" {
+                let host = value.get_ref().as_str().and_then(git_host).map(str::to_owned);
+                let expected = "an address such as \"https://github.com\"";
+                top.git_host = self.checked(&name, expected, value, host);
+            } else {
+                self.unknown(at, &name, "git_host");
             }
         }
     }
 
     fn share(&mut self, key: &str, value: &SpannedValue<'_>) -> Option<f64> {
-        let share = match value.get_ref() {
-            DeValue::Float(number) => number.as_str().parse().ok(),
-            DeValue::Integer(number) => {
-                i32::from_str_radix(number.as_str(), number.radix()).ok().map(f64::from)
-            }
-            _ => None,
-        };
-        let share = share.filter(|share| is_threshold(*share));
-        if share.is_none() {
-            self.wrong_type(key, "a share of the context window above 0 and at most 1, such as 0.7", value);
-        }
-        share
+        let share = typed(value).filter(|share| is_threshold(*share));
+        let expected = "a share of the context window above 0 and at most 1, such as 0.7";
+        self.checked(key, expected, value, share)
     }
 }
