@@ -69,27 +69,14 @@ pub fn prefix(text: &str, max: usize) -> &str {
 /// The name among these that is nearest to `name`, for a hint; `None` where there is none at all. The case of ASCII
 /// letters does not count.
 pub fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let wanted = name.to_ascii_lowercase();
-    among.into_iter().min_by_key(|known| distance(&wanted, &prefix(known, 256).to_ascii_lowercase()))
+    let wanted = prefix(name, 64).to_ascii_lowercase();
+    among.into_iter().min_by_key(|known| distance(&wanted, &prefix(known, 64).to_ascii_lowercase()))
 }
 
-/// How many letters to insert, delete or replace to get from one word to the other (Levenshtein).
+/// The number of letters to insert, delete or replace to get from one word to the other (Levenshtein), as far as their
+/// first 64 bytes tell.
 pub(crate) fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().take(64).enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, b) in row.iter_mut().skip(1).zip(&to) {
-            let here = (diagonal + usize::from(a != *b)).min(*cell + 1).min(left + 1);
-            diagonal = std::mem::replace(cell, here);
-            left = here;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
+    strsim::levenshtein(prefix(from, 64), prefix(to, 64))
 }
 
 /// A word for a shell: in quotes where it needs them.

@@ -1,7 +1,7 @@
 //! Claude Code's shape: groups of commands, each with a matcher.
 
 use super::document::{Form, Member, Node, Object};
-use super::guard::is_policy;
+use super::guard::{hides_guard, is_policy};
 use super::reader::{Reader, at, twice, unknown, wrong};
 use super::{ClaudeCommand, Declared, Handler};
 use crate::dialect::claude::{self, Matcher};
@@ -64,9 +64,8 @@ impl Reader {
         };
         let (mut matcher, mut commands) = (None, Vec::new());
         if let Form::Object(object) = node.form() {
-            self.too_many(node, &object);
-            let mut hides_a_guard = self.search.finds_among(&object.rest);
-            let Object { members, again, .. } = object;
+            let mut hides_a_guard = false;
+            let Object { members, again } = object;
             // Of hooks that are there twice all run: none is lost.
             for member in members.iter().chain(again.iter().filter(|it| it.name == "hooks")) {
                 match member.name.as_str() {
@@ -80,13 +79,13 @@ impl Reader {
                         self.common(member, &mut policy);
                     }
                     _ => {
-                        hides_a_guard |= self.search.finds_in(member.value);
+                        hides_a_guard |= hides_guard(member.value.raw());
                         self.unknown(member, &GROUP_KEYS, &mut policy);
                     }
                 }
             }
             for member in &again {
-                hides_a_guard |= member.name != "hooks" && self.search.finds_in(member.value);
+                hides_a_guard |= member.name != "hooks" && hides_guard(member.value.raw());
                 self.again(member, &mut policy);
             }
             if hides_a_guard {
@@ -124,13 +123,12 @@ impl Reader {
         hook.observe = group.observe;
         let Form::Object(object) = node.form() else {
             hook.handler = Err(wrong("hooks", "an object such as {\"type\": \"command\", …}", node));
-            let hides_a_guard = self.search.finds_in(node);
+            let hides_a_guard = hides_guard(node.raw());
             hook.on_failure = if hides_a_guard { Some(OnFailure::Block) } else { group.on_failure };
             return hook;
         };
-        self.too_many(node, &object);
-        let hides_a_guard = self.search.finds_beneath(&object);
-        let Object { members, again, .. } = object;
+        let Object { members, again } = object;
+        let hides_a_guard = members.iter().chain(&again).any(|it| hides_guard(it.value.raw()));
         let (mut command, mut kind, mut unknowns): (Option<&Member<'_>>, _, _) = (None, None, Vec::new());
         for member in &members {
             match member.name.as_str() {

@@ -1,27 +1,26 @@
-//! JSON with the place of everything in it.
+//! Strict JSON with the position of each value.
 
-use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::fmt;
 
-use serde_json::value::RawValue;
+use jsonc_parser::ast::{ObjectPropName, Value};
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::{ParseOptions, parse_to_ast};
 
-use crate::json::{self, Members};
+use crate::json;
 use crate::text;
 
-/// How deep a declaration may be nested: the deepest that says anything has six levels.
+/// How deep a declaration may be nested: the deepest known key lies at level six.
 const MAX_NESTED: usize = 32;
 
-/// How many members of one object are looked at.
-pub(super) const MAX_MEMBERS: usize = 256;
+/// How many members an object may have: readers compare them with each other.
+const MAX_MEMBERS: usize = 4096;
 
-/// How many bytes lie between two places whose line and column are remembered.
-const STEP: usize = 1024;
-
-/// A place in a text, counted from 1; the column in characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A position in a text, counted from 1; the column in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
-    pub(super) line: usize,
-    pub(super) column: usize,
+    line: usize,
+    column: usize,
 }
 
 impl fmt::Display for Spot {
@@ -30,79 +29,111 @@ impl fmt::Display for Spot {
     }
 }
 
-impl Spot {
-    const FIRST: Self = Self { line: 1, column: 1 };
-
-    /// The place behind this text, which begins here.
-    fn after(self, text: &str) -> Self {
-        match text.rsplit_once('\n') {
-            Some((before, last)) => {
-                Self { line: self.line + 1 + before.matches('\n').count(), column: 1 + last.chars().count() }
-            }
-            None => Self { column: self.column + text.chars().count(), ..self },
-        }
-    }
-}
-
-/// A text that was read.
+/// The text of a file, parsed.
 #[derive(Debug)]
 pub(super) struct Document<'a> {
     text: &'a str,
-    /// Places all along the text, so that none is counted from the beginning; made for the first that is asked for.
-    marks: OnceCell<Vec<(usize, Spot)>>,
+    root: Value<'a>,
+    /// The offset of each line.
+    lines: Vec<usize>,
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Self { text, marks: OnceCell::new() }
-    }
-
-    fn spot(&self, at: usize) -> Spot {
-        let marks = self.marks.get_or_init(|| {
-            let (mut marks, mut at, mut spot) = (Vec::new(), 0, Spot::FIRST);
-            while let Some(rest) = self.text.get(at..).filter(|rest| !rest.is_empty()) {
-                marks.push((at, spot));
-                let step = text::prefix(rest, STEP);
-                at += step.len();
-                spot = spot.after(step);
-            }
-            marks
-        });
-        let next = marks.partition_point(|(mark, _)| *mark <= at);
-        let (mark, spot) = marks.get(next.saturating_sub(1)).copied().unwrap_or((0, Spot::FIRST));
-        spot.after(self.text.get(mark..at).unwrap_or_default())
-    }
-
-    /// Reads the whole text. Nothing is copied, and no value in it is read yet.
+    /// Parses a text after its byte order mark, which editors of Windows write.
     ///
     /// # Errors
     ///
-    /// Where it is no JSON, and what is wrong there.
-    pub(super) fn node(&'a self) -> Result<Node<'a>, (Spot, String)> {
-        let raw: &RawValue = serde_json::from_str(self.text).map_err(|error| {
-            let what = error.to_string();
-            let what = what.split_once(" at line ").map_or(what.as_str(), |(what, _)| what);
-            (Spot { line: error.line().max(1), column: error.column().max(1) }, text::escape(what, 200))
-        })?;
-        let node = Node { whole: self, raw: raw.get() };
-        if json::nested(node.raw) > MAX_NESTED {
-            return Err((node.spot(), format!("nested more than {MAX_NESTED} levels deep")));
+    /// The position of the first mistake, and what it is.
+    pub(super) fn parse(text: &'a str) -> Result<Self, (Spot, String)> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let mut document = Self { text, root: Value::NullKeyword(NULL), lines };
+        // Before the parser: its recursion takes stack.
+        if json::nested(text) > MAX_NESTED {
+            let what = format!("is nested more than {MAX_NESTED} levels deep");
+            return Err((document.spot(0), what));
         }
-        Ok(node)
+        match parse_to_ast(text, &Default::default(), &STRICT).map(|parsed| parsed.value) {
+            Ok(Some(root)) => document.root = root,
+            Ok(None) => return Err((document.spot(0), "is no JSON: it is empty".to_owned())),
+            Err(error) => {
+                let what = text::escape(&error.kind().to_string(), 200);
+                return Err((document.spot(error.range().start), format!("is no JSON: {what}")));
+            }
+        }
+        match crowded(&document.root) {
+            Some(at) => {
+                Err((document.spot(at), format!("has more than {MAX_MEMBERS} members in one object")))
+            }
+            None => Ok(document),
+        }
+    }
+
+    /// The outermost value.
+    pub(super) fn root(&self) -> Node<'_> {
+        Node { document: self, value: &self.root }
+    }
+
+    fn spot(&self, at: usize) -> Spot {
+        let line = self.lines.partition_point(|start| *start <= at);
+        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        let before = self.text.get(start..at).unwrap_or_default();
+        Spot { line, column: 1 + before.chars().count() }
     }
 }
 
-/// A value as it stands in the text of a file.
+const NULL: jsonc_parser::ast::NullKeyword =
+    jsonc_parser::ast::NullKeyword { range: jsonc_parser::common::Range { start: 0, end: 0 } };
+
+/// JSON and no extension of it.
+const STRICT: ParseOptions = ParseOptions {
+    allow_comments: false,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// The offset of an object with too many members.
+fn crowded(value: &Value<'_>) -> Option<usize> {
+    match value {
+        Value::Object(object) if object.properties.len() > MAX_MEMBERS => Some(object.range.start),
+        Value::Object(object) => object.properties.iter().find_map(|member| crowded(&member.value)),
+        Value::Array(array) => array.elements.iter().find_map(crowded),
+        _ => None,
+    }
+}
+
+/// A position whose line and column are counted when they are needed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position<'a> {
+    document: &'a Document<'a>,
+    at: usize,
+}
+
+impl Position<'_> {
+    pub(super) fn spot(self) -> Spot {
+        self.document.spot(self.at)
+    }
+}
+
+/// A value with its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node<'a> {
-    whole: &'a Document<'a>,
-    raw: &'a str,
+    document: &'a Document<'a>,
+    value: &'a Value<'a>,
 }
 
 /// A name of an object, and its value.
+#[derive(Clone)]
 pub(super) struct Member<'a> {
-    /// Where the name stands.
-    pub(super) at: Node<'a>,
+    /// The position of the name.
+    pub(super) at: Position<'a>,
     pub(super) name: String,
     pub(super) value: Node<'a>,
 }
@@ -111,13 +142,11 @@ pub(super) struct Member<'a> {
 pub(super) struct Object<'a> {
     /// Each name once: the first counts.
     pub(super) members: Vec<Member<'a>>,
-    /// Those whose name is there already.
+    /// The members whose name came before.
     pub(super) again: Vec<Member<'a>>,
-    /// What stands behind the first [`MAX_MEMBERS`].
-    pub(super) rest: Vec<(&'a str, Node<'a>)>,
 }
 
-/// What a value is.
+/// A value by its type.
 pub(super) enum Form<'a> {
     Object(Object<'a>),
     Array(Vec<Node<'a>>),
@@ -128,82 +157,61 @@ pub(super) enum Form<'a> {
 }
 
 impl<'a> Node<'a> {
-    fn within(self, raw: &'a RawValue) -> Self {
-        Self { raw: raw.get(), ..self }
-    }
-
-    /// The text of the value, as it stands.
+    /// The text of the value, as it is in the file.
     pub(super) fn raw(self) -> &'a str {
-        self.raw
+        self.document.text.get(self.value.start()..self.value.end()).unwrap_or_default()
     }
 
-    /// Where it begins.
+    /// The beginning of the value.
+    pub(super) fn position(self) -> Position<'a> {
+        Position { document: self.document, at: self.value.start() }
+    }
+
     pub(super) fn spot(self) -> Spot {
-        // What was read borrows from the text.
-        self.whole.spot((self.raw.as_ptr() as usize).saturating_sub(self.whole.text.as_ptr() as usize))
-    }
-
-    /// Every name of an object, as it stands, with its value; nothing for any other value.
-    pub(super) fn fields(self) -> Vec<(&'a str, Node<'a>)> {
-        let Some(Members(members)) =
-            self.raw.starts_with('{').then(|| serde_json::from_str(self.raw).ok()).flatten()
-        else {
-            return Vec::new();
-        };
-        members.into_iter().map(|(name, value)| (name.get(), self.within(value))).collect()
-    }
-
-    /// The items of a list; nothing for any other value.
-    pub(super) fn items(self) -> Vec<Node<'a>> {
-        match self.raw.as_bytes().first() {
-            Some(b'[') => serde_json::from_str::<Vec<&'a RawValue>>(self.raw)
-                .map_or(Vec::new(), |items| items.into_iter().map(|item| self.within(item)).collect()),
-            _ => Vec::new(),
-        }
+        self.position().spot()
     }
 
     /// Whether it is this text.
     pub(super) fn is_text(self, text: &str) -> bool {
-        self.raw.starts_with('"') && json::text(self.raw) == text
+        matches!(self.value, Value::StringLit(it) if it.value == text)
     }
 
-    /// What it is.
     pub(super) fn form(self) -> Form<'a> {
-        let raw = self.raw;
-        match raw.as_bytes().first() {
-            Some(b'{') => Form::Object(self.object()),
-            Some(b'[') => Form::Array(self.items()),
-            Some(b'"') => Form::Text(json::text(raw)),
-            Some(b't') => Form::Boolean(true),
-            Some(b'f') => Form::Boolean(false),
-            Some(b'n') | None => Form::Null,
-            // A number beyond every float is infinite, and nothing takes that.
-            Some(_) => Form::Number(raw.parse().unwrap_or(f64::INFINITY)),
+        match self.value {
+            Value::Object(object) => Form::Object(self.object(object)),
+            Value::Array(array) => {
+                Form::Array(array.elements.iter().map(|value| Self { value, ..self }).collect())
+            }
+            Value::StringLit(text) => Form::Text(text.value.to_string()),
+            // A number beyond every float is infinite, and no key takes that.
+            Value::NumberLit(number) => Form::Number(number.value.parse().unwrap_or(f64::INFINITY)),
+            Value::BooleanLit(it) => Form::Boolean(it.value),
+            Value::NullKeyword(_) => Form::Null,
         }
     }
 
-    fn object(self) -> Object<'a> {
-        let Members(mut all) = serde_json::from_str(self.raw).unwrap_or(Members(Vec::new()));
-        let rest = all.split_off(all.len().min(MAX_MEMBERS));
-        let mut names = std::collections::HashSet::new();
-        let member = |(name, value): (&'a RawValue, &'a RawValue)| Member {
-            at: self.within(name),
-            name: json::text(name.get()),
-            value: self.within(value),
+    fn object(self, object: &'a jsonc_parser::ast::Object<'a>) -> Object<'a> {
+        let mut names = HashSet::new();
+        let member = |it: &'a jsonc_parser::ast::ObjectProp<'a>| Member {
+            at: Position { document: self.document, at: it.range.start },
+            name: match &it.name {
+                ObjectPropName::String(name) => name.value.to_string(),
+                ObjectPropName::Word(name) => name.value.to_owned(),
+            },
+            value: Self { value: &it.value, ..self },
         };
-        let (members, again) =
-            all.into_iter().map(member).partition(|member| names.insert(member.name.clone()));
-        let rest = rest.into_iter().map(|(name, value)| (name.get(), self.within(value))).collect();
-        Object { members, again, rest }
+        let all = object.properties.iter().map(member);
+        let (members, again) = all.partition(|member| names.insert(member.name.clone()));
+        Object { members, again }
     }
 
-    /// The value for a message: a short one as it stands, another by its type.
+    /// The value for a message: a short one as it is, another by its type.
     pub(super) fn shown(self) -> String {
-        match self.raw.as_bytes().first() {
-            Some(b'{') => "an object".to_owned(),
-            Some(b'[') => "an array".to_owned(),
-            Some(b'"') => format!("\"{}\"", text::escape(&json::text(self.raw), 80)),
-            _ => text::escape(self.raw, 80),
+        match self.value {
+            Value::Object(_) => "an object".to_owned(),
+            Value::Array(_) => "an array".to_owned(),
+            Value::StringLit(it) => format!("\"{}\"", text::escape(&it.value, 80)),
+            _ => text::escape(self.raw(), 80),
         }
     }
 }
@@ -215,36 +223,36 @@ mod tests {
     #[test]
     fn everything_has_its_line_and_column() {
         let text = "\n{\"é\": [1,\n  {\"b\": true}]}";
-        let document = Document::new(text);
-        let Form::Object(Object { members, .. }) = document.node().unwrap().form() else { panic!() };
+        let document = Document::parse(text).unwrap();
+        let Form::Object(Object { members, .. }) = document.root().form() else { panic!() };
         let Form::Array(items) = members[0].value.form() else { panic!() };
         let Form::Object(Object { members: inner, .. }) = items[1].form() else { panic!() };
-        let spots = [members[0].at, members[0].value, items[0], items[1], inner[0].at, inner[0].value]
-            .map(|node| (node.spot().line, node.spot().column));
-        assert_eq!(spots, [(2, 2), (2, 7), (2, 8), (3, 3), (3, 4), (3, 9)]);
+        let (name, inside) = (members[0].at, inner[0].at);
+        let nodes = [members[0].value, items[0], items[1], inner[0].value].map(Node::position);
+        let spots = [name, inside].into_iter().chain(nodes).map(|it| (it.spot().line, it.spot().column));
+        assert_eq!(spots.collect::<Vec<_>>(), [(2, 2), (3, 4), (2, 7), (2, 8), (3, 3), (3, 9)]);
         assert_eq!(members[0].name, "é");
     }
 
     #[test]
-    fn a_place_is_the_same_however_far_into_the_text_it_is() {
-        for step in ["é", "\n", "é\né", "1,\n  "] {
-            let text = step.repeat(3000);
-            let document = Document::new(&text);
-            for at in [0, 2 * step.len(), 1000 * step.len(), 2999 * step.len(), text.len()] {
-                assert_eq!(document.spot(at), Spot::FIRST.after(&text[..at]), "{step:?} {at}");
-            }
-        }
-    }
-
-    #[test]
     fn what_is_no_json_says_where() {
-        for (text, line, column) in
-            [("", 1, 1), ("{\n \"a\": }", 2, 7), ("{} x", 1, 4), ("{\"a\": \"x", 1, 8), ("\u{feff}{}", 1, 1)]
-        {
-            let (spot, _) = Document::new(text).node().unwrap_err();
-            assert_eq!((spot.line, spot.column), (line, column), "{text:?}");
+        for (text, line, column) in [
+            ("", 1, 1),
+            ("{\n \"a\": }", 2, 7),
+            ("{} x", 1, 4),
+            ("{\"a\": \"x", 1, 7),
+            ("{\"a\": 1,}", 1, 8),
+            ("{a: 1}", 1, 2),
+            ("\u{feff}\u{feff}{}", 1, 1),
+        ] {
+            let (spot, what) = Document::parse(text).unwrap_err();
+            assert_eq!((spot.line, spot.column), (line, column), "{text:?}: {what}");
+            assert!(what.starts_with("is no JSON: "), "{what}");
         }
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(Document::new(&deep).node().unwrap_err().1, "nested more than 32 levels deep");
+        assert_eq!(Document::parse(&deep).unwrap_err().1, "is nested more than 32 levels deep");
+        let full = (0..=MAX_MEMBERS).map(|n| format!("\"{n}\":1")).collect::<Vec<_>>().join(",");
+        let (spot, what) = Document::parse(&format!("[{{{full}}}]")).unwrap_err();
+        assert_eq!((spot.column, what.as_str()), (2, "has more than 4096 members in one object"));
     }
 }

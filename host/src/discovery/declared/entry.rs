@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::document::{Form, Member, Node, Object};
-use super::guard::is_policy;
+use super::guard::{hides_guard, is_policy};
 use super::reader::{Reader, at, twice, unknown, wrong};
 use super::{Declared, Handler, Source};
 use crate::discovery::units;
@@ -33,14 +33,13 @@ impl Reader {
         hook.place = node.spot().to_string();
         let Form::Object(object) = node.form() else {
             hook.handler = Err(wrong(&hook.label, "an object such as {\"command\": \"…\"}", node));
-            if self.search.finds_in(node) {
+            if hides_guard(node.raw()) {
                 hook.on_failure = Some(OnFailure::Block);
             }
             return hook;
         };
-        self.too_many(node, &object);
-        let hides_a_guard = self.search.finds_beneath(&object);
-        let Object { members, again, .. } = object;
+        let Object { members, again } = object;
+        let hides_a_guard = members.iter().chain(&again).any(|it| hides_guard(it.value.raw()));
         let mut actions = Vec::new();
         let mut unknowns = Vec::new();
         for member in &members {

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
-use super::document::{Document, Form, Node, Object};
+use super::document::{Document, Form, Node, Object, Position};
+use super::guard::hides_guard;
 use super::reader::{Fault, Reader, at, twice, unknown, wrong};
 use super::servers::Servers;
 use super::{Declared, Source, claude_groups};
@@ -64,13 +65,9 @@ fn read_up_to(place: &FileAccess, path: &Path, max: u64) -> Option<Result<String
 ///
 /// Why it is no JSON, so that nothing can be said of its hooks.
 pub(in crate::discovery) fn parse(text: &str, source: Source) -> Result<Contents, String> {
+    let document = Document::parse(text).map_err(|(spot, what)| at(spot, &what))?;
     let mut file = File::new(source);
-    // Editors of Windows write a mark in front.
-    let document = Document::new(text.strip_prefix('\u{feff}').unwrap_or(text));
-    match document.node() {
-        Ok(node) => file.whole(node),
-        Err((spot, what)) => return Err(at(spot, &format!("is no JSON: {what}"))),
-    }
+    file.whole(document.root());
     Ok(file.finish())
 }
 
@@ -115,9 +112,7 @@ impl File {
             self.left_out(node, "file", None);
             return;
         };
-        self.reader.too_many(node, &object);
-        self.rest(&object.rest);
-        let Object { members, again, .. } = object;
+        let Object { members, again } = object;
         for member in &again {
             self.reader.fault(|| twice(member));
         }
@@ -182,7 +177,9 @@ impl File {
         let is_hooks = text::distance(&text::prefix(key, 16).trim().to_ascii_lowercase(), "hooks") <= 2;
         match value.form() {
             Form::Object(_) if is_hooks => self.events(value, false),
-            Form::Array(_) | Form::Object(_) if is_event(key) => self.event(key, value, value, false),
+            Form::Array(_) | Form::Object(_) if is_event(key) => {
+                self.event(key, value.position(), value, false)
+            }
             _ => self.left_out(value, "file", None),
         }
     }
@@ -196,13 +193,12 @@ impl File {
                 let items = if let Form::Array(items) = form { items } else { vec![value] };
                 for item in items {
                     match item.form() {
-                        Form::Object(Object { members, again, rest })
+                        Form::Object(Object { members, again })
                             if members.iter().any(|it| is_event(&it.name)) =>
                         {
                             for member in members.iter().chain(&again) {
                                 self.misplaced(&member.name, member.value);
                             }
-                            self.rest(&rest);
                         }
                         _ => self.left_out(item, "hooks", None),
                     }
@@ -210,8 +206,6 @@ impl File {
                 return;
             }
         };
-        self.reader.too_many(value, &object);
-        self.rest(&object.rest);
         for event in &object.members {
             self.event(&event.name, event.at, event.value, runs);
         }
@@ -222,26 +216,12 @@ impl File {
         }
     }
 
-    /// What stands behind the members that are looked at.
-    fn rest(&mut self, rest: &[(&str, Node<'_>)]) {
-        if let Some((_, first)) = rest.first().filter(|_| self.reader.search.finds_among(rest)) {
-            self.stand_in(*first, "file", None);
-        }
-    }
-
-    /// Looks for a guard in what is left out, and lets it fail.
+    /// Adds an entry that fails where a guard is left out: one for each event at most, not counted among the others.
     fn left_out(&mut self, node: Node<'_>, label: &str, event: Option<EventName>) {
-        if !self.guarded.contains(&event) && self.reader.search.finds_in(node) {
-            self.stand_in(node, label, event);
-        }
-    }
-
-    /// An entry that fails for the guards of this event that are left out. It is not counted among the others: there is
-    /// one for each event at most.
-    fn stand_in(&mut self, node: Node<'_>, label: &str, event: Option<EventName>) {
-        if !self.guarded.insert(event.clone()) {
+        if self.guarded.contains(&event) || !hides_guard(node.raw()) {
             return;
         }
+        self.guarded.insert(event.clone());
         let mut hook = Declared::new(self.source, self.hooks.len(), format!("{label}[left out]"), event);
         hook.on_failure = Some(OnFailure::Block);
         hook.place = node.spot().to_string();
@@ -251,7 +231,7 @@ impl File {
     }
 
     /// The entries of one event.
-    fn event(&mut self, key: &str, at_key: Node<'_>, value: Node<'_>, runs: bool) {
+    fn event(&mut self, key: &str, at_key: Position<'_>, value: Node<'_>, runs: bool) {
         let mut why = None;
         let items = match value.form() {
             Form::Array(items) => items,

@@ -82,10 +82,8 @@ pub(in crate::discovery) fn parse(text: &str, outside: &Arc<Outside>) -> Result<
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let takes_comments = outside.agent.takes_comments();
     let text = if takes_comments { without_comments(text) } else { Cow::Borrowed(text) };
-    let document = Document::new(&text);
-    let node = document.node().map_err(|(spot, what)| {
+    let document = Document::parse(&text).map_err(|(spot, why)| {
         let has_comments = !takes_comments && without_comments(&text) != text;
-        let why = format!("is no JSON: {what}");
         let agent = outside.agent.title();
         let why =
             if has_comments { format!("{why} (it has comments, which {agent} does not take)") } else { why };
@@ -99,7 +97,7 @@ pub(in crate::discovery) fn parse(text: &str, outside: &Arc<Outside>) -> Result<
         left_out: 0,
         runs: true,
     };
-    file.whole(node);
+    file.whole(document.root());
     Ok(file.finish())
 }
 
@@ -317,19 +315,13 @@ impl File<'_> {
             self.reader.fault(|| wrong(key, expected, value));
             return None;
         };
-        Some(self.every(value, object, holds_hooks))
+        Some(self.every(object, holds_hooks))
     }
 
     /// The members of an object, each name once: the last counts, as in JavaScript. Of what holds hooks all count, for
     /// agents differ there, and none of the hooks may be lost.
-    fn every<'a>(
-        &mut self,
-        node: Node<'a>,
-        object: Object<'a>,
-        holds_hooks: impl Fn(&str) -> bool,
-    ) -> Vec<Member<'a>> {
-        self.reader.too_many(node, &object);
-        let Object { mut members, again, .. } = object;
+    fn every<'a>(&mut self, object: Object<'a>, holds_hooks: impl Fn(&str) -> bool) -> Vec<Member<'a>> {
+        let Object { mut members, again } = object;
         for member in again {
             let is_kept = holds_hooks(&member.name);
             let what = if is_kept { "the hooks of both run" } else { "the last one counts" };
@@ -385,7 +377,7 @@ impl File<'_> {
             group.commands.push(node);
             return group;
         }
-        for member in self.every(node, object, |name| name == "hooks") {
+        for member in self.every(object, |name| name == "hooks") {
             match member.name.as_str() {
                 "matcher" => group.matcher = Some(member.value),
                 "hooks" => match member.value.form() {

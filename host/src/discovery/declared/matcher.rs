@@ -94,7 +94,7 @@ mod tests {
             (r#""server:tool""#, &["server:tool"], ""),
         ] {
             let mut reader = Reader::default();
-            assert_eq!(reader.tools(Document::new(text).node().unwrap()), want, "{text}");
+            assert_eq!(reader.tools(Document::parse(text).unwrap().root()), want, "{text}");
             let faults = reader.finish();
             assert_eq!(faults.len(), usize::from(!fault.is_empty()), "{text}");
             assert!(faults.iter().all(|it| it.message.contains(fault)), "{text}: {faults:?}");

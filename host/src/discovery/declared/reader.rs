@@ -1,7 +1,6 @@
 //! What is wrong with a declaration, and where: each thing once, with what was expected.
 
-use super::document::{Form, MAX_MEMBERS, Member, Node, Object, Spot};
-use super::guard;
+use super::document::{Form, Member, Node, Spot};
 use crate::text;
 
 /// How many things that are wrong with a file are named one by one.
@@ -21,8 +20,6 @@ pub(super) struct Reader {
     faults: Vec<Fault>,
     /// How many more there were.
     unnamed: usize,
-    /// Looks for guards in what is left out.
-    pub(super) search: guard::Search,
 }
 
 /// A value of another type or form than was expected, in words that read after the file's path.
@@ -61,14 +58,6 @@ impl Reader {
         self.faults
     }
 
-    /// Says that an object has more members than are looked at.
-    pub(super) fn too_many(&mut self, node: Node<'_>, object: &Object<'_>) {
-        if !object.rest.is_empty() {
-            let (rest, known) = (object.rest.len(), MAX_MEMBERS);
-            self.fault(|| at(node.spot(), &format!("has more than {known} members: {rest} are left out")));
-        }
-    }
-
     /// The members of an object, each name once: the first counts. `None`, with a fault, for anything else.
     pub(super) fn object<'a>(
         &mut self,
@@ -80,7 +69,6 @@ impl Reader {
             self.fault(|| wrong(key, expected, value));
             return None;
         };
-        self.too_many(value, &object);
         for member in object.again {
             self.fault(|| twice(&member));
         }

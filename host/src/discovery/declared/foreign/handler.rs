@@ -78,7 +78,7 @@ impl File<'_> {
                 Err(wrong(event, "an object such as {\"type\": \"command\", \"command\": \"…\"}", node));
             return Some(hook);
         };
-        let members = self.every(node, object, |_| false);
+        let members = self.every(object, |_| false);
         let find = |name: &str| members.iter().find(|it| it.name == name);
         if let Some(name) = find("name")
             && let Form::Text(name) = name.value.form()
