@@ -1,6 +1,6 @@
-//! Reading JSON that is odd in places. A model writes half an emoji, a number beyond every float or a
-//! thousand brackets, and a guard is never skipped because its input is odd (design, section 4), nor does a block
-//! get lost beside such a field (section 5.6). Programs write odd things, too: a byte-order mark, Python's `NaN`.
+//! Reads JSON that is odd in places. A model writes half an emoji, a number beyond every float or a thousand
+//! brackets, and programs write a byte order mark or Python's `NaN`. No guard is skipped because its input is
+//! odd, and no block is lost because of an odd field beside it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,21 +12,21 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// How deep a value may be nested to be read as it stands. Parsers of JSON, ours among them, often stop at 128, and
-/// a hook reads the value inside an envelope.
+/// How deep a value may be nested to be read as it is. Parsers of JSON often stop at 128 levels, and a hook
+/// reads the value inside an envelope.
 const MAX_NESTED: usize = 120;
 
-/// How many levels of a value that cannot be read as a whole are looked through for what can. Each level is tried
-/// once more, so that this is a factor of the time.
+/// How many levels of a value are searched for readable parts, if the value as a whole cannot be read. Each
+/// level is read once more, so that this is a factor of the time.
 const MAX_LEVELS: usize = 16;
 
-/// Reads one JSON object, whatever its fields hold, in the order they were given; a name may be there twice. Bytes
-/// that are not UTF-8 count as U+FFFD. A byte-order mark before it is skipped; `NaN`, `Infinity` and `-Infinity` count
-/// as JSON strings of these words.
+/// Reads one JSON object in the order of its fields. A name may be there twice, and bytes that are not UTF-8
+/// count as U+FFFD. A byte order mark before it is skipped; `NaN`, `Infinity` and `-Infinity` count as JSON
+/// strings of these words.
 ///
 /// # Errors
 ///
-/// Where there is anything but exactly one object: a syntax error, another type, a cut, a second value.
+/// Anything but exactly one object: a syntax error, another type, a cut text, a second value.
 pub fn object(text: &[u8]) -> Result<Vec<(String, Box<RawValue>)>, serde_json::Error> {
     let text = String::from_utf8_lossy(text);
     let text = unmarked(&text);
@@ -41,14 +41,14 @@ pub fn object(text: &[u8]) -> Result<Vec<(String, Box<RawValue>)>, serde_json::E
     Ok(members.into_iter().map(|(name, raw)| (self::text(name.get()), raw.to_owned())).collect())
 }
 
-/// Reads a value. What cannot be represented in it becomes a JSON string of its raw text, in its place, so that what
-/// stands beside it is still found; half a surrogate pair in a string becomes U+FFFD.
+/// Reads a value. A part that cannot be represented becomes a JSON string of its raw text, so that the parts
+/// beside it are still found. Half a surrogate pair in a string becomes U+FFFD.
 pub fn value(raw: &RawValue) -> Value {
     read(raw.get(), 0)
 }
 
-/// Reads a text that should be JSON, such as the arguments that a model wrote. What is no JSON at all becomes a JSON
-/// string of the text; what is odd in places is read as [`value`] reads it.
+/// Reads a text that should be JSON, such as the arguments that a model wrote. A text that is not JSON
+/// becomes a JSON string; one that is odd in places is read as [`value`] reads it.
 pub fn from_model(text: &str) -> Value {
     let odd = || {
         let quoted = with_words_quoted(unmarked(text));
@@ -57,13 +57,13 @@ pub fn from_model(text: &str) -> Value {
     serde_json::from_str::<&RawValue>(text).map_or_else(|_| odd(), value)
 }
 
-/// The text after a byte-order mark.
+/// Returns the text after a byte order mark.
 fn unmarked(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// Text in which the words that programs write for numbers which JSON does not have are strings. What is a string
-/// already stays as it is.
+/// Puts the words in quotes that programs write for numbers which JSON does not have. Strings stay as they
+/// are.
 fn with_words_quoted(text: &str) -> Cow<'_, str> {
     static WORD: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"(?s)"(?:[^"\\]|\\.)*"|(NaN|-?Infinity)"#).ok());
@@ -74,20 +74,20 @@ fn with_words_quoted(text: &str) -> Cow<'_, str> {
     WORD.as_ref().map_or(Cow::Borrowed(text), |word| word.replace_all(text, quote))
 }
 
-/// Reads a value that can be represented as it stands.
+/// Reads a value that can be represented completely.
 ///
 /// # Errors
 ///
-/// What is wrong, in words that read after the name of the field.
+/// The mistake, in words that follow the name of the field.
 pub(crate) fn strict(raw: &RawValue) -> Result<Value, String> {
     parse(raw.get(), 0).map_err(|error| {
-        // The position would be one in the field, not in what the reader sees.
+        // The position in the field means nothing to the reader of the message.
         let error = error.to_string();
         error.split_once(" at line ").map_or(error.as_str(), |(what, _)| what).to_owned()
     })
 }
 
-/// Reads a value that stands so many levels below the one that was asked for.
+/// Reads a value so many levels below the outermost one.
 fn read(raw: &str, level: usize) -> Value {
     if let Ok(value) = parse(raw, level) {
         return value;
@@ -114,8 +114,9 @@ fn parse(raw: &str, level: usize) -> Result<Value, serde_json::Error> {
     serde_json::from_str(raw).map(|Plain(value)| value)
 }
 
-/// A value as it stands. `Value` itself takes an object with a name that serde_json keeps for [`RawValue`] for what
-/// the text in it says: whoever writes a tool's input could show a guard another one, or hide how deep it is nested.
+/// A value, read literally. `Value` itself reads an object with a name that serde_json reserves for
+/// [`RawValue`] as the JSON in its text. So the author of a tool's input could show a guard another value, or
+/// hide how deep it is nested.
 struct Plain(Value);
 
 impl<'de> Deserialize<'de> for Plain {
@@ -174,7 +175,7 @@ impl<'de> Deserialize<'de> for Plain {
     }
 }
 
-/// How deep the brackets of this JSON are nested.
+/// Returns how deep the brackets of this JSON are nested.
 pub(crate) fn nested(raw: &str) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in raw.bytes() {
@@ -194,14 +195,14 @@ pub(crate) fn nested(raw: &str) -> usize {
     deepest
 }
 
-/// What a JSON string says.
+/// Decodes a JSON string.
 pub(crate) fn text(raw: &str) -> String {
     serde_json::from_str(raw)
         .or_else(|_| serde_json::from_str(&paired(raw)))
         .unwrap_or_else(|_| raw.to_owned())
 }
 
-/// A JSON string in which each half of a surrogate pair without its other half is U+FFFD.
+/// Replaces each half of a surrogate pair without its other half by U+FFFD, in a JSON string.
 fn paired(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     let mut rest = raw;
@@ -229,12 +230,12 @@ fn paired(raw: &str) -> String {
     out
 }
 
-/// The code unit of the `\uHHHH` that this starts with.
+/// Reads the code unit of the `\uHHHH` at the beginning.
 fn unit(text: &str) -> Option<u16> {
     u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
 
-/// The fields of an object, unread, name and value as they stand in the text.
+/// The fields of an object, name and value as raw text.
 pub(crate) struct Members<'a>(pub(crate) Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

@@ -1,13 +1,13 @@
 //! Text from outside, made safe to show.
 
-/// Makes text that a hook wrote safe for a terminal or a log: control characters (terminal escapes among them)
-/// and the invisible characters that reorder a line (CVE-2021-42574) are written as `\u{…}`, newlines and tabs
-/// as `\n` and `\t`, and what exceeds `max` bytes is cut with a note of how much is missing.
+/// Makes text that a hook wrote safe for a terminal or a log. Control characters (terminal escapes among
+/// them) and the invisible characters that reorder a line (CVE-2021-42574) are written as `\u{…}`, newlines
+/// and tabs as `\n` and `\t`. Text beyond `max` bytes is cut, with a note of how much is missing.
 pub fn escape(text: &str, max: usize) -> String {
     escape_but(text, max, &[])
 }
 
-/// Like [`escape`], but keeps line breaks and tabs: for text that is shown as a block.
+/// Like [`escape`], but keeps line breaks and tabs, for text that is shown as a block.
 pub fn escape_lines(text: &str, max: usize) -> String {
     escape_but(text, max, &['\n', '\t'])
 }
@@ -35,12 +35,12 @@ fn is_invisible(c: char) -> bool {
     matches!(u32::from(c), 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x2069 | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe007f)
 }
 
-/// The same JSON, with `\uXXXX` in its strings for what [`escape`] does not let through as it is.
+/// Writes `\uXXXX` in the strings of a JSON text for the characters that [`escape`] replaces.
 pub fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut units = [0; 2];
     for c in json.chars() {
-        // Outside strings JSON has no other control characters than these, and inside none of them.
+        // JSON has no other control characters outside strings than these, and none inside them.
         if matches!(c, '\n' | '\r' | '\t') || !(c.is_control() || is_invisible(c)) {
             out.push(c);
         } else {
@@ -50,14 +50,14 @@ pub fn escape_json(json: &str) -> String {
     out
 }
 
-/// A name that somebody else chose, such as a file's in a repository, made harmless also for a model: letters,
-/// digits and `._/@#[]-` stay, anything else is `_`, and what exceeds 64 bytes is cut.
+/// Makes a name that somebody else chose, such as a file's in a repository, harmless also for a model.
+/// Letters, digits and `._/@#[]-` stay, anything else becomes `_`, and a name beyond 64 bytes is cut.
 pub fn plain_name(name: &str) -> String {
     let harmless = |c: char| if c.is_ascii_alphanumeric() || "._/@#[]-".contains(c) { c } else { '_' };
     prefix(name, 64).chars().map(harmless).collect()
 }
 
-/// The longest prefix of `text` that has at most `max` bytes and ends between two characters.
+/// Returns the longest prefix of `text` that has at most `max` bytes and ends between two characters.
 pub fn prefix(text: &str, max: usize) -> &str {
     let mut end = text.len().min(max);
     while !text.is_char_boundary(end) {
@@ -66,20 +66,20 @@ pub fn prefix(text: &str, max: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// The name among these that is nearest to `name`, for a hint; `None` where there is none at all. The case of ASCII
-/// letters does not count.
+/// Returns the name among these that is nearest to `name`, for a hint; `None` if there are none. The case of
+/// ASCII letters does not count.
 pub fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = prefix(name, 64).to_ascii_lowercase();
     among.into_iter().min_by_key(|known| distance(&wanted, &prefix(known, 64).to_ascii_lowercase()))
 }
 
-/// The number of letters to insert, delete or replace to get from one word to the other (Levenshtein), as far as their
-/// first 64 bytes tell.
+/// Returns the number of letters to insert, delete or replace to turn one word into the other (Levenshtein).
+/// Only the first 64 bytes count.
 pub(crate) fn distance(from: &str, to: &str) -> usize {
     strsim::levenshtein(prefix(from, 64), prefix(to, 64))
 }
 
-/// A word for a shell: in quotes where it needs them.
+/// Quotes a word for a shell, if it needs quotes.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! What the commands that trust and grant need to know of a hook.
+//! The properties of a hook for the commands that trust hooks and grant rights.
 
 use std::path::PathBuf;
 
@@ -9,88 +9,89 @@ use crate::report::Kind;
 use crate::trust::tree::Belongings;
 use crate::trust::{Place, Record, TreeError};
 
-/// A hook that was found, as somebody sees it who is to trust it or to grant rights to it.
+/// A hook for somebody who is to trust it, or to grant rights to it.
 #[derive(Clone, Debug)]
 pub struct Approvable {
     /// The full name.
     pub name: String,
     /// Its file, absolute.
     pub path: PathBuf,
-    /// What a command finds it by, and no other hook: its file, or of an entry of a hooks.json or mcp.json that file
-    /// with the entry's place after it, such as `hooks.json#PreToolUse[0]`.
+    /// The path by which a command finds this hook and no other: its file, or the hooks.json or mcp.json that
+    /// declares it with the entry's position, such as `hooks.json#PreToolUse[0]`.
     pub reference: PathBuf,
-    /// What an entry of a hooks.json or mcp.json starts or calls: a command line, or a tool and its server. Not escaped.
+    /// The command line of an entry of a hooks.json or mcp.json, or its tool and server. Not escaped.
     pub runs: Option<String>,
-    /// The events that such an entry is for.
+    /// The events of such an entry.
     pub events: Vec<EventName>,
-    /// The tools that such an entry is for, as its matcher says; all of them where it says none.
+    /// The tools of such an entry's matcher; empty if it has none and gets all tools.
     pub tools: Vec<String>,
     /// Its kind.
     pub kind: Kind,
     /// Where it was found.
     pub tier: Tier,
-    /// Whether it runs only as far as the user trusts it as it is: a repository brought it, or hookbox installed it as
-    /// part of a plugin.
+    /// True if it runs only after the user trusted it as it is: a repository brought it, or hookbox installed
+    /// it as part of a plugin.
     pub needs_trust: bool,
-    /// What becomes of it now.
+    /// Its present status.
     pub status: EntryStatus,
-    /// Whether the user trusts it: by its tier, by the policy or by a record.
+    /// True if the user trusts it: by its tier, by the policy or by a record.
     pub trusted: bool,
-    /// What a component says of itself, where it could be asked.
+    /// The component's description of itself, if it loads.
     pub manifest: Option<Manifest>,
-    /// What the trust file calls it: its place, and its path there. `None` where the repository's own path is not
+    /// Its key in the trust file: scope, and path there. `None` if the real path of the repository is not
     /// known, so that nothing can be recorded.
     pub key: Option<(Place, PathBuf)>,
-    /// What the user said of it, whatever it was then.
+    /// The user's record of it, also if it has changed since.
     pub record: Option<Record>,
-    /// What happens when it fails.
+    /// The policy for its failures.
     pub on_failure: OnFailure,
-    /// Whether it only observes, as far as that is known.
+    /// True if it only observes, as far as that is known.
     pub observe: bool,
-    /// The hooks that it takes the place of where the user agrees: later ones of its name that are the user's own, or
+    /// The hooks that it replaces if the user agrees: later ones of its name that are the user's own, or
     /// trusted.
     pub namesakes: Vec<Namesake>,
-    /// The digest of its bytes, where they were read.
+    /// The digest of its bytes, if they were read.
     pub(super) bytes: Option<Digest>,
-    /// What its digest is taken of, where it needs trust.
+    /// The files and settings that its digest covers, if it needs trust.
     pub(super) belongings: Option<Belongings>,
 }
 
 /// A hook that has the name of another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namesake {
-    /// What the trust file calls it.
+    /// Its key in the trust file.
     pub key: (Place, PathBuf),
-    /// What a command finds it by.
+    /// The path by which a command finds it.
     pub reference: PathBuf,
     /// Where it was found.
     pub tier: Tier,
-    /// What its owner says of its failures; a component may say it itself.
+    /// Its owner's policy for its failures; a component may have one of its own.
     pub on_failure: Option<OnFailure>,
 }
 
 impl Approvable {
-    /// The files and directories of the repository that its command line or its shebang names, and that its digest
-    /// covers beside the hook's own directory; relative to the repository.
+    /// Returns the files and directories of the repository that its command line or its shebang names. Its
+    /// digest covers them beside the hook's own directory. Paths are relative to the repository.
     pub fn names(&self) -> Vec<PathBuf> {
         self.named().0
     }
 
-    /// What the repository's settings say of it, key by key: a part of its digest.
+    /// Returns the repository's settings for it, key by key: a part of its digest.
     pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
         let settings = self.belongings.iter().flat_map(|it| &it.settings);
         settings.map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// The digest of the entry that declares it, with its place in its file.
+    /// Returns the digest of the entry that declares it, with its position in its file.
     #[cfg(feature = "plugin")]
     pub(crate) fn entry(&self) -> Option<Digest> {
         let declared = self.belongings.as_ref().map(|it| &it.declared).filter(|it| !it.is_empty())?;
         Some(Digest::of(format!("{declared:?}").as_bytes()))
     }
 
-    /// Whether its command line may use files of the repository that no word of it names, so that its digest does not
-    /// cover them: because of a variable, a pattern, what another command prints, or a program such as `make`.
+    /// Returns true if its command line may use files of the repository that no word of it names, so that its
+    /// digest does not cover them. The cause is a variable, a pattern, the output of another command, or a
+    /// program such as `make`.
     pub fn may_use_more(&self) -> bool {
         self.named().1
     }
@@ -100,12 +101,12 @@ impl Approvable {
         files.and_then(|it| it.names().ok()).unwrap_or_default()
     }
 
-    /// The digest that trust and grants hold for: of a component what was read when it was found, of any other hook that
-    /// needs trust worked out anew. `None` where it was not read.
+    /// Returns the digest that trust and grants are bound to. A component's is the one of the bytes that were
+    /// read; for any other hook that needs trust it is computed anew. `None` if the file was not read.
     ///
     /// # Errors
     ///
-    /// [`TreeError`] says why what belongs to a hook has no digest.
+    /// [`TreeError`] says why the files of a hook have no digest.
     pub fn digest(&self) -> Result<Option<Digest>, TreeError> {
         match &self.belongings {
             Some(it) if self.kind != Kind::Component => it.digest().map(Some),
@@ -113,7 +114,7 @@ impl Approvable {
         }
     }
 
-    /// The digest that trust and grants hold for of a component of these bytes.
+    /// Returns the digest that trust and grants are bound to, for a component of these bytes.
     pub fn digest_of(&self, bytes: &Digest) -> Digest {
         self.belongings.as_ref().map_or_else(|| bytes.clone(), |it| it.of_component(bytes))
     }

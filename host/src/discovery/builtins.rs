@@ -1,4 +1,4 @@
-//! What the settings say of built-in hooks.
+//! The settings of built-in hooks.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::builtin::{self, Builtin, Wishes};
 use crate::hook::{Origin, Settings};
 use crate::text;
 
-/// What the user says of each built-in hook, by its name; the first root that says something of a key goes before
-/// the others. A repository has no say in it.
+/// Returns the user's settings of each built-in hook, by its name. For each key the first root with a value
+/// counts. The settings of a repository do not.
 pub(super) fn wishes(roots: &[RootDir], problems: &mut Vec<Problem>) -> BTreeMap<&'static str, Wishes> {
     builtin::ALL.iter().map(|builtin| (builtin.name, wishes_for(builtin, roots, problems))).collect()
 }
@@ -41,7 +41,7 @@ fn wishes_for(builtin: &Builtin, roots: &[RootDir], problems: &mut Vec<Problem>)
     wishes
 }
 
-/// The settings that the hook has, with values that it takes; the others are problems.
+/// Returns the settings that the hook has, with valid values; the others are problems.
 fn own_settings(builtin: &Builtin, said: &Settings, mut note: impl FnMut(&str)) -> Settings {
     let mut own = Settings::new();
     for (key, value) in said {

@@ -1,4 +1,4 @@
-//! Which directory is the repository, and which lie around it.
+//! Finds the repository of a directory, and the repositories around it.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -6,22 +6,23 @@ use std::path::{Path, PathBuf};
 
 use super::entry::Problem;
 
-/// How many repositories count that lie one in another: more is a mistake, or an attack.
+/// The number of nested repositories that count: more is a mistake, or an attack.
 const MAX_REPOSITORIES: usize = 8;
 
-/// The repositories that a directory lies in. Each brings its hooks: one that is made within another takes none away.
+/// The repositories that a directory lies in. Each one brings its hooks: an inner repository hides no hooks
+/// of an outer one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Repositories {
     /// The repository: the nearest one.
     pub(super) nearest: Option<PathBuf>,
-    /// Those around it, the outermost first.
+    /// The repositories around it, the outermost first.
     pub(super) outer: Vec<PathBuf>,
-    /// How many between these were left out.
+    /// The number of repositories between these that were left out.
     pub(super) left_out: usize,
 }
 
 impl Repositories {
-    /// What is wrong with them: hooks that the user trusts may be among those that were left out.
+    /// Returns a problem if repositories were left out: hooks that the user trusts may be among theirs.
     pub(super) fn problem(&self, cwd: &Path) -> Option<Problem> {
         let left_out = self.left_out;
         let message = format!(
@@ -34,18 +35,19 @@ impl Repositories {
     }
 }
 
-/// The ancestors of `cwd` that hold `.git` or a root, else `cwd` itself. A path that is not absolute (an empty one: nobody
-/// could say which directory it is) has no repository.
+/// Finds the ancestors of `cwd` that hold `.git` or a root; without any, `cwd` itself. A path that is not
+/// absolute has no repository.
 ///
-/// Below the home directory every ancestor counts; outside it only those that the user owns and that are no shared ones,
-/// so that nobody else plants hooks in `/tmp` or `/srv`. The home directory is never a repository: what stands in it is the
-/// user's own. A directory above the home directory, and `/`, is one only if the user owns it and it says so itself.
+/// Below the home directory every ancestor counts. Outside it only directories count that the user owns and
+/// that are not shared, so that nobody else plants hooks in `/tmp` or `/srv`. The home directory is never a
+/// repository: its contents are the user's own. A directory above the home directory, and `/`, counts only if
+/// the user owns it and it holds `.git` or a root.
 pub(super) fn find(cwd: &Path, home: Option<&Path>, roots: &[String]) -> Repositories {
     let mut found = Repositories::default();
     if !cwd.is_absolute() {
         return found;
     }
-    // Directories are compared by identity: `$HOME` may be spelled with a symlink where `cwd` is not.
+    // Directories are compared by identity: `$HOME` may contain a symlink where `cwd` does not.
     let mut parents_of_home = home.into_iter().flat_map(Path::ancestors).skip(1);
     let home = home.and_then(identity);
     let user = rustix::process::geteuid().as_raw();
@@ -53,7 +55,8 @@ pub(super) fn find(cwd: &Path, home: Option<&Path>, roots: &[String]) -> Reposit
     let here = ancestors.first().and_then(|(_, here)| here.as_ref());
     let at_home = |it: &Metadata| home == Some(id(it));
     let below_home = ancestors.iter().skip(1).any(|(_, it)| it.as_ref().is_some_and(at_home));
-    // Everybody may write a shared directory, such as `/tmp`, and each user owns what he puts there.
+    // Everybody may write to a shared directory such as `/tmp`, and each user owns the directories that he
+    // makes there.
     let is_shared = |it: &Metadata| it.mode() & 0o1002 == 0o1002;
     let counts = |it: &Metadata| below_home || it.uid() == user && !is_shared(it);
     let to_home = ancestors.iter().take_while(|(_, it)| !it.as_ref().is_some_and(at_home));
@@ -62,20 +65,20 @@ pub(super) fn find(cwd: &Path, home: Option<&Path>, roots: &[String]) -> Reposit
     found.nearest = marked.next();
     found.outer = marked.collect();
     found.outer.reverse();
-    // The outermost were there first.
+    // The inner ones are left out: an attacker can add them, but not an outer one.
     found.left_out = found.outer.len().saturating_sub(MAX_REPOSITORIES - 1);
     found.outer.truncate(MAX_REPOSITORIES - 1);
     if found.nearest.is_none() {
         let above_home =
             parents_of_home.any(|dir| dir == cwd || here.is_some_and(|here| identity(dir) == Some(id(here))));
-        // A directory that was removed meanwhile is none, and neither is somebody else's, such as `/tmp`.
+        // A directory that was removed does not count, nor somebody else's such as `/tmp`.
         let is_own = here.is_some_and(|it| it.is_dir() && counts(it) && !at_home(it));
         found.nearest = (!above_home && cwd.parent().is_some() && is_own).then(|| cwd.to_owned());
     }
     found
 }
 
-/// Device and inode.
+/// Returns device and inode.
 fn identity(dir: &Path) -> Option<(u64, u64)> {
     fs::metadata(dir).ok().as_ref().map(id)
 }
@@ -84,7 +87,7 @@ fn id(it: &Metadata) -> (u64, u64) {
     (it.dev(), it.ino())
 }
 
-/// Whether a directory says of itself that it is a repository.
+/// Returns true if a directory holds `.git` or a root.
 fn is_marked(dir: &Path, roots: &[String]) -> bool {
     let there = |name: &str| fs::symlink_metadata(dir.join(name)).ok();
     there(".git").is_some()
@@ -180,7 +183,7 @@ mod tests {
             ("home/p", Some("home/p")),
             ("home/q/r/s", Some("home/q/r")),
             ("home/q", Some("home/q")),
-            // The home directory holds a root and is no repository all the same.
+            // The home directory holds a root and is still not a repository.
             ("home/plain/x", Some("home/plain/x")),
             ("home", None),
             ("out/sub", Some("out")),
@@ -240,7 +243,7 @@ mod tests {
         }
         let found = |home: &str| nearest(&theirs.join("sub"), Some(&temp.path().join(home)), &[]);
         assert_eq!(found("home"), Some(theirs.join("sub")));
-        // Where nothing says that it is one, the directory itself has to be the user's, too.
+        // Without `.git` and roots, the directory itself has to be the user's, too.
         let open = temp.path().join("open");
         fs::create_dir(&open).unwrap();
         std::os::unix::fs::chown(&open, Some(12_345), None).unwrap();

@@ -1,5 +1,5 @@
-//! Which name belongs to whom: what came later takes the place of nothing that the user relies on, unless the user asked
-//! for that.
+//! Decides which of several hooks with one name runs. A later hook never replaces one that the user relies
+//! on, unless the user asked for that.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -7,26 +7,26 @@ use std::path::PathBuf;
 use crate::hook::Origin;
 use crate::trust::{Place, Standing};
 
-/// What counts of a hook where another one has its name.
+/// The properties of a hook that count if another hook has its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim<'a> {
     pub(super) origin: Origin,
     pub(super) standing: Standing,
-    /// What the trust file calls it.
+    /// Its key in the trust file.
     pub(super) key: Option<&'a (Place, PathBuf)>,
-    /// The hooks that the user let it take the place of; `None` where it takes every later one's: it is the user's own,
-    /// or all is trusted.
+    /// The hooks that the user let it replace. `None` if it replaces every later one: it is the user's own,
+    /// or everything is trusted.
     pub(super) replaces: Option<&'a [(Place, PathBuf)]>,
 }
 
 impl Claim<'_> {
-    /// Whether the user agreed that this one takes the place of the other.
+    /// Returns true if the user agreed that this hook replaces the other.
     fn may_replace(&self, later: &Self) -> bool {
         let named = self.replaces.unwrap_or_default();
         later.key.is_some_and(|key| named.contains(key))
     }
 
-    /// Whether this usable hook takes the place of a later one of its name.
+    /// Returns true if this usable hook replaces a later one of its name.
     fn shadows(&self, later: &Self) -> bool {
         let is_untrusted_neighbour = self.origin == later.origin && !later.standing.is_trusted();
         match self.standing {
@@ -37,13 +37,13 @@ impl Claim<'_> {
     }
 }
 
-/// The hook that takes the place of another one.
+/// The hook that replaces another one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shadower<T> {
     pub(super) by: T,
-    /// Whether the user agreed to it.
+    /// True if the user agreed to it.
     pub(super) is_agreed: bool,
-    /// Whether it comes from elsewhere: a repository's takes the place of the user's.
+    /// True if it has another origin: a repository's hook replaces the user's.
     pub(super) is_foreign: bool,
 }
 
@@ -54,7 +54,7 @@ impl<T> Shadower<T> {
     }
 }
 
-/// The names that usable hooks have taken, in the order of the tiers.
+/// The names that usable hooks have, in the order of the tiers.
 #[derive(Debug)]
 pub(super) struct Names<'a, T>(HashMap<&'a str, Vec<(Claim<'a>, T)>>);
 
@@ -68,7 +68,7 @@ impl<'a, T: Copy> Names<'a, T> {
         self.0.entry(name).or_default().push((claim, it));
     }
 
-    /// The hook that takes the place of a later one of this name.
+    /// Returns the hook that replaces a later one of this name.
     pub(super) fn shadower(&self, name: &str, later: &Claim<'_>) -> Option<Shadower<T>> {
         let (claim, by) = self.0.get(name)?.iter().find(|(claim, _)| claim.shadows(later))?;
         let (is_agreed, is_foreign) = (claim.may_replace(later), claim.origin != later.origin);
@@ -89,11 +89,11 @@ mod tests {
         let recorded = Some(&unnamed[..]);
         let asked = Some(&named[..]);
         for (earlier, later, want) in [
-            // The user's own, and what a policy trusts.
+            // The user's own hooks, and hooks that a policy trusts.
             ((User, Trusted, None), (User, Trusted), true),
             ((Repo, Trusted, None), (Repo, Trusted), true),
             ((Repo, Trusted, None), (User, Trusted), true),
-            // What the user trusted.
+            // Hooks that the user trusted.
             ((Repo, Trusted, recorded), (User, Trusted), false),
             ((Repo, Trusted, recorded), (User, Refused), false),
             ((Repo, Trusted, recorded), (Repo, Trusted), false),
@@ -102,7 +102,7 @@ mod tests {
             ((Repo, Trusted, asked), (User, Trusted), true),
             ((Repo, Trusted, asked), (Repo, Trusted), true),
             ((User, Trusted, recorded), (User, Trusted), false),
-            // What nobody trusted.
+            // Hooks that nobody trusted.
             ((Repo, Confined, None), (Repo, Confined), true),
             ((Repo, Confined, None), (Repo, Trusted), false),
             ((Repo, Confined, asked), (User, Trusted), false),

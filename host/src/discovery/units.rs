@@ -6,9 +6,9 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, found {found:?}")]
 pub struct UnitError {
-    /// What is accepted.
+    /// The accepted form.
     pub expected: &'static str,
-    /// What stood there.
+    /// The text that was found.
     pub found: String,
 }
 
@@ -16,7 +16,7 @@ pub struct UnitError {
 ///
 /// # Errors
 ///
-/// Where there is no unit, an unknown one, or nothing to wait for.
+/// There is no unit, an unknown one, or the time is zero.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let wrong =
         || UnitError { expected: "a time such as \"2s\", \"500ms\" or \"1m\"", found: text.to_owned() };
@@ -42,7 +42,7 @@ pub fn show_duration(time: Duration) -> String {
 ///
 /// # Errors
 ///
-/// Where there is no unit, an unknown one, or a size of nothing.
+/// There is no unit, an unknown one, or the size is zero.
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let wrong = || UnitError { expected: "a size such as \"64MiB\"", found: text.to_owned() };
     let (number, unit) = split(text).ok_or_else(wrong)?;
@@ -59,7 +59,7 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     number.checked_mul(factor).filter(|bytes| *bytes > 0).ok_or_else(wrong)
 }
 
-/// The number at the front, and the unit after it.
+/// Splits a text into the number and the unit after it.
 fn split(text: &str) -> Option<(u64, &str)> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at_checked(digits)?;

@@ -13,27 +13,29 @@ const GROUP_KEYS: [&str; 5] = ["matcher", "hooks", "on_failure", "priority", "ob
 const COMMAND_KEYS: [&str; 8] =
     ["type", "command", "timeout", "name", "priority", "on_failure", "observe", "statusMessage"];
 
-/// A group longer than this, in bytes, stands in what its commands say by its digest: there may be many of them.
+/// A group longer than this, in bytes, is replaced by its digest in the text of its commands: there may be
+/// many of them.
 const MAX_TEXT: usize = 16 * 1024;
 
 /// A group that holds commands.
 pub(super) struct Group<'a> {
     matcher: Option<Matcher>,
-    /// What holds for the commands that say nothing of it themselves.
+    /// The settings of commands that have none of their own.
     on_failure: Option<OnFailure>,
     priority: Option<i32>,
     observe: bool,
-    /// The group as it stands, for what a command of it says.
+    /// The text of the group, which is part of the text of each command.
     text: String,
     pub(super) commands: Vec<Node<'a>>,
 }
 
-/// Whether this is a group: an object with `hooks`.
+/// Returns true if this is a group: an object with `hooks`.
 pub(super) fn is_group(node: Node<'_>) -> bool {
     matches!(node.form(), Form::Object(object) if object.members.iter().any(|it| it.name == "hooks"))
 }
 
-/// What Claude Code calls the event of this key, where it has it; a key in snake case is every one of its names.
+/// Returns the event of this key, if Claude Code has it, and Claude Code's name. A key in snake case stands
+/// for all of its names.
 pub(super) fn event(key: &str) -> Option<(EventName, Option<String>)> {
     if let Some(event) = claude::event_name(key) {
         return Some((event, Some(key.to_owned())));
@@ -56,7 +58,7 @@ pub(super) fn event(key: &str) -> Option<(EventName, Option<String>)> {
 }
 
 impl Reader {
-    /// Reads a group; `policy` takes what it says of all of its commands.
+    /// Reads a group. `policy` collects the settings of all of its commands.
     pub(super) fn group<'a>(&mut self, node: Node<'a>, mut policy: Declared) -> Group<'a> {
         let text = match node.raw() {
             text if text.len() <= MAX_TEXT => text.to_owned(),
@@ -66,13 +68,13 @@ impl Reader {
         if let Form::Object(object) = node.form() {
             let mut hides_a_guard = false;
             let Object { members, again } = object;
-            // Of hooks that are there twice all run: none is lost.
+            // If `hooks` is there twice, all of them run: none is lost.
             for member in members.iter().chain(again.iter().filter(|it| it.name == "hooks")) {
                 match member.name.as_str() {
                     "matcher" => matcher = self.matcher(member.value),
                     "hooks" => match member.value.form() {
                         Form::Array(found) => commands.extend(found),
-                        // What it may be is an entry all the same: it may be a guard.
+                        // It becomes an entry, because it may be a guard.
                         _ => commands.push(member.value),
                     },
                     "on_failure" | "priority" | "observe" => {
@@ -108,7 +110,7 @@ impl Reader {
         None
     }
 
-    /// Reads a command of a group into `hook`, which stands for it.
+    /// Reads a command of a group into `hook`.
     pub(super) fn nested(
         &mut self,
         group: &Group<'_>,
@@ -116,7 +118,7 @@ impl Reader {
         node: Node<'_>,
         mut hook: Declared,
     ) -> Declared {
-        // What the matcher says belongs to it.
+        // The matcher is a part of what the user trusts.
         hook.text = format!("{}{}", hook.label, group.text);
         hook.place = node.spot().to_string();
         hook.priority = group.priority;

@@ -1,4 +1,4 @@
-//! One entry of an event: what runs, and how.
+//! One entry of an event: the action, and how it runs.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ pub(super) const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest name of an entry, in bytes.
 const MAX_NAME: usize = 100;
 
-/// How many words a command has, and how many tools a matcher names.
+/// The number of words of a command, and of tools that a matcher names.
 pub(super) const MAX_WORDS: usize = 256;
 
 impl Reader {
-    /// Reads an entry of a hooks.json or mcp.json into `hook`, which stands for it. What cannot run is an entry all
-    /// the same: it may be a guard.
+    /// Reads an entry of a hooks.json or mcp.json into `hook`. An entry that cannot run stays an entry,
+    /// because it may be a guard.
     pub(super) fn entry(&mut self, source: Source, node: Node<'_>, mut hook: Declared) -> Declared {
         hook.text = node.raw().to_owned();
         hook.place = node.spot().to_string();
@@ -52,7 +52,7 @@ impl Reader {
                 _ => unknowns.push(member),
             }
         }
-        // An entry that is there twice says two things; of a guard the stricter one holds.
+        // A key that is there twice has two values; for a guard the stricter one holds.
         for member in &again {
             match member.name.as_str() {
                 "command" | "component" | "tool" => actions.push((member, Kind::Command, Err(twice(member)))),
@@ -71,7 +71,7 @@ impl Reader {
                 Err(at(node.spot(), what))
             }
             ([(_, _, handler)], _) => std::mem::replace(handler, Err(String::new())),
-            // The key that is missing is the one that is misspelt.
+            // The missing key is the misspelt one.
             ([], Some(which)) => Err(unknown(unknowns.remove(which), &KEYS)),
             ([], None) => {
                 Err(at(node.spot(), "expected one of command, component and tool, found none of them"))
@@ -90,14 +90,14 @@ impl Reader {
         for member in unknowns {
             self.unknown(member, &KEYS, &mut hook);
         }
-        // None of its keys has an object as its value.
+        // No known key has an object as its value, so that this was meant to be a policy.
         if hides_a_guard {
             hook.on_failure = Some(OnFailure::Block);
         }
         hook
     }
 
-    /// A key that is there again: it is left out, but of two policies the stricter one holds.
+    /// Leaves out a key that is there twice. Of two policies the stricter one holds.
     pub(super) fn again(&mut self, member: &Member<'_>, hook: &mut Declared) {
         if member.name == "on_failure" && !member.value.is_text("pass") {
             hook.on_failure = Some(OnFailure::Block);
@@ -105,7 +105,7 @@ impl Reader {
         self.fault(|| twice(member));
     }
 
-    /// Reads a key that says how an entry runs, whatever it runs; `false` for any other key.
+    /// Reads a key that is common to all actions; returns false for any other key.
     pub(super) fn common(&mut self, member: &Member<'_>, hook: &mut Declared) -> bool {
         let Member { name: key, value, .. } = member;
         match key.as_str() {
@@ -141,8 +141,8 @@ impl Reader {
         true
     }
 
-    /// Who writes `on_failure` at all wants something else than the default, so a value that cannot be read is taken
-    /// as the stricter one.
+    /// A value that cannot be read counts as the stricter one: its author wanted something else than the
+    /// default.
     fn on_failure(&mut self, key: &str, value: Node<'_>) -> OnFailure {
         match value.form() {
             Form::Text(text) if text == "pass" => OnFailure::Pass,
@@ -154,7 +154,7 @@ impl Reader {
         }
     }
 
-    /// A key that is left out; a misspelt `on_failure` counts, so that no guard is lost to a typing error.
+    /// Leaves out an unknown key. A misspelt `on_failure` counts, so that no guard is lost to a typing error.
     pub(super) fn unknown(&mut self, member: &Member<'_>, known: &[&str], hook: &mut Declared) {
         if is_policy(&member.name) && !member.value.is_text("pass") {
             hook.on_failure = Some(OnFailure::Block);
@@ -165,7 +165,7 @@ impl Reader {
     }
 }
 
-/// Whether a key that nobody knows was to say what runs.
+/// Returns true if an unknown key is a misspelt action.
 fn is_action(member: &Member<'_>) -> bool {
     matches!(text::nearest(&member.name, KEYS), Some("command" | "component" | "tool"))
 }
@@ -193,7 +193,7 @@ fn timeout(value: Node<'_>) -> Option<Duration> {
     Some(time).filter(|time| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(time))
 }
 
-/// A shell line, or a program with its arguments.
+/// Reads a shell line, or a program with its arguments.
 pub(super) fn command(value: Node<'_>) -> Result<Handler, String> {
     let fault =
         || Err(wrong("command", "a shell line, or a list of words such as [\"python\", \"x.py\"]", value));

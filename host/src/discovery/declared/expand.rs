@@ -1,6 +1,6 @@
-//! Variables in what an mcp.json says.
+//! Variables in the texts of an mcp.json.
 
-/// A text with `${NAME}` and `${NAME:-DEFAULT}` replaced by what `variable` says.
+/// Replaces `${NAME}` and `${NAME:-DEFAULT}` in a text by the values that `variable` returns.
 ///
 /// # Errors
 ///

@@ -14,22 +14,22 @@ use crate::files::{self, FileAccess};
 use crate::hook::OnFailure;
 use crate::text;
 
-/// A file beyond this size is not read.
+/// The size limit of a file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The same for one of another agent.
+/// The size limit of a file of another agent, in bytes.
 const MAX_FOREIGN: u64 = 4 << 20;
 
-/// How many entries of a file are used: as many as a hooks directory may hold hooks.
+/// The number of entries of a file that are used: as many as a hooks directory may hold hooks.
 pub(super) const MAX_ENTRIES: usize = crate::discovery::limits::MAX_CANDIDATES;
 
 /// The version of the format.
 const VERSION: &str = "1";
 
-/// How much of an event's name that nobody knows stands in the name of a hook, in bytes.
+/// The longest part of an unknown event's name that goes into the name of a hook, in bytes.
 const MAX_LABEL: usize = 64;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub(in crate::discovery) struct Contents {
     pub(in crate::discovery) hooks: Vec<Declared>,
@@ -37,16 +37,16 @@ pub(in crate::discovery) struct Contents {
     pub(in crate::discovery) faults: Vec<Fault>,
 }
 
-/// The text of a file; `None` where there is none.
+/// Reads the text of a file; `None` if there is no file.
 ///
 /// # Errors
 ///
-/// Why it cannot be read, in words that read after the file's path.
+/// The reason why it cannot be read, in words that follow the path.
 pub(in crate::discovery) fn read(place: &FileAccess, path: &Path) -> Option<Result<String, String>> {
     read_up_to(place, path, MAX_FILE)
 }
 
-/// The text of a file of another agent, which may hold more than hooks.
+/// Reads the text of a file of another agent, which may hold more than hooks.
 pub(in crate::discovery) fn read_foreign(place: &FileAccess, path: &Path) -> Option<Result<String, String>> {
     read_up_to(place, path, MAX_FOREIGN)
 }
@@ -59,11 +59,11 @@ fn read_up_to(place: &FileAccess, path: &Path, max: u64) -> Option<Result<String
     }
 }
 
-/// What a text says.
+/// Reads the declarations in a text.
 ///
 /// # Errors
 ///
-/// Why it is no JSON, so that nothing can be said of its hooks.
+/// The reason why it is not JSON, so that its hooks are not known.
 pub(in crate::discovery) fn parse(text: &str, source: Source) -> Result<Contents, String> {
     let document = Document::parse(text).map_err(|(spot, what)| at(spot, &what))?;
     let mut file = File::new(source);
@@ -71,7 +71,7 @@ pub(in crate::discovery) fn parse(text: &str, source: Source) -> Result<Contents
     Ok(file.finish())
 }
 
-/// Whether a key names an event, in either shape.
+/// Returns true if a key names an event, in either shape.
 fn is_event(key: &str) -> bool {
     claude_groups::event(key).is_some() || key.parse::<EventName>().is_ok()
 }
@@ -82,9 +82,9 @@ struct File {
     hooks: Vec<Declared>,
     servers: Servers,
     left_out: usize,
-    /// The events in which a guard fails that was left out; none is every event.
+    /// The events that have an entry for a guard that was left out; `None` means every event.
     guarded: HashSet<Option<EventName>>,
-    /// How many entries each event has so far.
+    /// The number of entries of each event so far.
     counts: HashMap<String, usize>,
 }
 
@@ -148,7 +148,7 @@ impl File {
                     }
                 }
                 "version" | "$schema" | "description" => {}
-                // A guard in it is a guard all the same.
+                // A guard in it still guards.
                 name if is_event(name) => {
                     if is_wrapped {
                         let what = format!("{name} stands beside \"hooks\": its hooks do not run");
@@ -172,7 +172,7 @@ impl File {
         }
     }
 
-    /// What stands where nothing of it runs; a guard in it is a guard all the same.
+    /// Reads a value in a position in which nothing runs. A guard in it still guards.
     fn misplaced(&mut self, key: &str, value: Node<'_>) {
         let is_hooks = text::distance(&text::prefix(key, 16).trim().to_ascii_lowercase(), "hooks") <= 2;
         match value.form() {
@@ -184,7 +184,7 @@ impl File {
         }
     }
 
-    /// The events of `hooks`.
+    /// Reads the events of `hooks`.
     fn events(&mut self, value: Node<'_>, runs: bool) {
         let object = match value.form() {
             Form::Object(object) => object,
@@ -209,14 +209,15 @@ impl File {
         for event in &object.members {
             self.event(&event.name, event.at, event.value, runs);
         }
-        // A guard in it is a guard all the same.
+        // A guard in it still guards.
         for event in &object.again {
             self.reader.fault(|| twice(event));
             self.event(&event.name, event.at, event.value, false);
         }
     }
 
-    /// Adds an entry that fails where a guard is left out: one for each event at most, not counted among the others.
+    /// Adds an entry that fails, if a guard is left out. Each event has at most one, which is not counted
+    /// among the others.
     fn left_out(&mut self, node: Node<'_>, label: &str, event: Option<EventName>) {
         if self.guarded.contains(&event) || !hides_guard(node.raw()) {
             return;
@@ -230,7 +231,7 @@ impl File {
         self.hooks.push(hook);
     }
 
-    /// The entries of one event.
+    /// Reads the entries of one event.
     fn event(&mut self, key: &str, at_key: Position<'_>, value: Node<'_>, runs: bool) {
         let mut why = None;
         let items = match value.form() {
@@ -296,7 +297,7 @@ impl File {
         }
     }
 
-    /// The next entry, if the file may have one more.
+    /// Returns the next entry, if the file may have one more.
     fn hook(&mut self, label: &str, event: Option<EventName>) -> Option<Declared> {
         if self.hooks.len() - self.guarded.len() >= MAX_ENTRIES {
             self.left_out += 1;
@@ -326,7 +327,7 @@ impl File {
         }
         let mut names = HashSet::new();
         for hook in &mut self.hooks {
-            // Of two hooks of one name one would never run.
+            // Of two hooks with one name, one would never run.
             if let Some(name) = hook.name.take_if(|name| !names.insert(name.clone())) {
                 let message = format!("{} has the name {name:?} of another hook of this file", hook.label);
                 self.reader.fault(|| format!("{message}: it is named {}", hook.position_name()));

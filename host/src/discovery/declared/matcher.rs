@@ -1,4 +1,4 @@
-//! For which tools an entry is.
+//! The tools of an entry.
 
 use super::document::{Form, Node};
 use super::entry::MAX_WORDS;
@@ -7,8 +7,9 @@ use crate::event::ToolKind;
 use crate::text;
 
 impl Reader {
-    /// The tools of a matcher, as a subscription takes them; empty is all. What cannot be read is all of them: a guard
-    /// that sees too much is seen, one that sees nothing is not.
+    /// Reads the tools of a matcher as a subscription takes them; an empty list means all tools. A matcher
+    /// that cannot be read means all tools: a guard that runs too often is noticed, one that never runs is
+    /// not.
     pub(super) fn tools(&mut self, value: Node<'_>) -> Vec<String> {
         let expected = "tool names such as \"bash|edit\" or [\"bash\", \"kind:shell\"]";
         let names: Option<Vec<String>> = match value.form() {
@@ -44,14 +45,14 @@ impl Reader {
     }
 }
 
-/// How long a matcher may be, in bytes.
+/// The size limit of a matcher, in bytes.
 const MAX_TEXT: usize = 4096;
 
 fn trimmed(name: &str) -> String {
     name.trim().to_owned()
 }
 
-/// A name or a kind in the form in which it is compared.
+/// Reads a name or a kind in the form in which it is compared.
 fn tool(name: &str) -> Result<String, Option<String>> {
     if let Some(kind) = ToolKind::of_pattern(name) {
         let unknown = |nearest: &str| {
@@ -60,7 +61,7 @@ fn tool(name: &str) -> Result<String, Option<String>> {
         };
         return kind.map(|kind| format!("kind:{}", kind.as_str())).map_err(unknown);
     }
-    // `knd:shell` is no name of a tool.
+    // `knd:shell` is not the name of a tool.
     let is_misspelt = name.split_once(':').is_some_and(|(head, tail)| {
         text::distance(&head.trim().to_ascii_lowercase(), "kind") <= 1
             && ToolKind::of_pattern(&format!("kind:{tail}")).is_some_and(|kind| kind.is_ok())

@@ -1,38 +1,38 @@
-//! What is wrong with a declaration, and where: each thing once, with what was expected.
+//! The faults of a declaration: each one once, with its position and what was expected.
 
 use super::document::{Form, Member, Node, Spot};
 use crate::text;
 
-/// How many things that are wrong with a file are named one by one.
+/// The number of faults of a file that are named one by one.
 const MAX_FAULTS: usize = 32;
 
-/// Something wrong in a file.
+/// A fault in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::discovery) struct Fault {
-    /// Where, and what, in words that read after the file's path.
+    /// The position and the fault, in words that follow the path.
     pub(in crate::discovery) message: String,
     pub(in crate::discovery) hint: Option<String>,
 }
 
-/// Collects what is wrong.
+/// Collects faults.
 #[derive(Default)]
 pub(super) struct Reader {
     faults: Vec<Fault>,
-    /// How many more there were.
+    /// The number of further faults.
     unnamed: usize,
 }
 
-/// A value of another type or form than was expected, in words that read after the file's path.
+/// Describes a value of another type or form than was expected, in words that follow the path.
 pub(super) fn wrong(key: &str, expected: &str, value: Node<'_>) -> String {
     at(value.spot(), &format!("{}: expected {expected}, found {}", text::escape(key, 80), value.shown()))
 }
 
-/// Words with their place.
+/// Puts the position before a description.
 pub(super) fn at(spot: Spot, what: &str) -> String {
     format!("{spot}: {what}")
 }
 
-/// A key that nobody reads, with the nearest that somebody does.
+/// Describes an unknown key, with the nearest known one.
 pub(super) fn unknown(member: &Member<'_>, known: &[&str]) -> String {
     let nearest = text::nearest(&member.name, known.iter().copied()).unwrap_or_default();
     let key = text::escape(&member.name, 80);
@@ -40,7 +40,7 @@ pub(super) fn unknown(member: &Member<'_>, known: &[&str]) -> String {
 }
 
 impl Reader {
-    /// Something is wrong; the words are made only where they are told.
+    /// Adds a fault. Its message is only made if it is shown.
     pub(super) fn fault(&mut self, message: impl FnOnce() -> String) {
         self.push(|| Fault { message: message(), hint: None });
     }
@@ -49,7 +49,7 @@ impl Reader {
         if self.faults.len() < MAX_FAULTS { self.faults.push(fault()) } else { self.unnamed += 1 }
     }
 
-    /// What is wrong; beyond the first ones only how much.
+    /// Returns the faults: the first ones, and the number of the others.
     pub(super) fn finish(mut self) -> Vec<Fault> {
         if self.unnamed > 0 {
             let message = format!("and {} more problems in this file", self.unnamed);
@@ -58,7 +58,8 @@ impl Reader {
         self.faults
     }
 
-    /// The members of an object, each name once: the first counts. `None`, with a fault, for anything else.
+    /// Returns the members of an object, each name once: the first counts. Anything else is a fault and
+    /// `None`.
     pub(super) fn object<'a>(
         &mut self,
         key: &str,
@@ -76,7 +77,7 @@ impl Reader {
     }
 }
 
-/// A key that is there again.
+/// Describes a key that is there twice.
 pub(super) fn twice(member: &Member<'_>) -> String {
     let key = text::escape(&member.name, 80);
     at(member.at.spot(), &format!("\"{key}\" is there twice: the first one counts"))

@@ -11,10 +11,10 @@ use crate::text;
 /// The keys of a server.
 const KEYS: [&str; 6] = ["type", "command", "args", "env", "url", "headers"];
 
-/// How many servers of one file are used.
+/// The number of servers of one file that are used.
 const MAX_SERVERS: usize = 64;
 
-/// How many arguments, variables or headers a server has.
+/// The number of arguments, variables or headers of a server.
 const MAX_ITEMS: usize = 256;
 
 /// A server, as it is declared: variables in it are not expanded, and it has no directory yet.
@@ -26,7 +26,7 @@ pub(in crate::discovery) struct Server {
 }
 
 impl Server {
-    /// What is started or reached, for people; not escaped.
+    /// Returns the command line or address, for people; not escaped.
     pub(super) fn runs(&self) -> String {
         match &self.transport {
             Transport::Stdio { command, args, .. } => {
@@ -37,7 +37,7 @@ impl Server {
         }
     }
 
-    /// The texts in which files may be named.
+    /// Returns the texts in which files may be named.
     pub(super) fn words(&self) -> Vec<String> {
         match &self.transport {
             Transport::Stdio { command, args, .. } => std::iter::once(command).chain(args).cloned().collect(),
@@ -45,7 +45,7 @@ impl Server {
         }
     }
 
-    /// What its declaration sets in its environment.
+    /// Returns the variables that its declaration sets.
     pub(super) fn variables(&self) -> Vec<(String, String)> {
         match &self.transport {
             Transport::Stdio { env, .. } => env.clone().into_iter().collect(),
@@ -54,7 +54,7 @@ impl Server {
     }
 }
 
-/// The servers of a file by name; of one that cannot be used, why.
+/// The servers of a file by name, or the reason why one cannot be used.
 pub(in crate::discovery) type Servers = BTreeMap<String, Result<Server, String>>;
 
 impl Reader {
@@ -163,7 +163,7 @@ fn map(key: &str, value: Node<'_>) -> Result<BTreeMap<String, String>, String> {
     members.into_iter().map(text).collect()
 }
 
-/// Whether a variable or a header can have this name; a header's is a token of HTTP.
+/// Returns true if a variable or a header can have this name; a header's is a token of HTTP.
 fn is_a_name(key: &str, name: &str) -> bool {
     let is_header = key == "headers";
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
@@ -172,7 +172,7 @@ fn is_a_name(key: &str, name: &str) -> bool {
         && (!is_header || name.chars().all(is_token))
 }
 
-/// The address of a server; what begins with a variable is known only where it is used.
+/// Reads the address of a server. One that begins with a variable is checked when it is used.
 fn address(value: Node<'_>) -> Result<String, String> {
     let expected = "an address that begins with http:// or https://";
     let url = word("url", expected, value)?;

@@ -12,25 +12,25 @@ use crate::discovery::units;
 use crate::hook::{Limits, OnFailure, Settings};
 use crate::text;
 
-/// How many variables a hook may be given by name.
+/// The number of variables that a hook may be given by name.
 const MAX_VARIABLES: usize = 1_024;
 
-/// What a table `[hooks."NAME"]` says.
+/// The settings of one hook.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::discovery) struct Table {
-    /// Where it stands.
+    /// The line of the table.
     pub(in crate::discovery) line: usize,
     pub(in crate::discovery) enabled: Option<bool>,
     pub(in crate::discovery) priority: Option<i32>,
     pub(in crate::discovery) on_failure: Option<OnFailure>,
     pub(in crate::discovery) limits: Limits,
-    /// The variables that a native hook gets; all of them when absent.
+    /// The variables that a native hook gets; `None` means all of them.
     pub(in crate::discovery) environment: Option<Vec<String>>,
     pub(in crate::discovery) settings: Settings,
 }
 
 impl Table {
-    /// All that it says, key by key, for a digest; where it stands is nothing that it says.
+    /// Returns every key and its value, for a digest. The line is not among them.
     pub(in crate::discovery) fn fields(&self) -> BTreeMap<String, String> {
         let Self { line: _, enabled, priority, on_failure, limits, environment, settings } = self;
         let Limits { timeout, fuel, memory, output, log, copies, handles, tables } = limits;
@@ -58,7 +58,7 @@ impl Table {
 impl Reader {
     /// Reads the table of this hook.
     pub(super) fn table(&mut self, name: &str, value: &SpannedValue<'_>) -> Option<Table> {
-        // A key that is no name reaches whoever shows it, too.
+        // The name is shown in messages, also if no hook can have it.
         self.hook = Some(text::escape(name, 255));
         let line = self.line(&value.span());
         if !value.get_ref().is_table() {
@@ -134,7 +134,7 @@ impl Reader {
     }
 }
 
-/// Whether a variable of an environment can have this name.
+/// Returns true if a variable of an environment can have this name.
 fn is_variable(name: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0'])
 }

@@ -1,7 +1,7 @@
-//! `hookbox.toml`: what its owner says of the hooks of one root, and of all hooks together.
+//! `hookbox.toml`: the settings of the hooks of one root, and of all hooks together.
 //!
-//! Each key stands for itself: one wrong value is one problem, and the rest of the table holds. A guard must not
-//! lose its `on_failure = "block"` to a typing error two lines below.
+//! Each key is read on its own: one wrong value is one problem, and the rest of the table holds. A guard must
+//! not lose its `on_failure = "block"` to a typing error two lines below.
 
 mod hook_table;
 mod reader;
@@ -23,19 +23,19 @@ use super::entry::Problem;
 use crate::files::{self, FileAccess};
 use crate::text;
 
-/// The file's name in a root.
+/// The name of the file in a root.
 pub(super) const FILE: &str = "hookbox.toml";
 
 /// A settings file beyond this size is not read.
 const MAX_FILE: u64 = 1 << 20;
 
-/// How many tables of a file are used: as many as a repository may have hooks.
+/// The number of tables of a file that are used: as many as a repository may have hooks.
 const MAX_TABLES: usize = super::limits::MAX_OF_REPOSITORY;
 
 /// The tables of one file, by hook name.
 pub(super) type Tables = BTreeMap<String, Table>;
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct File {
     /// The keys beside the tables of hooks.
@@ -43,15 +43,15 @@ pub(super) struct File {
     pub(super) tables: Tables,
 }
 
-/// A settings file whose form is broken.
+/// A settings file that cannot be read as a whole.
 pub(super) struct Broken {
     pub(super) why: String,
-    /// What could be read of it all the same.
+    /// The part that could be read.
     pub(super) rest: Box<File>,
 }
 
-/// Reads the settings file of a root. No file is no settings; a broken one is a problem, which says that the settings
-/// of `since` stay in force, or that none hold.
+/// Reads the settings file of a root. A root without a file has no settings. A broken file is a problem,
+/// which says that the settings of `since` stay in force, or that none hold.
 pub(super) fn read(
     place: &FileAccess,
     path: &Path,
@@ -92,11 +92,11 @@ pub(super) fn read(
     }
 }
 
-/// What the text of a settings file says.
+/// The result of parsing a settings file.
 struct Parsed {
     file: File,
     faults: Vec<Fault>,
-    /// Why its form is not that of a settings file, so that tables are missing.
+    /// The reason why tables are missing: the file as a whole is broken.
     broken: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Reading values, with what is wrong with them.
+//! Reads values, and collects the faults in them.
 
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -11,10 +11,10 @@ use toml::de::DeValue;
 use crate::discovery::units;
 use crate::text;
 
-/// How many things that are wrong with a file are named one by one.
+/// The number of faults of a file that are named one by one.
 const MAX_FAULTS: usize = 32;
 
-/// Something wrong in a settings file.
+/// A fault in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) line: usize,
@@ -24,16 +24,16 @@ pub(super) struct Fault {
 
 pub(super) type SpannedValue<'i> = Spanned<DeValue<'i>>;
 
-/// Reads values of a file, and keeps what is wrong with them.
+/// Reads the values of a file and collects faults.
 pub(super) struct Reader {
-    /// Where each line ends.
+    /// The offset of the end of each line.
     ends: Vec<usize>,
-    /// The hook whose table is read.
+    /// The hook whose table is being read.
     pub(super) hook: Option<String>,
     faults: Vec<Fault>,
-    /// The first thing that left out whole tables.
+    /// The first fault that left out whole tables.
     pub(super) broken: Option<String>,
-    /// How many more there were.
+    /// The number of further faults.
     unnamed: usize,
 }
 
@@ -43,7 +43,7 @@ impl Reader {
         Self { ends, hook: None, faults: Vec::new(), broken: None, unnamed: 0 }
     }
 
-    /// What is wrong; beyond the first ones only how much.
+    /// Returns the faults: the first ones, and the number of the others.
     pub(super) fn finish(mut self) -> Vec<Fault> {
         if self.unnamed > 0 {
             let line = self.faults.last().map_or(1, |fault| fault.line);
@@ -53,7 +53,7 @@ impl Reader {
         self.faults
     }
 
-    /// Reads a value of this type; any other is a fault that says what was expected.
+    /// Reads a value of this type. Any other value is a fault, which says what was expected.
     pub(super) fn get<T: DeserializeOwned>(
         &mut self,
         key: &str,
@@ -63,7 +63,7 @@ impl Reader {
         self.checked(key, expected, value, typed(value))
     }
 
-    /// Passes on what was read of a value; nothing is a fault.
+    /// Passes on a value that was read; `None` is a fault.
     pub(super) fn checked<T>(
         &mut self,
         key: &str,
@@ -97,7 +97,8 @@ impl Reader {
         table.into_iter().flatten().map(|(key, value)| (key.get_ref().as_ref(), key.span(), value))
     }
 
-    /// Reads a list of at most `max` names of such things. Each item that cannot be one is a fault, and is left out.
+    /// Reads a list of at most `max` names of things. An item that cannot be a name is a fault and is left
+    /// out.
     pub(super) fn names(
         &mut self,
         (key, thing, max): (&str, &str, usize),
@@ -136,7 +137,7 @@ impl Reader {
         self.fault(at, format!("unknown key {key:?}, which is left out: expected {known}"));
     }
 
-    /// Notes that tables are missing.
+    /// Notes why whole tables are missing.
     pub(super) fn breaks(&mut self, at: &Range<usize>, why: String) {
         let line = self.line(at);
         self.broken.get_or_insert_with(|| format!("line {line}: {why}"));
@@ -155,7 +156,7 @@ impl Reader {
     }
 }
 
-/// A value for a message: short ones as they stand, others by their type.
+/// Shows a value in a message: a short one as it is, another by its type.
 pub(super) fn found(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("\"{}\"", text::escape(text, 80)),
@@ -175,7 +176,7 @@ fn as_i64(value: &DeValue<'_>) -> Option<i64> {
     i64::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
-/// The value as JSON; what JSON does not have stays text.
+/// Converts a value to JSON. A value that JSON does not have becomes text.
 pub(super) fn to_json(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::String(text.to_string()),
@@ -183,7 +184,7 @@ pub(super) fn to_json(value: &DeValue<'_>) -> Value {
         DeValue::Integer(number) => {
             as_i64(value).map_or_else(|| Value::String(number.to_string()), Value::from)
         }
-        // JSON has no infinity and no NaN: those stay text.
+        // JSON has no infinity and no NaN: they become text.
         DeValue::Float(number) => number
             .as_str()
             .parse::<f64>()

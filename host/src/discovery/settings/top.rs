@@ -1,44 +1,44 @@
-//! The keys beside the tables of hooks: what holds for all hooks of a session together.
+//! The keys beside the tables of hooks: they apply to all hooks of a session together.
 
 use super::reader::{Reader, SpannedValue, typed};
 use crate::text;
 use crate::thresholds::{AtThreshold, is_threshold};
 
-/// How many commands may be named.
+/// The number of commands that may be named.
 const MAX_COMMANDS: usize = 256;
 
 /// The longest address of a git host, in bytes, without its scheme.
 const MAX_HOST: usize = 1024;
 
-/// What a file says of all hooks together.
+/// The settings of a file for all hooks together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::discovery) struct Top {
-    /// Whether no hook runs at all.
+    /// True if no hook runs.
     pub(in crate::discovery) no_hooks: Option<bool>,
     /// The agent's commands that get no hooks.
     pub(in crate::discovery) skip_commands: Option<Vec<String>>,
-    /// From which share of the context window on the user is warned.
+    /// The share of the context window from which on the user is warned.
     pub(in crate::discovery) warn: Option<f64>,
-    /// From which share on the conversation is compacted or rotated.
+    /// The share from which on the conversation is compacted or rotated.
     pub(in crate::discovery) rotate: Option<f64>,
     pub(in crate::discovery) at: Option<AtThreshold>,
-    /// Where plugins are fetched from that are named by `org/repo`.
+    /// The address from which plugins named `org/repo` are fetched.
     pub(in crate::discovery) git_host: Option<String>,
-    /// Which keys stand in the file, also those with a wrong value, and where.
+    /// The keys of the file and their lines, also of keys with a wrong value.
     pub(in crate::discovery) keys: Vec<(&'static str, usize)>,
 }
 
 impl Top {
-    /// The keys, for the message about one that is not known.
+    /// The known keys, for the message about an unknown one.
     pub(super) const KEYS: &'static str = "[hooks.\"NAME\"], no_hooks, skip_commands, [budget] or [plugins]";
 
-    /// The line of this key.
+    /// Returns the line of this key.
     pub(in crate::discovery) fn line(&self, key: &str) -> usize {
         self.keys.iter().find(|(it, _)| *it == key).map_or(1, |(_, line)| *line)
     }
 }
 
-/// The address without a slash at its end, if it is one that names of repositories can follow.
+/// Returns the address without a slash at its end, if names of repositories can follow it.
 fn git_host(text: &str) -> Option<&str> {
     let host = text.trim_end_matches('/');
     let rest =
