@@ -10,10 +10,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::component_cache::ComponentCache;
 use super::fallback::LastGood;
+use super::hook_cache::HookCache;
 use super::options::Options;
-use super::query_cache::QueryCache;
 use super::{blocking, units};
 use crate::event::EventName;
 use crate::files::{self, FileAccess};
@@ -104,25 +103,23 @@ pub(super) struct Examiner {
 /// What a look into a file needs.
 #[derive(Clone)]
 struct Eyes {
-    cache: Option<QueryCache>,
+    cache: Option<Arc<HookCache>>,
     last: Arc<LastGood>,
     /// Nothing else waits for this thread.
     one_event: bool,
-    known: Option<Arc<ComponentCache>>,
+    /// The same cache, if components are taken from it.
+    known: Option<Arc<HookCache>>,
     runtime: Runtime,
 }
 
 impl Examiner {
     pub(super) fn new(options: &Options, last: &Arc<LastGood>, runtime: &Runtime) -> Self {
+        let cache = options.cache.as_deref().map(|cache| Arc::new(HookCache::open(cache, options.reread)));
         let eyes = Eyes {
-            cache: options.cache.clone().map(QueryCache::new),
+            cache: cache.clone(),
             last: Arc::clone(last),
             one_event: options.one_event,
-            known: options
-                .cache
-                .as_deref()
-                .filter(|_| options.one_event && RUNS_COMPONENTS)
-                .map(|cache| Arc::new(ComponentCache::open(cache, options.reread))),
+            known: cache.filter(|_| options.one_event && RUNS_COMPONENTS),
             runtime: runtime.clone(),
         };
         Self {
@@ -137,8 +134,8 @@ impl Examiner {
 
     /// Keeps what was learned of files, for the next process.
     pub(super) fn keep(&self) {
-        if let Some(known) = &self.eyes.known {
-            known.keep();
+        if let Some(cache) = &self.eyes.cache {
+            cache.keep();
         }
     }
 
@@ -236,7 +233,7 @@ impl Eyes {
         match job.kind {
             Kind::Command | Kind::Tool => declared(job),
             Kind::Component => self.component(job, here, within).await,
-            _ => native(job, here, self.cache.as_ref(), &self.last).await,
+            _ => native(job, here, self.cache.as_deref(), &self.last).await,
         }
     }
 }
@@ -249,7 +246,7 @@ fn declared(job: Job) -> Examined {
     }
 }
 
-async fn native(job: Job, here: bool, cache: Option<&QueryCache>, last: &LastGood) -> Examined {
+async fn native(job: Job, here: bool, cache: Option<&HookCache>, last: &LastGood) -> Examined {
     if job.standing == Standing::Refused {
         return Examined::unasked(job.digest);
     }
@@ -267,7 +264,7 @@ async fn native(job: Job, here: bool, cache: Option<&QueryCache>, last: &LastGoo
         return Examined::new(digest, Ok(Ready::Native(event)));
     }
     let kept = cache.zip(digest.as_ref());
-    if let Some(event) = kept.and_then(|(cache, digest)| cache.get(&job.path, digest, environment)) {
+    if let Some(event) = kept.and_then(|(cache, digest)| cache.answer(&job.path, digest, environment)) {
         return Examined::new(digest, Ok(Ready::Native(event)));
     }
     if let Some(verify) = &job.verify
@@ -277,7 +274,7 @@ async fn native(job: Job, here: bool, cache: Option<&QueryCache>, last: &LastGoo
     }
     let result = crate::native::query(&job.path, environment, QUERY_DEADLINE).await;
     if let (Ok(event), Some((cache, digest))) = (&result, kept) {
-        cache.put(&job.path, digest, environment, event);
+        cache.learn_answer(&job.path, digest, environment, event);
     }
     Examined::new(digest, result.map(Ready::Native))
 }

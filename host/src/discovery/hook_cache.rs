@@ -1,42 +1,49 @@
-//! What component files held when they were last read, or why they could not be used, so that a process which answers one
-//! event need not read, compile and describe each of them again.
+//! Results of examining hook files, for the next process: it need not ask a native hook for its event again, nor read,
+//! compile and describe a component again.
 //!
-//! A file counts as unchanged while the system says so: same device and inode, same size, same times of change. Nobody
-//! gains a right by deceiving that: what runs is the code that was compiled from the bytes of that digest, with the grants
-//! of that digest. At worst a file that was changed behind the system's back runs as it was before.
+//! A native hook's answer holds for its digest. A component file counts as unchanged while the system reports the same
+//! device and inode, the same size and the same times of change. Nobody gains a right by deceiving that: the code that
+//! runs was compiled from the bytes of the digest, with the grants of that digest. At worst a file that was changed
+//! behind the system's back runs as it was before.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::private_dir;
+use crate::event::EventName;
+use crate::files::{private_dir, write_atomic};
 use crate::hook::{Digest, HookError, Manifest, OnFailure};
 use crate::report::Cause;
 use crate::wasm::{Component, Runtime};
 
-/// The file, in the private cache.
+/// The name of the file in the private cache.
 const FILE: &str = "components.json";
-/// Another version writes and understands another file.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
-/// How large it may be, in bytes: some hundred components. Those that were not met in this process go first, of them
-/// what nobody trusts, and then those that were read the longest ago.
+/// The version of the file's format. Each version of hookbox has a file of its own.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
+/// The size limit of the file, in bytes: some hundred components.
 const MAX_FILE: u64 = 1 << 20;
-/// How many components are remembered.
+/// The part of that for components: the rest is for the answers of native hooks.
+const MAX_COMPONENTS: usize = 768 << 10;
+/// The number of components that are remembered. Untrusted ones are dropped first, then those that were read the
+/// longest ago.
 const MAX_ROWS: usize = 256;
-/// After how many seconds a file is read again that did not change: what the system says of it may be wrong.
+/// The number of answers that are remembered, of some 100 bytes each.
+const MAX_ANSWERS: usize = 1024;
+/// After how many seconds an unchanged file is read again: the system's report may be wrong.
 const MAX_AGE: i64 = 24 * 60 * 60;
-/// A file that changed so few seconds ago may change once more without another time: the clocks of file systems tick
+/// A file that changed so few seconds ago may change again at the same recorded time: the clocks of file systems tick
 /// slowly, the slowest every two seconds.
 const SETTLED: i64 = 3;
 
-/// What the system says of a file. Nobody but the system sets the time of the last change (`ctime`).
+/// The system's report of a file. Only the system sets the time of the last change (`ctime`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     device: u64,
@@ -58,17 +65,19 @@ impl Stamp {
         })
     }
 
-    /// Whether a change from `now` on would show.
+    /// Returns true if a change from `now` on would show.
     fn is_settled(&self, now: i64) -> bool {
         now - self.changed.0.max(self.modified.0) >= SETTLED
     }
 }
 
-/// The wire: all that is in the file.
-#[derive(Serialize, Deserialize)]
-struct Wire {
+/// The on-disk form.
+#[derive(Default, Serialize, Deserialize)]
+struct Contents {
     version: String,
     components: BTreeMap<PathBuf, Row>,
+    /// The events of native hooks, by the digest of what they depend on.
+    answers: BTreeMap<String, EventName>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,25 +87,26 @@ struct Row {
     read: i64,
     /// Whether it is the user's own, or trusted.
     trusted: bool,
-    /// The digest of what was read; `None` where the time was up before that.
+    /// The digest of the bytes that were read; `None` if the time was up before that.
     digest: Option<Digest>,
-    /// What it said of itself when it was last described.
+    /// Its last description of itself.
     manifest: Option<Manifest>,
-    /// Why it cannot be used.
+    /// The reason why it cannot be used.
     failure: Option<Failure>,
 }
 
-/// Why a component cannot be used.
+/// The reason why a component cannot be used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Failure {
     cause: Cause,
     message: String,
-    /// How long it had, in milliseconds.
+    /// The time that it had, in milliseconds.
     within: u64,
 }
 
 impl Failure {
-    /// The failure, if another try would end in the same way: nothing here depends on the day but how long it takes.
+    /// Returns the failure, if another try would end in the same way. Of these causes only a timeout depends on the
+    /// machine's load.
     fn of(error: &HookError, within: Duration) -> Option<Self> {
         let by_chance = matches!(
             error.cause,
@@ -106,9 +116,9 @@ impl Failure {
         (!by_chance).then(|| Self { cause: error.cause, message: error.message.clone(), within })
     }
 
-    /// Whether a try in this time may end in another way.
+    /// Returns true if a try in this time may end in another way.
     fn may_pass(&self, within: Duration, reread: bool) -> bool {
-        // Two looks never have exactly the same time.
+        // Two tries never have exactly the same time.
         let has_more = within.as_millis() / 2 > u128::from(self.within);
         self.cause == Cause::Timeout && (reread || has_more)
     }
@@ -118,46 +128,70 @@ impl Failure {
     }
 }
 
-/// The files that are known.
-pub(super) struct ComponentCache {
+/// The remembered results.
+pub(super) struct HookCache {
     file: PathBuf,
-    /// Whether each of them is read again all the same.
+    /// Whether each component is read again all the same.
     reread: bool,
-    rows: Mutex<Rows>,
+    state: Mutex<State>,
 }
 
 #[derive(Default)]
-struct Rows {
-    /// As they stand in the file.
-    read: BTreeMap<PathBuf, Row>,
-    /// Those that this process met.
-    met: BTreeMap<PathBuf, Row>,
+struct State {
+    contents: Contents,
     is_changed: bool,
 }
 
-impl ComponentCache {
-    /// Those that are remembered in this private directory. What cannot be read is learned again.
+impl HookCache {
+    /// Opens the cache in this private directory. A file that cannot be read is learned anew.
     pub(super) fn open(cache: &Path, reread: bool) -> Self {
         let file = cache.join(FILE);
-        let read = read(&file).unwrap_or_default();
-        Self { file, reread, rows: Mutex::new(Rows { read, ..Rows::default() }) }
+        let contents = read(&file).unwrap_or_default();
+        Self { file, reread, state: Mutex::new(State { contents, is_changed: false }) }
     }
 
-    fn rows(&self) -> MutexGuard<'_, Rows> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The component in this file, if the file is as it was and its code is still there.
+    /// Returns the event that the program with these bytes answered at this path, with these variables.
+    pub(super) fn answer(
+        &self,
+        program: &Path,
+        digest: &Digest,
+        environment: Option<&[String]>,
+    ) -> Option<EventName> {
+        self.state().contents.answers.get(&key(program, digest, environment)).cloned()
+    }
+
+    /// Remembers an answer. A failure is not remembered: the hook may do better next time.
+    pub(super) fn learn_answer(
+        &self,
+        program: &Path,
+        digest: &Digest,
+        environment: Option<&[String]>,
+        event: &EventName,
+    ) {
+        let mut state = self.state();
+        // A full cache starts anew: its hooks are asked once more.
+        if state.contents.answers.len() >= MAX_ANSWERS {
+            state.contents.answers.clear();
+        }
+        state.contents.answers.insert(key(program, digest, environment), event.clone());
+        state.is_changed = true;
+    }
+
+    /// Returns the component in this file, if the file is unchanged and its code is still cached.
     pub(super) fn component(&self, path: &Path, runtime: &Runtime) -> Option<Component> {
         let row = self.row(path).filter(|row| !self.reread && row.failure.is_none())?;
         let (digest, manifest) = (row.digest?, row.manifest?);
-        tracing::debug!(path = %path.display(), %digest, "a component is as it was");
+        tracing::debug!(path = %path.display(), %digest, "a component is unchanged");
         let size = usize::try_from(row.stamp.size).ok()?;
         runtime.load_known(&digest, size, manifest)
     }
 
-    /// Why the component in this file cannot be used, if the file is as it was, and a look in this time would end as the
-    /// last one did.
+    /// Returns the reason why the component in this file cannot be used, if the file is unchanged, and another try in
+    /// this time would end as the last one did.
     pub(super) fn failure(
         &self,
         path: &Path,
@@ -166,42 +200,38 @@ impl ComponentCache {
     ) -> Option<(Option<Digest>, HookError)> {
         let Row { digest, failure, .. } = self.row(path)?;
         let failure = failure.filter(|failure| !failure.may_pass(within, self.reread))?;
-        // Whoever had more time has compiled it since.
+        // Another process with more time may have compiled it since.
         let is_compiled = digest.as_ref().is_some_and(|digest| runtime.has_code(digest));
         let holds = failure.cause != Cause::Timeout || !is_compiled;
         holds.then(|| (digest, failure.error()))
     }
 
-    /// The same of the component with this digest, in whatever file.
+    /// Like [`HookCache::failure`], for the component with this digest in any file.
     pub(super) fn failure_of(&self, digest: &Digest, within: Duration) -> Option<HookError> {
-        let rows = self.rows();
-        let mut same = rows.read.values().filter(|row| row.digest.as_ref() == Some(digest));
+        let state = self.state();
+        let mut same = state.contents.components.values().filter(|row| row.digest.as_ref() == Some(digest));
         let failure = same.find_map(|row| row.failure.as_ref().filter(|_| row.is_recent(now())));
         failure.filter(|failure| !failure.may_pass(within, self.reread)).map(Failure::error)
     }
 
-    /// What the component that was last read in this file says of its failures.
+    /// Returns the failure policy in the last description of the component in this file.
     pub(super) fn on_failure(&self, path: &Path) -> Option<OnFailure> {
-        let rows = self.rows();
-        let manifest = rows.read.get(path)?.manifest.as_ref()?;
+        let state = self.state();
+        let manifest = state.contents.components.get(path)?.manifest.as_ref()?;
         Some(manifest.on_failure.unwrap_or_default())
     }
 
     fn row(&self, path: &Path) -> Option<Row> {
-        let mut rows = self.rows();
-        let is_as_it_was =
-            |row: &&Row| row.is_recent(now()) && Stamp::of(path).is_ok_and(|now| now == row.stamp);
-        let row = rows.read.get(path).filter(is_as_it_was)?.clone();
-        rows.met.insert(path.to_owned(), row.clone());
-        Some(row)
+        let row = self.state().contents.components.get(path)?.clone();
+        (row.is_recent(now()) && Stamp::of(path).is_ok_and(|now| now == row.stamp)).then_some(row)
     }
 
-    /// What the system says of a file that is about to be read, if it can be remembered at all.
+    /// Returns the system's report of a file that is about to be read, if a later change of it would show.
     pub(super) fn stamp(&self, path: &Path) -> Option<Stamp> {
         Stamp::of(path).ok().filter(|stamp| stamp.is_settled(now()))
     }
 
-    /// Remembers what a look in this time came to, where the file has stayed as it was.
+    /// Remembers the result of a try in this time, if the file is unchanged since its stamp.
     pub(super) fn learn(
         &self,
         path: &Path,
@@ -217,87 +247,89 @@ impl ComponentCache {
             Ok(component) => (Some(component.manifest().clone()), None),
             Err(error) => {
                 let Some(failure) = Failure::of(error, within) else { return };
-                // What it said before says what follows from its failures.
-                (self.rows().read.get(path).and_then(|row| row.manifest.clone()), Some(failure))
+                // Its earlier description has the policy for its failures.
+                let before = self.state().contents.components.get(path).and_then(|row| row.manifest.clone());
+                (before, Some(failure))
             }
         };
         self.insert(path, Row { stamp, read: now(), trusted, digest: digest.cloned(), manifest, failure });
     }
 
     fn insert(&self, path: &Path, row: Row) {
-        let mut rows = self.rows();
-        rows.met.insert(path.to_owned(), row);
-        rows.is_changed = true;
+        let mut state = self.state();
+        state.contents.components.insert(path.to_owned(), row);
+        state.is_changed = true;
     }
 
-    /// Writes what was learned, if anything was. Where that fails, or another process does so at the same time, some of
-    /// it is learned again.
+    /// Writes the cache, if anything was learned. If that fails, or another process writes at the same time, some of it
+    /// is learned again.
     pub(super) fn keep(&self) {
-        let components = {
-            let mut rows = self.rows();
-            if !std::mem::take(&mut rows.is_changed) {
-                return;
-            }
-            rows.kept()
-        };
-        let wire = Wire { version: VERSION.to_owned(), components };
-        if let Err(error) = write(&self.file, &wire) {
-            tracing::debug!(path = %self.file.display(), %error, "what is known of components was not kept");
+        let mut state = self.state();
+        if !std::mem::take(&mut state.is_changed) {
+            return;
+        }
+        state.contents.limit();
+        VERSION.clone_into(&mut state.contents.version);
+        if let Err(error) = write(&self.file, &state.contents) {
+            tracing::debug!(path = %self.file.display(), %error, "what is known of hooks was not kept");
         }
     }
 }
 
 impl Row {
-    /// Whether it was read a short time ago. One that was read in the future was not.
+    /// Returns true if it was read a short time ago, and not in the future.
     fn is_recent(&self, now: i64) -> bool {
         (0..MAX_AGE).contains(&(now - self.read))
     }
 }
 
-impl Rows {
-    /// Those that there is room for.
-    fn kept(&self) -> BTreeMap<PathBuf, Row> {
-        let met = self.met.iter().map(|row| (true, row));
-        let rest = self.read.iter().filter(|(path, _)| !self.met.contains_key(*path)).map(|row| (false, row));
-        let mut rows: Vec<(bool, (&PathBuf, &Row))> = met.chain(rest).collect();
-        rows.sort_by_key(|(is_met, (_, row))| Reverse((*is_met, row.trusted, row.read)));
-        // What stands around the rows is shorter than one of them.
-        let mut room = usize::try_from(MAX_FILE).unwrap_or(usize::MAX) - 1024;
-        let fits = |(path, row): &(&PathBuf, &Row)| {
-            let Ok(text) = serde_json::to_vec(&(path, row)) else { return false };
-            let left = room.checked_sub(text.len());
+impl Contents {
+    /// Drops the components that there is no room for.
+    fn limit(&mut self) {
+        let mut rows: Vec<(PathBuf, Row)> = std::mem::take(&mut self.components).into_iter().collect();
+        rows.sort_by_key(|(_, row)| Reverse((row.trusted, row.read)));
+        let mut room = MAX_COMPONENTS;
+        let fits = |row: &(PathBuf, Row)| {
+            let left = serde_json::to_vec(row).ok().and_then(|text| room.checked_sub(text.len()));
             room = left.unwrap_or(room);
             left.is_some()
         };
-        let rows = rows.into_iter().map(|(_, row)| row).filter(fits).take(MAX_ROWS);
-        rows.map(|(path, row)| (path.clone(), row.clone())).collect()
+        self.components = rows.into_iter().filter(fits).take(MAX_ROWS).collect();
     }
 }
 
-/// The time in seconds since 1970.
+/// Returns the digest of everything that an answer depends on. A script may behave by its own path (`$0`) and by its
+/// environment: by the names of the variables that it gets, in any order.
+fn key(program: &Path, digest: &Digest, environment: Option<&[String]>) -> String {
+    let mut key = digest.to_string().into_bytes();
+    key.push(0);
+    key.extend_from_slice(program.as_os_str().as_bytes());
+    // No path contains NUL, so that a path with names is never another path.
+    for name in environment.into_iter().flat_map(|names| names.iter().collect::<BTreeSet<_>>()) {
+        key.push(0);
+        key.extend_from_slice(name.as_bytes());
+    }
+    if environment.is_some() {
+        key.push(0);
+    }
+    Digest::of(&key).hex().to_owned()
+}
+
+/// Returns the time in seconds since 1970.
 fn now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_secs()).unwrap_or(i64::MAX)
 }
 
-fn read(file: &Path) -> Option<BTreeMap<PathBuf, Row>> {
+fn read(file: &Path) -> Option<Contents> {
     let text = private_dir::read_file(file, MAX_FILE).ok()?;
-    let wire: Wire = serde_json::from_slice(&text).ok()?;
-    (wire.version == VERSION).then_some(wire.components)
+    let contents: Contents = serde_json::from_slice(&text).ok()?;
+    (contents.version == VERSION).then_some(contents)
 }
 
-fn write(to: &Path, wire: &Wire) -> io::Result<()> {
-    let text = serde_json::to_vec(wire)?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    // Mode 0600 from the start, and whole or not there.
-    let dir = to.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(&text)?;
-    file.as_file().sync_all()?;
-    file.persist(to)?;
-    Ok(())
+fn write(to: &Path, contents: &Contents) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(to.parent().unwrap_or(Path::new(".")))?;
+    write_atomic(to, &serde_json::to_vec(contents)?)
 }
 
 #[cfg(test)]
@@ -308,8 +340,8 @@ mod tests {
     use crate::outcome::Answers;
     use std::os::unix::fs::PermissionsExt as _;
 
-    fn open(cache: &Path) -> ComponentCache {
-        ComponentCache::open(cache, false)
+    fn open(cache: &Path) -> HookCache {
+        HookCache::open(cache, false)
     }
 
     fn row(path: &Path) -> Row {
@@ -393,7 +425,7 @@ mod tests {
             String::new(),
             "{".to_owned(),
             "[]".to_owned(),
-            whole.replace(VERSION, "0.0.0/3"),
+            whole.replace(VERSION, "0.0.0/4"),
             whole.replace("sha256:", "md5:"),
             whole.replace("before_tool_call", "no_event"),
             whole.replace("read:$REPO", "everything"),
@@ -468,26 +500,49 @@ mod tests {
             known.keep();
         }
         let known = open(temp.path());
-        let kept: Vec<PathBuf> = known.rows().read.keys().cloned().collect();
-        assert_eq!(kept, (20..30).map(name).collect::<Vec<_>>());
+        let kept: Vec<PathBuf> = known.state().contents.components.keys().cloned().collect();
+        assert_eq!(kept, (23..30).map(name).collect::<Vec<_>>());
     }
 
     #[test]
-    fn only_so_many_are_remembered_and_those_that_were_met_first() {
+    fn only_so_many_are_remembered() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("zzz.wasm");
         fs::write(&path, "12").unwrap();
         let known = open(temp.path());
         for n in 0..MAX_ROWS {
-            known.insert(&temp.path().join(format!("{n}.wasm")), row(&path));
+            known.insert(&temp.path().join(format!("{n}.wasm")), Row { read: now() - 10, ..row(&path) });
         }
-        known.keep();
-        let known = open(temp.path());
-        assert_eq!(known.rows().read.len(), MAX_ROWS);
         known.insert(&path, row(&path));
         known.keep();
         let known = open(temp.path());
-        assert_eq!(known.rows().read.len(), MAX_ROWS);
+        assert_eq!(known.state().contents.components.len(), MAX_ROWS);
         assert!(known.row(&path).is_some());
+        for n in 0..=MAX_ANSWERS {
+            known.learn_answer(&path, &Digest::of(&n.to_le_bytes()), None, &EventName::TurnEnd);
+        }
+        assert!(known.state().contents.answers.len() <= MAX_ANSWERS);
+    }
+
+    #[test]
+    fn an_answer_holds_for_these_bytes_at_this_path_in_this_environment() {
+        let temp = tempfile::tempdir().unwrap();
+        let (program, digest) = (Path::new("/hooks/x"), Digest::of(b"x"));
+        let names = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
+        let environments = [None, Some(names(&[])), Some(names(&["PATH"])), Some(names(&["HOME", "PATH"]))];
+        let events = [EventName::TurnEnd, EventName::AgentStop, EventName::AfterTurn, EventName::OnError];
+        let cache = HookCache::open(&temp.path().join("new/cache"), false);
+        for (environment, event) in environments.iter().zip(&events) {
+            cache.learn_answer(program, &digest, environment.as_deref(), event);
+        }
+        cache.keep();
+        let cache = HookCache::open(&temp.path().join("new/cache"), false);
+        for (environment, event) in environments.iter().zip(&events) {
+            assert_eq!(cache.answer(program, &digest, environment.as_deref()).as_ref(), Some(event));
+        }
+        let reordered = names(&["PATH", "HOME", "PATH"]);
+        assert_eq!(cache.answer(program, &digest, Some(&reordered)), Some(EventName::OnError));
+        assert_eq!(cache.answer(program, &Digest::of(b"y"), None), None);
+        assert_eq!(cache.answer(Path::new("/hooks/y"), &digest, None), None);
     }
 }
