@@ -79,7 +79,6 @@
 //! * `otel`: spans and metrics of events and hooks, sent to an OpenTelemetry collector.
 //! * `plugin`: installing, listing, updating and removing plugins ([`plugin`]), from git repositories and directories;
 //!   `oci`: from OCI registries as well, and publishing there.
-//! * `schema`: JSON Schemas of the dialects ([`dialect::schema`]).
 //! * `store` (default): components may keep state in an embedded database, where that was granted.
 //! * `watch`: [`Manager::watch`](manager::Manager::watch) follows changes of hooks and settings on disk.
 

@@ -15,11 +15,7 @@ usage: cargo run -p xtask -- COMMAND
   plugin      build the sample plugin into target/plugin, and nothing else
   twins       build the native form of every sample hook into target/hooks/native/NAME
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
-  test-clients  run real agents against a mock model, with hookbox as their hook command
-  schemas     write the JSON Schemas into docs/schema/VERSION/";
-
-/// The version of the schemas, as in `hookbox::dialect::schema::VERSION`.
-const SCHEMAS: &str = "0.1";
+  test-clients  run real agents against a mock model, with hookbox as their hook command";
 
 /// The target of every component.
 const TARGET: &str = "wasm32-wasip2";
@@ -53,7 +49,6 @@ fn main() -> ExitCode {
             .and_then(|()| tree.plugin()),
         ["twins"] => tree.twins(),
         ["test-hooks"] => tree.components("tests/guests", "test-hooks").and_then(|()| tree.forge()),
-        ["schemas"] => tree.schemas(),
         ["test-clients", args @ ..] => tree.test_clients(args),
         _ => {
             eprintln!("{USAGE}");
@@ -170,17 +165,6 @@ impl Tree {
         command.arg("--root").arg(&self.root).arg("--target").arg(&self.target).args(args);
         let status = command.status().map_err(|error| format!("failed to start the test: {error}"))?;
         if status.success() { Ok(()) } else { Err("a client does not do what it must".into()) }
-    }
-
-    /// Writes the schemas that the program prints.
-    fn schemas(&self) -> Result<(), Box<dyn Error>> {
-        let mut command = cargo();
-        command
-            .current_dir(&self.root)
-            .args(["run", "--quiet", "--bin", "hookbox", "--", "schema", "--write"]);
-        command.arg(Path::new("docs/schema").join(SCHEMAS));
-        let status = command.status().map_err(|error| format!("failed to start cargo: {error}"))?;
-        if status.success() { Ok(()) } else { Err("failed to write the schemas".into()) }
     }
 
     /// The target directory of the nested cargo.

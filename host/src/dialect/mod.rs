@@ -10,7 +10,6 @@ pub mod base_coat;
 pub mod claude;
 pub mod foreign;
 pub mod kodelet;
-#[cfg(feature = "schema")]
 pub mod schema;
 
 use serde_json::{Map, Value};
