@@ -1,61 +1,100 @@
-//! The way to the collector.
+//! The connection to the collector.
 
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::error::Error;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use opentelemetry::{InstrumentationScope, Key, KeyValue};
-use opentelemetry_otlp::{
-    MetricExporter, Protocol, RetryPolicy, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
-};
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{Protocol, RetryPolicy, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
-use reqwest::blocking::Client;
+use reqwest::blocking;
 use tokio_rustls::rustls::RootCertStore;
 
-use super::options::{Endpoint, Options};
+use super::options::Endpoint;
+use super::state::State;
 use crate::{redact, text, tls};
 
-/// What sends requests. It belongs to the thread that sends: it would block a runtime.
-pub(super) fn client(options: &Options) -> Result<Client, String> {
-    let endpoints = || options.traces.iter().chain(&options.metrics);
-    let timeout = endpoints().map(|it| it.timeout).max().unwrap_or_default();
-    // Without TLS no certificate is looked for, which takes longer than all else.
-    let needs_tls = endpoints().any(|it| it.url.starts_with("https:"));
+/// The pauses between three attempts: a program that ends waits for them.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// Sends requests and notes their results.
+#[derive(Debug)]
+struct Client {
+    signal: &'static str,
+    endpoint: Endpoint,
+    state: Arc<State>,
+    /// Made by the first request, in a thread of OpenTelemetry: it blocks, and reading certificates takes time.
+    client: OnceLock<Result<blocking::Client, String>>,
+}
+
+#[async_trait]
+impl HttpClient for Client {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let result = match self.client.get_or_init(|| client(&self.endpoint)) {
+            Ok(client) => client.send_bytes(request).await,
+            Err(error) => Err(error.clone().into()),
+        };
+        let sent = match &result {
+            Ok(response) if response.status().is_success() => Ok(()),
+            Ok(response) => Err(self.failed(&format!("status {}", response.status()))),
+            Err(error) => Err(self.failed(&root_cause(&**error).to_string())),
+        };
+        self.state.note(self.signal, sent);
+        result
+    }
+}
+
+impl Client {
+    fn failed(&self, error: &str) -> String {
+        let url = text::escape(&redact::text(&self.endpoint.url), 200);
+        let error = text::escape(&redact::text(error), 200);
+        format!(
+            "failed to send to the collector at {url}: {error}; hint: start it, or unset OTEL_EXPORTER_OTLP_ENDPOINT"
+        )
+    }
+}
+
+fn root_cause<'a>(mut error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error
+}
+
+fn client(endpoint: &Endpoint) -> Result<blocking::Client, String> {
+    let needs_tls = endpoint.url.starts_with("https:");
     let config = if needs_tls { tls::system_roots() } else { tls::config(RootCertStore::empty()) };
-    let client = Client::builder()
+    let client = blocking::Client::builder()
         .tls_backend_preconfigured(config?)
-        // The headers may hold a key.
+        // The headers may contain a key.
         .redirect(reqwest::redirect::Policy::none())
         .http1_only()
-        .timeout(timeout)
+        .timeout(endpoint.timeout)
         .build();
-    client.map_err(|error| format!("cannot send: {error}"))
+    client.map_err(|error| error.to_string())
 }
 
-/// One attempt at a time: what could not be sent waits here, and is sent with what comes later.
-pub(super) fn spans(endpoint: &Endpoint, client: &Client) -> Result<SpanExporter, String> {
-    let builder = SpanExporter::builder()
-        .with_http()
-        .with_http_client(client.clone())
+/// Configures the exporter of one signal.
+pub(super) fn configure<B: WithExportConfig + WithHttpConfig>(
+    builder: B,
+    signal: &'static str,
+    endpoint: &Endpoint,
+    state: &Arc<State>,
+) -> B {
+    let retry =
+        RetryPolicy::disabled().with_max_retries(2).with_initial_delay(RETRY).with_max_delay(2 * RETRY);
+    let client = OnceLock::new();
+    builder
+        .with_http_client(Client { signal, endpoint: endpoint.clone(), state: Arc::clone(state), client })
         .with_endpoint(endpoint.url.as_str())
         .with_timeout(endpoint.timeout)
         .with_protocol(Protocol::HttpBinary)
-        .with_retry_policy(RetryPolicy::disabled());
-    builder.build().map_err(|error| error.to_string())
+        .with_retry_policy(retry)
 }
 
-pub(super) fn metrics(endpoint: &Endpoint, client: &Client) -> Result<MetricExporter, String> {
-    let builder = MetricExporter::builder()
-        .with_http()
-        .with_http_client(client.clone())
-        .with_endpoint(endpoint.url.as_str())
-        .with_timeout(endpoint.timeout)
-        .with_protocol(Protocol::HttpBinary)
-        .with_retry_policy(RetryPolicy::disabled());
-    builder.build().map_err(|error| error.to_string())
-}
-
-/// What sends: the service, as the environment names it, and this process.
+/// Returns the service, as the environment names it, and this process.
 pub(super) fn resource(service: &str) -> Resource {
     let pid = i64::from(std::process::id());
     let given = Resource::builder().with_attribute(KeyValue::new("process.pid", pid)).build();
@@ -67,28 +106,7 @@ pub(super) fn resource(service: &str) -> Resource {
     builder.with_service_name(service.to_owned()).build()
 }
 
-/// Who makes the spans and metrics.
+/// Returns the name of this library, which makes the spans and metrics.
 pub(super) fn scope() -> InstrumentationScope {
     InstrumentationScope::builder("hookbox").with_version(env!("CARGO_PKG_VERSION")).build()
-}
-
-/// A failure to send, in words.
-pub(super) fn failed(endpoint: &Endpoint, error: &dyn std::fmt::Display) -> String {
-    let url = text::escape(&redact::text(&endpoint.url), 200);
-    let error = error.to_string();
-    let error = text::escape(error.strip_prefix("Operation failed: ").unwrap_or(&error), 200);
-    format!(
-        "expected a collector that takes OTLP at {url}, found: {error}; hint: start it, or unset OTEL_EXPORTER_OTLP_ENDPOINT"
-    )
-}
-
-/// The result of a future that never waits for another task: the client blocks.
-pub(super) fn finish<T>(future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return result;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }

@@ -1,10 +1,10 @@
 //! Spans and metrics of events and hooks, sent to an OpenTelemetry collector (OTLP over HTTP, as protobuf).
 //!
-//! What is sent, under which names, stands in the book (`docs/src/telemetry.md`). Secrets are taken out before
-//! ([`redact`](crate::redact)), and every text is escaped and cut.
+//! The book (`docs/src/telemetry.md`) lists them. Every text is cleared of secrets ([`redact`](crate::redact)), escaped
+//! and cut.
 //!
-//! An event only puts a short record into a bounded queue; a thread of its own makes spans and metrics of it and sends
-//! them. A collector that is slow or away delays no event and fails none: what finds no place is dropped and counted.
+//! An event only adds to the metrics and puts its spans into a bounded queue. Threads of OpenTelemetry send both. A
+//! collector that is slow or away delays no event and fails none: an event that does not fit is dropped and counted.
 //!
 //! ```no_run
 //! use hookbox::manager::Manager;
@@ -22,76 +22,41 @@
 mod export;
 mod metrics;
 mod options;
-mod record;
 mod spans;
-mod worker;
+mod state;
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use serde_json::Value;
+use tokio::sync::{Mutex, oneshot};
 
 pub use self::options::{Endpoint, Options, TelemetryError};
 
-use self::record::Record;
+use self::metrics::Metrics;
+use self::spans::Spans;
+use self::state::State;
 use crate::chain::Fired;
+use crate::{redact, text};
 
-/// How long the end of a session, and a program that ends, wait for what was recorded to be sent. 1 s.
+/// The longest wait for the collector at the end of a session, and of the program. 1 s.
 pub const FLUSH: Duration = Duration::from_secs(1);
 
-/// How many events wait for the thread at most. A record has tens of kilobytes at most ([`record`]).
-const QUEUE: usize = 512;
+/// The longest text of a name or a message, in bytes.
+const MAX_TEXT: usize = 512;
 
-/// Where sessions report their events. Cheap to clone; when the last clone goes away, what is left is sent, without
-/// anybody waiting for it.
+/// Spans and metrics of sessions. Cheap to clone; when the last clone is dropped, the rest is sent in the background.
 #[derive(Clone)]
-pub struct Telemetry {
-    queue: SyncSender<Message>,
+pub struct Telemetry(Arc<Pipelines>);
+
+struct Pipelines {
+    spans: Option<Spans>,
+    metrics: Option<Metrics>,
     state: Arc<State>,
-}
-
-/// What the thread is told.
-enum Message {
-    Record(Box<Record>),
-    Flush(oneshot::Sender<()>),
-}
-
-/// What the thread and the others share.
-#[derive(Default)]
-struct State {
-    dropped: AtomicU64,
-    /// What goes wrong now, by what could not be sent.
-    problems: Mutex<BTreeMap<&'static str, String>>,
-}
-
-impl State {
-    fn drop_records(&self, count: usize) {
-        self.dropped.fetch_add(u64::try_from(count).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
-    /// Notes whether this could be sent; says so once when all was well before, and once when all is well again.
-    fn note(&self, signal: &'static str, result: Result<(), String>) {
-        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
-        let was_well = problems.is_empty();
-        match result {
-            Ok(()) => {
-                problems.remove(signal);
-                if !was_well && problems.is_empty() {
-                    tracing::info!("telemetry: what is sent is taken again");
-                }
-            }
-            Err(what) => {
-                if was_well {
-                    tracing::warn!("telemetry: {what}");
-                }
-                problems.insert(signal, what);
-            }
-        }
-    }
+    /// Held by the thread that flushes, so that a silent collector does not cause more and more threads.
+    flushing: Arc<Mutex<()>>,
 }
 
 impl fmt::Debug for Telemetry {
@@ -100,54 +65,92 @@ impl fmt::Debug for Telemetry {
     }
 }
 
+impl Drop for Pipelines {
+    fn drop(&mut self) {
+        // The providers wait for the collector when they are dropped.
+        let providers = (self.spans.take(), self.metrics.take());
+        let _ = thread::Builder::new().spawn(move || drop(providers));
+    }
+}
+
 impl Telemetry {
-    /// Telemetry as the environment asks for it ([`Options::from_env`]); `None`, and nothing started, where it does
-    /// not. `service` is the service's name where the environment gives none.
+    /// Starts telemetry if the environment asks for it ([`Options::from_env`]). `service` is the service's name if the
+    /// environment has none.
     ///
     /// # Errors
     ///
-    /// Where the environment asks for something that cannot be done, such as an address that is none.
+    /// If the environment asks for something impossible, such as an address that is not one of HTTP.
     pub fn from_env(service: &str) -> Result<Option<Self>, TelemetryError> {
         Options::from_env(service)?.map(Self::start).transpose()
     }
 
-    /// Starts the thread that sends.
+    /// Starts the threads that send.
     ///
     /// # Errors
     ///
-    /// Where the system has no thread left.
+    /// If an address or a header of the environment is invalid.
     pub fn start(options: Options) -> Result<Self, TelemetryError> {
-        let (queue, waiting) = sync_channel(QUEUE);
         let state = Arc::new(State::default());
-        worker::spawn(options, waiting, Arc::clone(&state)).map_err(TelemetryError::thread)?;
-        Ok(Self { queue, state })
+        let resource = export::resource(&options.service);
+        let spans = options.traces.as_ref().map(|endpoint| Spans::new(endpoint, &options, &resource, &state));
+        let metrics =
+            options.metrics.as_ref().map(|endpoint| Metrics::new(endpoint, &options, &resource, &state));
+        let (spans, metrics) = (spans.transpose()?, metrics.transpose()?);
+        Ok(Self(Arc::new(Pipelines { spans, metrics, state, flushing: Arc::default() })))
     }
 
-    /// Records what became of an event. Never waits; sessions call it by themselves.
+    /// Records an event and its hooks. Never waits for the collector; sessions call it by themselves.
     pub fn record(&self, fired: &Fired) {
-        if self.queue.try_send(Message::Record(Box::new(Record::of(fired)))).is_err() {
-            self.state.drop_records(1);
+        if let Some(spans) = &self.0.spans {
+            spans.record(fired);
+        }
+        if let Some(metrics) = &self.0.metrics {
+            metrics.record(fired);
         }
     }
 
-    /// Waits until what was recorded so far is sent, at most this long. Says whether it was done in time; it is done
-    /// also where the collector did not take it.
+    /// Sends all that was recorded, and waits for it at most this long. Returns whether it was done in time, also if
+    /// the collector refused it.
     pub async fn flush(&self, within: Duration) -> bool {
-        let (done, is_done) = oneshot::channel();
-        if self.queue.try_send(Message::Flush(done)).is_err() {
-            return false;
-        }
-        matches!(tokio::time::timeout(within, is_done).await, Ok(Ok(())))
+        let flush = async {
+            let flushing = Arc::clone(&self.0.flushing).lock_owned().await;
+            let (pipelines, (done, is_done)) = (Arc::clone(&self.0), oneshot::channel());
+            // Not a task: the end of a runtime waits for tasks that block.
+            let thread = thread::Builder::new().name("hookbox-flush".to_owned()).spawn(move || {
+                pipelines.flush();
+                drop(flushing);
+                // The caller may have given up.
+                let _ = done.send(());
+            });
+            thread.is_ok() && is_done.await.is_ok()
+        };
+        tokio::time::timeout(within, flush).await.unwrap_or(false)
     }
 
-    /// How many events and spans were dropped, because the collector was away or too slow.
+    /// Returns the number of events and spans that were dropped, because the collector was away or too slow.
     pub fn dropped(&self) -> u64 {
-        self.state.dropped.load(Ordering::Relaxed)
+        self.0.state.dropped()
     }
 
-    /// Why the last attempt to send failed; `None` when all is well.
+    /// Returns the reason why the last attempt to send failed; `None` if it did not.
     pub fn problem(&self) -> Option<String> {
-        let problems = self.state.problems.lock().unwrap_or_else(PoisonError::into_inner);
-        problems.values().next().cloned()
+        self.0.state.problem()
     }
+}
+
+impl Pipelines {
+    fn flush(&self) {
+        if let Some(spans) = &self.spans {
+            spans.flush();
+        }
+        if let Some(metrics) = &self.metrics {
+            metrics.flush();
+        }
+    }
+}
+
+/// Prepares a text from outside for sending: without secrets, escaped, cut.
+fn clean(text: &str) -> String {
+    // Redacting mostly shortens: twice the length is enough to fill the line, and more would only cost time.
+    redact::line(&Value::from(text::prefix(text, 4 * MAX_TEXT)), MAX_TEXT)
 }

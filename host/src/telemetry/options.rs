@@ -1,4 +1,4 @@
-//! What is sent where, as the environment says.
+//! The options of telemetry, as the environment gives them.
 
 use std::time::Duration;
 
@@ -6,46 +6,46 @@ use http::Uri;
 
 use crate::{redact, text};
 
-/// How long one request may take (the OTLP exporter specification).
+/// The longest time of one request (the OTLP exporter specification).
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How often spans are sent (the specification of the batching span processor).
+/// The time between sending spans (the specification of the batching span processor).
 const SPANS_EVERY: Duration = Duration::from_secs(5);
-/// How often metrics are sent (the specification of the periodic metric reader).
+/// The time between sending metrics (the specification of the periodic metric reader).
 const METRICS_EVERY: Duration = Duration::from_secs(60);
 
-/// What is sent where.
+/// The signals to send, and their addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Where spans go; `None` sends none.
+    /// The address for spans; `None` sends none.
     pub traces: Option<Endpoint>,
-    /// Where metrics go; `None` sends none.
+    /// The address for metrics; `None` sends none.
     pub metrics: Option<Endpoint>,
-    /// The service's name, where `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` give none.
+    /// The service's name, if `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` give none.
     pub service: String,
-    /// The span that spans of events are children of: a W3C `traceparent`.
+    /// The parent of the spans of events: a W3C `traceparent`.
     pub parent: Option<String>,
-    /// How often spans are sent. 5 s.
+    /// The time between sending spans. 5 s.
     pub spans_every: Duration,
-    /// How often metrics are sent. 60 s.
+    /// The time between sending metrics. 60 s.
     pub metrics_every: Duration,
 }
 
-/// Where one signal goes.
+/// The address of one signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// The whole address, such as `http://localhost:4318/v1/traces`.
     pub url: String,
-    /// How long one request may take. 10 s.
+    /// The longest time of one request. 10 s.
     pub timeout: Duration,
 }
 
-/// Why there is no telemetry.
+/// Telemetry cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}; hint: {hint}")]
 pub struct TelemetryError {
-    /// What was expected, and what was found.
+    /// The fault.
     pub what: String,
-    /// What to do.
+    /// The remedy.
     pub hint: String,
 }
 
@@ -54,20 +54,18 @@ impl TelemetryError {
         Self { what, hint: hint.to_owned() }
     }
 
-    pub(super) fn thread(error: std::io::Error) -> Self {
-        Self::new(
-            format!("telemetry needs a thread of its own: {error}"),
-            "unset OTEL_EXPORTER_OTLP_ENDPOINT",
-        )
+    pub(super) fn exporter(error: &opentelemetry_otlp::ExporterBuildError) -> Self {
+        let error = text::escape(&redact::text(&error.to_string()), 200);
+        Self::new(format!("cannot send telemetry: {error}"), "check the variables OTEL_EXPORTER_OTLP_*")
     }
 }
 
 impl Options {
-    /// Both signals to the collector at this address, such as `http://localhost:4318`.
+    /// Sends both signals to the collector at this address, such as `http://localhost:4318`.
     ///
     /// # Errors
     ///
-    /// Where it is no address of HTTP.
+    /// If it is not an address of HTTP.
     pub fn to(endpoint: &str, service: &str) -> Result<Self, TelemetryError> {
         let get = |name: &str| (name == "OTEL_EXPORTER_OTLP_ENDPOINT").then(|| endpoint.to_owned());
         let none = Self {
@@ -81,18 +79,18 @@ impl Options {
         Ok(Self::read(service, get)?.unwrap_or(none))
     }
 
-    /// What the environment asks for; `None` where it names no endpoint, or switches telemetry off.
+    /// Reads the environment. `None` if it names no endpoint, or switches telemetry off.
     ///
-    /// Read here: `OTEL_SDK_DISABLED`, `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TIMEOUT`,
+    /// This reads `OTEL_SDK_DISABLED`, `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TIMEOUT`,
     /// `OTEL_EXPORTER_OTLP_PROTOCOL` and the same for `TRACES` and `METRICS` alone, `OTEL_TRACES_EXPORTER` and
-    /// `OTEL_METRICS_EXPORTER` (`none`), `OTEL_BSP_SCHEDULE_DELAY`, `OTEL_METRIC_EXPORT_INTERVAL`, `TRACEPARENT`. Read
-    /// when the thread starts: `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_EXPORTER_OTLP_HEADERS` (and for one
-    /// signal), `OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE`. An empty variable counts as
-    /// none.
+    /// `OTEL_METRICS_EXPORTER` (`none`), `OTEL_BSP_SCHEDULE_DELAY`, `OTEL_METRIC_EXPORT_INTERVAL`, `TRACEPARENT`.
+    /// OpenTelemetry reads `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_EXPORTER_OTLP_HEADERS` (and for one
+    /// signal), `OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE`. An empty variable counts
+    /// as absent.
     ///
     /// # Errors
     ///
-    /// An address that is none of HTTP, a protocol other than `http/protobuf`.
+    /// An address that is not one of HTTP, or a protocol other than `http/protobuf`.
     pub fn from_env(service: &str) -> Result<Option<Self>, TelemetryError> {
         Self::read(service, |name| std::env::var(name).ok())
     }
@@ -122,7 +120,7 @@ impl Options {
     }
 }
 
-/// Where a signal goes: its own variables go before the common ones.
+/// Reads the endpoint of a signal. Its own variables go before the common ones.
 fn endpoint(
     signal: &str,
     path: &str,
@@ -160,7 +158,7 @@ fn endpoint(
     Ok(Some(Endpoint { url, timeout }))
 }
 
-/// A number of milliseconds; what is none, or zero, is the default.
+/// Reads a number of milliseconds. Anything else, and zero, is the default.
 fn millis(value: Option<String>, default: Duration) -> Duration {
     let value = value.and_then(|value| value.parse().ok()).filter(|millis| *millis > 0);
     value.map_or(default, Duration::from_millis)

@@ -1,8 +1,8 @@
-//! Spans: one per event, a child per hook, and what each hook changed.
+//! Spans: one per event, a child per hook, and the changes of each hook.
 
-use std::mem;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use opentelemetry::propagation::TextMapPropagator as _;
 use opentelemetry::trace::{
@@ -14,64 +14,51 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{
-    SdkTracer, SdkTracerProvider, Span, SpanData, SpanExporter as _, SpanProcessor,
+    BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider, Span, SpanData,
 };
-use reqwest::blocking::Client;
 
-use super::export;
-use super::options::{Endpoint, Options};
-use super::record::{Ran, Record};
-use crate::{redact, text};
+use super::options::{Endpoint, Options, TelemetryError};
+use super::state::{MAX_WAITING, State};
+use super::{clean, export};
+use crate::chain::Fired;
+use crate::event::Event;
+use crate::outcome::Verdict;
+use crate::redact;
+use crate::report::{HookReport, Report};
 
-/// How much of a changed value is sent, in bytes.
-pub(super) const MAX_CHANGE: usize = 1_024;
-/// How much of a name or a message is sent, in bytes.
-const MAX_TEXT: usize = 512;
-/// How many spans wait for a collector that is away; then the oldest are dropped.
-const MAX_WAITING: usize = 2_048;
-/// How many spans one request carries.
-const BATCH: usize = 512;
-/// How often spans are tried that the collector does not take.
-const MAX_ATTEMPTS: u32 = 3;
+/// The longest changed value that is sent, in bytes.
+const MAX_CHANGE: usize = 1_024;
+/// The longest changed values of one event together, in bytes.
+const MAX_CHANGES: usize = 32 << 10;
 
-/// Makes spans and sends them.
+/// Makes spans, and puts them into a queue that a thread sends.
 pub(super) struct Spans {
-    // Owns the processor.
-    _provider: SdkTracerProvider,
+    provider: SdkTracerProvider,
     tracer: SdkTracer,
-    ended: Ended,
-    waiting: Vec<SpanData>,
-    exporter: SpanExporter,
-    endpoint: Endpoint,
     parent: Context,
-    failures: u32,
+    state: Arc<State>,
 }
 
-/// The spans that have ended and are not sent yet.
-#[derive(Clone, Debug, Default)]
-struct Ended(Arc<Mutex<Vec<SpanData>>>);
-
-impl Ended {
-    fn take(&self) -> Vec<SpanData> {
-        mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
+/// Counts the spans that leave the queue, and those that are lost.
+#[derive(Debug)]
+struct CountingExporter {
+    exporter: SpanExporter,
+    state: Arc<State>,
 }
 
-impl SpanProcessor for Ended {
-    fn on_start(&self, _: &mut Span, _: &Context) {}
-
-    fn on_end(&self, span: SpanData) {
-        if span.span_context.is_sampled() {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(span);
+impl opentelemetry_sdk::trace::SpanExporter for CountingExporter {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let count = batch.len();
+        self.state.release(count);
+        let result = self.exporter.export(batch).await;
+        if result.is_err() {
+            self.state.drop_items(count);
         }
+        result
     }
 
-    fn force_flush(&self) -> OTelSdkResult {
-        Ok(())
-    }
-
-    fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
-        Ok(())
+    fn set_resource(&mut self, resource: &Resource) {
+        self.exporter.set_resource(resource);
     }
 }
 
@@ -79,114 +66,139 @@ impl Spans {
     pub(super) fn new(
         endpoint: &Endpoint,
         options: &Options,
-        client: &Client,
         resource: &Resource,
-    ) -> Result<Self, String> {
-        let mut exporter = export::spans(endpoint, client)?;
-        exporter.set_resource(resource);
-        let ended = Ended::default();
+        state: &Arc<State>,
+    ) -> Result<Self, TelemetryError> {
+        let builder = SpanExporter::builder().with_http();
+        let exporter = export::configure(builder, "spans", endpoint, state).build();
+        let exporter = exporter.map_err(|error| TelemetryError::exporter(&error))?;
+        let config = BatchConfigBuilder::default()
+            .with_max_queue_size(MAX_WAITING)
+            .with_scheduled_delay(options.spans_every);
+        let exporter = CountingExporter { exporter, state: Arc::clone(state) };
         let provider = SdkTracerProvider::builder()
             .with_resource(resource.clone())
-            .with_span_processor(ended.clone())
+            .with_span_processor(
+                BatchSpanProcessor::builder(exporter).with_batch_config(config.build()).build(),
+            )
             .build();
-        let tracer = provider.tracer_with_scope(export::scope());
         let parent = options.parent.iter().map(|parent| ("traceparent".to_owned(), parent.clone()));
-        let parent: std::collections::HashMap<String, String> = parent.collect();
+        let parent: HashMap<String, String> = parent.collect();
         Ok(Self {
-            _provider: provider,
-            tracer,
-            ended,
-            waiting: Vec::new(),
-            exporter,
-            endpoint: endpoint.clone(),
+            tracer: provider.tracer_with_scope(export::scope()),
+            provider,
             parent: TraceContextPropagator::new().extract_with_context(&Context::new(), &parent),
-            failures: 0,
+            state: Arc::clone(state),
         })
     }
 
-    /// Makes the spans of an event. Says how many older ones were dropped for them.
-    pub(super) fn record(&mut self, record: &Record) -> usize {
-        self.event(record, None, &self.parent);
-        self.waiting.append(&mut self.ended.take());
-        let over = self.waiting.len().saturating_sub(MAX_WAITING);
-        self.waiting.drain(..over);
-        over
+    pub(super) fn record(&self, fired: &Fired) {
+        let count = |report: &Report| 1 + report.hooks.len();
+        let spans = count(&fired.report)
+            + fired.report.on_error.iter().map(|failure| count(&failure.report)).sum::<usize>();
+        if !self.state.reserve(spans) {
+            return;
+        }
+        let mut attributes = tool_and_usage(&fired.event);
+        let (verdict, by) = verdict(&fired.verdict);
+        attributes.push(string("hookbox.verdict", verdict));
+        attributes.extend(by.map(|by| string("hookbox.verdict.by", by)));
+        let mut left = MAX_CHANGES;
+        let context = self.event(&fired.report, &fired.event, attributes, &self.parent, &mut left);
+        let mut end = fired.report.started + fired.report.duration;
+        for failure in &fired.report.on_error {
+            let attributes =
+                vec![string("hookbox.verdict", "pass"), string("hookbox.hook.failed", &failure.of)];
+            let report = &failure.report;
+            let told = self.event(report, &fired.event, attributes, &context, &mut left);
+            let told_end = report.started + report.duration;
+            told.span().end_with_timestamp(told_end);
+            end = end.max(told_end);
+        }
+        if !context.span().is_recording() {
+            // A trace that is not sampled.
+            self.state.release(spans);
+        }
+        context.span().end_with_timestamp(end);
     }
 
-    fn event(&self, record: &Record, of: Option<&str>, parent: &Context) {
+    /// Makes the span of an event, which has not ended, and those of its hooks.
+    fn event(
+        &self,
+        report: &Report,
+        event: &Event,
+        more: Vec<KeyValue>,
+        parent: &Context,
+        left: &mut usize,
+    ) -> Context {
+        let context = &event.context;
         let mut attributes = vec![
-            string("hookbox.event", &record.event),
-            string("gen_ai.conversation.id", &record.conversation),
-            string("hookbox.invoked_by", record.invoked_by.as_str()),
-            string("hookbox.verdict", record.verdict),
+            string("hookbox.event", report.event.as_str()),
+            string("gen_ai.conversation.id", &context.conversation_id),
+            string("hookbox.invoked_by", context.invoked_by.as_str()),
         ];
         let optional = [
-            ("gen_ai.agent.name", &record.agent),
-            ("hookbox.recipe", &record.recipe),
-            ("vcs.repository.name", &record.repository),
-            ("vcs.ref.head.name", &record.branch),
-            ("hookbox.verdict.by", &record.by),
+            ("gen_ai.agent.name", &context.agent),
+            ("hookbox.recipe", &context.recipe_name),
+            ("vcs.repository.name", &context.repository),
+            ("vcs.ref.head.name", &context.branch),
         ];
-        attributes
-            .extend(optional.into_iter().filter_map(|(key, value)| Some(string(key, value.as_deref()?))));
-        attributes.extend(of.map(|of| string("hookbox.hook.failed", of)));
-        if let Some(tool) = &record.tool {
-            attributes.push(string("gen_ai.operation.name", "execute_tool"));
-            attributes.push(string("gen_ai.tool.name", &tool.name));
-            attributes.push(string("hookbox.tool.kind", tool.kind));
-            attributes.extend(tool.id.as_deref().map(|id| string("gen_ai.tool.call.id", id)));
+        for (key, value) in optional {
+            attributes.extend(value.as_deref().filter(|value| !value.is_empty()).map(|it| string(key, it)));
         }
-        if let Some(usage) = record.usage {
-            attributes.push(number("gen_ai.usage.input_tokens", usage.input_tokens));
-            attributes.push(number("gen_ai.usage.output_tokens", usage.output_tokens));
-            attributes.push(number("hookbox.context_window.used", usage.current_context_window));
-            attributes.push(number("hookbox.context_window.size", usage.max_context_window));
+        attributes.extend(more);
+        let name = format!("hookbox.event {}", clean(report.event.as_str()));
+        let span = parent.with_span(self.start(name, report.started, attributes, parent));
+        for hook in &report.hooks {
+            self.hook(hook, report, &context.conversation_id, &span, left);
         }
-        let name = format!("hookbox.event {}", said(&record.event));
-        let span = self.start(name, record.started, attributes, parent);
-        let context = parent.with_span(span);
-        for hook in &record.hooks {
-            self.hook(hook, record, &context);
-        }
-        for (of, record) in &record.on_error {
-            self.event(record, Some(of), &context);
-        }
-        let told = record.on_error.iter().map(|(_, told)| told.started + told.duration).max();
-        let end = record.started + record.duration;
-        context.span().end_with_timestamp(told.map_or(end, |told| told.max(end)));
+        span
     }
 
-    fn hook(&self, hook: &Ran, record: &Record, parent: &Context) {
+    fn hook(
+        &self,
+        hook: &HookReport,
+        report: &Report,
+        conversation: &str,
+        parent: &Context,
+        left: &mut usize,
+    ) {
         let mut attributes = vec![
-            string("hookbox.event", &record.event),
-            string("gen_ai.conversation.id", &record.conversation),
+            string("hookbox.event", report.event.as_str()),
+            string("gen_ai.conversation.id", conversation),
             string("hookbox.hook", &hook.name),
-            string("hookbox.hook.kind", hook.kind),
+            string("hookbox.hook.kind", hook.kind.as_str()),
             string("hookbox.hook.tier", hook.tier),
             KeyValue::new("hookbox.hook.trusted", hook.trusted),
             string("hookbox.status", hook.status.as_str()),
         ];
-        attributes.extend(hook.cause.map(|cause| string("error.type", cause)));
+        attributes.extend(hook.cause.map(|cause| string("error.type", cause.as_str())));
         attributes.extend(hook.fuel.map(|fuel| number("hookbox.fuel", fuel)));
         attributes.extend(hook.memory_peak.map(|bytes| number("hookbox.memory.peak", bytes)));
         attributes.extend(hook.message.as_deref().map(|message| string("hookbox.message", message)));
-        let (start, end) = (record.started + hook.started, record.started + hook.started + hook.duration);
-        let mut span = self.start(format!("hookbox.hook {}", said(&hook.name)), start, attributes, parent);
+        let start = report.started + hook.started;
+        let end = start + hook.duration;
+        let mut span = self.start(format!("hookbox.hook {}", clean(&hook.name)), start, attributes, parent);
         for change in &hook.changes {
-            let shown = |value| redact::line(value, MAX_CHANGE);
+            let mut value = |value| {
+                let shown = redact::line(value, MAX_CHANGE.min(*left));
+                *left = left.saturating_sub(shown.len());
+                shown
+            };
             let attributes = vec![
                 string("hookbox.hook", &hook.name),
                 string("hookbox.change.what", change.what),
-                KeyValue::new("hookbox.change.from", shown(&change.from)),
-                KeyValue::new("hookbox.change.to", shown(&change.to)),
+                KeyValue::new("hookbox.change.from", value(&change.before)),
+                KeyValue::new("hookbox.change.to", value(&change.after)),
             ];
             span.add_event_with_timestamp("hookbox.change", end, attributes);
         }
-        for right in &hook.denied {
-            span.add_event_with_timestamp("hookbox.denied", end, vec![string("hookbox.right", right)]);
+        for denial in &hook.denied {
+            let attributes = vec![string("hookbox.right", &denial.right)];
+            span.add_event_with_timestamp("hookbox.denied", end, attributes);
         }
         if let Some(cause) = hook.cause {
-            span.set_status(Status::error(cause));
+            span.set_status(Status::error(cause.as_str()));
         }
         span.end_with_timestamp(end);
     }
@@ -196,31 +208,40 @@ impl Spans {
         self.tracer.build_with_context(builder.with_start_time(at).with_attributes(attributes), parent)
     }
 
-    /// Sends what waits. Says, when it failed, how many spans were given up.
-    pub(super) fn send(&mut self) -> Result<(), (String, usize)> {
-        while !self.waiting.is_empty() {
-            let batch: Vec<SpanData> = self.waiting.iter().take(BATCH).cloned().collect();
-            let sent = batch.len();
-            if let Err(error) = export::finish(self.exporter.export(batch)) {
-                self.failures += 1;
-                let give_up = if self.failures >= MAX_ATTEMPTS { self.waiting.len() } else { 0 };
-                self.waiting.drain(..give_up);
-                return Err((export::failed(&self.endpoint, &error), give_up));
-            }
-            self.failures = 0;
-            self.waiting.drain(..sent);
-        }
-        Ok(())
+    /// Sends everything that waits. Failures are noted where they happen.
+    pub(super) fn flush(&self) {
+        let _ = self.provider.force_flush();
     }
 }
 
-/// A text from outside as it is sent: without secrets, escaped, cut.
-pub(super) fn said(said: &str) -> String {
-    text::escape(&redact::text(said), MAX_TEXT)
+fn tool_and_usage(event: &Event) -> Vec<KeyValue> {
+    let mut attributes = Vec::new();
+    if let Some(call) = event.tool_call() {
+        attributes.push(string("gen_ai.operation.name", "execute_tool"));
+        attributes.push(string("gen_ai.tool.name", &call.name));
+        attributes.push(string("hookbox.tool.kind", call.facts.kind.as_str()));
+        attributes.extend(call.id.as_deref().map(|id| string("gen_ai.tool.call.id", id)));
+    }
+    if let Some(usage) = event.usage() {
+        attributes.push(number("gen_ai.usage.input_tokens", usage.input_tokens));
+        attributes.push(number("gen_ai.usage.output_tokens", usage.output_tokens));
+        attributes.push(number("hookbox.context_window.used", usage.current_context_window));
+        attributes.push(number("hookbox.context_window.size", usage.max_context_window));
+    }
+    attributes
+}
+
+/// Returns the verdict, and the hook that it is from.
+pub(super) fn verdict(verdict: &Verdict) -> (&'static str, Option<&str>) {
+    match (&verdict.block, &verdict.ask) {
+        (Some(ruling), _) => ("block", Some(&ruling.by)),
+        (None, Some(ruling)) => ("ask", Some(&ruling.by)),
+        (None, None) => ("pass", None),
+    }
 }
 
 fn string(key: &'static str, value: &str) -> KeyValue {
-    KeyValue::new(key, said(value))
+    KeyValue::new(key, clean(value))
 }
 
 /// A count; OpenTelemetry has no unsigned numbers.
