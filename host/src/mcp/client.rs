@@ -1,4 +1,4 @@
-//! What hookbox is to a server: a client that can do nothing but call tools.
+//! hookbox as the client of a server: it only calls tools.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use rmcp::service::{RequestContext, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::{ClientHandler, RoleClient};
 
-use crate::mcp::meter::Meter;
+use crate::mcp::byte_limit::ByteLimit;
 
-/// Refuses what a server asks of its client: no sampling, no questions to the user, no list of directories.
+/// Refuses every request of a server: no sampling, no questions to the user, no list of directories.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Client;
 
 impl ClientHandler for Client {
-    // Sampling and questions are refused by the trait itself.
+    // The trait itself refuses sampling and questions.
     #[expect(deprecated, reason = "roots are on their way out; until then they are refused")]
     async fn list_roots(
         &self,
@@ -33,11 +33,11 @@ impl ClientHandler for Client {
     }
 }
 
-/// A transport that lets through what a client of tools needs: answers, and a bounded number of requests, to be
-/// refused. Notifications are dropped here, before anything is done about each of them.
+/// A transport that only receives answers, and a bounded number of requests to refuse. It drops notifications, before
+/// each of them causes work.
 pub(super) struct Quiet<T> {
     pub(super) inner: T,
-    pub(super) meter: Arc<Meter>,
+    pub(super) bytes: Arc<ByteLimit>,
 }
 
 impl<T: Transport<RoleClient>> Transport<RoleClient> for Quiet<T> {
@@ -55,7 +55,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Quiet<T> {
             let message: ServerJsonRpcMessage = self.inner.receive().await?;
             match &message {
                 JsonRpcMessage::Notification(_) => {}
-                JsonRpcMessage::Request(_) if !self.meter.answers() => {}
+                JsonRpcMessage::Request(_) if !self.bytes.may_refuse() => {}
                 _ => return Some(message),
             }
         }

@@ -1,4 +1,4 @@
-//! Which servers there are, and how they are reached.
+//! The configuration of servers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,37 +7,37 @@ use std::path::PathBuf;
 /// An MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// Its name: what stands before the dot in `memory.load`.
+    /// The name: the part before the dot in `memory.load`.
     pub name: String,
-    /// How it is reached.
+    /// The connection to it.
     pub transport: Transport,
 }
 
-/// How a server is reached.
+/// The connection to a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Transport {
     /// A process that speaks JSON-RPC over its standard input and output, a message a line.
     Stdio {
-        /// The program: a name that is looked for on `PATH`, or a path; a relative one is taken from `directory`.
+        /// The program: a name on `PATH`, or a path; a relative path is below `directory`.
         command: String,
         /// Its arguments.
         args: Vec<String>,
         /// Variables on top of this process's own environment.
         env: BTreeMap<String, String>,
-        /// Where it runs.
+        /// The working directory.
         directory: PathBuf,
     },
     /// A server that speaks streamable HTTP.
     Http {
         /// The address of its endpoint, `http` or `https`.
         url: String,
-        /// Fields of the head of every request.
+        /// Header fields of every request.
         headers: BTreeMap<String, String>,
     },
 }
 
 impl fmt::Debug for Transport {
-    /// Without the values of variables and fields, and without the query of an address: they hold keys.
+    /// Leaves out the values of variables and headers, and the query of an address: they may contain keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stdio { command, args, env, directory } => f

@@ -11,89 +11,89 @@ use rmcp::{RoleClient, ServiceExt as _};
 use serde_json::{Map, Value};
 
 use crate::hook::HookError;
+use crate::mcp::byte_limit::{ByteLimit, Exceeded};
 use crate::mcp::client::{Client, Quiet};
-use crate::mcp::life::Life;
-use crate::mcp::meter::{Flood, Meter};
 use crate::mcp::pipes::{Pipes, UNREADABLE};
+use crate::mcp::process::ServerProcess;
 use crate::mcp::{ServerConfig, Transport, http};
 use crate::report::Cause;
 use crate::text;
 
-/// How long to wait for the end of a process that has closed its output, to say how it ended.
-const LAST_BREATH: Duration = Duration::from_millis(250);
+/// The longest wait for the exit status of a process that has closed its output.
+const EXIT_WAIT: Duration = Duration::from_millis(250);
 
-/// How much of what a server says of a failure is repeated, in bytes.
+/// The longest excerpt of a server's error message, in bytes.
 const EXCERPT: usize = 400;
 
-/// How many pages of its tools are looked at for the name of one that it does not know.
-const PAGES: usize = 8;
+/// The number of pages of tools that are searched for an unknown name.
+const MAX_PAGES: usize = 8;
 
 /// A server that has answered the handshake.
 pub(super) struct Connection {
     service: RunningService<RoleClient, Client>,
-    meter: Arc<Meter>,
-    life: Arc<Life>,
+    bytes: Arc<ByteLimit>,
+    process: Arc<ServerProcess>,
     name: String,
 }
 
-/// A failed call, and whether the server is of no use any more.
+/// A failed call. `over` if the server takes no further calls.
 pub(super) struct Failed {
     pub(super) error: HookError,
     pub(super) over: bool,
 }
 
 impl Connection {
-    /// Starts or reaches the server, and shakes hands. It may say at most `limit` bytes meanwhile, and in one event of
-    /// an HTTP stream ever after.
+    /// Starts or reaches the server, and shakes hands. `limit` is the limit of bytes for the handshake, and for each event
+    /// of an HTTP stream.
     ///
     /// # Errors
     ///
-    /// `not_found` and `spawn` where it cannot be started or reached, `exit` and `signal` where it ends, `output_limit`,
-    /// `incompatible` where it answers something else.
+    /// `not_found` and `spawn` if it cannot be started or reached, `exit` and `signal` if it ends, `output_limit`, and
+    /// `incompatible` for any other answer.
     pub(super) async fn open(
         config: &ServerConfig,
-        life: Arc<Life>,
+        process: Arc<ServerProcess>,
         limit: usize,
     ) -> Result<Self, HookError> {
-        let meter = Arc::new(Meter::new());
-        let waiting = meter.wait(limit);
-        let inner_meter = Arc::clone(&meter);
+        let bytes = Arc::new(ByteLimit::new());
+        let call = bytes.begin_call(limit);
+        let counted = Arc::clone(&bytes);
         let served = match &config.transport {
             transport @ Transport::Stdio { .. } => {
-                let (stdin, stdout) = life.begin(transport).await?;
-                let inner = Pipes::new(stdin, stdout, Arc::clone(&meter), Arc::clone(&life));
-                Client.serve(Quiet { inner, meter: inner_meter }).await
+                let (stdin, stdout) = process.start(transport).await?;
+                let inner = Pipes::new(stdin, stdout, Arc::clone(&bytes), Arc::clone(&process));
+                Client.serve(Quiet { inner, bytes: counted }).await
             }
             Transport::Http { url, headers } => {
-                let inner = http::transport(url, headers, limit, Arc::clone(&meter)).await?;
-                // The transport is a worker of its own, which has to be made one here.
-                Client.serve(Quiet { inner, meter: inner_meter }).await
+                let inner = http::transport(url, headers, limit, Arc::clone(&bytes)).await?;
+                // Only `serve` turns this worker into a transport, so that each branch calls it.
+                Client.serve(Quiet { inner, bytes: counted }).await
             }
         };
-        drop(waiting);
+        drop(call);
         match served {
-            Ok(service) => Ok(Self { service, meter, life, name: config.name.clone() }),
-            Err(error) => Err(not_opened(error, &life, &meter).await),
+            Ok(service) => Ok(Self { service, bytes, process, name: config.name.clone() }),
+            Err(error) => Err(not_opened(error, &process, &bytes).await),
         }
     }
 
-    /// Whether it is of no use any more.
+    /// Returns whether the server takes no further calls.
     pub(super) fn is_over(&self) -> bool {
-        self.service.is_transport_closed() || self.meter.flood().is_some() || self.life.is_over()
+        self.service.is_transport_closed() || self.bytes.exceeded().is_some() || self.process.has_ended()
     }
 
-    /// Calls a tool. The server may say at most `limit` bytes meanwhile. A call that is dropped is cancelled.
+    /// Calls a tool, and reads at most `limit` bytes meanwhile. Dropping the call cancels it.
     pub(super) async fn call(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
         limit: usize,
     ) -> Result<CallToolResult, Failed> {
-        let _waiting = self.meter.wait(limit);
+        let _call = self.bytes.begin_call(limit);
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let answered = tokio::select! {
             answered = self.service.call_tool_once(params) => answered,
-            flood = self.meter.flooded() => return Err(Failed { error: too_much(flood), over: true }),
+            exceeded = self.bytes.until_exceeded() => return Err(Failed { error: too_much(exceeded), over: true }),
         };
         match answered {
             Ok(CallToolResponse::Complete(result)) if result.is_error == Some(true) => {
@@ -119,19 +119,19 @@ impl Connection {
             Err(ServiceError::UnexpectedResponse) => {
                 Err(malformed("answered with what is no result of a tool"))
             }
-            Err(ServiceError::TransportSend(error)) if !self.life.is_process() => {
+            Err(ServiceError::TransportSend(error)) if !self.process.was_started() => {
                 Err(Failed { error: http::failure(&error), over: true })
             }
             Err(_) => Err(Failed { error: self.gone().await, over: true }),
         }
     }
 
-    /// The failure of a call of a tool that the server does not have; `None` where it has it, or does not say. Servers
-    /// say in many ways that they do not know a tool, so it is looked for after a failure.
+    /// Returns the failure for a tool that the server does not have; `None` if it has the tool, or lists none. Servers
+    /// report an unknown tool in many ways, so the list is searched after a failure.
     async fn unknown(&self, tool: &str) -> Option<HookError> {
         let mut known: Vec<String> = Vec::new();
         let mut cursor = None;
-        for _ in 0..PAGES {
+        for _ in 0..MAX_PAGES {
             let page = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
             let list = self.service.list_tools(page).await.ok()?;
             known.extend(list.tools.into_iter().map(|tool| tool.name.into_owned()));
@@ -153,15 +153,15 @@ impl Connection {
         Some(HookError::new(Cause::NotFound, message))
     }
 
-    /// Why there is no connection any more.
+    /// Returns the failure of a connection that was lost.
     async fn gone(&self) -> HookError {
-        gone(&self.life, &self.meter).await
+        gone(&self.process, &self.bytes).await
     }
 
-    /// Ends it.
+    /// Ends the connection and the process.
     pub(super) fn end(&self) {
         self.service.cancellation_token().cancel();
-        self.life.end();
+        self.process.kill();
     }
 }
 
@@ -169,29 +169,31 @@ fn malformed(what: &str) -> Failed {
     Failed { error: HookError::new(Cause::MalformedOutput, what), over: false }
 }
 
-fn too_much(flood: Flood) -> HookError {
-    HookError::output_limit(flood.limit, flood.said)
+fn too_much(exceeded: Exceeded) -> HookError {
+    HookError::output_limit(exceeded.limit, exceeded.read)
 }
 
-async fn gone(life: &Life, meter: &Meter) -> HookError {
-    match meter.flood() {
-        Some(flood) => too_much(flood),
-        None if life.is_process() => life.how_it_ended(LAST_BREATH).await,
+async fn gone(process: &ServerProcess, bytes: &ByteLimit) -> HookError {
+    match bytes.exceeded() {
+        Some(exceeded) => too_much(exceeded),
+        None if process.was_started() => process.exit_failure(EXIT_WAIT).await,
         None => HookError::new(Cause::Exit, "its server closed the connection before it answered"),
     }
 }
 
-/// An error of the protocol, in words.
+/// Describes an error of the protocol.
 fn rpc(error: &ErrorData) -> String {
     format!("answered with error {}: {}", error.code.0, text::escape(&error.message, EXCERPT))
 }
 
-/// Why there was no handshake.
-async fn not_opened(error: ClientInitializeError, life: &Life, meter: &Meter) -> HookError {
+/// Returns the failure of a handshake.
+async fn not_opened(error: ClientInitializeError, process: &ServerProcess, bytes: &ByteLimit) -> HookError {
     match error {
-        ClientInitializeError::TransportError { error, .. } if !life.is_process() => http::failure(&error),
+        ClientInitializeError::TransportError { error, .. } if !process.was_started() => {
+            http::failure(&error)
+        }
         ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. } => {
-            gone(life, meter).await
+            gone(process, bytes).await
         }
         ClientInitializeError::JsonRpcError(error) if error.code == UNREADABLE => {
             let what = text::escape(&error.message, EXCERPT);

@@ -33,13 +33,12 @@ impl fmt::Debug for ToolHook {
 }
 
 impl ToolHook {
-    /// The hook that is the tool `tool` of this server. Nothing is started.
+    /// Makes a hook of the tool `tool` of this server. Starts nothing.
     pub fn new(descriptor: Descriptor, server: Arc<Server>, tool: String) -> Self {
         Self { descriptor, server, tool, verify: None }
     }
 
-    /// The same hook, looked at before each call, also where the server runs already: what belongs to it may have
-    /// changed since it was trusted.
+    /// Checks the hook before each call, also if the server runs already: its files may have changed since it was trusted.
     #[must_use]
     pub fn with_verify(mut self, verify: Verify) -> Self {
         self.verify = Some(verify);
@@ -75,7 +74,7 @@ impl Hook for ToolHook {
     }
 }
 
-/// The event as the arguments of a call.
+/// Encodes the event as the arguments of a call.
 fn arguments(event: &Event) -> Map<String, Value> {
     match base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event)) {
         Value::Object(object) => object,

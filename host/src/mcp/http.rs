@@ -1,7 +1,7 @@
 //! Streamable HTTP: requests to the address that the configuration names, and to no other origin.
 //!
-//! It is the user's own configuration, or one that the user trusts: addresses of the local network are allowed here,
-//! other than in the requests of components. Proxies that the environment names are not used.
+//! The user wrote or trusted the configuration. So addresses of the local network are allowed here, unlike in requests
+//! of components. Proxies of the environment are not used.
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -22,40 +22,41 @@ use sse_stream::Sse;
 use tokio_rustls::rustls::RootCertStore;
 
 use crate::hook::HookError;
-use crate::mcp::meter::{Flood, Meter};
+use crate::mcp::byte_limit::{ByteLimit, Exceeded};
 use crate::report::Cause;
 use crate::{text, tls};
 
-/// How often a request is passed on within its origin.
+/// The number of redirects within the origin.
 const MAX_REDIRECTS: usize = 3;
 
-/// How long the address may be, and how many fields of the head may be configured.
+/// The longest address, in bytes.
 const MAX_URL: usize = 8 << 10;
+/// The number of configured header fields.
 const MAX_HEADERS: usize = 100;
 
-/// How much of what a server says beside its protocol is repeated, in bytes.
+/// The longest excerpt of a server's error message, in bytes.
 const EXCERPT: usize = 300;
 
 type Fault = StreamableHttpError<reqwest::Error>;
 type Events = Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send>>;
 
-/// The transport to this address. Nothing is sent yet. One event of a stream has at most `limit` bytes.
+/// Prepares the transport to this address, and sends nothing. One event of a stream has at most `limit` bytes.
 ///
 /// # Errors
 ///
-/// `spawn` where the configuration says no address or no head, or the system's certificates cannot be read.
+/// `spawn` if the address or a header is invalid, or the system's certificates cannot be read.
 pub(super) async fn transport(
     url: &str,
     headers: &std::collections::BTreeMap<String, String>,
     limit: usize,
-    meter: Arc<Meter>,
+    bytes: Arc<ByteLimit>,
 ) -> Result<StreamableHttpClientTransport<Client>, HookError> {
     let wrong = |what: String| HookError::new(Cause::Spawn, what);
     let parsed = url.parse::<reqwest::Url>().ok().filter(|url| url.has_host());
     let parsed = parsed.filter(|_| url.len() <= MAX_URL);
     let scheme = parsed.as_ref().map(|url| url.scheme().to_owned());
     let config = match scheme.as_deref() {
-        // Without TLS no certificates are needed; the client wants a configuration all the same.
+        // The client needs a configuration also without TLS.
         Some("http") => tls::config(RootCertStore::empty()),
         Some("https") => tokio::task::spawn_blocking(tls::system_roots)
             .await
@@ -73,16 +74,16 @@ pub(super) async fn transport(
         .no_proxy()
         .http1_only()
         .redirect(within_origin())
-        // A server may be started anew between two events: a connection that is kept would be a dead one.
+        // A server may restart between two events, which breaks a kept connection.
         .pool_max_idle_per_host(0)
         .build()
         .map_err(|error| wrong(format!("its server cannot be reached: {}", innermost(&error))))?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(fields(headers)?);
     config.max_sse_event_size = limit;
-    Ok(StreamableHttpClientTransport::with_client(Client { client, meter }, config))
+    Ok(StreamableHttpClientTransport::with_client(Client { client, bytes }, config))
 }
 
-/// The configured fields of the head.
+/// Parses the configured header fields.
 fn fields(
     headers: &std::collections::BTreeMap<String, String>,
 ) -> Result<HashMap<HeaderName, HeaderValue>, HookError> {
@@ -104,8 +105,8 @@ fn fields(
     headers.iter().map(field).collect()
 }
 
-/// Follows a redirect that keeps the request as it is (307, 308) and stays in the origin; the answer is else the
-/// redirect itself, which is a failure. Headers with keys go nowhere else.
+/// Follows a redirect that repeats the request (307, 308) within the origin. Any other redirect is a failure: headers
+/// with keys go nowhere else.
 fn within_origin() -> Policy {
     Policy::custom(|attempt| {
         let keeps =
@@ -119,11 +120,11 @@ fn within_origin() -> Policy {
     })
 }
 
-/// Sends what the transport sends; opens no stream for what nobody asked for, and counts what is said in others.
+/// The HTTP client of the transport. It opens no stream without a request, and counts the bytes of the others.
 #[derive(Clone)]
 pub(super) struct Client {
     client: reqwest::Client,
-    meter: Arc<Meter>,
+    bytes: Arc<ByteLimit>,
 }
 
 impl StreamableHttpClient for Client {
@@ -159,7 +160,7 @@ impl StreamableHttpClient for Client {
         );
         Ok(match sent.await? {
             StreamableHttpPostResponse::Sse(events, session) => {
-                let events: Events = Box::pin(Counted { events, limit, meter: Arc::clone(&self.meter) });
+                let events: Events = Box::pin(Counted { events, limit, bytes: Arc::clone(&self.bytes) });
                 StreamableHttpPostResponse::Sse(events, session)
             }
             other => other,
@@ -188,12 +189,12 @@ impl StreamableHttpClient for Client {
     }
 }
 
-/// The events of an answer. It ends when no call waits any more, and when there was too much.
+/// The events of an answer. It ends with the last call, and at the limit.
 struct Counted {
     events: Events,
-    /// How large one event may be, in bytes.
+    /// The largest event, in bytes.
     limit: usize,
-    meter: Arc<Meter>,
+    bytes: Arc<ByteLimit>,
 }
 
 impl Stream for Counted {
@@ -201,22 +202,22 @@ impl Stream for Counted {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = std::task::ready!(self.events.as_mut().poll_next(cx));
-        let said = match &next {
+        let read = match &next {
             Some(Ok(event)) => event.data.as_ref().map_or(0, String::len) + 1,
             Some(Err(error)) => {
                 // The type of the error is not public; its text is tested.
                 if error.to_string().contains("exceeded the maximum size") {
-                    self.meter.exceeded(Flood { limit: self.limit, said: self.limit.saturating_add(1) });
+                    self.bytes.exceed(Exceeded { limit: self.limit, read: self.limit.saturating_add(1) });
                 }
                 0
             }
             None => 0,
         };
-        Poll::Ready(next.filter(|_| self.meter.is_waited_for() && self.meter.heard(said)))
+        Poll::Ready(next.filter(|_| self.bytes.has_calls() && self.bytes.count(read)))
     }
 }
 
-/// Why nothing could be sent, or no answer be received.
+/// Returns the failure to send a request, or to receive an answer.
 pub(super) fn failure(error: &DynamicTransportError) -> HookError {
     let failed = |cause: Cause, what: String| HookError::new(cause, what);
     let Some(fault) = error.error.downcast_ref::<Fault>() else {
@@ -244,7 +245,7 @@ pub(super) fn failure(error: &DynamicTransportError) -> HookError {
     }
 }
 
-/// What was at the bottom of an error: the rest repeats the address, which may hold a key.
+/// Describes the root cause of an error: the rest repeats the address, which may contain a key.
 fn innermost(error: &(dyn StdError + 'static)) -> String {
     let mut at = error;
     while let Some(source) = at.source() {

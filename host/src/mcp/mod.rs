@@ -1,12 +1,12 @@
 //! Hooks that are tools of MCP servers (Base Coat's pattern A): an event is a `tools/call`, its result an answer.
 //!
-//! A [`Server`] is started, or connected to, at its first use, and kept. One that has ended is started again by the
-//! next event that needs it, and once more in the course of one event, never twice. It is ended with its process
-//! group when the last handle to it is dropped, when the runtime that it was started on ends, and by
-//! [`Servers::end`]. A host that is killed closes the server's standard input, at which a server has to end by itself.
+//! The first call starts a [`Server`], or connects to it. A server that has ended is started again by the next event
+//! that needs it, and once more during an event, never twice. It is killed with its process group when the last handle
+//! is dropped, when its runtime ends, and by [`Servers::end`]. If the host is killed, the server's standard input closes
+//! and the server has to end by itself.
 //!
-//! A tool is called with the event as its arguments: Base Coat's envelope, or kodelet's fields for an event that Base
-//! Coat has not. `structuredContent`, or else the text of the result, is read as the answer of a native hook is.
+//! The arguments of a call are the event: Base Coat's envelope, or kodelet's fields for an event that Base Coat does not
+//! have. `structuredContent`, or else the text of the result, is read as the answer of a native hook.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -31,14 +31,14 @@
 //! ```
 
 mod answer;
+mod byte_limit;
 mod client;
 mod config;
 mod connection;
 mod hook;
 mod http;
-mod life;
-mod meter;
 mod pipes;
+mod process;
 mod server;
 
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// The servers of these configurations; of two with one name the first counts. Nothing is started.
+    /// Makes servers of these configurations; of two with one name the first counts. Starts nothing.
     pub fn new(configs: Vec<ServerConfig>) -> Self {
         let mut by_name = BTreeMap::new();
         for config in configs {
@@ -64,19 +64,19 @@ impl Servers {
         Self { by_name: Arc::new(by_name) }
     }
 
-    /// The server of this name.
+    /// Returns the server of this name.
     pub fn get(&self, name: &str) -> Option<Arc<Server>> {
         self.by_name.get(name).cloned()
     }
 
-    /// Their names, sorted.
+    /// Returns the names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// Ends all of them now, with their process groups; calls that wait for an answer fail. One that is used
-    /// afterwards is started anew. Dropping the last handle does the same: this is for a host that leaves by
-    /// `std::process::exit`, where nothing is dropped.
+    /// Ends all servers now, with their process groups. Calls that wait for an answer fail; later calls start a server
+    /// again. Dropping the last handle does the same: this is for a host that ends with `std::process::exit`, which drops
+    /// nothing.
     pub fn end(&self) {
         for server in self.by_name.values() {
             server.end();

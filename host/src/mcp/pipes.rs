@@ -1,4 +1,5 @@
-//! JSON-RPC over the standard input and output of a process: a message a line.
+//! JSON-RPC over the standard input and output of a process, one message a line. Unlike the transport of rmcp, it
+//! answers for a message that cannot be read, and reads only while a call waits.
 
 use std::io;
 use std::sync::Arc;
@@ -12,52 +13,57 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
-use crate::mcp::life::Life;
-use crate::mcp::meter::Meter;
+use crate::mcp::byte_limit::ByteLimit;
+use crate::mcp::process::ServerProcess;
 
-/// How much is read at once: what a pipe holds on Linux.
+/// The size of one read: the capacity of a pipe on Linux.
 const CHUNK: usize = 64 << 10;
 
-/// The code of an answer that could not be read; no server uses it, for it is outside of what JSON-RPC gives out.
+/// The error code of an unreadable answer, outside of the range of JSON-RPC.
 pub(super) const UNREADABLE: ErrorCode = ErrorCode(1_000_000_001);
 
 /// The pipes of a server.
 pub(super) struct Pipes {
     stdin: Arc<Mutex<Option<ChildStdin>>>,
     stdout: ChildStdout,
-    /// What was read and is not yet given away.
+    /// Bytes after the last complete line.
     read: Vec<u8>,
-    /// How much of that holds no end of a line.
-    looked_at: usize,
-    meter: Arc<Meter>,
-    life: Arc<Life>,
+    /// The number of these bytes that were searched for the end of a line.
+    searched: usize,
+    bytes: Arc<ByteLimit>,
+    process: Arc<ServerProcess>,
 }
 
 impl Pipes {
-    pub(super) fn new(stdin: ChildStdin, stdout: ChildStdout, meter: Arc<Meter>, life: Arc<Life>) -> Self {
+    pub(super) fn new(
+        stdin: ChildStdin,
+        stdout: ChildStdout,
+        bytes: Arc<ByteLimit>,
+        process: Arc<ServerProcess>,
+    ) -> Self {
         let stdin = Arc::new(Mutex::new(Some(stdin)));
-        Self { stdin, stdout, read: Vec::new(), looked_at: 0, meter, life }
+        Self { stdin, stdout, read: Vec::new(), searched: 0, bytes, process }
     }
 
-    /// The next line that is not blank; `None` at the end, and when there was too much of it. Nothing is read as
-    /// long as no call waits. Nothing is lost when this future is dropped.
+    /// Returns the next line that is not blank; `None` at the end, and if the limit is exceeded. Reads nothing while no
+    /// call waits. Loses nothing if this future is dropped.
     async fn line(&mut self) -> Option<Vec<u8>> {
         loop {
-            let rest = self.read.get(self.looked_at..).unwrap_or_default();
+            let rest = self.read.get(self.searched..).unwrap_or_default();
             if let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.read.drain(..=self.looked_at + at).collect();
-                self.looked_at = 0;
+                let line: Vec<u8> = self.read.drain(..=self.searched + at).collect();
+                self.searched = 0;
                 if !line.trim_ascii().is_empty() {
                     return Some(line);
                 }
                 continue;
             }
-            self.looked_at = self.read.len();
-            self.meter.waited_for().await;
+            self.searched = self.read.len();
+            self.bytes.until_call().await;
             self.read.reserve(CHUNK);
             let mut chunk = (&mut self.stdout).take(CHUNK as u64);
             let n = chunk.read_buf(&mut self.read).await.unwrap_or(0);
-            if n == 0 || !self.meter.heard(n) {
+            if n == 0 || !self.bytes.count(n) {
                 return None;
             }
         }
@@ -87,7 +93,7 @@ impl Transport<RoleClient> for Pipes {
             let line = self.line().await?;
             match message(&line) {
                 Some(message) => return Some(message),
-                None => self.life.said_nonsense(&line),
+                None => self.process.note_stray_line(&line),
             }
         }
     }
@@ -98,8 +104,8 @@ impl Transport<RoleClient> for Pipes {
     }
 }
 
-/// The message that a line is. An answer that cannot be read becomes an error, so that nobody waits for it; `None` for
-/// what is no message at all.
+/// Parses a line. An unreadable answer becomes an error, so that its caller does not wait for it; `None` for anything
+/// that is not a message.
 fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     let wrong = match serde_json::from_slice(line) {
         Ok(message) => return Some(message),
@@ -112,7 +118,7 @@ fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     id.map(|id| ServerJsonRpcMessage::error(error, Some(id)))
 }
 
-/// As much of an answer as it takes to know whose it is.
+/// The parts of an answer that name its request.
 #[derive(Deserialize)]
 struct Answer<'a> {
     id: RequestId,

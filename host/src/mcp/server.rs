@@ -1,4 +1,4 @@
-//! A server: started at its first use and kept; started again when it has ended, but once for an event.
+//! A server: started by its first call and kept. A server that has ended is started again, once for each event.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,20 +15,20 @@ use crate::event::{Context, Event};
 use crate::hook::{Budget, HookError};
 use crate::mcp::ServerConfig;
 use crate::mcp::connection::{Connection, Failed};
-use crate::mcp::life::Life;
+use crate::mcp::process::ServerProcess;
 use crate::outcome::Spent;
 use crate::report::Cause;
 use crate::text;
 
-/// How long a server may take to start. A call waits for it only as long as its own limit; but the start goes on, so
-/// that a slow server is there for a later event.
+/// The longest start of a server. A call waits only for its own limit; the start goes on, so that a slow server serves
+/// a later event.
 const START: Duration = Duration::from_secs(30);
 
-/// For how long it is remembered that a server was started again for an event: longer than a chain takes. It is
-/// forgotten sooner when the event is over.
+/// The time for which a restart for an event is remembered: longer than a chain takes. It is forgotten sooner if the
+/// event is over.
 const REMEMBERED: Duration = Duration::from_secs(120);
 
-/// A server. It starts when a tool of it is called first.
+/// A server. The first call of one of its tools starts it.
 pub struct Server {
     config: ServerConfig,
     state: Mutex<State>,
@@ -37,17 +37,16 @@ pub struct Server {
 #[derive(Default)]
 struct State {
     current: Option<Arc<Run>>,
-    /// The events for which it was started again: by their contexts, which every event has of its own and shares with
-    /// the `on_error` that follows from it.
+    /// The events that caused a restart, by their contexts: an event shares its context only with its `on_error`.
     restarted: Vec<(Weak<Context>, Instant)>,
-    /// Why it was of no use when it was used last.
+    /// The failure of the last call after which the server took no further calls.
     why: Option<HookError>,
 }
 
-/// What a call brought.
+/// The result of a call.
 pub(super) struct Answered {
     pub(super) result: CallToolResult,
-    /// What the server wrote to standard error since the call before.
+    /// The server's standard error since the call before.
     pub(super) log: String,
 }
 
@@ -62,12 +61,12 @@ impl Server {
         Self { config, state: Mutex::default() }
     }
 
-    /// A server that several hooks share. Nothing is started.
+    /// Makes a server that several hooks share. Starts nothing.
     pub(crate) fn shared(config: ServerConfig) -> Result<Arc<Self>, HookError> {
         Ok(Arc::new(Self::new(config)))
     }
 
-    /// How it is reached.
+    /// The configuration.
     pub fn config(&self) -> &ServerConfig {
         &self.config
     }
@@ -76,7 +75,7 @@ impl Server {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends it now, with its process group; it is started anew when it is used again.
+    /// Ends the server now, with its process group. The next call starts it again.
     pub fn end(&self) {
         let current = self.state().current.take();
         if let Some(run) = current {
@@ -102,7 +101,7 @@ impl Server {
         let failed = match called.await {
             Ok(Ok(result)) => {
                 call.finish(None);
-                return Ok(Answered { result, log: run.life.take_log(budget.log) });
+                return Ok(Answered { result, log: run.process.take_log(budget.log) });
             }
             Ok(Err(Failed { error, over })) => {
                 call.finish(over.then(|| error.clone()));
@@ -111,17 +110,17 @@ impl Server {
             Err(_) => {
                 let mut error = HookError::timeout(budget.wall);
                 error.message = match run.is_started() {
-                    true => run.life.explain(error.message),
-                    false => run.life.explain(format!("{}: its server is still starting", error.message)),
+                    true => run.process.explain(error.message),
+                    false => run.process.explain(format!("{}: its server is still starting", error.message)),
                 };
                 error
             }
         };
-        let spent = Spent { log: run.life.take_log(budget.log), ..Spent::default() };
+        let spent = Spent { log: run.process.take_log(budget.log), ..Spent::default() };
         Err(failed.spent(spent))
     }
 
-    /// A call on the server that runs, or on one that is started now.
+    /// Begins a call on the running server, or starts one.
     fn begin(&self, event: &Event, limit: usize) -> Result<Call<'_>, HookError> {
         let mut state = self.state();
         let run = match &state.current {
@@ -146,11 +145,11 @@ impl Server {
 }
 
 impl State {
-    /// Notes that the server is started again for this event.
+    /// Notes a restart for this event.
     ///
     /// # Errors
     ///
-    /// Where it was already: with the cause for which the server was of no use.
+    /// If there was one already: with the cause of the last failure.
     fn note_restart(&mut self, event: &Event, why: Option<HookError>) -> Result<(), HookError> {
         let now = Instant::now();
         self.restarted.retain(|(event, at)| event.strong_count() > 0 && now - *at < REMEMBERED);
@@ -168,8 +167,8 @@ impl State {
     }
 }
 
-/// A call that waits. One that is dropped unfinished has no answer yet: its server gets no further calls, so that a late
-/// answer is nobody's, and a server that hangs costs one event.
+/// A call that waits. If it is dropped without an answer, its server gets no further calls: a late answer belongs to no
+/// call, and a server that hangs costs one event.
 struct Call<'a> {
     server: &'a Server,
     run: Arc<Run>,
@@ -177,7 +176,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The call has an answer, or its server is of no use any more for this reason.
+    /// Ends the call: with an answer, or with the reason why its server gets no further calls.
     fn finish(mut self, over: Option<HookError>) {
         self.finished = true;
         if let Some(error) = over {
@@ -189,7 +188,7 @@ impl Call<'_> {
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        // Under the lock, so that nobody begins a call on what is ended here.
+        // Under the lock, so that no call begins on a server that ends here.
         let mut state = self.server.state();
         if !self.finished && self.run.is_started() {
             self.run.retired.store(true, Ordering::Relaxed);
@@ -204,12 +203,12 @@ impl Drop for Call<'_> {
 
 type Opened = Option<Result<Arc<Connection>, HookError>>;
 
-/// A server that was started once.
+/// One run of a server.
 struct Run {
-    life: Arc<Life>,
+    process: Arc<ServerProcess>,
     opened: watch::Receiver<Opened>,
     task: AbortHandle,
-    /// How many calls wait.
+    /// The number of calls that wait.
     calls: AtomicUsize,
     /// It gets no further calls.
     retired: AtomicBool,
@@ -217,17 +216,17 @@ struct Run {
 
 impl Run {
     fn start(config: ServerConfig, limit: usize) -> Self {
-        let life = Arc::new(Life::default());
+        let process = Arc::new(ServerProcess::default());
         let (sender, opened) = watch::channel(None);
-        let begun = Arc::clone(&life);
+        let begun = Arc::clone(&process);
         let task = tokio::spawn(async move {
             let opening = Connection::open(&config, Arc::clone(&begun), limit);
             let result = timeout(START, opening).await.unwrap_or_else(|_| Err(HookError::timeout(START)));
-            let result = result.map(Arc::new).inspect_err(|_| begun.end());
+            let result = result.map(Arc::new).inspect_err(|_| begun.kill());
             sender.send_replace(Some(result));
         });
         Self {
-            life,
+            process,
             opened,
             task: task.abort_handle(),
             calls: AtomicUsize::new(0),
@@ -246,17 +245,17 @@ impl Run {
         self.opened.borrow().is_some()
     }
 
-    /// Why it could not be started.
+    /// Returns the failure of the start.
     fn failure(&self) -> Option<HookError> {
         self.opened.borrow().as_ref().and_then(|opened| opened.as_ref().err().cloned())
     }
 
-    /// Whether it takes no further calls.
+    /// Returns whether it takes no further calls.
     fn is_over(&self) -> bool {
         let opened = match &*self.opened.borrow() {
             Some(Ok(connection)) => connection.is_over(),
             Some(Err(_)) => true,
-            // Its task is gone with the runtime that it ran on.
+            // Its task ended with its runtime.
             None => self.opened.has_changed().is_err(),
         };
         opened || self.retired.load(Ordering::Relaxed)
@@ -267,7 +266,7 @@ impl Run {
         if let Some(Ok(connection)) = &*self.opened.borrow() {
             connection.end();
         }
-        self.life.end();
+        self.process.kill();
     }
 }
 

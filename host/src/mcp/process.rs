@@ -1,4 +1,4 @@
-//! The process of a server: it never outlives whoever started it.
+//! The process of a server over stdio. It never outlives its host.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -20,39 +20,40 @@ use crate::native::start::{DEPTH_VARIABLE, depth, start};
 use crate::report::Cause;
 use crate::text;
 
-/// How much of standard error is kept between two calls, in bytes: what a call keeps, as long as nobody asks for more.
+/// The longest log between two calls, in bytes: the default of one call.
 const LOG: usize = 64 << 10;
 
-/// How much of standard error is read at once, and how much at most for one look.
+/// The size of one read of standard error, in bytes.
 const CHUNK: usize = 16 << 10;
-const LOOK: usize = 1 << 20;
+/// The most that is read from standard error at the end of a call, in bytes.
+const MAX_DRAIN: usize = 1 << 20;
 
-/// How much of a line that is no message is repeated, in bytes.
+/// The longest excerpt of a stray line, in bytes.
 const EXCERPT: usize = 80;
 
-/// How often to look whether a process that has closed its output is gone.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// The time between two checks whether a process that closed its output has ended.
+const POLL: Duration = Duration::from_millis(5);
 
-/// The life of one server: nothing for one that is reached over HTTP.
+/// The process of one server; empty for a server over HTTP.
 #[derive(Default)]
-pub(super) struct Life {
-    alive: Mutex<Option<Alive>>,
+pub(super) struct ServerProcess {
+    running: Mutex<Option<Running>>,
     stderr: Mutex<Option<Stderr>>,
-    nonsense: Mutex<Nonsense>,
+    stray: Mutex<StrayLines>,
 }
 
-/// A process that runs, as far as is known.
-struct Alive {
-    // Dropped first: the group is killed while its leader is not yet reaped, so that its number is still its own.
+/// A process that was started and not killed.
+struct Running {
+    // Dropped first: the group is killed before its leader is reaped, so that its number cannot belong to others.
     group: Group,
     child: Child,
-    ended: Option<ExitStatus>,
-    keeper: AbortHandle,
+    status: Option<ExitStatus>,
+    stderr_reader: AbortHandle,
 }
 
-impl Drop for Alive {
+impl Drop for Running {
     fn drop(&mut self) {
-        self.keeper.abort();
+        self.stderr_reader.abort();
     }
 }
 
@@ -61,10 +62,10 @@ struct Stderr {
     log: Log,
 }
 
-/// Lines that were no messages.
+/// The lines on standard output that were not messages.
 #[derive(Default)]
-struct Nonsense {
-    lines: usize,
+struct StrayLines {
+    count: usize,
     first: String,
 }
 
@@ -72,13 +73,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Life {
+impl ServerProcess {
     /// Starts the process in a group of its own.
     ///
     /// # Errors
     ///
     /// `not_found`, `spawn`.
-    pub(super) async fn begin(
+    pub(super) async fn start(
         self: &Arc<Self>,
         transport: &Transport,
     ) -> Result<(ChildStdin, ChildStdout), HookError> {
@@ -108,48 +109,49 @@ impl Life {
             HookError::new(Cause::Internal, format!("its standard error cannot be read: {error}"))
         })?;
         *lock(&self.stderr) = Some(Stderr { pipe: Arc::clone(&pipe), log: Log::new(LOG) });
-        let guard = EndWithRuntime(Arc::clone(self));
-        let keeper = tokio::spawn(async move {
-            while pipe.readable().await.is_ok() && guard.0.listen(&pipe) {}
-            // As long as this waits, the guard is held.
+        let guard = KillOnDrop(Arc::clone(self));
+        let stderr_reader = tokio::spawn(async move {
+            while pipe.readable().await.is_ok() && guard.0.read_stderr(&pipe) {}
+            // The guard is dropped with the runtime, also after the server closed its standard error.
             std::future::pending::<()>().await;
             drop(guard);
         });
-        *lock(&self.alive) = Some(Alive { group, child, ended: None, keeper: keeper.abort_handle() });
+        let stderr_reader = stderr_reader.abort_handle();
+        *lock(&self.running) = Some(Running { group, child, status: None, stderr_reader });
         Ok((stdin, stdout))
     }
 
     /// Kills the process group, if there is one.
-    pub(super) fn end(&self) {
-        // Dropped when the lock is released: the task that this aborts holds a guard that ends the process as well.
-        let alive = lock(&self.alive).take();
-        drop(alive);
+    pub(super) fn kill(&self) {
+        // Dropped after the lock is released: the aborted task holds a guard that kills as well.
+        let running = lock(&self.running).take();
+        drop(running);
     }
 
-    /// Whether there is, or was, a process.
-    pub(super) fn is_process(&self) -> bool {
+    /// Returns whether there is, or was, a process.
+    pub(super) fn was_started(&self) -> bool {
         lock(&self.stderr).is_some()
     }
 
-    /// Whether there was a process and it has ended.
-    pub(super) fn is_over(&self) -> bool {
-        lock(&self.alive).as_mut().is_some_and(|alive| alive.look().is_some())
+    /// Returns whether the process has ended by itself.
+    pub(super) fn has_ended(&self) -> bool {
+        lock(&self.running).as_mut().is_some_and(|running| running.status().is_some())
     }
 
-    /// Waits so long for the end of a process that has closed its output, and says how it ended.
-    pub(super) async fn how_it_ended(&self, within: Duration) -> HookError {
+    /// Waits for the end of a process that has closed its output, and returns the failure with its status.
+    pub(super) async fn exit_failure(&self, within: Duration) -> HookError {
         let deadline = Instant::now() + within;
         let status = loop {
-            let status = match lock(&self.alive).as_mut() {
-                Some(alive) => alive.look(),
+            let status = match lock(&self.running).as_mut() {
+                Some(running) => running.status(),
                 None => return HookError::new(Cause::Exit, "was ended"),
             };
             if status.is_some() || Instant::now() >= deadline {
                 break status;
             }
-            sleep(LOOK_AGAIN).await;
+            sleep(POLL).await;
         };
-        self.look_at_stderr();
+        self.drain_stderr();
         let (cause, what) = match status.map(|status| (status.code(), status.signal())) {
             Some((Some(code), _)) => (Cause::Exit, format!("ended with status {code} before it answered")),
             Some((None, signal)) => {
@@ -161,8 +163,8 @@ impl Life {
         HookError::new(cause, self.explain(what))
     }
 
-    /// Reads what stands in the pipe of standard error. `false`: it is closed.
-    fn listen(&self, pipe: &Receiver) -> bool {
+    /// Reads standard error once. `false` if it is closed.
+    fn read_stderr(&self, pipe: &Receiver) -> bool {
         let mut stderr = lock(&self.stderr);
         let Some(Stderr { log, .. }) = stderr.as_mut() else { return false };
         let mut chunk = vec![0; CHUNK];
@@ -176,14 +178,14 @@ impl Life {
         }
     }
 
-    /// Reads what stands in the pipe now, whether or not the runtime has noticed: what a server wrote before its answer
-    /// belongs to the call.
-    fn look_at_stderr(&self) {
+    /// Reads standard error to its present end, without the runtime, which may not have noticed it yet: a line that was
+    /// written before the answer belongs to the call.
+    fn drain_stderr(&self) {
         let mut stderr = lock(&self.stderr);
         let Some(Stderr { pipe, log }) = stderr.as_mut() else { return };
         let mut chunk = vec![0; CHUNK];
         let mut seen = 0;
-        while seen < LOOK {
+        while seen < MAX_DRAIN {
             match rustix::io::read(pipe.as_fd(), &mut chunk) {
                 Ok(n) if n > 0 => {
                     log.add(chunk.get(..n).unwrap_or_default());
@@ -194,73 +196,72 @@ impl Life {
         }
     }
 
-    /// What was written to standard error since the last look, at most so many bytes.
+    /// Takes the text of standard error since the last call, at most `keep` bytes.
     pub(super) fn take_log(&self, keep: usize) -> String {
-        self.look_at_stderr();
+        self.drain_stderr();
         let mut stderr = lock(&self.stderr);
         let Some(Stderr { log, .. }) = stderr.as_mut() else { return String::new() };
         let taken = std::mem::replace(log, Log::new(LOG.max(keep))).spent().log;
         text::prefix(&taken, keep).to_owned()
     }
 
-    /// Notes a line that is no message.
-    pub(super) fn said_nonsense(&self, line: &[u8]) {
-        let mut nonsense = lock(&self.nonsense);
-        if nonsense.lines == 0 {
+    /// Notes a line that is not a message.
+    pub(super) fn note_stray_line(&self, line: &[u8]) {
+        let mut stray = lock(&self.stray);
+        if stray.count == 0 {
             let line = String::from_utf8_lossy(line.get(..1024).unwrap_or(line)).into_owned();
-            nonsense.first = text::escape(line.trim(), EXCERPT);
+            stray.first = text::escape(line.trim(), EXCERPT);
         }
-        nonsense.lines = nonsense.lines.saturating_add(1);
+        stray.count = stray.count.saturating_add(1);
     }
 
-    /// What happened, with the last lines of standard error, and with what it said on standard output instead of
-    /// messages.
+    /// Adds the last lines of standard error and the stray lines of standard output to a message.
     pub(super) fn explain(&self, what: String) -> String {
         let what = match &*lock(&self.stderr) {
             Some(Stderr { log, .. }) => log.explain(what),
             None => what,
         };
-        match &*lock(&self.nonsense) {
-            Nonsense { lines: 0, .. } => what,
-            Nonsense { lines: 1, first } => {
+        match &*lock(&self.stray) {
+            StrayLines { count: 0, .. } => what,
+            StrayLines { count: 1, first } => {
                 format!("{what}; it printed a line that is no JSON-RPC message: {first}")
             }
-            Nonsense { lines, first } => {
-                format!("{what}; it printed {lines} lines that are no JSON-RPC messages, the first: {first}")
+            StrayLines { count, first } => {
+                format!("{what}; it printed {count} lines that are no JSON-RPC messages, the first: {first}")
             }
         }
     }
 }
 
-impl Drop for Life {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
-        self.end();
+        self.kill();
     }
 }
 
-/// Ends the process when the runtime drops the task that holds this.
-struct EndWithRuntime(Arc<Life>);
+/// Kills the process when the runtime drops the task that holds this.
+struct KillOnDrop(Arc<ServerProcess>);
 
-impl Drop for EndWithRuntime {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
-        self.0.end();
+        self.0.kill();
     }
 }
 
-impl Alive {
-    /// How it has ended, if it has.
-    fn look(&mut self) -> Option<ExitStatus> {
-        if self.ended.is_none()
+impl Running {
+    /// Returns the exit status, if the process has ended.
+    fn status(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none()
             && let Ok(Some(status)) = self.child.try_wait()
         {
             self.group.leader_is_gone();
-            self.ended = Some(status);
+            self.status = Some(status);
         }
-        self.ended
+        self.status
     }
 }
 
-/// The program of a command: a bare name is left to `PATH`, any other relative path is taken from the directory.
+/// Returns the program of a command: a bare name is left to `PATH`, any other relative path is below the directory.
 fn program(command: &str, directory: &Path) -> PathBuf {
     if command.contains('/') { directory.join(command) } else { PathBuf::from(command) }
 }
