@@ -2,7 +2,8 @@
 
 mod borrowed;
 mod fields;
-mod printed;
+mod hook_output;
+
 mod reply;
 
 pub mod agent;

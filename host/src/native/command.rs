@@ -10,10 +10,10 @@ use std::time::Instant;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::parts::Parts;
+use super::combine::Combined;
 use super::process::{Ended, Process};
 use super::{SETTINGS_VARIABLE, Verify, as_json, verified_within, with_log};
-use crate::dialect::claude::{self, Matcher, Shown};
+use crate::dialect::claude::{self, Matcher, Split};
 use crate::dialect::foreign::Foreign;
 use crate::dialect::{base_coat, kodelet};
 use crate::event::Event;
@@ -270,34 +270,34 @@ impl CommandHook {
     /// Runs the command for everything that it is shown of an event, within one budget.
     async fn each(
         &self,
-        shown: Shown,
+        shown: Split,
         variables: &[(&str, String)],
         budget: &Budget,
         encode: impl Fn(&Event) -> Option<Value> + Send + Sync,
         read: impl Fn(&Event, &Ended) -> Result<Outcome, HookError> + Send + Sync,
     ) -> Result<Outcome, HookError> {
         let begin = Instant::now();
-        let mut parts = Parts::new(shown.in_parts);
+        let mut combined = Combined::new(shown.in_parts);
         for (at, event) in shown.events.iter().enumerate() {
             let Some(payload) = encode(event) else { continue };
             let mut left = *budget;
             if at > 0 {
                 left.wall = budget.wall.saturating_sub(begin.elapsed());
-                left.log = budget.log.saturating_sub(parts.log());
+                left.log = budget.log.saturating_sub(combined.log_len());
             }
             if left.wall.is_zero() {
-                parts.add(event, Err(HookError::timeout(budget.wall)));
+                combined.add(event, Err(HookError::timeout(budget.wall)));
                 break;
             }
             let answer = match self.end(payload.to_string(), variables, &left).await {
                 Ok(ended) => with_log(read(event, &ended), ended.printed.log),
                 Err(error) => Err(error),
             };
-            if parts.add(event, answer) {
+            if combined.add(event, answer) {
                 break;
             }
         }
-        parts.finish(shown.beyond)
+        combined.finish(shown.beyond)
     }
 
     /// Runs the command with this on standard input to its end.
@@ -365,7 +365,7 @@ impl Hook for CommandHook {
             let read = |event: &Event, ended: &Ended| {
                 claude::outcome_of(event, ended.status, &ended.printed.stdout, &ended.printed.log)
             };
-            let shown = claude::shown(event, |event| dialect.is_for(event));
+            let shown = claude::split(event, |event| dialect.is_for(event));
             return self.each(shown, &[], budget, encode, read).await;
         }
         let payload = base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event));

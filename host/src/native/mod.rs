@@ -1,12 +1,13 @@
 //! Native hooks: executables that speak the kodelet protocol over standard input and output.
 //!
-//! `<hook> hook` prints the event that it wants to see, `<hook> run` reads an event and prints an answer
-//! (seed: kodelet's HOOKS.md). A hook runs with the user's rights, in the directory and with the environment of
-//! the process that embeds hookbox; the `cwd` of an event is data.
+//! `<hook> hook` prints the name of its event, `<hook> run` reads an event and prints an answer. A hook runs
+//! with the user's rights, in the directory and with the environment of the process that embeds hookbox; the
+//! `cwd` of an event is data.
 
+mod combine;
 pub mod command;
 mod leash;
-mod parts;
+
 pub(crate) mod process;
 pub(crate) mod start;
 
@@ -33,13 +34,13 @@ pub use crate::native::start::{DEPTH_VARIABLE, depth};
 /// Holds a hook's own settings, a JSON object, when its table of hookbox.toml has some.
 pub const SETTINGS_VARIABLE: &str = "HOOKBOX_SETTINGS";
 
-/// How much an answer to `hook` may hold, in bytes; the longest event has 18.
+/// The longest answer to `hook`, in bytes; the longest name of an event has 18.
 const MAX_NAME: usize = 4096;
 
-/// How much of what a hook said is repeated in a message, in bytes.
+/// The longest excerpt of a hook's output in a message, in bytes.
 const EXCERPT: usize = 80;
 
-/// Looks at what a hook is, just before its process starts; an error keeps it from starting. It may block.
+/// Checks a hook just before its process starts; an error prevents the start. It may block.
 pub type Verify = Arc<dyn Fn() -> Result<(), HookError> + Send + Sync>;
 
 /// An executable in a hooks directory.
@@ -58,31 +59,30 @@ impl fmt::Debug for NativeHook {
 }
 
 impl NativeHook {
-    /// The hook that is the file `program`; it is never looked for on `PATH`.
+    /// Makes a hook of the file `program`, which is never searched for on `PATH`.
     pub fn new(descriptor: Descriptor, program: PathBuf) -> Self {
         Self { descriptor, program, settings: None, environment: None, verify: None }
     }
 
-    /// The same hook, looked at before each run: what belongs to it may have changed since it was trusted. Between
-    /// the look and the start of the process some milliseconds pass in which a file can still be replaced by
-    /// somebody who may write it.
+    /// Checks the hook before each run: its files may have changed since it was trusted. Some milliseconds
+    /// pass between the check and the start, in which a user who may write to a file can still replace it.
     #[must_use]
     pub fn with_verify(mut self, verify: Verify) -> Self {
         self.verify = Some(verify);
         self
     }
 
-    /// The same hook with these settings, which it finds in [`SETTINGS_VARIABLE`]. Without any its environment is
-    /// that of this process, and nothing more but [`DEPTH_VARIABLE`].
+    /// Passes these settings to the hook, in [`SETTINGS_VARIABLE`]. Without settings the environment is that
+    /// of this process, and [`DEPTH_VARIABLE`].
     #[must_use]
     pub fn with_settings(mut self, settings: &Settings) -> Self {
         self.settings = as_json(settings);
         self
     }
 
-    /// The same hook with only these variables of this process, by name; one that is not set stays so. `None`, the
-    /// default, gives it all of them. [`DEPTH_VARIABLE`], and [`SETTINGS_VARIABLE`] where it has settings, come on
-    /// top either way.
+    /// Passes only these variables of this process, by name; a variable that is not set stays so. `None`, the
+    /// default, passes all of them. [`DEPTH_VARIABLE`] is always added, and [`SETTINGS_VARIABLE`] if there
+    /// are settings.
     #[must_use]
     pub fn with_environment(mut self, names: Option<Vec<String>>) -> Self {
         self.environment = names;
@@ -118,14 +118,14 @@ impl Hook for NativeHook {
     }
 }
 
-/// What a hook's table of hookbox.toml has under `settings`, as one JSON object; `None` where it has nothing.
+/// Returns the `settings` of a hook's table in hookbox.toml as one JSON object; `None` if there are none.
 fn as_json(settings: &Settings) -> Option<String> {
     let value = |text: &String| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()));
     let object: Map<String, Value> = settings.iter().map(|(key, text)| (key.clone(), value(text))).collect();
     (!object.is_empty()).then(|| Value::Object(object).to_string())
 }
 
-/// An answer, or the failure to give one, with what the hook wrote to standard error.
+/// Adds the standard error of a hook to its answer or failure.
 fn with_log(answer: Result<Outcome, HookError>, log: String) -> Result<Outcome, HookError> {
     match answer {
         Ok(mut outcome) => {
@@ -139,7 +139,7 @@ fn with_log(answer: Result<Outcome, HookError>, log: String) -> Result<Outcome, 
     }
 }
 
-/// Looks at a hook if there is something to look at; the time that is left of `wall`.
+/// Checks a hook, and returns the rest of `wall`.
 async fn verified_within(verify: Option<&Verify>, wall: Duration) -> Result<Duration, HookError> {
     let Some(verify) = verify else { return Ok(wall) };
     let begin = Instant::now();
@@ -147,7 +147,7 @@ async fn verified_within(verify: Option<&Verify>, wall: Duration) -> Result<Dura
     Ok(wall.saturating_sub(begin.elapsed()))
 }
 
-/// Looks at a hook within `wall`, where that does not hold up other tasks.
+/// Checks a hook within `wall`, without blocking other tasks.
 pub(crate) async fn verified(verify: &Verify, wall: Duration) -> Result<(), HookError> {
     let verify = Arc::clone(verify);
     match timeout(wall, tokio::task::spawn_blocking(move || verify())).await {
@@ -157,12 +157,14 @@ pub(crate) async fn verified(verify: &Verify, wall: Duration) -> Result<(), Hook
     }
 }
 
-/// Asks an executable which event it wants to see: `<program> hook`, with nothing on standard input, within
-/// `wall` and with the variables of this process that `environment` names (`None`: all). The answer is one name in either spelling; white space around it does not count.
+/// Asks an executable for its event: `<program> hook`, with empty standard input, within `wall` and with the
+/// variables of this process that `environment` names (`None`: all). The answer is one name in either
+/// spelling; white space around it does not count.
 ///
 /// # Errors
 ///
-/// `incompatible` when the answer is not exactly one event's name, else why the program could not be asked.
+/// `incompatible` if the answer is not exactly one event's name, else the reason why the program could not be
+/// asked.
 pub async fn query(
     program: &Path,
     environment: Option<&[String]>,

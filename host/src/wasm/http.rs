@@ -10,8 +10,8 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks};
 
 use super::access::Access;
+use super::denials::Denials;
 use super::output::Log;
-use super::state::Denials;
 use crate::capability::{Capability, Origin};
 use crate::network::{MAX_BODY, Network, NetworkError, Rules, Timeouts};
 

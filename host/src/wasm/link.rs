@@ -13,8 +13,8 @@ use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
 
 use super::bindings::HookHost;
 use super::inspect::InterfaceName;
-use super::outside;
 use super::state::CallState;
+use super::wasi_overrides;
 
 /// The host's side of an engine: what every component may import, and more where one asks for it.
 pub(super) struct Imports {
@@ -53,7 +53,7 @@ impl Part {
                 filesystem::types::add_to_linker::<_, WasiFilesystem>(to, CallState::filesystem)?;
                 filesystem::preopens::add_to_linker::<_, WasiFilesystem>(to, CallState::filesystem)?;
                 // After what it replaces.
-                outside::link_files(to)
+                wasi_overrides::link_files(to)
             }
             // Toolchains import them; every call is denied.
             Self::Sockets => {
@@ -87,7 +87,7 @@ impl Imports {
         cli::terminal_stdin::add_to_linker::<_, WasiCli>(to, CallState::cli)?;
         cli::terminal_stdout::add_to_linker::<_, WasiCli>(to, CallState::cli)?;
         cli::terminal_stderr::add_to_linker::<_, WasiCli>(to, CallState::cli)?;
-        outside::link_environment(to)?;
+        wasi_overrides::link_environment(to)?;
         HookHost::add_to_linker::<CallState, HasSelf<CallState>>(to, |state| state)?;
         Ok(Self { inner: Mutex::new(Inner { linker, linked: Vec::new() }) })
     }

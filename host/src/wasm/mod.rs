@@ -9,8 +9,10 @@ mod bindings;
 mod cache;
 mod call;
 mod clock;
+mod compile_cost;
 mod compiler;
 mod convert;
+mod denials;
 mod engine;
 #[cfg(feature = "http")]
 mod http;
@@ -23,9 +25,8 @@ mod keyvalue;
 mod keyvalue;
 mod link;
 mod output;
-mod outside;
 mod state;
-mod weigh;
+mod wasi_overrides;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -233,12 +234,12 @@ impl Runtime {
                     .map_err(internal)?;
             };
             let (before, of) = (Arc::clone(&inner), digest.clone());
-            let look = move || Ok((before.cached(&of)?, weigh::check(&bytes), bytes));
-            let (kept, weighed, bytes) = tokio::task::spawn_blocking(look).await.map_err(internal)??;
+            let look = move || Ok((before.cached(&of)?, compile_cost::check(&bytes), bytes));
+            let (kept, cost, bytes) = tokio::task::spawn_blocking(look).await.map_err(internal)??;
             if let Some(ready) = kept {
                 return Ok(ready);
             }
-            weighed?;
+            cost?;
             tracing::debug!(%digest, bytes = bytes.len(), "compiling a component");
             let compiled = process.compile(bytes, COMPILE).await?;
             tokio::task::spawn_blocking(move || inner.accept(&digest, &compiled)).await.map_err(internal)?
@@ -274,7 +275,7 @@ impl RuntimeInner {
         if let Some(ready) = self.cached(digest)? {
             return Ok(ready);
         }
-        weigh::check(bytes)?;
+        compile_cost::check(bytes)?;
         tracing::debug!(%digest, bytes = bytes.len(), "compiling a component");
         let compiler = self.compiler.get_or_init(|| engine::compiler().map_err(|error| format!("{error:#}")));
         let compiler = compiler.as_ref().map_err(|error| no_engine(error))?;

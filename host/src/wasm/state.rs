@@ -1,6 +1,6 @@
 //! What one call owns: its WASI context, its limits, its log. It is made for the call and dropped with it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use wasmtime::component::ResourceTable;
@@ -8,8 +8,9 @@ use wasmtime::{ResourceLimiter, Store};
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::access::Access;
+use super::denials::Denials;
 use super::output::{Log, Sink};
-use crate::capability::{Capability, Denial};
+use crate::capability::Capability;
 use crate::hook::{Budget, Settings};
 use crate::outcome::Spent;
 
@@ -25,9 +26,6 @@ const CALL: usize = 64;
 
 /// Random bytes that one host call may ask for: few, because making them costs the guest no fuel.
 const MAX_RANDOM: u64 = 4 << 10;
-
-/// How many denied rights a report of one call names.
-const MAX_DENIED: usize = 16;
 
 /// The state of one call.
 pub(super) struct CallState {
@@ -220,23 +218,6 @@ impl ResourceLimiter for MemoryLimiter {
 
     fn table_growing(&mut self, from: usize, to: usize, max: Option<usize>) -> wasmtime::Result<bool> {
         Ok(grow(&mut self.elements, self.max_elements, &mut self.refused_elements, from, to, max))
-    }
-}
-
-/// The rights that a call made use of without having them, each once. Clones share them: requests run beside the call.
-#[derive(Clone, Default)]
-pub(super) struct Denials(Arc<Mutex<Vec<Denial>>>);
-
-impl Denials {
-    pub(super) fn push(&self, denial: Denial) {
-        let mut denials = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if denials.len() < MAX_DENIED && !denials.iter().any(|it| it.right == denial.right) {
-            denials.push(denial);
-        }
-    }
-
-    fn all(&self) -> Vec<Denial> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

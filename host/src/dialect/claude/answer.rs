@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::event::names;
 use super::tool;
 use crate::dialect::borrowed::{self, is_no};
-use crate::dialect::printed::{Printed, excerpt};
+use crate::dialect::hook_output::{HookOutput, excerpt};
 use crate::dialect::reply::{Reply, malformed};
 use crate::event::{Event, EventData, EventName};
 use crate::hook::HookError;
@@ -198,7 +198,7 @@ pub(crate) fn read(event: &EventName, stdout: &[u8], style: &Style) -> Result<Ou
     let blocks = |name: &str, raw: &RawValue| {
         is_block(event, name, raw, style) || (is_other(event, name, style) && borrowed::blocks(name, raw))
     };
-    let Some(mut printed) = Printed::object(stdout, blocks)? else {
+    let Some(mut printed) = HookOutput::object(stdout, blocks)? else {
         return Ok(Outcome::pass());
     };
     let borrowed = borrowed::take(&mut printed.object, |name| is_other(event, name, style));

@@ -1,15 +1,14 @@
-//! Claude Code's hook dialect, from the host's side: what a command hook that was written for Claude Code reads on
-//! standard input, and what its exit code and its answer mean.
+//! The hook dialect of Claude Code: the standard input of a command hook, and the meaning of its exit code and answer.
 //!
-//! [`encode`] writes the event, [`outcome_of`] reads the answer. Hooks of Claude Code know its names of tools and fields:
-//! [`tool_name`] says how a tool of another agent is called in them. [`name`] is `hook_event_name`: one event of hookbox
-//! may be one of several of Claude Code's, so a hook that is declared for a name runs where it is this one. [`Shown`] is a
-//! call of several files, one at a time.
+//! [`encode`] writes the event, [`outcome_of`] reads the answer. Hooks of Claude Code expect its names of tools and
+//! fields: [`tool_name`] translates the tool of another agent. [`name`] is `hook_event_name`: one event of hookbox may be
+//! one of several of Claude Code's, and a hook runs at the one that it is declared for. [`Split`] is a call of several
+//! files, one file at a time.
 
 mod answer;
 mod event;
-mod files;
 mod matcher;
+mod multi_file;
 mod payload;
 mod tool;
 
@@ -18,25 +17,25 @@ use std::borrow::Cow;
 pub(crate) use self::answer::{CLAUDE, Style, Text, blocked, by_exit_code, failed, read};
 pub use self::answer::{outcome, outcome_of};
 pub use self::event::{event_name, name};
-pub(crate) use self::files::shown;
-pub use self::files::{MAX_SHOWN, Shown};
 pub(crate) use self::matcher::compile;
 pub use self::matcher::{Matcher, MatcherError};
+pub(crate) use self::multi_file::split;
+pub use self::multi_file::{MAX_FILES, Split};
 pub use self::payload::encode;
 pub(crate) use self::payload::last_said;
 pub(crate) use self::tool::{call, restore};
 
-/// What a session of Claude Code knows beside what stands in an event.
+/// The facts of a session of Claude Code that an event does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
-    /// The file that holds the conversation; an empty text in the payload where it is not known.
+    /// The file of the conversation; if it is not known, the payload has an empty text.
     pub transcript_path: Option<String>,
-    /// `permission_mode`; where it is not known the agent's mode if Claude Code has one of that name, else `default`.
+    /// `permission_mode`; if it is not known, the agent's mode if Claude Code has one of that name, else `default`.
     pub permission_mode: Option<String>,
 }
 
-/// What a hook of Claude Code expects the tool `name` to be called: Claude Code's name where it has such a tool, else the
-/// agent's own.
+/// Returns the name that a hook of Claude Code expects for the tool `name`: Claude Code's name if it has such a tool, else
+/// the agent's own.
 pub fn tool_name(name: &str) -> Cow<'_, str> {
     if let Some((Some(server), tool)) = crate::facts::mcp_names(name).next() {
         let own = format!("mcp__{server}__{tool}");

@@ -8,7 +8,7 @@ use super::tool;
 use crate::dialect::agent::Agent;
 use crate::dialect::borrowed;
 use crate::dialect::claude::{self, Session};
-use crate::dialect::printed::{Printed, excerpt};
+use crate::dialect::hook_output::{HookOutput, excerpt};
 use crate::dialect::reply::{Reply, malformed};
 use crate::event::{ErrorSource, Event, EventData, EventName, ToolCall};
 use crate::hook::HookError;
@@ -178,7 +178,7 @@ fn printed(event: &EventName, stdout: &[u8], must_answer: bool) -> Result<Outcom
     let blocks = |name: &str, raw: &RawValue| {
         is_block(event, name, raw) || (is_other(name) && borrowed::blocks(name, raw))
     };
-    let Some(mut printed) = Printed::object(stdout, blocks)? else {
+    let Some(mut printed) = HookOutput::object(stdout, blocks)? else {
         return Ok(Outcome::pass());
     };
     let borrowed = borrowed::take(&mut printed.object, is_other);

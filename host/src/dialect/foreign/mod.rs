@@ -28,7 +28,7 @@ pub use self::matcher::Matcher;
 pub use self::tool::{TOOLS, Tools, tool_name};
 
 use crate::dialect::agent::Agent;
-use crate::dialect::claude::{self, MatcherError, Session, Shown};
+use crate::dialect::claude::{self, MatcherError, Session, Split};
 use crate::event::{Event, EventData};
 use crate::hook::HookError;
 use crate::outcome::{Action, Outcome};
@@ -92,14 +92,14 @@ impl Foreign {
 
     /// What the hook is shown of an event that it is for. A call of several files, such as a patch, is shown as several
     /// calls of one file, unless the hook's agent made it: guards look at the file of a call. The answers are one: see
-    /// [`Shown`].
-    pub fn shown(&self, event: &Event) -> Shown {
+    /// [`Split`].
+    pub fn shown(&self, event: &Event) -> Split {
         let is_own = event.context.agent.as_deref() == Some(self.agent.as_str());
         // Codex' own hooks know a patch, and few other tools.
         if is_own || matches!(self.agent, Agent::Codex | Agent::OpenCode) {
-            return Shown { events: vec![event.clone()], in_parts: false, beyond: None };
+            return Split { events: vec![event.clone()], in_parts: false, beyond: None };
         }
-        claude::shown(event, |event| self.is_for(event))
+        claude::split(event, |event| self.is_for(event))
     }
 
     /// What the hook reads on standard input, of an event that it is [shown](Self::shown); `None` for an event that its agent does not have.

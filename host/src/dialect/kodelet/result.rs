@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::dialect::fields::{Fields, PayloadError};
-use crate::dialect::printed::Printed;
+use crate::dialect::hook_output::HookOutput;
 use crate::dialect::reply::{Reply, malformed};
 use crate::dialect::{base_coat, borrowed};
 use crate::event::{EventName, Message};
@@ -48,10 +48,10 @@ pub fn outcome(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
     if *event == EventName::TurnEnd {
         return Ok(Outcome::pass());
     }
-    let Some(printed) = Printed::object(stdout, blocks)? else {
+    let Some(printed) = HookOutput::object(stdout, blocks)? else {
         return Ok(Outcome::pass());
     };
-    let Printed { mut object, faults, malformed: wrong, .. } = printed;
+    let HookOutput { mut object, faults, malformed: wrong, .. } = printed;
     let blocked = object.get("blocked") == Some(&Value::Bool(true)) && knows_blocked(event);
     let mut acts = object.get("action").is_some_and(|action| action == "block");
     let is_other = |name: &str| !matches!(name, "blocked" | "action");

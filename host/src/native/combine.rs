@@ -1,29 +1,29 @@
-//! The answers of one hook that was run for each file of a call, as one.
+//! Combines the answers of one hook that was run for each file of a call.
 
 use crate::event::{Event, EventData};
 use crate::hook::HookError;
 use crate::outcome::{Action, Outcome};
 use crate::report::Cause;
 
-/// What the runs for one event came to so far.
-pub(super) struct Parts {
-    /// Whether each run is about a part of the call, and not about the event as it is.
+/// The answers to one event so far.
+pub(super) struct Combined {
+    /// True if each run is about one file of the call, and not about the event as it is.
     in_parts: bool,
     all: Outcome,
     failed: Option<HookError>,
 }
 
-impl Parts {
+impl Combined {
     pub(super) fn new(in_parts: bool) -> Self {
         Self { in_parts, all: Outcome::pass(), failed: None }
     }
 
-    /// How much was logged so far, in bytes.
-    pub(super) fn log(&self) -> usize {
+    /// Returns the length of the log so far, in bytes.
+    pub(super) fn log_len(&self) -> usize {
         self.all.spent.log.len()
     }
 
-    /// Adds what one run answered to this event. Whether it blocks, so that no other has to be asked.
+    /// Adds the answer of one run. Returns whether it blocks, so that no further run is needed.
     pub(super) fn add(&mut self, event: &Event, answer: Result<Outcome, HookError>) -> bool {
         let mut outcome = match answer {
             Ok(outcome) => outcome,
@@ -60,8 +60,8 @@ impl Parts {
             }
             (EventData::BeforeToolCall(call), Action::Modify(value)) => {
                 if value != *call.input.value() {
-                    let message = "changed the input for one file of a call that has several, or is a patch: nothing \
-                                   in the call stands for it";
+                    let message = "changed the input for one file of a call that has several, or is a patch: the call \
+                                   has no such input";
                     self.failed.get_or_insert_with(|| HookError::new(Cause::MalformedOutput, message));
                 }
             }
@@ -78,8 +78,8 @@ impl Parts {
         false
     }
 
-    /// What they mean together, where `beyond` is why the hook was not shown all. A block holds beside any failure, and a
-    /// question is still asked.
+    /// Returns the combined answer. `beyond` says why the hook could not see all files. A block counts beside any failure,
+    /// and a question is still asked.
     pub(super) fn finish(mut self, beyond: Option<String>) -> Result<Outcome, HookError> {
         let beyond = beyond.map(|why| HookError::new(Cause::Incompatible, why));
         let failed = self.failed.take().or(beyond);
@@ -111,13 +111,13 @@ mod tests {
         let call = ToolCall::new("Edit", json!({"file_path": "/a"}));
         let event =
             Event { context: Arc::new(Context::new("s", "/")), data: EventData::BeforeToolCall(call) };
-        let mut parts = Parts::new(true);
+        let mut combined = Combined::new(true);
         for answer in answers {
-            if parts.add(&event, answer) {
+            if combined.add(&event, answer) {
                 break;
             }
         }
-        parts.finish(beyond.map(str::to_owned))
+        combined.finish(beyond.map(str::to_owned))
     }
 
     fn failure() -> Result<Outcome, HookError> {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_for_one_file_is_a_block_beside_whatever_else_was_answered() {
+    fn a_block_for_one_file_blocks_the_call() {
         let others: [fn() -> Result<Outcome, HookError>; 4] = [
             || Ok(Outcome::pass()),
             failure,
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_for_every_file_is_said_once() {
+    fn the_same_text_for_several_files_counts_once() {
         let said = || Ok(Outcome::inject("run the linter").warn("w"));
         let found = together(vec![said(), said(), Ok(Outcome::inject("other"))], None).unwrap();
         assert_eq!(found.context, ["run the linter", "other"]);

@@ -1,5 +1,5 @@
-//! Calls that no tool of Claude Code stands for, one file at a time. Its tools read and change one file each, so that a
-//! guard of files looks at `file_path`: of a patch, or of a call that reads several files, it would see none.
+//! Splits a call of several files, or a patch, into calls of one file. Claude Code's tools have one file each, so that a
+//! guard of files checks `file_path`: it would find no file in a patch.
 
 use serde_json::{Map, Value, json};
 
@@ -8,35 +8,36 @@ use crate::event::{Event, ToolCall};
 use crate::facts;
 use crate::text;
 
-/// How many files of one call a hook is shown: each of them is a run of its own.
-pub const MAX_SHOWN: usize = 32;
+/// The number of files of one call that a hook sees, each in a run of its own.
+pub const MAX_FILES: usize = 32;
 
-/// What begins the part of a file in a patch (Codex' `apply_patch`), and what becomes of the file.
-const HEADS: [(&str, What); 4] = [
-    ("*** Add File:", What::Written),
-    ("*** Update File:", What::Edited),
-    ("*** Delete File:", What::Edited),
-    ("*** Move to:", What::Written),
+/// The first line of a file in a patch (Codex' `apply_patch`), and the change to the file.
+const HEADS: [(&str, Change); 4] = [
+    ("*** Add File:", Change::Written),
+    ("*** Update File:", Change::Edited),
+    ("*** Delete File:", Change::Edited),
+    ("*** Move to:", Change::Written),
 ];
 
-/// What stands in a path that is a pattern.
+/// The characters of a path that is a pattern.
 const PATTERN: [char; 4] = ['*', '?', '[', '{'];
 
-/// What a hook is shown of an event.
+/// The events that a hook sees in place of one event.
 #[derive(Clone, Debug)]
-pub struct Shown {
-    /// The events that it is run with, one after another: the event itself, or one for each file of its call.
+pub struct Split {
+    /// One event for each run of the hook: the event itself, or one for each file of its call.
     pub events: Vec<Event>,
-    /// Whether each of them is about one file of a call that the hook cannot be shown as a whole. A block of any of them
-    /// is one of the call; a changed input of one has no place in it.
+    /// True if each event is about one file of a call. A block of any of them blocks the call; a changed input of one has
+    /// no counterpart in the call.
     pub in_parts: bool,
-    /// Why the hook cannot be shown all of the call, in words that read after its name: unless it blocks, it has failed.
+    /// The reason why the hook cannot see the whole call, to be read after the hook's name. Unless the hook blocks, it has
+    /// failed.
     pub beyond: Option<String>,
 }
 
-/// What becomes of a file.
+/// The change to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum Change {
     Edited,
     Written,
 }
@@ -44,24 +45,24 @@ enum What {
 /// One file of a call.
 struct Part {
     path: String,
-    /// Claude Code's tools that it may be shown as, the likeliest first.
-    shown_as: &'static [&'static str],
+    /// The tools of Claude Code for such a call, the likeliest first.
+    tools: &'static [&'static str],
     old: String,
     new: String,
-    /// The input beside the path, where it is no patch.
+    /// The input beside the path; `None` for a patch.
     rest: Option<Map<String, Value>>,
 }
 
 impl Part {
-    fn new(path: &str, what: What, cwd: &str) -> Self {
-        let shown_as: &[&str] = match what {
-            What::Edited => &["Edit", "Write"],
-            What::Written => &["Write", "Edit"],
+    fn new(path: &str, what: Change, cwd: &str) -> Self {
+        let tools: &[&str] = match what {
+            Change::Edited => &["Edit", "Write"],
+            Change::Written => &["Write", "Edit"],
         };
-        Self { path: absolute(path, cwd), shown_as, old: String::new(), new: String::new(), rest: None }
+        Self { path: absolute(path, cwd), tools, old: String::new(), new: String::new(), rest: None }
     }
 
-    /// The input of Claude Code's tool of this name.
+    /// Returns the input for Claude Code's tool of this name.
     fn input(&self, tool: &str) -> Value {
         match (&self.rest, tool) {
             (Some(rest), _) => {
@@ -79,11 +80,10 @@ impl Part {
     }
 }
 
-/// What a hook that `is_for` this event is shown of it: the event itself, but for a call that Claude Code would make as
-/// several, or with another tool. A hook that is for none of those, because it means the tool by its own name, is shown
-/// the call as it is.
-pub(crate) fn shown(event: &Event, is_for: impl Fn(&Event) -> bool) -> Shown {
-    let whole = || Shown { events: vec![event.clone()], in_parts: false, beyond: None };
+/// Splits a call that Claude Code would make as several calls, or with another tool. Any other event stays as it is. So
+/// does a call for a hook that is for none of the split events: it is declared for the agent's own name of the tool.
+pub(crate) fn split(event: &Event, is_for: impl Fn(&Event) -> bool) -> Split {
+    let whole = || Split { events: vec![event.clone()], in_parts: false, beyond: None };
     let Some(called) = event.tool_call() else { return whole() };
     let Some((mut parts, beyond)) = parts(called, &event.context.cwd) else { return whole() };
     let with = |part: &Part, name: &str| {
@@ -94,35 +94,36 @@ pub(crate) fn shown(event: &Event, is_for: impl Fn(&Event) -> bool) -> Shown {
         event
     };
     if parts.is_empty() {
-        let unknown = Part::new("", What::Edited, "");
-        let is_meant = unknown.shown_as.iter().any(|name| is_for(&with(&unknown, name)));
-        return if is_meant { Shown { events: Vec::new(), in_parts: true, beyond } } else { whole() };
+        let unknown = Part::new("", Change::Edited, "");
+        let is_meant = unknown.tools.iter().any(|name| is_for(&with(&unknown, name)));
+        return if is_meant { Split { events: Vec::new(), in_parts: true, beyond } } else { whole() };
     }
-    let more = parts.len() > MAX_SHOWN;
-    parts.truncate(MAX_SHOWN);
+    let more = parts.len() > MAX_FILES;
+    parts.truncate(MAX_FILES);
     let mut is_meant = false;
     let mut events = Vec::new();
     for part in &parts {
-        let own = part.shown_as.iter().map(|name| with(part, name)).find(&is_for);
+        let own = part.tools.iter().map(|name| with(part, name)).find(&is_for);
         is_meant |= own.is_some();
-        events.extend(own.or_else(|| part.shown_as.first().map(|name| with(part, name))));
+        events.extend(own.or_else(|| part.tools.first().map(|name| with(part, name))));
     }
     if !is_meant {
         return whole();
     }
     let beyond = if more {
-        Some(unshown(&called.name, &format!("it names more than {MAX_SHOWN} files")))
+        Some(unseen(&called.name, &format!("it names more than {MAX_FILES} files")))
     } else {
         beyond
     };
-    Shown { events, in_parts: true, beyond }
+    Split { events, in_parts: true, beyond }
 }
 
-fn unshown(tool: &str, why: &str) -> String {
+fn unseen(tool: &str, why: &str) -> String {
     format!("cannot be shown all of {} in the words of its agent: {why}", text::escape(tool, 80))
 }
 
-/// The files of a call that Claude Code has no tool for, and what of the call is none; `None` for any other call.
+/// Returns the files of a call that Claude Code has no tool for, and the reason if that is not all of them; `None` for any
+/// other call.
 fn parts(called: &ToolCall, cwd: &str) -> Option<(Vec<Part>, Option<String>)> {
     let plain = facts::plain(&called.name);
     let input = called.input.value();
@@ -134,15 +135,15 @@ fn parts(called: &ToolCall, cwd: &str) -> Option<(Vec<Part>, Option<String>)> {
         for path in named {
             let path = absolute(path, cwd);
             if !parts.iter().any(|part| part.path == path) {
-                parts.push(Part::new(&path, What::Edited, cwd));
+                parts.push(Part::new(&path, Change::Edited, cwd));
             }
         }
-        let unread = || unshown(&called.name, "no file that it changes can be read from it");
+        let unread = || unseen(&called.name, "no file that it changes can be read from it");
         let beyond = parts.is_empty().then(unread);
         return Some((parts, beyond));
     }
     let (name, input) = call(called, cwd);
-    let shown_as: &[&str] = match name.as_str() {
+    let tools: &[&str] = match name.as_str() {
         "Read" => &["Read"],
         "Write" => &["Write"],
         "Edit" => &["Edit"],
@@ -166,30 +167,25 @@ fn parts(called: &ToolCall, cwd: &str) -> Option<(Vec<Part>, Option<String>)> {
     let pattern = named.iter().copied().find(is_pattern).filter(|_| many);
     let beyond = pattern.map(|pattern| {
         let pattern = text::escape(pattern, 80);
-        unshown(&called.name, &format!("which files \"{pattern}\" leads to is not known"))
+        unseen(&called.name, &format!("which files \"{pattern}\" leads to is not known"))
     });
     let Value::Object(mut rest) = input else { return None };
     rest.shift_remove("file_path");
-    let part = |path: String| Part {
-        path,
-        shown_as,
-        old: String::new(),
-        new: String::new(),
-        rest: Some(rest.clone()),
-    };
-    Some((paths.into_iter().take(MAX_SHOWN + 1).map(part).collect(), beyond))
+    let part =
+        |path: String| Part { path, tools, old: String::new(), new: String::new(), rest: Some(rest.clone()) };
+    Some((paths.into_iter().take(MAX_FILES + 1).map(part).collect(), beyond))
 }
 
-/// A patch that is being read.
+/// Reads a patch.
 struct Patch<'a> {
     parts: Vec<Part>,
-    /// The parts that a line may belong to.
+    /// The files that a line may belong to.
     open: Vec<usize>,
     cwd: &'a str,
 }
 
 impl Patch<'_> {
-    /// Reads every text of the input: where the patch stands differs from agent to agent.
+    /// Reads every text of the input: agents put the patch into different fields.
     fn read(&mut self, input: &Value, depth: usize) {
         match input {
             Value::String(text) => {
@@ -208,12 +204,12 @@ impl Patch<'_> {
         let trimmed = line.trim();
         let head = HEADS.iter().find_map(|(head, what)| Some((trimmed.strip_prefix(head)?.trim(), *what)));
         if let Some((path, what)) = head.filter(|(path, _)| !path.is_empty()) {
-            // What is indented may as well be a line of the file before.
+            // An indented line may also be a line of the file before.
             let moves = trimmed.starts_with("*** Move to:");
             if line.starts_with("***") && !moves {
                 self.open.clear();
             }
-            if self.parts.len() <= MAX_SHOWN {
+            if self.parts.len() <= MAX_FILES {
                 self.open.push(self.parts.len());
                 self.parts.push(Part::new(path, what, self.cwd));
             } else {
@@ -248,23 +244,23 @@ mod tests {
     use crate::dialect::claude::Matcher;
     use crate::event::{Context, EventData, ToolResult};
 
-    fn shown_to(matcher: &str, name: &str, input: Value) -> Shown {
+    fn split_for(matcher: &str, name: &str, input: Value) -> Split {
         let call = ToolCall::new(name, input).with_id("t");
         let event = Event {
             context: Arc::new(Context::new("s", "/w")),
             data: EventData::AfterToolCall(ToolResult::new(call, json!("done"))),
         };
         let matcher = Matcher::parse(matcher).unwrap();
-        shown(&event, |event| matcher.is_for(event))
+        split(&event, |event| matcher.is_for(event))
     }
 
-    fn calls(shown: &Shown) -> Vec<(String, Value)> {
+    fn calls(split: &Split) -> Vec<(String, Value)> {
         let call = |event: &Event| {
             let call = event.tool_call().unwrap();
             assert_eq!(call.id.as_deref(), Some("t"));
             (call.name.clone(), call.input.value().clone())
         };
-        shown.events.iter().map(call).collect()
+        split.events.iter().map(call).collect()
     }
 
     const PATCH: &str = "*** Begin Patch\n*** Update File: .env\n@@ fn\n-a=1\n+a=2\n b\n*** Add File: /x/new\n+one\n+two\n\
@@ -283,7 +279,7 @@ mod tests {
             ("patch", json!({ "patchText": PATCH })),
             ("applyPatch", json!(PATCH)),
         ] {
-            let found = shown_to("Edit|Write|MultiEdit", name, input.clone());
+            let found = split_for("Edit|Write|MultiEdit", name, input.clone());
             assert_eq!(
                 calls(&found),
                 [
@@ -300,9 +296,9 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_is_shown_the_tool_that_it_is_for() {
+    fn a_hook_sees_the_tool_that_it_is_for() {
         let names = |matcher: &str| -> Vec<String> {
-            let found = shown_to(matcher, "apply_patch", json!({ "command": PATCH }));
+            let found = split_for(matcher, "apply_patch", json!({ "command": PATCH }));
             calls(&found).into_iter().map(|(name, _)| name).collect()
         };
         assert_eq!(names("Write"), ["Write"; 5]);
@@ -326,7 +322,7 @@ mod tests {
             ("view", json!({"path": "a", "file": ".env"}), vec![read("/w/a"), read("/w/.env")]),
             ("Read", json!({"file_path": "a", "path": ".env"}), vec![read("/w/a"), read("/w/.env")]),
         ] {
-            let found = shown_to("Read", name, input.clone());
+            let found = split_for("Read", name, input.clone());
             let files: Vec<_> = calls(&found)
                 .into_iter()
                 .map(|(name, input)| (name, input["file_path"].as_str().unwrap().to_owned()))
@@ -335,13 +331,13 @@ mod tests {
             assert_eq!(found.beyond, None, "{name} {input}");
         }
         for pattern in ["**/*", "src/", ".", "{a,.env}"] {
-            let found = shown_to("Read", "read_many_files", json!({"include": ["a", pattern]}));
+            let found = split_for("Read", "read_many_files", json!({"include": ["a", pattern]}));
             assert!(found.beyond.is_some_and(|it| it.contains("is not known")), "{pattern}");
         }
     }
 
     #[test]
-    fn a_call_of_one_file_is_shown_as_it_is() {
+    fn a_call_of_one_file_stays_as_it_is() {
         for (name, input) in [
             ("Edit", json!({"file_path": "/w/a"})),
             ("read_file", json!({"absolute_path": "/w/a"})),
@@ -351,26 +347,26 @@ mod tests {
             ("grep", json!({"path": "a", "file": "b"})),
             ("mcp__x__apply_patch", json!({"command": PATCH})),
         ] {
-            let found = shown_to("*", name, input.clone());
+            let found = split_for("*", name, input.clone());
             assert_eq!(calls(&found), [(name.to_owned(), input)]);
             assert!(!found.in_parts && found.beyond.is_none(), "{name}");
         }
     }
 
     #[test]
-    fn what_cannot_be_shown_is_said() {
-        let found = shown_to("Edit", "apply_patch", json!({"command": "--- a/.env\n+++ b/.env\n"}));
+    fn a_call_that_cannot_be_split_has_a_reason() {
+        let found = split_for("Edit", "apply_patch", json!({"command": "--- a/.env\n+++ b/.env\n"}));
         assert!(found.events.is_empty() && found.beyond.is_some(), "{found:?}");
         let many: String = (0..100_000).map(|n| format!("*** Add File: {n}\n+x\n")).collect();
-        let found = shown_to("Write", "apply_patch", json!({ "command": many }));
-        assert_eq!(found.events.len(), MAX_SHOWN);
+        let found = split_for("Write", "apply_patch", json!({ "command": many }));
+        assert_eq!(found.events.len(), MAX_FILES);
         assert!(found.beyond.is_some_and(|it| it.contains("more than 32 files")));
         let many: Vec<String> = (0..1000).map(|n| n.to_string()).collect();
-        let found = shown_to("Read", "read_many_files", json!({ "paths": many }));
-        assert_eq!((found.events.len(), found.beyond.is_some()), (MAX_SHOWN, true));
+        let found = split_for("Read", "read_many_files", json!({ "paths": many }));
+        assert_eq!((found.events.len(), found.beyond.is_some()), (MAX_FILES, true));
         // A line of a file that looks like a head hides neither file.
         let sly = "*** Update File: a\n *** Update File: b\n+secret\n";
-        let found = calls(&shown_to("Edit", "apply_patch", json!({ "command": sly })));
+        let found = calls(&split_for("Edit", "apply_patch", json!({ "command": sly })));
         assert!(found.iter().all(|(_, input)| input["new_string"] == "secret\n"), "{found:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The one JSON object that a hook printed, as far as it can be read: a block is found also beside what cannot.
+//! Reads the JSON object that a hook prints. A block counts also beside fields that cannot be read.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -8,25 +8,25 @@ use crate::hook::HookError;
 use crate::json;
 use crate::text;
 
-/// How much of what was printed a message repeats, in bytes.
+/// The longest excerpt of the output in a message, in bytes.
 const EXCERPT: usize = 80;
 
-/// How many fields that cannot be read are named one by one.
+/// The number of unreadable fields that are named one by one.
 const MAX_FAULTS: usize = 8;
 
-/// The object that a hook printed, as far as it can be read.
-pub(crate) struct Printed {
+/// The readable fields of the object that a hook printed.
+pub(crate) struct HookOutput {
     pub(crate) object: Map<String, Value>,
-    /// What is said of the rest beside a block.
+    /// The notes on the other fields, if the answer blocks.
     pub(crate) faults: Vec<String>,
-    /// The failure that the rest is without a block.
+    /// The failure that the other fields are, if the answer does not block.
     pub(crate) malformed: Option<HookError>,
-    /// One of its fields is a block, also where another one of the same name is none.
+    /// True if one of the fields blocks, even if another one of the same name does not.
     pub(crate) blocks: bool,
 }
 
-impl Printed {
-    /// Reads the one object that stands there; `None` for blank output. `blocks` says whether a field alone is a block.
+impl HookOutput {
+    /// Reads the object; `None` for blank output. `blocks` returns whether a single field blocks.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl Printed {
             let value = match json::strict(&raw) {
                 Ok(value) => Some(value),
                 Err(what) => {
-                    // A string is still of use: half an emoji is no reason to lose why a call is blocked.
+                    // A string is still useful: half an emoji must not hide the reason of a block.
                     let is_used = is_block || raw.get().starts_with('"');
                     let used = if is_used { "read as far as it goes" } else { "not used" };
                     let what = format!("\"{}\" cannot be read: {what}", text::escape(&name, 40));
@@ -87,7 +87,7 @@ impl Printed {
             };
             let Some(value) = value else { continue };
             match self.object.get(&name) {
-                // Whichever of them another reader would take, one of them blocks.
+                // One of them blocks, whichever of them another reader would take.
                 Some(before) if blocking.contains(&name) || is_block => {
                     if *before != value {
                         twice =
@@ -112,7 +112,7 @@ impl Printed {
     }
 }
 
-/// The beginning of what was printed, safe to show.
+/// Returns the beginning of the output, escaped.
 pub(crate) fn excerpt(stdout: &[u8]) -> String {
     text::escape(&String::from_utf8_lossy(stdout.get(..1024).unwrap_or(stdout)), EXCERPT)
 }
