@@ -9,7 +9,7 @@ use super::bindings::wasi::http::types::{
 use super::bindings::wasi::io::poll::{self, Pollable};
 use super::bindings::wasi::io::streams::StreamError;
 use crate::Error;
-use crate::http::{Request, Response, Target};
+use crate::http::types::{Request, Response, Target};
 
 /// What one `blocking-write-and-flush` takes.
 const CHUNK: usize = 4096;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::Error;
-use crate::http::{Request, Response, Target};
+use crate::http::types::{Request, Response, Target};
 
 /// The head of an answer may be this long, in bytes.
 const HEAD: usize = 64 * 1024;
