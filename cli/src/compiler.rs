@@ -1,17 +1,17 @@
-//! The program as its own compiler of components.
+//! The program as its own compiler of components: a component that the compiler cannot cope with ends only a child
+//! process.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hookbox::wasm::{Compiler, compile_here};
+use hookbox::wasm::{Allocation, Compiler, Runtime, compile_here};
 
 use crate::error::say;
 
-/// The argument with which the program compiles one component, from standard input to standard output. It is no command
-/// of the user's.
+/// The argument to compile one component, from standard input to standard output. It is not a command for users.
 const ARGUMENT: &str = "compile-component";
 
-/// This program, as it was started: also where its file was replaced since.
+/// Returns this program as a compiler, also if its file was replaced since it started.
 pub(crate) fn own() -> Option<Compiler> {
     let link = Path::new("/proc/self/exe");
     let program: Option<PathBuf> =
@@ -19,7 +19,12 @@ pub(crate) fn own() -> Option<Compiler> {
     program.map(|program| Compiler::new(program, [ARGUMENT]))
 }
 
-/// Compiles, where the command line asks for it.
+/// Makes an engine for the few calls of one process.
+pub(crate) fn runtime(cache: Option<&Path>) -> Runtime {
+    Runtime::compiled_by(Allocation::OnDemand, cache, own())
+}
+
+/// Compiles a component, if the command line asks for it.
 pub(crate) fn run() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next()? != ARGUMENT || arguments.next().is_some() {

@@ -1,4 +1,4 @@
-//! What goes wrong, as a person reads it: what was expected, what was found, `hint:` what to do.
+//! Errors for people: the fault in one line, and `hint:` with the remedy.
 
 use std::fmt;
 use std::io::Write as _;
@@ -17,7 +17,7 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// Wrong usage or input: one line that says what, and a hint.
+/// Wrong usage or input: the fault in one line, and a hint.
 #[derive(Debug)]
 pub(crate) struct InputError {
     what: String,
@@ -29,8 +29,8 @@ impl InputError {
         Self { what: what.into(), hint: hint.into() }
     }
 
-    /// What to do about it.
-    pub(crate) fn next(&self) -> &str {
+    /// Returns the hint.
+    pub(crate) fn hint(&self) -> &str {
         &self.hint
     }
 }
@@ -43,7 +43,7 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-/// What an agent asks for and only a human may have. It exits as what failed does: the command line is right.
+/// A change that only a human may make. The exit code is that of a failure: the command line is right.
 #[derive(Debug)]
 pub(crate) struct Refused(pub(crate) InputError);
 
@@ -55,7 +55,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Prints an error and says with which code to exit.
+/// Prints an error and returns the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(interrupted) = error.downcast_ref::<Interrupted>() {
         return ExitCode::from(interrupted.exit_code());
@@ -64,17 +64,16 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(if error.is::<InputError>() { EXIT_USAGE } else { EXIT_FAILED })
 }
 
-/// Prints an error, and what to do about it.
+/// Prints an error and its hint.
 pub(crate) fn complain(error: &anyhow::Error) {
     say(format_args!("{ERROR}error:{ERROR:#} {error:#}"));
-    let of_input = error.downcast_ref::<InputError>().map(InputError::next);
+    let of_input = error.downcast_ref::<InputError>().map(InputError::hint);
     let of_plugin = error.downcast_ref::<PluginError>().and_then(|it| it.hint.as_deref());
-    let of_refused = error.downcast_ref::<Refused>().map(|it| it.0.next());
+    let of_refused = error.downcast_ref::<Refused>().map(|it| it.0.hint());
     of_input.or(of_refused).or(of_plugin).into_iter().for_each(hint);
 }
 
-/// Writes a line to standard error. Where that is full or closed there is nobody to tell, and the data on standard
-/// output still counts.
+/// Writes a line to standard error. A failure is ignored: the data on standard output still counts.
 pub(crate) fn say(line: impl fmt::Display) {
     let _ = writeln!(anstream::stderr(), "{line}");
 }
@@ -84,22 +83,26 @@ pub(crate) fn warn(text: impl fmt::Display) {
     say(format_args!("{WARNING}warning:{WARNING:#} {text}"));
 }
 
-/// Prints something that the user did not ask for and should know.
+/// Prints a note: the user did not ask, and should know.
 pub(crate) fn note(text: impl fmt::Display) {
     say(format_args!("{HINT}note:{HINT:#} {text}"));
 }
 
-/// Prints what to do.
+/// Prints a hint.
 pub(crate) fn hint(text: impl fmt::Display) {
     say(format_args!("{HINT}hint:{HINT:#} {text}"));
 }
 
-/// What the argument parser said: help and version are no errors.
+/// Prints the message of the argument parser. Help and version are not errors.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
     if !error.use_stderr() {
+        let _ = error.print();
         return ExitCode::SUCCESS;
     }
+    let text = error.render().ansi().to_string();
+    // The hint says the same.
+    let text = text.split("\nFor more information").next().unwrap_or(&text);
+    say(text.trim_end());
     hint("see `hookbox --help`");
     ExitCode::from(EXIT_USAGE)
 }

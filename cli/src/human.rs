@@ -1,4 +1,4 @@
-//! Changes that need a human: of trust, of grants, of plugins, and of the agents' configuration.
+//! Changes that need a human: of trust, of grants, of plugins, and of the configuration of agents.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use hookbox::text::{escape, shell_word};
 use crate::error::{InputError, Refused};
 use crate::{approval, options};
 
-/// Refuses what an agent asks for. Where one has a session open beside this process, somebody has to answer on the
+/// Refuses a change by an agent. If an agent has a session open beside this process, a human has to answer on the
 /// terminal: here, unless the command asks a question of its own (`asks`).
 ///
-/// `files` are changed beside trust, plugins and their lock files. After [`options::Locate::enter`].
+/// `files` are changed beside trust, plugins and their lock files. Call it after [`options::Locate::enter`].
 pub(crate) fn required(locate: &options::Locate, files: &[PathBuf], asks: bool) -> anyhow::Result<()> {
     approval::not_from_a_hook()?;
     let options = locate.discovery()?;
@@ -30,10 +30,7 @@ pub(crate) fn required(locate: &options::Locate, files: &[PathBuf], asks: bool) 
         None => Ok(()),
         Some(Sign::Beside(_)) if approval::has_terminal() => {
             let question = "An agent has a session open here. Do you do this, and not the agent?";
-            if asks || approval::ask(question) {
-                return Ok(());
-            }
-            Err(InputError::new("not confirmed: nothing was changed", "answer y").into())
+            Ok(approval::confirm(question, asks)?)
         }
         Some(sign) => {
             let hint = format!("open a terminal outside of the agent and run: {}", command_line());
@@ -42,7 +39,7 @@ pub(crate) fn required(locate: &options::Locate, files: &[PathBuf], asks: bool) 
     }
 }
 
-/// What a human types to do the same, and to be asked.
+/// Returns the command line that a human types for the same change, with its question.
 fn command_line() -> String {
     let words = std::env::args_os().skip(1).filter(|word| word != "--yes");
     let words: Vec<String> = words.map(|word| shell_word(&word.to_string_lossy())).collect();

@@ -1,4 +1,4 @@
-//! Options that several commands have.
+//! The options that several commands share.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use hookbox::wasm::{Allocation, Runtime};
 use crate::error::InputError;
 use crate::{compiler, telemetry};
 
-/// Where hooks are looked for.
+/// The directories in which hooks are found.
 #[derive(Args, Debug)]
 pub(crate) struct Locate {
     /// Work in this directory instead of the current one.
@@ -28,7 +28,7 @@ pub(crate) struct Locate {
     home: Option<PathBuf>,
 }
 
-/// Where hooks are looked for, and whose.
+/// The directories in which hooks are found, and other agents' hooks.
 #[derive(Args, Debug)]
 pub(crate) struct Find {
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) struct Find {
     from: Vec<Whose>,
 }
 
-/// The agents that one `--from` means.
+/// The agents of one `--from`.
 #[derive(Clone, Debug)]
 pub(crate) struct Whose(Vec<Agent>);
 
@@ -55,7 +55,7 @@ fn whose(text: &str) -> Result<Whose, String> {
     Ok(Whose(vec![agent]))
 }
 
-/// Where hooks are looked for, and which of them run.
+/// The directories in which hooks are found, and the choice of those that run.
 #[derive(Args, Debug)]
 pub(crate) struct Discover {
     #[command(flatten)]
@@ -78,7 +78,7 @@ enum Trust {
 }
 
 impl Locate {
-    /// Goes to the directory of `--cwd`: hooks run there, and paths are relative to it.
+    /// Changes to the directory of `--cwd`: hooks run there, and paths are relative to it.
     pub(crate) fn enter(&self) -> Result<(), InputError> {
         let Some(cwd) = &self.cwd else { return Ok(()) };
         std::env::set_current_dir(cwd).map_err(|error| {
@@ -87,30 +87,43 @@ impl Locate {
         })
     }
 
-    /// The hooks, as the user's own records say.
+    /// Finds the hooks, with the trust and grants that the user recorded.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
         Ok(self.configure(Manager::builder())?.look_anyway(true).build().await)
     }
 
-    /// The same, where the engine is shared with other looks into components.
+    /// Like [`Self::manager`], with an engine that is shared.
     pub(crate) async fn manager_with(&self, runtime: &Runtime) -> Result<Manager, InputError> {
         let builder = self.configure(Manager::builder())?.runtime(runtime.clone());
         Ok(builder.look_anyway(true).build().await)
     }
 
-    /// Where hooks are looked for, for what is done before that.
+    /// Returns the options for finding hooks.
     pub(crate) fn discovery(&self) -> Result<discovery::Options, InputError> {
         let cwd = std::env::current_dir().unwrap_or_default();
-        let mut options = discovery::Options::new(cwd, self.home());
+        let mut options = discovery::Options::new(cwd, self.home()?);
         if let Some(roots) = self.roots()? {
             options.roots = roots;
         }
         Ok(options)
     }
 
-    /// The home directory, where anybody knows it.
-    pub(crate) fn home(&self) -> Option<PathBuf> {
-        self.home.clone().or_else(std::env::home_dir).filter(|home| home.is_absolute())
+    /// Returns the home directory, if it is known.
+    pub(crate) fn home(&self) -> Result<Option<PathBuf>, InputError> {
+        match self.given_home()? {
+            Some(home) => Ok(Some(home.to_owned())),
+            None => Ok(std::env::home_dir().filter(|home| home.is_absolute())),
+        }
+    }
+
+    fn given_home(&self) -> Result<Option<&Path>, InputError> {
+        match &self.home {
+            Some(home) if !home.is_absolute() => {
+                let what = format!("--home {}: expected an absolute path", home.display());
+                Err(InputError::new(what, "give your home directory, such as /home/ada"))
+            }
+            home => Ok(home.as_deref()),
+        }
     }
 
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
@@ -120,11 +133,7 @@ impl Locate {
             Some(compiler) => builder.compiler(compiler),
             None => builder,
         };
-        if let Some(home) = &self.home {
-            if !home.is_absolute() {
-                let what = format!("--home {}: expected an absolute path", home.display());
-                return Err(InputError::new(what, "give your home directory, such as /home/ada"));
-            }
+        if let Some(home) = self.given_home()? {
             builder = builder.home(home);
         }
         Ok(match self.roots()? {
@@ -133,7 +142,7 @@ impl Locate {
         })
     }
 
-    /// The roots, where the user names any.
+    /// Returns the roots, if the user names any.
     fn roots(&self) -> Result<Option<Vec<String>>, InputError> {
         for root in &self.root {
             let plain = !root.is_empty() && !root.contains('/') && root != "." && root != "..";
@@ -147,17 +156,17 @@ impl Locate {
 }
 
 impl Find {
-    /// Where they are looked for.
+    /// Returns the directories.
     pub(crate) fn locate(&self) -> &Locate {
         &self.locate
     }
 
-    /// Goes to the directory of `--cwd`.
+    /// Changes to the directory of `--cwd`.
     pub(crate) fn enter(&self) -> Result<(), InputError> {
         self.locate.enter()
     }
 
-    /// The hooks, as the user's own records say.
+    /// Finds the hooks, with the trust and grants that the user recorded.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
         Ok(self.configure(Manager::builder())?.look_anyway(true).build().await)
     }
@@ -169,17 +178,17 @@ impl Find {
 }
 
 impl Discover {
-    /// Goes to the directory of `--cwd`.
+    /// Changes to the directory of `--cwd`.
     pub(crate) fn enter(&self) -> Result<(), InputError> {
         self.find.enter()
     }
 
-    /// The hooks, to be listed.
+    /// Finds the hooks, to list them.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
         Ok(self.configure(Manager::builder())?.build().await)
     }
 
-    /// The hooks, for one event; at the start of a session no component counts as known.
+    /// Finds the hooks for one event. At the start of a session every component is read anew.
     pub(crate) async fn running(
         &self,
         timeout: Option<Duration>,
@@ -191,8 +200,8 @@ impl Discover {
         Ok(telemetry::attach(builder).build().await)
     }
 
-    /// The hooks, for one event of another agent in this directory, which has to be answered so soon; at the start of a
-    /// session no component counts as known.
+    /// Finds the hooks for one event of another agent in this directory, within the time that is left. At the start of a
+    /// session every component is read anew.
     pub(crate) async fn serving(
         &self,
         directory: &Path,
@@ -200,11 +209,11 @@ impl Discover {
         begins_session: bool,
     ) -> Result<Manager, InputError> {
         self.enter()?;
-        // Hooks run there.
+        // Hooks run in this directory.
         let is_gone = self.find.locate.cwd.is_none() && std::env::set_current_dir(directory).is_err();
         let mut builder = self.configure(Manager::builder())?.within(left).unseen_blocks(true);
         if is_gone {
-            // It still names the repository around it.
+            // Its path still names the repository.
             builder = builder.cwd(directory);
         }
         if let Some(home) = &self.find.locate.home {

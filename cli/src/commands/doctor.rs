@@ -36,7 +36,7 @@ impl Doctor {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.locate.enter()?;
         let manager = unless_interrupted(self.locate.manager()).await??;
-        let home = self.locate.home();
+        let home = self.locate.home()?;
         let project = std::env::current_dir()?;
         let surroundings =
             Surroundings { home, ..Surroundings::new(project).variables(|name| std::env::var_os(name)) };

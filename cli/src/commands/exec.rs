@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use hookbox::dialect::kodelet;
-use hookbox::wasm::{Allocation, ComponentHook, Runtime};
+use hookbox::wasm::ComponentHook;
 use hookbox::{
     Context, Descriptor, Event, EventName, Hook, Kind, OnFailure, Outcome, Settings, discovery, facts,
     native, private_dir,
@@ -85,7 +85,7 @@ impl Exec {
         let repository = discovery::repository(&discovery::Options::new(cwd, home.clone()));
         let cache = private_dir::default_cache(home.as_deref())
             .and_then(|directory| private_dir::open(&directory, repository.as_deref()).ok());
-        let runtime = Runtime::compiled_by(Allocation::OnDemand, cache.as_deref(), compiler::own());
+        let runtime = compiler::runtime(cache.as_deref());
         let component = runtime.load(bytes).await.map_err(|error| input::no_component(&self.file, &error))?;
         let manifest = component.manifest();
         let descriptor = Descriptor {

@@ -164,7 +164,7 @@ async fn remove(find: &options::Find, name: &str, rights: &[Capability]) -> anyh
     let left = approval::update(file, |records| {
         let mut record = records.get(&found.place, &found.path)?.clone();
         record.grants.retain(|right| !rights.is_empty() && !rights.contains(right));
-        record.when = approval::now();
+        record.when = hookbox::trust::now();
         records.insert(record.clone());
         Some(record.grants)
     })?;

@@ -8,7 +8,7 @@ use hookbox::capability::{Capability, Rights};
 use hookbox::private_dir;
 use hookbox::text::escape;
 use hookbox::trust::{Record, Records, TrustFile};
-use hookbox::wasm::{Allocation, Component, Runtime};
+use hookbox::wasm::Component;
 use serde_json::{Value, json};
 
 use crate::compiler;
@@ -30,7 +30,7 @@ pub(crate) struct Inspect {
 impl Inspect {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let bytes = input::component(&self.file)?;
-        let runtime = Runtime::compiled_by(Allocation::OnDemand, None, compiler::own());
+        let runtime = compiler::runtime(None);
         let component = runtime.load(bytes).await.map_err(|error| input::no_component(&self.file, &error))?;
         let granted = granted(&self.file, &component);
         let rights = Rights::of(&component.manifest().capabilities, &granted);

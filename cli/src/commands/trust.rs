@@ -163,6 +163,6 @@ pub(crate) fn record(
 ) -> Result<Record, InputError> {
     let (place, path) = approval::key(hook)?;
     let (name, kind, on_failure) = (hook.name.clone(), hook.kind, hook.on_failure);
-    let (trusted, replaces, when) = (true, Vec::new(), approval::now());
+    let (trusted, replaces, when) = (true, Vec::new(), hookbox::trust::now());
     Ok(Record { place, name, path, kind, digest, trusted, grants, asked, on_failure, replaces, when })
 }

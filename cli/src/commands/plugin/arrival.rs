@@ -21,7 +21,6 @@ use super::place::{Here, There};
 use super::row::{self, Row};
 use super::trusting::{self, Said, Shown};
 use super::{failed, of_source, place};
-use crate::approval;
 use crate::error::{hint, say};
 use crate::progress::Progress;
 
@@ -83,7 +82,7 @@ impl Wanted {
             manifest,
             tree: staged.digest().clone(),
             key: key.as_ref().map(PublicKey::fingerprint),
-            installed: approval::now(),
+            installed: hookbox::trust::now(),
             hooks: contents.locked(),
         };
         let locked = match pinned {

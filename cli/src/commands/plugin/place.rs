@@ -11,7 +11,7 @@ use hookbox::plugin::{
 };
 use hookbox::private_dir;
 use hookbox::text::escape;
-use hookbox::wasm::{Allocation, Runtime};
+use hookbox::wasm::Runtime;
 
 use super::failed;
 use crate::compiler;
@@ -45,11 +45,7 @@ impl<'a> Here<'a> {
         let cache = private_dir::default_cache(options.home.as_deref());
         // Without a cache components are compiled each time; `hookbox list` says why there is none.
         let cache = cache.and_then(|dir| private_dir::open(&dir, repository.as_deref()).ok());
-        Ok(Self {
-            locate,
-            options,
-            runtime: Runtime::compiled_by(Allocation::OnDemand, cache.as_deref(), compiler::own()),
-        })
+        Ok(Self { locate, options, runtime: compiler::runtime(cache.as_deref()) })
     }
 
     /// The hooks that are there now.

@@ -11,7 +11,6 @@ use hookbox::plugin::{
     Contents, Hosts, Location, OciReference, PluginName, Plugins, Silent, Source, Stage, Staged, fetch,
 };
 use hookbox::text::escape;
-use hookbox::wasm::{Allocation, Runtime};
 use serde_json::json;
 
 use super::arrival::is_something;
@@ -104,7 +103,7 @@ impl Publish {
 
 /// What a component says of itself, once it has been shown to be a hook.
 async fn described(path: &Path, bytes: Vec<u8>) -> anyhow::Result<Description> {
-    let runtime = Runtime::compiled_by(Allocation::OnDemand, None, compiler::own());
+    let runtime = compiler::runtime(None);
     let component = runtime.load(bytes).await.map_err(|error| input::no_component(path, &error))?;
     let manifest = component.manifest();
     Ok(Description {
@@ -133,7 +132,7 @@ async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Resul
         }
     }
     components.sort();
-    let runtime = Runtime::compiled_by(Allocation::OnDemand, None, compiler::own());
+    let runtime = compiler::runtime(None);
     for file in components {
         let bytes = input::component(&hooks.join(&file))?;
         let at = path.join("hooks").join(&file);

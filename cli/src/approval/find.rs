@@ -1,0 +1,200 @@
+//! Finding a hook, a plugin or a record by its name or path.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use hookbox::discovery::{Approvable, EntryStatus};
+use hookbox::manager::Manager;
+use hookbox::text::escape;
+use hookbox::trust::{Place, Record, Records};
+
+use crate::error::InputError;
+
+/// Finds the hook of this name or path.
+pub(crate) fn find(manager: &Manager, word: &str) -> Result<Approvable, InputError> {
+    let hooks = manager.approvable();
+    let path = absolute(word);
+    if let Some(hook) = hooks.iter().find(|hook| hook.reference == path) {
+        return Ok(hook.clone());
+    }
+    // A file that declares several hooks is ambiguous. A component of the user is one hook, however many entries name it.
+    let mut at_path = hooks.iter().filter(|hook| hook.path == path);
+    if let Some(hook) = at_path.next() {
+        let others: Vec<&Approvable> = at_path.filter(|it| it.key != hook.key).collect();
+        if others.is_empty() {
+            return Ok(hook.clone());
+        }
+        return Err(ambiguous(word, [hook].into_iter().chain(others).map(|hook| hook.reference.as_path())));
+    }
+    let named: Vec<&Approvable> = hooks.iter().filter(|hook| hook.name == word).collect();
+    match named.as_slice() {
+        [hook] => Ok((*hook).clone()),
+        [] => {
+            let known: Vec<String> = hooks.iter().take(20).map(|hook| escape(&hook.name, 100)).collect();
+            let hint = match known.as_slice() {
+                [] => "there are no hooks here; see `hookbox list`".to_owned(),
+                _ => format!("the hooks here are: {}", known.join(", ")),
+            };
+            Err(InputError::new(format!("{}: no hook has this name or path", escape(word, 1024)), hint))
+        }
+        several => Err(ambiguous(word, several.iter().map(|hook| hook.reference.as_path()))),
+    }
+}
+
+/// Finds the usable hooks of the plugin of this name that need trust. `None` if there is no such plugin, or a hook has
+/// this name.
+pub(crate) fn find_plugin(manager: &Manager, word: &str) -> Result<Option<Vec<Approvable>>, InputError> {
+    let hooks = manager.approvable();
+    let path = absolute(word);
+    if hooks.iter().any(|hook| hook.name == word || hook.path == path || hook.reference == path) {
+        return Ok(None);
+    }
+    let of_plugin: Vec<(PathBuf, Approvable)> = hooks
+        .iter()
+        .filter_map(|hook| Some((plugin_of(&hook.reference, word)?.to_owned(), hook.clone())))
+        .collect();
+    let dirs: BTreeSet<&Path> = of_plugin.iter().map(|(dir, _)| dir.as_path()).collect();
+    if dirs.len() > 1 {
+        let dirs: Vec<String> = dirs.iter().map(|dir| escape(&dir.to_string_lossy(), 1024)).collect();
+        let what = format!("{}: expected one plugin, found {}", escape(word, 1024), dirs.join(" and "));
+        return Err(InputError::new(what, "give the paths of its hooks, one by one"));
+    }
+    if of_plugin.is_empty() {
+        return Ok(None);
+    }
+    let usable = |hook: &Approvable| {
+        !matches!(hook.status, EntryStatus::Disabled | EntryStatus::Invalid) && hook.needs_trust
+    };
+    Ok(Some(of_plugin.into_iter().map(|(_, hook)| hook).filter(usable).collect()))
+}
+
+/// Returns the records of the hooks of the plugin of this name.
+pub(crate) fn records_of_plugin(manager: &Manager, records: &Records, word: &str) -> Vec<Record> {
+    let repo = manager.repository().and_then(|repo| repo.canonicalize().ok());
+    let is_here = |record: &&Record| record.place.repository().is_none_or(|it| Some(it) == repo.as_deref());
+    records.iter().filter(is_here).filter(|it| plugin_of(&it.path, word).is_some()).cloned().collect()
+}
+
+/// Returns the directory of the plugin of this name, `plugins/org@repo` below a root, if the path is in it.
+fn plugin_of<'p>(path: &'p Path, word: &str) -> Option<&'p Path> {
+    path.ancestors().skip(1).find(|dir| {
+        let is_beside = dir.parent().and_then(Path::file_name).is_some_and(|it| it == "plugins");
+        let name = dir.file_name().and_then(|it| it.to_str());
+        is_beside && name.is_some_and(|name| name.replacen('@', "/", 1) == word)
+    })
+}
+
+/// Finds the record of the hook of this name or path, also if its file is gone.
+pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> Result<Record, InputError> {
+    let repo = manager.repository().and_then(|repo| repo.canonicalize().ok());
+    let hooks = manager.approvable();
+    let path = absolute(word);
+    let by_path = hooks.iter().find(|hook| hook.reference == path).and_then(|hook| hook.key.as_ref());
+    if let Some(record) = by_path.and_then(|(place, path)| records.get(place, path)) {
+        return Ok(record.clone());
+    }
+    let file = |record: &Record| match &record.place {
+        Place::Repository(repo) => repo.join(&record.path),
+        Place::Global => std::env::home_dir().unwrap_or_default().join(&record.path),
+    };
+    if let Some(record) = records.iter().find(|record| file(record) == path) {
+        return Ok(record.clone());
+    }
+    // A component of the user has one record, with the name of one of the entries that declare it.
+    let mut of_name: Vec<&Record> = Vec::new();
+    let keys = hooks.iter().filter(|hook| hook.name == word).filter_map(|hook| hook.key.as_ref());
+    for record in keys.filter_map(|(place, path)| records.get(place, path)) {
+        if !of_name.contains(&record) {
+            of_name.push(record);
+        }
+    }
+    let is_here = |record: &&Record| record.place.repository().is_none_or(|it| Some(it) == repo.as_deref());
+    let recorded = || records.iter().filter(is_here).filter(|it| it.name == word).collect();
+    let named: Vec<&Record> = if of_name.is_empty() { recorded() } else { of_name };
+    match named.as_slice() {
+        [record] => Ok((*record).clone()),
+        [] => {
+            let what =
+                format!("{}: nothing is recorded of a hook with this name or path", escape(word, 1024));
+            Err(InputError::new(what, "see `hookbox grants`"))
+        }
+        several => {
+            let paths: Vec<PathBuf> = several.iter().map(|record| file(record)).collect();
+            Err(ambiguous(word, paths.iter().map(PathBuf::as_path)))
+        }
+    }
+}
+
+fn ambiguous<'a>(word: &str, paths: impl Iterator<Item = &'a Path>) -> InputError {
+    let paths: Vec<String> = paths.map(|path| escape(&path.to_string_lossy(), 1024)).collect();
+    let what = format!("{}: expected one hook, found {}", escape(word, 1024), paths.len());
+    InputError::new(what, format!("give one of the paths: {}", paths.join(", ")))
+}
+
+fn absolute(word: &str) -> PathBuf {
+    std::path::absolute(word).unwrap_or_else(|_| PathBuf::from(word))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::fs;
+
+    use hookbox::{Digest, OnFailure};
+
+    use super::*;
+
+    #[test]
+    fn a_path_leads_into_a_plugin_by_the_name_of_its_directory() {
+        for (path, word, want) in [
+            (".hookbox/plugins/a@b/hooks/x", "a/b", Some(".hookbox/plugins/a@b")),
+            ("/r/.kodelet/plugins/a@b/hooks/hooks.json#Stop[0]", "a/b", Some("/r/.kodelet/plugins/a@b")),
+            ("/r/.hookbox/plugins/mine/hooks/x", "mine", Some("/r/.hookbox/plugins/mine")),
+            ("/r/.hookbox/plugins/a@b/hooks/x", "a", None),
+            ("/r/.hookbox/plugins/a@bc/hooks/x", "a/b", None),
+            ("/r/.hookbox/plugins/a/b/hooks/x", "a/b", None),
+            ("/r/a@b/hooks/x", "a/b", None),
+            ("/r/.hookbox/hooks/x", "a/b", None),
+        ] {
+            assert_eq!(plugin_of(Path::new(path), word), want.map(Path::new), "{path} {word}");
+        }
+    }
+
+    /// A repository that declares these entries, and what is found in it.
+    pub(crate) async fn found(hooks: &str) -> (tempfile::TempDir, Manager) {
+        let temp = tempfile::tempdir().unwrap();
+        let repo = temp.path().join("repo");
+        fs::create_dir_all(repo.join(".git")).unwrap();
+        fs::create_dir_all(repo.join(".hookbox")).unwrap();
+        fs::write(repo.join(".hookbox/hooks.json"), format!("{{\"hooks\": {{\"PreToolUse\": {hooks}}}}}"))
+            .unwrap();
+        fs::write(repo.join("g.wasm"), "").unwrap();
+        let builder = Manager::builder().cwd(&repo).home(temp.path().join("home"));
+        let manager = builder.cache(None).data(None).build().await;
+        (temp, manager)
+    }
+
+    #[tokio::test]
+    async fn what_is_recorded_of_an_entry_is_found_by_its_name_and_by_no_other_that_declares_the_same() {
+        let (_temp, manager) =
+            found(r#"[{"component": "g.wasm", "name": "g1"}, {"component": "g.wasm"}]"#).await;
+        let hook = find(&manager, "g1").unwrap();
+        let (place, path) = crate::approval::key(&hook).unwrap();
+        let mut records = Records::default();
+        records.insert(Record {
+            place,
+            path,
+            name: hook.name.clone(),
+            kind: hook.kind,
+            digest: Digest::of(b""),
+            trusted: true,
+            grants: Vec::new(),
+            asked: Vec::new(),
+            on_failure: OnFailure::Pass,
+            replaces: Vec::new(),
+            when: hookbox::trust::now(),
+        });
+        for (name, is_found) in [("g1", true), ("hooks.json#PreToolUse[1]", false), ("g2", false)] {
+            assert_eq!(find_record(&manager, &records, name).is_ok(), is_found, "{name}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Trust and grants, as the commands share them: finding a hook, showing it, asking.
+
+mod find;
+mod show;
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+
+use hookbox::Digest;
+use hookbox::capability::Capability;
+use hookbox::discovery::Approvable;
+use hookbox::manager::Manager;
+use hookbox::report::Kind;
+use hookbox::text::escape;
+use hookbox::trust::{Place, Records, TrustFile, TrustFileError, TrustFileErrorKind};
+
+pub(crate) use self::find::{find, find_plugin, find_record, records_of_plugin};
+pub(crate) use self::show::{line, list, means, show, show_namesakes, showable};
+
+use crate::error::InputError;
+
+/// Refuses a process that a hook started: no hook may change trust.
+pub(crate) fn not_from_a_hook() -> Result<(), InputError> {
+    if hookbox::native::depth() == 0 {
+        return Ok(());
+    }
+    Err(InputError::new(
+        "a hook can neither trust nor grant nor install",
+        "run this command yourself, in a terminal",
+    ))
+}
+
+/// Returns the trust file.
+pub(crate) fn trust_file(manager: &Manager) -> Result<TrustFile, InputError> {
+    manager.trust_file().ok_or_else(|| {
+        let problems = manager.problems();
+        let problem = problems.iter().find(|it| it.message.contains("nothing is trusted"));
+        let what = problem.map_or_else(
+            || "expected a private data directory, found none".to_owned(),
+            |problem| problem.to_string(),
+        );
+        InputError::new(what, "set HOME or XDG_DATA_HOME to a directory of your own, outside the repository")
+    })
+}
+
+/// Reads the trust file.
+pub(crate) fn read(file: &TrustFile) -> anyhow::Result<Records> {
+    file.read().map_err(broken)
+}
+
+/// Changes the trust file.
+pub(crate) fn update<T>(file: &TrustFile, change: impl FnOnce(&mut Records) -> T) -> anyhow::Result<T> {
+    file.update(change).map_err(broken)
+}
+
+/// Describes a broken trust file with a hint; any other error is a failure of the system.
+fn broken(error: TrustFileError) -> anyhow::Error {
+    match &error.kind {
+        TrustFileErrorKind::Io(_) | TrustFileErrorKind::Locked => error.into(),
+        _ => {
+            let path = escape(&error.path.to_string_lossy(), 4096);
+            InputError::new(error.to_string(), format!("move it aside: mv {path} {path}.old")).into()
+        }
+    }
+}
+
+/// Returns the digest that is shown and recorded. It is computed once.
+pub(crate) fn digest(hook: &Approvable) -> Result<Digest, InputError> {
+    let name = escape(&hook.name, 200);
+    let hint = "see `hookbox list`";
+    if hook.kind == Kind::Component && hook.manifest.is_none() {
+        let what = format!(
+            "{name}: expected a component that can be used, found one that is {}",
+            hook.status.as_str()
+        );
+        return Err(InputError::new(what, hint));
+    }
+    match hook.digest() {
+        Ok(Some(digest)) => Ok(digest),
+        Ok(None) => {
+            Err(InputError::new(format!("{name}: was not looked into ({})", hook.status.as_str()), hint))
+        }
+        Err(error) => {
+            let hint = "move what does not belong to the hook out of its directory";
+            Err(InputError::new(format!("{name}: cannot be trusted: {error}"), hint))
+        }
+    }
+}
+
+/// Returns the rights that the hook asks for.
+pub(crate) fn asked(hook: &Approvable) -> Vec<Capability> {
+    hook.manifest.as_ref().map(|it| it.capabilities.clone()).unwrap_or_default()
+}
+
+/// Returns the key of the hook in the trust file.
+pub(crate) fn key(hook: &Approvable) -> Result<(Place, PathBuf), InputError> {
+    hook.key.clone().ok_or_else(|| {
+        InputError::new("the path of the repository cannot be read", "work in a directory that you may read")
+    })
+}
+
+/// Checks that the hook can be given these rights.
+pub(crate) fn grantable(
+    manager: &Manager,
+    hook: &Approvable,
+    rights: &[Capability],
+) -> Result<(), InputError> {
+    let asked = asked(hook);
+    for right in rights {
+        let shown = escape(&right.to_string(), 1024);
+        // An address of a private network has to be listed, whatever the hook calls it.
+        let is_address = matches!(right, Capability::Http(origin) if origin.address().is_some());
+        if !is_address && !asked.iter().any(|asked| right.intersect(asked).is_some()) {
+            let what = format!("{shown}: {} does not ask for this", escape(&hook.name, 200));
+            return Err(InputError::new(what, format!("it asks for: {}", list(&asked))));
+        }
+        if let Some(error) = never_grantable(manager, right) {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the reason why no hook may have this right, if there is one.
+pub(crate) fn never_grantable(manager: &Manager, right: &Capability) -> Option<InputError> {
+    let protected = manager.protected();
+    let path = protected.conflict(right)?;
+    let (right, path) = (escape(&right.to_string(), 1024), escape(&path.to_string_lossy(), 1024));
+    let what = format!("{right}: cannot be granted: with it a hook could write {path}");
+    let hint = "grant a directory that holds neither hookbox's own files nor hooks, or --no-grants";
+    Some(InputError::new(what, hint))
+}
+
+/// Asks on the terminal, unless `yes`.
+pub(crate) fn confirm(question: &str, yes: bool) -> Result<(), InputError> {
+    if yes {
+        return Ok(());
+    }
+    if !has_terminal() {
+        let what = "expected a terminal to ask on, found none";
+        return Err(InputError::new(what, "give --yes to do this without a question"));
+    }
+    if ask(question) {
+        return Ok(());
+    }
+    Err(InputError::new("not confirmed: nothing was changed", "answer y"))
+}
+
+/// Returns whether there is a terminal to ask on.
+pub(crate) fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks on the terminal; anything but a yes is a no.
+pub(crate) fn ask(question: &str) -> bool {
+    // If the question cannot be written, the answer is no.
+    let _ = write!(anstream::stderr(), "{question} [y/N] ");
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
