@@ -25,32 +25,32 @@ use crate::text;
 /// The shell that runs a line.
 const SHELL: &str = "/bin/sh";
 
-/// Where the shell of [`CommandLine::Bash`] usually is; elsewhere it is looked for on `PATH`.
+/// The usual path of the shell of [`CommandLine::Bash`]; the fallback is `bash` on `PATH`.
 const BASH: &str = "/bin/bash";
 
-/// What a shell says with its status when it does not find a program, or may not start it (POSIX, 2.8.2).
+/// The status of a shell that does not find a program, or may not start it (POSIX, 2.8.2).
 const SHELL_NOT_FOUND: i32 = 127;
 const SHELL_CANNOT_START: i32 = 126;
 
-/// What is started.
+/// The command of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandLine {
     /// A line for `/bin/sh -c`.
     Shell(String),
-    /// A line for `/bin/bash -c`, or the `bash` on `PATH`. Another shell takes `[[ … ]]` for a program that is not there,
-    /// and goes on.
+    /// A line for `/bin/bash -c`, or the `bash` on `PATH`. Another shell takes `[[ … ]]` for a missing
+    /// program, and goes on.
     Bash(String),
-    /// A program and its arguments, without a shell. A word with a slash is taken from the directory of the command,
-    /// any other is looked for on `PATH`.
+    /// A program and its arguments, without a shell. A word with a slash is a path below the directory of the
+    /// command; any other is a name on `PATH`.
     Program {
         /// The program.
         program: String,
-        /// Its arguments.
+        /// The arguments.
         args: Vec<String>,
     },
 }
 
-/// Words that a shell knows without a file: they begin a line that cannot be looked up.
+/// The words of every shell that are not files. A line that begins with one cannot be checked.
 const SHELL_WORDS: [&str; 54] = [
     ".", ":", "alias", "bg", "break", "builtin", "case", "cd", "chdir", "command", "continue", "declare",
     "do", "echo", "eval", "exec", "exit", "export", "false", "fc", "fg", "for", "function", "getopts",
@@ -59,7 +59,7 @@ const SHELL_WORDS: [&str; 54] = [
     "umask", "unalias", "unset", "until", "wait", "while", "select",
 ];
 
-/// Those that only bash knows.
+/// The further words of bash.
 const BASH_WORDS: [&str; 16] = [
     "bind",
     "builtin",
@@ -88,12 +88,12 @@ impl CommandLine {
         }
     }
 
-    /// Looks for the program, as it would be looked for when it is started in this directory. Of a shell line only a
-    /// first word is looked for that stands for itself.
+    /// Searches for the program as its start in this directory does. In a shell line only a plain first word
+    /// is searched for.
     ///
     /// # Errors
     ///
-    /// `not_found` where it, or the shell of the line, is not there.
+    /// `not_found` if the program, or the shell of the line, is missing.
     pub fn look(&self, directory: &Path) -> Result<(), HookError> {
         if matches!(self, Self::Bash(_)) {
             bash()?;
@@ -186,8 +186,8 @@ pub struct CommandHook {
 /// A command that was written for Claude Code.
 #[derive(Clone, Debug, Default)]
 pub struct ClaudeDialect {
-    /// Claude Code's name of the event that it is for, where several of them are one event here; all of them when
-    /// absent.
+    /// Claude Code's name of the event that the hook is for, if several of its events are one event here; all
+    /// of them if absent.
     pub name: Option<String>,
     /// For which tools, sources or reasons it is; all of them when absent.
     pub matcher: Option<Matcher>,
@@ -221,30 +221,30 @@ impl CommandHook {
         }
     }
 
-    /// The same hook, looked at before each run, as [`super::NativeHook::with_verify`].
+    /// Checks the hook before each run, as [`super::NativeHook::with_verify`].
     #[must_use]
     pub fn with_verify(mut self, verify: Verify) -> Self {
         self.verify = Some(verify);
         self
     }
 
-    /// The same hook, spoken to as Claude Code speaks to its command hooks: its payload, its exit codes, its answers. An
-    /// event that is not for it is a pass, and starts nothing.
+    /// Uses the protocol of Claude Code's command hooks: its payload, its exit codes, its answers. An event
+    /// that the hook is not for is a pass, and starts nothing.
     #[must_use]
     pub fn in_claude(mut self, dialect: ClaudeDialect) -> Self {
         self.claude = Some(dialect);
         self
     }
 
-    /// The same hook, spoken to as the agent does that it was written for. An event that is not for it is a pass, and
-    /// starts nothing.
+    /// Uses the protocol of the agent that the hook was written for. An event that the hook is not for is a
+    /// pass, and starts nothing.
     #[must_use]
     pub fn in_foreign(mut self, foreign: Foreign) -> Self {
         self.foreign = Some(foreign);
         self
     }
 
-    /// The same hook with these settings, which it finds in [`SETTINGS_VARIABLE`].
+    /// Passes these settings to the hook, in [`SETTINGS_VARIABLE`].
     #[must_use]
     pub fn with_settings(self, settings: &Settings) -> Self {
         match as_json(settings) {
@@ -253,14 +253,14 @@ impl CommandHook {
         }
     }
 
-    /// The same hook with this variable beside those of its environment.
+    /// Adds a variable to the environment.
     #[must_use]
     pub fn with_variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables.push((name.to_owned(), value.into()));
         self
     }
 
-    /// The same hook with only these variables of this process, as [`super::NativeHook::with_environment`].
+    /// Passes only these variables of this process, as [`super::NativeHook::with_environment`].
     #[must_use]
     pub fn with_environment(mut self, names: Option<Vec<String>>) -> Self {
         self.environment = names;
@@ -342,9 +342,9 @@ impl Hook for CommandHook {
         &self.descriptor
     }
 
-    /// Runs the command with the event on standard input: as Base Coat's envelope, or as kodelet's payload where Base
-    /// Coat has no such event. It may answer in either, and what it prints counts only if it then ends with status 0;
-    /// see [`CommandHook::in_claude`] and [`CommandHook::in_foreign`] for the others.
+    /// Runs the command with the event on standard input: as Base Coat's envelope, or as kodelet's payload if
+    /// Base Coat has no such event. It may answer in either. The answer counts only if the command then ends
+    /// with status 0. See [`CommandHook::in_claude`] and [`CommandHook::in_foreign`] for the other protocols.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
         let session = &claude::Session::default();
         if let Some(foreign) = self.foreign.as_ref() {

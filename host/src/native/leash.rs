@@ -1,8 +1,9 @@
-//! The end of a process group together with this process, also where it is killed and can end nothing itself.
+//! Ends a process group together with this process, even if this process is killed.
 //!
-//! The kernel does it: the group gets a signal when the last writer of a pipe is gone, which is this process. Only who
-//! started the process knows of the pipe; the process itself just keeps the reading end open. Unlike a parent-death signal
-//! it reaches the whole group, does not mind which thread started it, and leaves the way in which a process is started.
+//! The kernel does it: the group gets a signal when the last writer of a pipe is gone, which is this process.
+//! The started process inherits the reading end and need not know of it. Unlike a parent-death signal it
+//! reaches the whole group, does not depend on the thread that started it, and does not change the start of a
+//! process.
 
 use std::io::{PipeReader, PipeWriter};
 use std::os::fd::AsRawFd as _;
@@ -22,8 +23,8 @@ pub(super) struct Leash {
 }
 
 impl Leash {
-    /// A leash whose end the process inherits that is started next; `None` where the system has none. A process that
-    /// another thread starts meanwhile inherits it, too, which does not matter: nothing follows from it there.
+    /// Makes a leash for the process that is started next, which inherits its end; `None` if the system has
+    /// none. A process that another thread starts meanwhile may inherit it too, without effect.
     pub(super) fn new() -> Option<Self> {
         let (reader, writer) = std::io::pipe().ok().filter(|_| cfg!(target_os = "linux"))?;
         fcntl_setfd(&reader, FdFlags::empty()).ok()?;
@@ -41,13 +42,13 @@ impl Leash {
         }
     }
 
-    /// Lets what is left of the group live.
+    /// Lets the rest of the group live.
     pub(super) fn let_go(self) {
         #[cfg(target_os = "linux")]
         self.set(libc::F_SETFL, 0);
     }
 
-    /// Best effort: without it a group outlives this process where that is killed, and only there.
+    /// Best effort: without it a group outlives this process only if this process is killed.
     #[cfg(target_os = "linux")]
     fn set(&self, what: libc::c_int, to: libc::c_int) {
         #[allow(unsafe_code, reason = "no safe interface has these commands; see SAFETY")]

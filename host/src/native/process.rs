@@ -1,4 +1,4 @@
-//! One process with bounds: of time, of output, and of what it may leave behind.
+//! One process with limits: of time, of output, and of the processes that it leaves behind.
 
 use std::ffi::OsStr;
 use std::future::{pending, ready};
@@ -20,68 +20,68 @@ use crate::outcome::Spent;
 use crate::report::Cause;
 use crate::text;
 
-/// How long a process that the hook left behind may hold the hook's output open after the hook has ended.
-/// A pipe of a shell pipeline closes within microseconds; what takes longer runs in the background.
+/// The time for which a process that the hook left behind may hold the hook's output open. A pipe of a shell
+/// pipeline closes within microseconds; a slower process runs in the background.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// How long to wait for a killed process to be gone. It takes microseconds, unless it hangs in the kernel;
-/// then the runtime collects it later.
+/// The longest wait for the end of a killed process. It takes microseconds, unless the process hangs in the
+/// kernel; then the runtime collects it later.
 const REAP: Duration = Duration::from_millis(50);
 
-/// How much of the end of standard error is kept for the message of a failure, in bytes.
+/// The length of the end of standard error that is kept for the message of a failure, in bytes.
 const TAIL: usize = 2048;
 
-/// How many lines of it the message shows, and how many bytes.
+/// The number of lines of it in a message, and of bytes.
 const TAIL_LINES: usize = 3;
 const TAIL_SHOWN: usize = 400;
 
-/// How much is read at once: what a pipe holds on Linux.
+/// The size of one read: the capacity of a pipe on Linux.
 const CHUNK: usize = 64 * 1024;
 
 /// A process to run, with its bounds.
 pub(crate) struct Process<'a> {
-    /// The file. One without a slash is taken from the directory, never looked for on `PATH`.
+    /// The file. A name without a slash is a file in the directory, never a program on `PATH`.
     pub(crate) program: &'a Path,
-    /// Its arguments.
+    /// The arguments.
     pub(crate) args: &'a [&'a str],
     /// The variables of this process that it gets; all of them when absent.
     pub(crate) environment: Option<&'a [String]>,
     /// Variables of its environment beside those.
     pub(crate) variables: &'a [(&'a str, &'a OsStr)],
-    /// Where it runs; the directory of this process when absent.
+    /// The working directory; that of this process if absent.
     pub(crate) directory: Option<&'a Path>,
-    /// What it reads; nothing (`/dev/null`) when absent.
+    /// The standard input; `/dev/null` if absent.
     pub(crate) stdin: Option<Vec<u8>>,
     /// Wall-clock time for everything, tries to start it included.
     pub(crate) wall: Duration,
-    /// How much it may print, in bytes.
+    /// The longest standard output, in bytes.
     pub(crate) output: usize,
-    /// How much of its standard error is kept, in bytes.
+    /// The longest part of standard error that is kept, in bytes.
     pub(crate) log: usize,
 }
 
-/// What a process that ended with status 0 printed.
+/// The output of a process that ended with status 0.
 #[derive(Debug)]
 pub(crate) struct Printed {
-    /// Its standard output.
+    /// The standard output.
     pub(crate) stdout: Vec<u8>,
     /// The beginning of its standard error, not escaped.
     pub(crate) log: String,
 }
 
-/// What a process left that ended by itself.
+/// The status and the output of a process that ended by itself.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Its status.
+    /// The status.
     pub(crate) status: i32,
-    /// What it printed.
+    /// The output.
     pub(crate) printed: Printed,
     /// The failure that a status other than 0 is: the status, and the last lines of standard error, escaped.
     failure: String,
 }
 
 impl Ended {
-    /// What it printed, if its status is 0.
+    /// Returns the output, if the status is 0.
     ///
     /// # Errors
     ///
@@ -109,9 +109,9 @@ impl Process<'_> {
         self.end().await?.succeeded()
     }
 
-    /// Runs the process to its end, or to the end of its time. Whatever happens, also when this future is
-    /// dropped, its process group does not outlive a failure; after it has ended by itself only processes stay that
-    /// have let go of its standard output and error.
+    /// Runs the process until it ends or its time is over. The process group never outlives a failure, also
+    /// if this future is dropped. After the process has ended by itself, only processes stay that have closed
+    /// its standard output and error.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Process<'_> {
         let lingers = match timeout_at(deadline, running.pump(self.output)).await {
             Ok(Ok(lingers)) => lingers,
             Ok(Err(TooMuch)) => return Err(running.too_much(self.output).await),
-            // The hook itself has ended in time; only what it left behind still holds its output.
+            // The hook itself has ended in time; only a process that it left behind still holds its output.
             Err(_) if running.status.is_some() => true,
             Err(_) => {
                 running.kill().await;
@@ -165,7 +165,7 @@ impl Process<'_> {
     }
 
     fn command(&self) -> Command {
-        // `Command` looks for a bare name on `PATH`; a hook is a file.
+        // `Command` searches for a bare name on `PATH`; a hook is a file.
         let program = match self.program.components().count() {
             1 if self.program.is_relative() => Path::new(".").join(self.program),
             _ => PathBuf::from(self.program),
@@ -194,9 +194,10 @@ impl Process<'_> {
 /// The process wrote more than it may.
 struct TooMuch;
 
-/// A process that runs, and what it has said so far.
+/// A process that runs, and its output so far.
 struct Running {
-    // Dropped first: the group is killed while its leader is not yet reaped, so that its number is still its own.
+    // Dropped first: the group is killed before its leader is reaped, so that its number cannot belong to
+    // others.
     group: Group,
     child: Child,
     status: Option<ExitStatus>,
@@ -235,7 +236,7 @@ impl Running {
                 read = self.stderr.read() => self.log.add(self.stderr.take(read)),
                 wrote = write(self.stdin.as_mut(), self.input.get(self.written..)) => match wrote {
                     Ok(n) if n > 0 => self.written += n,
-                    // Everything is written, or nobody reads: a hook that ignores its input is no failure.
+                    // Either everything is written, or the hook ignores its input, which is not a failure.
                     _ => self.stdin = None,
                 },
                 ended = self.child.wait(), if self.status.is_none() => {
@@ -251,7 +252,7 @@ impl Running {
         Ok(false)
     }
 
-    /// Takes what already stands in the pipe of standard output, without waiting for more.
+    /// Reads the present content of standard output, without waiting for more.
     async fn drain(&mut self, limit: usize) -> Result<(), TooMuch> {
         while self.stdout.is_open() {
             tokio::select! {
@@ -344,7 +345,7 @@ impl Log {
         Spent { log: self.text(), ..Spent::default() }
     }
 
-    /// What happened, with the last lines of standard error.
+    /// Adds the last lines of standard error to a message.
     pub(crate) fn explain(&self, what: String) -> String {
         let tail = String::from_utf8_lossy(&self.tail);
         let lines: Vec<&str> = tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -373,7 +374,7 @@ impl Group {
         self.id = self.id.filter(|group| test_kill_process_group(*group).is_ok());
     }
 
-    /// Lets what is left of the group live.
+    /// Lets the rest of the group live.
     fn release(&mut self) {
         self.id = None;
         if let Some(leash) = self.leash.take() {
@@ -383,7 +384,7 @@ impl Group {
 
     fn kill(&mut self) {
         if let Some(group) = self.id.take() {
-            // An error means that nobody is left.
+            // An error means that the group is empty.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }

@@ -19,8 +19,8 @@ use crate::text;
 /// Tells a process how deep in hooks it runs: 1 for a hook, 2 for a hook of an agent that a hook started.
 pub const DEPTH_VARIABLE: &str = "HOOKBOX_DEPTH";
 
-/// How deep in hooks this process runs: what [`DEPTH_VARIABLE`] holds, and 0 when it is not set or blank. Anything
-/// else that is no such number counts as 1, so that what a hook starts cannot pass for no hook by writing garbage
+/// Returns the depth in hooks of this process: the value of [`DEPTH_VARIABLE`], and 0 if it is not set or
+/// blank. Any other text counts as 1, so that a process below a hook cannot hide that by writing garbage
 /// there.
 pub fn depth() -> u32 {
     std::env::var_os(DEPTH_VARIABLE).map_or(0, |value| depth_of(&value))
@@ -100,7 +100,7 @@ fn failure(error: &io::Error, program: &Path, directory: Option<&Path>) -> HookE
     }
 }
 
-/// What is missing for a file that is there and cannot be started for lack of a file.
+/// Explains a file that exists and cannot be started because another file is missing.
 fn missing_interpreter(program: &Path) -> String {
     let mut line = Vec::new();
     // Best effort: without a readable first line the message is less exact.

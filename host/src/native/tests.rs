@@ -19,7 +19,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// Enough for a script to start and to block on something.
 const SHORT: Duration = Duration::from_millis(400);
 
-/// A directory for scripts and what they write; `$DIR` in a script.
+/// A directory for scripts and their output; `$DIR` in a script.
 struct House(TempDir);
 
 impl House {
@@ -75,7 +75,7 @@ async fn run(program: &Path) -> Result<Outcome, HookError> {
     run_with(program, json!({"command": "ls"}), budget(LONG)).await
 }
 
-/// Whether a process is there and not merely waiting to be collected by its parent.
+/// Returns whether a process runs, and does not only wait to be collected by its parent.
 fn lives(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))

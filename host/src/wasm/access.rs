@@ -1,4 +1,4 @@
-//! What a component hook was given of what lies outside its sandbox.
+//! The access of a component hook to the world outside its sandbox.
 
 use std::path::{Path, PathBuf};
 
@@ -7,26 +7,26 @@ use crate::capability::{Capability, Denial, Rights};
 use crate::hook::Manifest;
 use crate::text::shell_word;
 
-/// What a hook may reach: its rights, and what they stand for on this machine.
+/// The access of a hook: its rights, and their meaning on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    /// What it asks for ∩ what was granted.
+    /// The rights that the hook asks for and was granted.
     pub rights: Rights,
-    /// What `$REPO`, `$HOME` and `$DATA` stand for.
+    /// The directories of `$REPO`, `$HOME` and `$DATA`.
     pub places: Places,
     /// The environment variables that it may read, with their values.
     pub variables: Vec<(String, String)>,
-    /// Its bucket of the key-value store, with the right `store`.
+    /// The bucket of the key-value store, with the right `store`.
     #[cfg(feature = "store")]
     pub bucket: Option<crate::store::Bucket>,
-    /// What sends its requests, with a right `http:…`.
+    /// The client for its requests, with a right `http:…`.
     #[cfg(feature = "http")]
     pub network: Option<crate::network::Network>,
     /// The hook as a command names it.
     pub name: String,
 }
 
-/// What the names of directories in rights stand for; what is absent cannot be reached.
+/// The directories that rights name; an absent one cannot be reached.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// `$REPO`.
@@ -38,12 +38,12 @@ pub struct Places {
 }
 
 impl Access {
-    /// Nothing, for a hook that says this of itself and has this name.
+    /// Makes an access without rights, for a hook with this manifest and name.
     pub fn nothing(manifest: &Manifest, name: &str) -> Self {
         Self { rights: Rights::of(&manifest.capabilities, &[]), name: name.to_owned(), ..Self::default() }
     }
 
-    /// What to say when the hook makes use of a right that it does not have.
+    /// Describes the use of a right that the hook does not have.
     pub(super) fn denial(&self, right: &Capability) -> Denial {
         if self.rights.asked().iter().any(|asked| right.intersect(asked).is_some()) {
             return self.denial_of_granted(right);
@@ -52,7 +52,8 @@ impl Access {
         Denial { right: right.to_string(), fix }
     }
 
-    /// The same for a right that counts once it is granted, whether the hook asks for it or not.
+    /// Like [`Self::denial`], for a right that counts once it is granted, even if the hook does not ask for
+    /// it.
     pub(super) fn denial_of_granted(&self, right: &Capability) -> Denial {
         let right = right.to_string();
         let command = format!("hookbox grants add {} {}", shell_word(&self.name), shell_word(&right));

@@ -1,5 +1,5 @@
-//! What `bindgen!` makes of the WIT package: the part that hookbox implements itself. WASI proper is linked from
-//! wasmtime's own crates.
+//! The output of `bindgen!` for the WIT package: the part that hookbox implements itself. wasmtime's own
+//! crates link WASI.
 
 #![allow(missing_docs, reason = "generated from wit/, where everything is documented")]
 #![allow(clippy::all, reason = "generated code")]
@@ -21,13 +21,13 @@ wasmtime::component::bindgen!({
     ",
     world: "hookbox:host/hook-host",
     imports: {
-        // What copies data gives other tasks a turn (`CallState::breathe`).
+        // A function that copies data lets other tasks run (`CallState::breathe`).
         "hookbox:hook/types.[method]document.get": async | trappable,
         "hookbox:hook/types.[method]document.text": async | trappable,
         "wasi:logging/logging.log": async | trappable,
         "wasi:config/store.get": async | trappable,
         "wasi:config/store.get-all": async | trappable,
-        // What waits for the database ends with the call's deadline.
+        // A function that waits for the database ends with the call's deadline.
         "wasi:keyvalue/store.[method]bucket.get": async | trappable,
         "wasi:keyvalue/store.[method]bucket.set": async | trappable,
         "wasi:keyvalue/store.[method]bucket.delete": async | trappable,

@@ -1,4 +1,4 @@
-//! One call into a component, within its budget; and what a failure of it means.
+//! One call into a component, within its budget, and the meaning of its failures.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::outcome::Spent;
 use crate::report::{Cause, LimitKind};
 use crate::text;
 
-/// A component that is linked: what a call is made from.
+/// A component that is linked, ready for calls.
 #[derive(Clone)]
 pub(super) struct Prepared {
     pub(super) pre: HookHostPre<CallState>,
@@ -24,13 +24,13 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Makes a fresh instance and runs `body` with it. The budget's fuel, memory and wall-clock time count from
-    /// the start of the instantiation to the end of `body`; waiting for a free slot does not count, nor what other
-    /// tasks do with the thread ([`clock`]).
+    /// Makes a fresh instance and runs `body` with it. The budget's fuel, memory and wall-clock time count
+    /// from the start of the instantiation to the end of `body`. Waiting for a free slot does not count, nor
+    /// does the time that other tasks have the thread ([`clock`]).
     ///
     /// # Errors
     ///
-    /// As [`HookError`] says; with what the call had used up.
+    /// As [`HookError`] says; with the resources that the call had used.
     pub(super) async fn call<R>(
         &self,
         budget: &Budget,
@@ -46,8 +46,8 @@ impl Prepared {
             let host = self.pre.instantiate_async(&mut store).await?;
             body(&host, &mut store).await
         };
-        // Fuel makes a computing guest yield, and a guest that waits in a host call waits in a future: both end
-        // here, when the deadline drops them. Nothing else interrupts a host call.
+        // Fuel makes a computing guest yield, and a guest that waits in a host call waits in a future. So the
+        // deadline ends both by dropping them. Nothing else interrupts a host call.
         let ended = clock::within(budget.wall, run).await;
         let spent = state::spent(&store, budget);
         match ended {
@@ -62,7 +62,7 @@ pub(super) fn internal(error: impl std::fmt::Display) -> HookError {
     HookError::new(Cause::Internal, error.to_string())
 }
 
-/// What it means that a call ended with this error.
+/// Returns the meaning of the error that ended a call.
 fn failure(error: &wasmtime::Error, state: &CallState, budget: &Budget, spent: &Spent) -> HookError {
     let exceeded = |cause, of, limit: usize, used, what: String| {
         HookError::exceeded(cause, of, limit as u64, used, what)
@@ -106,7 +106,7 @@ fn failure(error: &wasmtime::Error, state: &CallState, budget: &Budget, spent: &
         None if error.downcast_ref::<WasmBacktrace>().is_some() => {
             HookError::new(Cause::Trap, format!("{}{}", text::escape(&root(error), 200), place(error, spent)))
         }
-        // The guest has returned, and what it returned does not read as the interface says.
+        // The guest has returned, but its result does not fit the interface.
         None => HookError::new(
             Cause::MalformedOutput,
             format!("its answer cannot be read: {}", text::escape(&root(error), 200)),
@@ -118,15 +118,16 @@ fn root(error: &wasmtime::Error) -> String {
     error.root_cause().to_string()
 }
 
-/// Whether the guest passed more data than host calls and answers may copy.
+/// Returns whether the guest passed more data than host calls and answers may copy.
 ///
-/// This is the one place that reads a text of wasmtime's: its type (`HostcallFuelExhausted`) is private. A test
-/// holds the wording; where it changed, such an answer would be `malformed_output` instead, and still refused.
+/// This is the one place that reads a text of wasmtime's: its type (`HostcallFuelExhausted`) is private. A
+/// test keeps the wording. If it changed, such an answer would be `malformed_output` instead, and still
+/// refused.
 fn copied_too_much(error: &wasmtime::Error) -> bool {
     root(error).contains("fuel allocated for hostcalls has been exhausted")
 }
 
-/// Where it trapped, and the last thing it said: for a Rust guest that is the panic's message.
+/// Returns the place of a trap, and the last line of the log: of a Rust guest that is the panic's message.
 fn place(error: &wasmtime::Error, spent: &Spent) -> String {
     let function = error
         .downcast_ref::<WasmBacktrace>()

@@ -1,8 +1,8 @@
 //! The wall clock of a call.
 //!
-//! It runs while the guest computes and while it waits for something. It stands still while the guest could go on
-//! but other tasks have the thread: otherwise fifty endless hooks at once would make a correct guard beside them
-//! run out of time, and none of them would get as far as the end of its fuel.
+//! It runs while the guest computes and while it waits. It stops while the guest could go on but other tasks
+//! have the thread. Otherwise fifty endless hooks would make a correct guard beside them time out, and none
+//! of them would reach the end of its fuel.
 
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,19 +15,19 @@ use tokio::time::Sleep;
 #[derive(Debug)]
 pub(super) struct Elapsed;
 
-/// Runs a call for so long at most.
+/// Runs a call for at most `wall`.
 ///
 /// # Errors
 ///
-/// [`Elapsed`] where it took longer; it is dropped then.
+/// [`Elapsed`] if it took longer; the call is dropped then.
 pub(super) async fn within<F: Future>(wall: Duration, call: F) -> Result<F::Output, Elapsed> {
     let mut call = pin!(call);
     let mut clock = CallClock { left: wall, ready: Arc::default(), paused: None, alarm: None };
     std::future::poll_fn(|cx| clock.poll(call.as_mut(), cx)).await
 }
 
-/// Lets other tasks run. Unlike tokio's own it says at once that it could go on, so that what they take is not on
-/// the clock of this call.
+/// Lets other tasks run. Unlike tokio's own function it wakes itself at once, so that the time of other tasks
+/// is not on the clock of this call.
 pub(super) async fn give_way() {
     let mut gave_way = false;
     std::future::poll_fn(|cx| {
@@ -43,7 +43,7 @@ pub(super) async fn give_way() {
 struct CallClock {
     left: Duration,
     ready: Arc<Ready>,
-    /// When the call last stopped.
+    /// The time at which the call last stopped.
     paused: Option<Instant>,
     /// Wakes the task when the time is up; made when the call first waits for something.
     alarm: Option<Pin<Box<Sleep>>>,

@@ -1,7 +1,7 @@
-//! Compiling in a process of its own: bounded in memory, and ended when its time is up.
+//! Compiling in a process of its own, with limits of memory and time.
 //!
-//! What the compiler holds depends on the component in ways that nobody can tell before. A thread cannot be ended, and an
-//! allocation that fails ends its process; so the process is another one.
+//! The memory of the compiler depends on the component and cannot be predicted. A thread cannot be ended, and
+//! an allocation that fails ends its process; so the compiler runs in another process.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -15,22 +15,22 @@ use crate::hook::HookError;
 use crate::native::process::Process;
 use crate::report::Cause;
 
-/// How much memory compiling one component may take, in bytes. Each processor works on one function at a time, and 33 MB of
-/// large ones took 165 MiB on two.
+/// The most memory for compiling one component, in bytes. Each processor works on one function at a time, and
+/// 33 MB of large ones took 165 MiB on two.
 pub(super) const MAX_MEMORY: u64 = 1 << 30;
-/// How many seconds of all processors together it may take: for a process that nobody ends.
+/// The limit of processor time, in seconds: for a process that outlives its host.
 const MAX_CPU: u64 = 300;
-/// How much compiled code is read, in bytes.
+/// The most compiled code that is read, in bytes.
 const MAX_CODE: usize = 512 << 20;
 
-/// How an answer begins: what follows is code, or what is wrong with the component.
+/// The first byte of an answer: code follows, or the fault of the component.
 const CODE: u8 = b'+';
 const PROBLEM: u8 = b'-';
 
 /// A program that compiles components, in a process of its own for each.
 ///
-/// What it prints is run. So it has to be a program of the host's own that calls [`compile_here`], of the same version of
-/// this library: best the host itself, with an argument that says so.
+/// Its output is run as code. So it has to be a program of the host's own that calls [`compile_here`], of the
+/// same version of this library: best the host itself, with an argument for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiler {
     program: PathBuf,
@@ -72,7 +72,7 @@ impl Compiler {
     }
 }
 
-/// What it means for a component that the compiler failed.
+/// Returns the meaning of a compiler's failure for the component.
 fn explain(error: &HookError) -> HookError {
     match error.cause {
         Cause::Timeout => super::took_too_long(),
@@ -88,12 +88,12 @@ fn explain(error: &HookError) -> HookError {
     }
 }
 
-/// Compiles the component that is read to its end, and writes its code or what is wrong with it: the work of a
-/// [`Compiler`]. This process has a limit of memory from here on, and ends where it reaches it.
+/// Compiles the component on `from`, and writes its code or its fault: the work of a [`Compiler`]. Afterwards
+/// this process has a limit of memory, and ends when it reaches it.
 ///
 /// # Errors
 ///
-/// Where the component cannot be read, the answer not written, or the limits not set.
+/// If the component cannot be read, the answer not written, or the limits not set.
 pub fn compile_here(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
     for (resource, most) in [(Resource::Data, MAX_MEMORY), (Resource::Cpu, MAX_CPU), (Resource::Core, 0)] {
         let maximum = getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));

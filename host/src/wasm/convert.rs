@@ -15,12 +15,12 @@ use crate::outcome::{Action, Answers, Callback, Outcome};
 use crate::report::Cause;
 use crate::text;
 
-/// Gives the guest its documents, and what it may see of the conversation.
+/// Gives the guest its documents, and the part of the conversation that it may see.
 pub(super) struct Lower<'a> {
     pub(super) table: &'a mut ResourceTable,
     /// The right `conversation`.
     pub(super) conversation: bool,
-    /// Whether something of the conversation was kept from the guest.
+    /// True if a part of the conversation was withheld from the guest.
     pub(super) withheld: bool,
 }
 
@@ -194,11 +194,11 @@ fn usage(usage: Usage) -> wit::Usage {
     }
 }
 
-/// What the guest answered.
+/// Converts the answer of the guest.
 ///
 /// # Errors
 ///
-/// [`Cause::MalformedOutput`] where a JSON value is none.
+/// [`Cause::MalformedOutput`] for an invalid JSON value.
 pub(super) fn outcome(response: exported::Response) -> Result<Outcome, HookError> {
     let mut outcome = Outcome { context: response.context, warnings: response.warnings, ..Outcome::pass() };
     outcome.metadata = response
@@ -245,12 +245,12 @@ fn json(what: &str, text: &str) -> Result<Value, HookError> {
     })
 }
 
-/// What the guest says of itself.
+/// Converts the manifest of the guest.
 ///
 /// # Errors
 ///
-/// [`Cause::Incompatible`] where it names an event that there is not: a guard that waits for an event that never
-/// comes would guard nothing.
+/// [`Cause::Incompatible`] for an unknown event: a guard that waits for an event that never comes would guard
+/// nothing.
 pub(super) fn manifest(manifest: exported::Manifest) -> Result<Manifest, HookError> {
     let subscriptions =
         manifest.subscriptions.into_iter().map(subscription).collect::<Result<Vec<_>, _>>()?;

@@ -7,7 +7,8 @@ use crate::capability::Denial;
 /// The number of denied rights in the report of one call.
 const MAX_DENIED: usize = 16;
 
-/// The rights that a call used without having them, each once. Clones share them, because requests run beside the call.
+/// The rights that a call used without having them, each once. Clones share them, because requests run beside
+/// the call.
 #[derive(Clone, Default)]
 pub(super) struct Denials(Arc<Mutex<Vec<Denial>>>);
 

@@ -1,7 +1,7 @@
-//! Engines: how components are compiled, by one engine, and where the memory of those that run them comes from.
+//! Engines: one engine compiles components, others run them, with memory from a pool or on demand.
 //!
-//! An engine that runs components has no compiler: setting one up takes longer than a call, and in most processes
-//! nothing is left to compile.
+//! An engine that runs components has no compiler: setting one up takes longer than a call, and in most
+//! processes everything is compiled already.
 
 use std::sync::Arc;
 
@@ -15,27 +15,28 @@ use super::link::Imports;
 use super::state::CallState;
 use crate::hook::STACK;
 
-/// How many pooled calls may run at once. Each slot reserves 8 GiB of address space and no memory.
+/// The number of pooled calls at once. Each slot reserves 8 GiB of address space and no memory.
 const SLOTS: u32 = 32;
 /// Memories that a component may have to run in the pool; a larger one is allocated on demand.
 const POOL_MEMORIES: u32 = 2;
 /// Tables that a component may have to run in the pool.
 const POOL_TABLES: u32 = 8;
-/// Elements that a table in the pool may have: all that the default budget allows, so that the budget refuses first.
+/// The number of elements of a table in the pool: as many as the default budget allows, so that the budget
+/// refuses first.
 const POOL_ELEMENTS: usize = 100_000;
 /// Core instances per component that the pool plans for (a Rust component has three or four).
 const POOL_CORE_INSTANCES: u32 = 16;
-/// How much of a slot's memory stays mapped between calls. The pagemap scan resets just what a call touched,
-/// so a large value costs little and spares the page faults.
+/// The part of a slot's memory that stays mapped between calls. The pagemap scan resets only the pages that a
+/// call touched, so a large value costs little and saves page faults.
 const KEEP_RESIDENT: usize = 16 << 20;
-/// How many on-demand calls may run at once.
+/// The number of on-demand calls at once.
 const ON_DEMAND_CALLS: usize = 16;
 
-/// Where the memory of a call comes from.
+/// The source of the memory of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Allocation {
-    /// A pool of slots that are reused: two to three times faster per call. For an agent that lives longer than
-    /// a few calls.
+    /// A pool of slots that are reused: two to three times faster per call. For an agent that makes many
+    /// calls.
     #[default]
     Pooled,
     /// Mapped for each call: the faster start for a process that makes one call.
@@ -70,12 +71,12 @@ impl Linked {
         Ok(Self { engine, imports, slots: Arc::new(Semaphore::new(slots)), pooled })
     }
 
-    /// Whether its calls take their memory from a pool.
+    /// Returns whether its calls take their memory from a pool.
     pub(super) fn is_pooled(&self) -> bool {
         self.pooled
     }
 
-    /// Whether a call of this component fits in a slot of this engine.
+    /// Returns whether a call of this component fits in a slot of this engine.
     pub(super) fn fits(&self, component: &Component) -> bool {
         !self.pooled
             || component
@@ -83,7 +84,7 @@ impl Linked {
                 .is_some_and(|needs| needs.num_memories <= POOL_MEMORIES && needs.num_tables <= POOL_TABLES)
     }
 
-    /// Checks the component's imports and exports against what is linked.
+    /// Checks the component's imports and exports against the linked functions.
     pub(super) fn prepare(
         &self,
         component: &Component,
@@ -101,7 +102,7 @@ pub(super) fn compiler() -> wasmtime::Result<Engine> {
     Engine::new(&config)
 }
 
-/// An engine that runs what was compiled.
+/// Makes an engine that runs compiled code.
 fn runner(pool: Option<PoolingAllocationConfig>) -> wasmtime::Result<Engine> {
     let mut config = config();
     config.enable_compiler(false);
@@ -111,13 +112,14 @@ fn runner(pool: Option<PoolingAllocationConfig>) -> wasmtime::Result<Engine> {
     Engine::new(&config)
 }
 
-/// What all engines have in common: compiled code belongs to engines of these settings.
+/// Returns the settings that all engines share: compiled code belongs to engines with the same settings.
 fn config() -> Config {
     let mut config = Config::new();
     config
         .consume_fuel(true)
         .max_wasm_stack(STACK)
-        // WASI 0.2 has no concurrent calls into one instance; without them calls are faster and the surface smaller.
+        // WASI 0.2 has no concurrent calls into one instance. Without them calls are faster and the surface
+        // is smaller.
         .concurrency_support(false);
     config
 }

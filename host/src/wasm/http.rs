@@ -1,4 +1,4 @@
-//! `wasi:http` of one call: requests go through [`Network`](crate::network::Network), to the origins that were granted.
+//! `wasi:http` of one call: requests go through [`Network`](crate::network::Network), to granted origins.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use super::output::Log;
 use crate::capability::{Capability, Origin};
 use crate::network::{MAX_BODY, Network, NetworkError, Rules, Timeouts};
 
-/// How many requests of one call run at once, with the reading of their answers.
+/// The number of requests of one call at once, until their answers are read.
 const MAX_REQUESTS: usize = 4;
-/// How large the fields of one head may be, in bytes, with what keeping them takes.
+/// The largest fields of one head, in bytes, with the cost of keeping them.
 const MAX_FIELDS: usize = 32 << 10;
-/// How much of a request's body is copied at once.
+/// The part of a request's body that is copied at once.
 const CHUNK: usize = 64 << 10;
 
 /// `wasi:http` of one call.
@@ -32,7 +32,7 @@ struct Sender {
     access: Arc<Access>,
     denials: Denials,
     log: Log,
-    /// When the call ends, if it has an end that a clock reaches.
+    /// The end of the call, if a clock can reach it.
     deadline: Option<Instant>,
     slots: Option<Arc<Semaphore>>,
 }
@@ -65,7 +65,7 @@ impl WasiHttpHooks for Sender {
             listed: origins(self.access.rights.granted()),
             timeouts: timeouts(options, self.left()),
         };
-        // Noted at once: the guest may end before the request is looked at.
+        // Noted at once: the guest may end before the request is handled.
         if let Ok(origin) = Network::origin(request.uri())
             && !rules.origins.contains(&origin)
         {
@@ -76,7 +76,7 @@ impl WasiHttpHooks for Sender {
             return Box::new(std::future::ready(Err(Error::HttpRequestDenied)));
         };
         let slots = self.slots.get_or_insert_with(|| Arc::new(Semaphore::new(MAX_REQUESTS)));
-        // It does not wait for a slot: who holds all four might be the one that waits.
+        // It does not wait for a slot: the guest may hold all four itself.
         let Ok(slot) = Arc::clone(slots).try_acquire_owned() else {
             return Box::new(std::future::ready(Err(Error::ConnectionLimitReached)));
         };
@@ -104,7 +104,7 @@ impl WasiHttpHooks for Sender {
 }
 
 impl Sender {
-    /// What is left of the call's time.
+    /// Returns the rest of the call's time.
     fn left(&self) -> Duration {
         let now = Instant::now();
         self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
@@ -119,7 +119,7 @@ fn origins(rights: &[Capability]) -> Arc<[Origin]> {
     rights.iter().filter_map(origin).collect()
 }
 
-/// What the guest wants, within what is left of its time.
+/// Returns the guest's timeouts, within the rest of its time.
 fn timeouts(options: Option<RequestOptions>, left: Duration) -> Timeouts {
     let options = options.unwrap_or_default();
     let default = Timeouts::default();
@@ -132,11 +132,11 @@ fn timeouts(options: Option<RequestOptions>, left: Duration) -> Timeouts {
     }
 }
 
-/// Tells the report why a request failed: the guest gets a code, which says little.
+/// Reports the reason of a failed request: the guest only gets a code.
 fn note(error: &NetworkError, access: &Access, denials: &Denials, log: &Log) {
     log.push(&format!("warn http: {error}\n"));
     match error {
-        // A literal address counts also where the hook does not ask for it.
+        // A literal address counts even if the hook does not ask for it.
         NetworkError::Prohibited { .. } => {
             error.missing().map(|right| denials.push(access.denial_of_granted(&right)))
         }

@@ -1,5 +1,5 @@
-//! The host side of what a hook imports: its log, its settings and documents. The key-value store and HTTP have files
-//! of their own.
+//! The host's side of the hook's imports: its log, its settings and documents. The key-value store and HTTP
+//! have files of their own.
 
 use wasmtime::component::Resource;
 

@@ -1,4 +1,4 @@
-//! What a file is, before anything of it runs.
+//! The kind and the interface of a file, read before any of its code runs.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ impl InterfaceName {
         &self.0
     }
 
-    /// What importing it lets a hook do, in words.
+    /// Explains the right that importing it gives a hook.
     pub fn explain(&self) -> &'static str {
         let interface = self.0.split('@').next().unwrap_or_default();
         let known = [
@@ -59,7 +59,7 @@ impl fmt::Display for InterfaceName {
     }
 }
 
-/// Checks that bytes can be a component at all, with a better word than a parser's where they cannot.
+/// Checks that bytes can be a component at all, with a clearer error than a parser's.
 pub(super) fn check_header(bytes: &[u8]) -> Result<(), HookError> {
     let incompatible = |what: String| Err(HookError::new(Cause::Incompatible, what));
     match bytes {
@@ -108,8 +108,8 @@ pub(super) fn check_exports(engine: &Engine, component: &Component) -> Result<St
     }
 }
 
-/// Whether a version of the interface can be called as one of [`WIT_VERSIONS`]. Before 1.0 a minor version is a
-/// track of its own, and a patch adds nothing that would be missed.
+/// Returns whether a version of the interface can be called as one of [`WIT_VERSIONS`]. Before 1.0 each minor
+/// version is separate, and a patch adds nothing that older hooks need.
 fn serves(version: &str) -> bool {
     let track = |version: &str| version.rsplit_once('.').map(|(track, _)| track.to_owned());
     WIT_VERSIONS.iter().any(|served| track(served) == track(version))

@@ -1,4 +1,4 @@
-//! The host side of `wasi:keyvalue`: the hook's own bucket, where it has the right to one.
+//! The host's side of `wasi:keyvalue`: the hook's own bucket, if it has the right.
 
 use wasmtime::component::Resource;
 
@@ -17,8 +17,8 @@ impl CallState {
         Ok(self.table.get(handle)?.clone())
     }
 
-    /// What the guest is told, once other tasks had a turn. That the store lost its state, or cannot be used, also
-    /// stands in the call's log: the guest may say nothing of it.
+    /// Returns a result to the guest, after other tasks had a turn. If the store lost its state or cannot be
+    /// used, the call's log says so too: the guest may ignore it.
     async fn told<T>(&mut self, bucket: &Bucket, copied: usize, result: Result<T, StoreError>) -> Answer<T> {
         for notice in bucket.take_notices() {
             self.log.push(&format!("warn store: {notice}\n"));

@@ -6,7 +6,7 @@ use super::bindings::wasi::keyvalue::{atomics, batch, store as keyvalue};
 use super::state::CallState;
 use crate::capability::Capability;
 
-/// An open bucket. There is none.
+/// An open bucket, which never exists.
 #[allow(unreachable_pub, reason = "the generated bindings export it again")]
 pub enum Bucket {}
 

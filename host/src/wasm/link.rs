@@ -1,4 +1,4 @@
-//! What components import, linked as far as one of them imports it: most hooks want no files, no sockets and no
+//! The imports of components, linked only when a component needs them: most hooks need no files, sockets or
 //! requests, and linking those takes longer than a call.
 
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,8 @@ use super::inspect::InterfaceName;
 use super::state::CallState;
 use super::wasi_overrides;
 
-/// The host's side of an engine: what every component may import, and more where one asks for it.
+/// The host's side of an engine: the functions that every component may import, and the parts that were
+/// linked since.
 pub(super) struct Imports {
     inner: Mutex<Inner>,
 }
@@ -26,7 +27,7 @@ struct Inner {
     linked: Vec<Part>,
 }
 
-/// What is linked only where it is imported.
+/// A part that is linked only if a component imports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Files,
@@ -36,7 +37,7 @@ enum Part {
 }
 
 impl Part {
-    /// The part that an import belongs to; `None` where it is always linked, or never.
+    /// Returns the part that an import belongs to; `None` if it is always linked, or never.
     fn of(import: &str) -> Option<Self> {
         match import.split_once('/')?.0 {
             "wasi:filesystem" => Some(Self::Files),
@@ -52,7 +53,7 @@ impl Part {
             Self::Files => {
                 filesystem::types::add_to_linker::<_, WasiFilesystem>(to, CallState::filesystem)?;
                 filesystem::preopens::add_to_linker::<_, WasiFilesystem>(to, CallState::filesystem)?;
-                // After what it replaces.
+                // After the functions that it replaces.
                 wasi_overrides::link_files(to)
             }
             // Toolchains import them; every call is denied.
@@ -73,7 +74,8 @@ impl Part {
 }
 
 impl Imports {
-    /// With what nearly every component imports: streams, clocks, random numbers, the log, settings, the key-value store.
+    /// Links the imports of nearly every component: streams, clocks, random numbers, the log, settings, the
+    /// key-value store.
     pub(super) fn new(engine: &Engine) -> wasmtime::Result<Self> {
         let mut linker: Linker<CallState> = Linker::new(engine);
         let to = &mut linker;
@@ -92,7 +94,7 @@ impl Imports {
         Ok(Self { inner: Mutex::new(Inner { linker, linked: Vec::new() }) })
     }
 
-    /// Checks the imports of a component against what is linked, after what it needs of the rest.
+    /// Links the parts that a component needs, and checks its imports.
     pub(super) fn prepare(
         &self,
         component: &Component,
@@ -102,7 +104,7 @@ impl Imports {
         let Inner { linker, linked } = &mut *inner;
         for part in imports.iter().filter_map(|import| Part::of(import.as_str())) {
             if !linked.contains(&part) {
-                // Where it fails half done, linking it again fails as well, and no component gets the half.
+                // If it fails half done, linking it again fails as well, and no component gets the half.
                 part.link(linker)?;
                 linked.push(part);
             }

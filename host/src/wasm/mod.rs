@@ -1,8 +1,8 @@
 //! Component hooks. This directory is the only place that names wasmtime.
 //!
-//! Three phases: an engine is made and the host's side is linked once ([`Runtime`]); a component is checked, compiled
-//! (or taken from the cache) and described once per digest ([`Component`]); every call gets a fresh instance with
-//! limits of its own ([`ComponentHook`]).
+//! There are three phases. An engine is made and the host's side is linked once ([`Runtime`]). A component is
+//! checked, compiled (or taken from the cache) and described once per digest ([`Component`]). Every call gets
+//! a fresh instance with limits of its own ([`ComponentHook`]).
 
 mod access;
 mod bindings;
@@ -58,18 +58,18 @@ use crate::outcome::Outcome;
 use crate::report::{Cause, Kind, LimitKind};
 use crate::text;
 
-/// How long compiling one component may take. A Python component of 18 MB takes seven seconds.
+/// The longest compilation of one component. A Python component of 18 MB takes seven seconds.
 const COMPILE: Duration = Duration::from_secs(60);
-/// How many components that do not load are remembered.
+/// The number of components that failed to load and are remembered.
 const MAX_FAILED: usize = 256;
-/// How large a component may be, in bytes.
+/// The largest component, in bytes.
 pub const MAX_COMPONENT: u64 = 64 << 20;
 
-/// Whether this build runs components.
+/// True if this build runs components.
 pub(crate) const RUNS_COMPONENTS: bool = true;
 
-/// Compiles and runs components. Cheap to clone and free until the first component is loaded; clones share the
-/// engine and what it has compiled.
+/// Compiles and runs components. Cheap to clone and free until the first component is loaded; clones share
+/// the engine and the compiled code.
 #[derive(Clone, Default)]
 pub struct Runtime {
     inner: Arc<RuntimeInner>,
@@ -104,14 +104,15 @@ impl EngineOptions {
 struct RuntimeInner {
     allocation: Allocation,
     cache: Option<CodeCache>,
-    /// What compiles; this process where there is none.
+    /// The compiler; this process if absent.
     process: Option<Compiler>,
     /// Made when there is something to compile.
     compiler: OnceLock<Result<Engine, String>>,
     main: OnceLock<Result<Linked, String>>,
     /// For components that do not fit the pool.
     large: OnceLock<Result<Linked, String>>,
-    /// What was loaded, or why it could not be: once per digest, also when several ask at the same time.
+    /// The loaded components, or their failures: each digest is loaded once, also if several callers ask at
+    /// the same time.
     loaded: Mutex<Known>,
 }
 
@@ -124,14 +125,14 @@ impl fmt::Debug for Runtime {
 }
 
 impl Runtime {
-    /// A runtime that takes memory from `allocation` and keeps compiled code in `cache`, a directory that belongs
-    /// to the user alone; `None` compiles in every process.
+    /// Makes a runtime that takes memory from `allocation` and keeps compiled code in `cache`, a directory
+    /// that belongs to the user alone; `None` compiles in every process.
     pub fn new(allocation: Allocation, cache: Option<&Path>) -> Self {
         Self::compiled_by(allocation, cache, None)
     }
 
-    /// A runtime as [`Runtime::new`] makes it, which has components compiled by this program (default: they are compiled in
-    /// this process, where nothing bounds the memory of it, and nothing ends what takes too long).
+    /// Makes a runtime like [`Runtime::new`], in which this program compiles components. Without it they are
+    /// compiled in this process, without limits of memory and time.
     pub fn compiled_by(allocation: Allocation, cache: Option<&Path>, compiler: Option<Compiler>) -> Self {
         let cache = cache.map(CodeCache::new);
         let inner = RuntimeInner { allocation, cache, process: compiler, ..RuntimeInner::default() };
@@ -144,21 +145,21 @@ impl Runtime {
         &self.network
     }
 
-    /// Checks, compiles (or takes from the cache) and describes a component. The second time, bytes of the same
-    /// digest cost their digest.
+    /// Checks, compiles (or takes from the cache) and describes a component. Loading bytes of the same digest
+    /// again only costs the digest.
     ///
     /// # Errors
     ///
-    /// [`Cause::Incompatible`] where the bytes are no hook component, with what they are; else how compiling or
-    /// `describe` failed.
+    /// [`Cause::Incompatible`] if the bytes are not a hook component, with a description of the bytes; else
+    /// the failure of the compiler or of `describe`.
     pub async fn load(&self, bytes: Vec<u8>) -> Result<Component, HookError> {
         let hash = tokio::task::spawn_blocking(move || (Digest::of(&bytes), bytes));
         let (digest, bytes) = hash.await.map_err(internal)?;
         self.load_as(digest, bytes, false).await
     }
 
-    /// [`Runtime::load`] of bytes whose digest is known; what need not be compiled is loaded in this thread, where `here`
-    /// says so.
+    /// Like [`Runtime::load`], for bytes with a known digest. With `here`, a component that is compiled
+    /// already is loaded in this thread.
     pub(crate) async fn load_as(
         &self,
         digest: Digest,
@@ -181,7 +182,7 @@ impl Runtime {
         loaded
     }
 
-    /// Forgets components that nobody holds any more: a host that looks for hooks again and again must not grow.
+    /// Forgets components that are not used any more: a host that finds hooks again and again must not grow.
     pub(crate) fn forget_unused(&self) {
         let mut loaded = self.inner.loaded();
         let failed = loaded.values().filter(|cell| matches!(cell.get(), Some(Err(_)))).count();
@@ -193,14 +194,14 @@ impl Runtime {
         });
     }
 
-    /// Whether the compiled code of this component is kept.
+    /// Returns whether the cache has the compiled code of this component.
     pub(crate) fn has_code(&self, digest: &Digest) -> bool {
         let main = self.inner.linked(&self.inner.main, self.inner.allocation);
         self.inner.cache.as_ref().zip(main.ok()).is_some_and(|(cache, main)| cache.has(digest, &main.engine))
     }
 
-    /// A component of which all but its code is known, from the code that is kept of it; `None` where that is gone, or
-    /// does not load. Blocks for as long as it takes to map it.
+    /// Loads a component from the cache, if everything but its code is known; `None` if the code is gone or
+    /// does not load. Blocks while the code is mapped.
     pub(crate) fn load_known(&self, digest: &Digest, size: usize, manifest: Manifest) -> Option<Component> {
         let cell = Arc::clone(self.inner.loaded().entry(digest.clone()).or_default());
         if let Some(loaded) = cell.get() {
@@ -208,7 +209,7 @@ impl Runtime {
         }
         let ready = self.inner.cached(digest).ok()??;
         let component = Component::new(digest.clone(), size, ready, manifest);
-        // Who was faster has loaded the same.
+        // If another task was faster, it loaded the same component.
         let _ = cell.set(Ok(component.clone()));
         Some(component)
     }
@@ -288,7 +289,7 @@ impl RuntimeInner {
         let (linked, component) =
             self.place(|engine| cache::load_compiled(engine, compiled))?.map_err(|error| invalid(&error))?;
         let ready = Ready::new(&linked, &component)?;
-        // Only what is a hook is kept.
+        // Only hooks are kept in the cache.
         if let Some(cache) = &self.cache {
             cache.store(digest, &linked.engine, compiled.bytes());
         }
@@ -322,8 +323,8 @@ impl RuntimeInner {
         if fits || !main.is_pooled() {
             return Ok(loaded.map(|component| (main, component)));
         }
-        // It is too large for the pool, which may have been the only thing that was wrong with it. What is loaded belongs
-        // to its engine.
+        // It is too large for the pool, which may have been its only fault. A loaded component belongs to its
+        // engine.
         let large = self.linked(&self.large, Allocation::OnDemand)?;
         Ok(load(&large.engine).map(|component| (large, component)))
     }
@@ -357,7 +358,7 @@ impl Ready {
     }
 
     async fn describe(&self) -> Result<Manifest, HookError> {
-        // A component says what it is in a few thousand instructions; an interpreter needs some millions.
+        // A component describes itself in a few thousand instructions; an interpreter needs some millions.
         let budget = Budget { fuel: 200_000_000, ..Budget::for_kind(Kind::Component) };
         let settings = Arc::default();
         let (manifest, spent) = self
@@ -406,7 +407,7 @@ impl Component {
         &self.inner.digest
     }
 
-    /// Its size in bytes.
+    /// The size in bytes.
     pub fn size(&self) -> usize {
         self.inner.size
     }
@@ -421,7 +422,7 @@ impl Component {
         &self.inner.imports
     }
 
-    /// What it says of itself.
+    /// Returns the manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.inner.manifest
     }
@@ -443,7 +444,7 @@ impl ComponentHook {
         Self { component, descriptor, settings: Arc::new(settings), access: Arc::new(access) }
     }
 
-    /// The same hook with this access to what lies outside.
+    /// Sets the access to the world outside.
     #[must_use]
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = Arc::new(access);

@@ -1,4 +1,4 @@
-//! What a guest writes: its log, its standard output and its standard error.
+//! The output of a guest: its log, its standard output and its standard error.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 
 use crate::text;
 
-/// What a call logs and writes to standard error, cut at a limit.
+/// The log and the standard error of a call, cut at a limit.
 #[derive(Clone)]
 pub(super) struct Log(Arc<Mutex<LogInner>>);
 
@@ -43,8 +43,8 @@ impl Log {
     }
 }
 
-/// Where a guest's standard output or standard error goes. Both are always ready, so nothing a guest writes can
-/// make it wait.
+/// The target of a guest's standard output or standard error. Both are always ready, so that writing never
+/// waits.
 #[derive(Clone)]
 pub(super) struct Sink(SinkKind);
 

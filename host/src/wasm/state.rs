@@ -1,4 +1,4 @@
-//! What one call owns: its WASI context, its limits, its log. It is made for the call and dropped with it.
+//! The state of one call: its WASI context, its limits, its log. It is made for the call and dropped with it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::capability::Capability;
 use crate::hook::{Budget, Settings};
 use crate::outcome::Spent;
 
-/// Guest code yields to the runtime after so much fuel (some tens of microseconds), so that a deadline can fire
-/// and other tasks run. An ordinary hook ends before its first yield.
+/// The fuel after which guest code yields to the runtime (some tens of microseconds), so that a deadline can
+/// fire and other tasks run. An ordinary hook ends before its first yield.
 const YIELD_EVERY: u64 = 100_000;
 
-/// Host calls cost the guest hardly any fuel, so one that copies a lot would hold up the thread between two yields.
-/// After so many copied bytes, a call counting for [`CALL`] of them, a host call yields itself.
+/// The number of copied bytes after which a host call yields, each call counting for [`CALL`] of them. Host
+/// calls cost the guest hardly any fuel, so one that copies much would hold up the thread between two yields.
 const BREATHE_EVERY: usize = 64 << 10;
-/// What a host call counts for beside the bytes that it copies.
+/// The cost of a host call, added to the bytes that it copies.
 const CALL: usize = 64;
 
 /// Random bytes that one host call may ask for: few, because making them costs the guest no fuel.
@@ -35,7 +35,7 @@ pub(super) struct CallState {
     pub(super) table: ResourceTable,
     pub(super) memory: MemoryLimiter,
     pub(super) settings: Arc<Settings>,
-    /// What the hook was given.
+    /// The access of the hook.
     pub(super) access: Arc<Access>,
     denied: Denials,
     pub(super) log: Log,
@@ -44,7 +44,7 @@ pub(super) struct CallState {
     copied: usize,
 }
 
-/// Whether the world stands still: for `describe`, whose answer must not depend on when it was asked.
+/// The clock of the guest: it is frozen for `describe`, whose answer must not depend on the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {
     Running,
@@ -88,7 +88,7 @@ impl CallState {
         }
     }
 
-    /// Notes that a host call copied so many bytes, and now and then lets other tasks run and the deadline fire.
+    /// Counts copied bytes of a host call, and now and then lets other tasks run and the deadline fire.
     pub(super) async fn breathe(&mut self, copied: usize) {
         self.copied = self.copied.saturating_add(copied).saturating_add(CALL);
         if self.copied >= BREATHE_EVERY {
@@ -102,7 +102,8 @@ impl CallState {
         self.denied.push(self.access.denial(right));
     }
 
-    /// Notes each right of a kind that the hook asks for and does not have: it has just looked for one of them.
+    /// Notes each right of a kind that the hook asks for and does not have, because it has just tried to use
+    /// one of them.
     pub(super) fn deny_lacking(&mut self, kind: impl Fn(&Capability) -> bool) {
         let access = Arc::clone(&self.access);
         for right in access.rights.lacking().iter().filter(|right| kind(right)) {
@@ -110,7 +111,7 @@ impl CallState {
         }
     }
 
-    /// How much the guest printed, where that is more than it may.
+    /// Returns the length of the guest's output, if it is over the limit.
     pub(super) fn printed_too_much(&self) -> Option<usize> {
         self.stdout.is_over().then(|| self.stdout.written())
     }
@@ -131,7 +132,7 @@ pub(super) fn store(
     Ok(store)
 }
 
-/// What the call has used up so far.
+/// Returns the resources that the call has used so far.
 pub(super) fn spent(store: &Store<CallState>, budget: &Budget) -> Spent {
     Spent {
         fuel: store.get_fuel().ok().map(|left| budget.fuel.saturating_sub(left)),
@@ -161,8 +162,9 @@ impl wasmtime_wasi_http::WasiHttpView for CallState {
     }
 }
 
-/// Limits the memory of a call over all its memories together, and the elements of all its tables, and remembers what
-/// it refused: a guest that is refused memory usually aborts, and then the cause is *memory*, not *trap*.
+/// Limits the memory of a call over all its memories together, and the elements of all its tables. It
+/// remembers a refusal: a guest that is refused memory usually aborts, and then the cause is *memory*, not
+/// *trap*.
 pub(super) struct MemoryLimiter {
     limit: u64,
     held: u64,
@@ -187,7 +189,7 @@ impl MemoryLimiter {
     }
 }
 
-/// Adds growth to what is held, or notes what was wanted and refuses it.
+/// Adds growth to the total, or notes the refused total.
 fn grow(
     held: &mut u64,
     limit: u64,
@@ -201,7 +203,7 @@ fn grow(
         *refused = Some(refused.unwrap_or(0).max(wanted));
         return false;
     }
-    // What lies above the maximum that a memory or table declares is refused for the guest's own wish.
+    // Growth above the declared maximum of a memory or table is the guest's own limit, not ours.
     if max.is_some_and(|max| to > max) {
         return false;
     }
@@ -221,7 +223,7 @@ impl ResourceLimiter for MemoryLimiter {
     }
 }
 
-/// A clock that always says 1970-01-01T00:00:00Z.
+/// A clock that is always at 1970-01-01T00:00:00Z.
 struct StandingStill;
 
 impl HostWallClock for StandingStill {

@@ -1,5 +1,5 @@
-//! The directories and variables that a hook was given. WASI proper is wasmtime's; what stands here replaces the
-//! functions through which a guest gets at them.
+//! The directories and variables of a hook. wasmtime implements WASI; these functions replace those that give
+//! a guest access to directories, files and variables.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -65,7 +65,7 @@ pub(super) fn link_files(linker: &mut Linker<CallState>) -> wasmtime::Result<()>
             Box::new(async move { Ok((open(store.data_mut(), directory, follow, path, how, mode).await?,)) })
         },
     )?;
-    // A link is a way out for whoever follows it later with more rights than this hook has.
+    // A link would let a hook with more rights follow it out of the directory later.
     filesystem.func_wrap(
         "[method]descriptor.symlink-at",
         |_, (_, _, _): (Resource<Descriptor>, String, String)| {
@@ -82,8 +82,8 @@ pub(super) fn link_files(linker: &mut Linker<CallState>) -> wasmtime::Result<()>
     Ok(())
 }
 
-/// The granted directories, each under its absolute path and under the name that its right has. They are opened when
-/// the guest first looks for one, so that a call which needs none pays for none.
+/// The granted directories, each under its absolute path and under the name in its right. They are opened
+/// when the guest first asks for them, so that a call without files pays nothing.
 async fn directories(state: &mut CallState) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
     let mut given = Vec::new();
     for right in state.access.rights.effective().to_vec() {
@@ -120,9 +120,9 @@ async fn directories(state: &mut CallState) -> wasmtime::Result<Vec<(Resource<De
     Ok(given)
 }
 
-/// Opens a file or directory below a granted one. Only regular files and directories are opened, for opening a pipe
-/// may wait for ever and opening a device may do anything; and none to write to that has another name elsewhere,
-/// which may lie outside. Nothing is cut before what was opened has been looked at.
+/// Opens a file or directory below a granted one. Only regular files and directories are opened: opening a
+/// pipe may wait for ever, and opening a device may do anything. A file that has a second name is not opened
+/// for writing: the other name may be outside. A file is checked before it is truncated.
 async fn open(
     state: &mut CallState,
     directory: Resource<Descriptor>,
@@ -140,7 +140,7 @@ async fn open(
         how &= !OpenFlags::TRUNCATE;
         mode |= DescriptorFlags::WRITE;
     }
-    // What makes a file may write to it, and so it may to one that is there already.
+    // Creating a file may also open an existing one for writing.
     let writes = mode.contains(DescriptorFlags::WRITE) || how.contains(OpenFlags::CREATE);
     let mut view = state.filesystem();
     // Nothing there yet is for the opening itself to say.
@@ -174,8 +174,8 @@ async fn open(
     })
 }
 
-/// Returns whether a file that was opened to write has this name and no other one. One look at the name answers both
-/// questions: between two looks somebody could give the name to another file, and take it away again.
+/// Returns whether a file that was opened for writing has this name and no other one. One look answers both
+/// questions: between two looks another process could give the name to another file, and take it away again.
 fn has_one_name(
     state: &CallState,
     directory: &Resource<Descriptor>,
@@ -210,7 +210,7 @@ fn may_open(about: &DescriptorStat, writes: bool) -> bool {
 }
 
 impl Places {
-    /// The path that a directory of a right stands for here.
+    /// Returns the path of a directory of a right on this machine.
     pub(crate) fn resolve(&self, directory: &Directory) -> Option<std::path::PathBuf> {
         let base = match directory.base() {
             Base::Root => Some(Path::new("/")),
@@ -221,8 +221,8 @@ impl Places {
         base.map(|base| directory.below(base))
     }
 
-    /// Opens it. What lies below the repository is opened beneath it, so that a symlink which somebody puts there
-    /// leads nowhere.
+    /// Opens the directory. A path in the repository is opened beneath it, so that a symlink in it leads
+    /// nowhere.
     fn open(&self, directory: &Directory, path: &Path) -> io::Result<File> {
         if let (Base::Data, Some(data)) = (directory.base(), &self.data) {
             DirBuilder::new().recursive(true).mode(0o700).create(data)?;
