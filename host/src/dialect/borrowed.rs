@@ -1,7 +1,7 @@
 //! Reads a block or a question in another agent's words.
 //!
-//! A script that was written for one agent must not let a call pass here because its word for a block is a different one.
-//! Only a no and a question count. A yes in another agent's words counts as nothing.
+//! A script that was written for one agent must not let a call pass here because its word for a block is a
+//! different one. Only a no and a question count. A yes in another agent's words is ignored.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -52,8 +52,8 @@ pub(crate) fn is_no(decision: &Value) -> bool {
     matches!(word.as_str(), Some("block" | "deny"))
 }
 
-/// Takes a block or a question in another agent's words out of an answer. `is_other` is true for a field that the reader
-/// of the answer does not know.
+/// Takes a block or a question in another agent's words out of an answer. `is_other` is true for a field that
+/// the reader of the answer does not have.
 pub(crate) fn take(object: &mut Map<String, Value>, is_other: impl Fn(&str) -> bool) -> Option<Borrowed> {
     let found = |name: &str, value: &Value| if is_other(name) { find(name, value) } else { None };
     let all = object.iter().filter_map(|(name, value)| found(name, value));
@@ -61,7 +61,7 @@ pub(crate) fn take(object: &mut Map<String, Value>, is_other: impl Fn(&str) -> b
     if strictest.reason.is_empty() {
         strictest.reason = reason(object);
     }
-    // Every reader knows `reason`.
+    // Every reader has `reason`.
     let is_reason = |name: &str| name != "reason" && is_other(name) && REASONS.contains(&name);
     object.retain(|name, value| !is_reason(name) && found(name, value).is_none());
     Some(strictest)
@@ -178,8 +178,8 @@ mod tests {
         ]
     }
 
-    /// The forms of a no that no agent knows, and that can mean nothing else. In a dialect that has the field they are
-    /// malformed.
+    /// The forms of a no that no agent has, and that can mean nothing else. In a dialect that has the field
+    /// they are malformed.
     fn near_misses() -> [(Value, &'static str); 4] {
         [
             (json!({"decision": "BLOCK", "reason": "r"}), "r"),
@@ -194,7 +194,7 @@ mod tests {
         for (answer, reason) in forms().into_iter().chain(near_misses()) {
             for event in EventName::ALL.iter().filter(|event| event.allows().block) {
                 let found = read(event, &answer);
-                // The reason of a field that this reader knows itself goes first.
+                // The reason in a field of this reader goes first.
                 let own = answer.get("reason").and_then(Value::as_str).unwrap_or(reason);
                 assert_eq!(found.action, Action::Block(own.to_owned()), "{event} {answer}");
                 let notes = found.noticed.iter().filter(|note| note.ends_with("taken for a block"));

@@ -1,5 +1,5 @@
-//! Reading a JSON object field by field: `null` counts as not given, a wrong type says what was expected and
-//! what was found, and what nobody asked for is left over.
+//! Reads a JSON object field by field. `null` counts as absent, an error names the expected and the found
+//! type, and fields that were not read are left over.
 
 use serde_json::{Map, Value};
 
@@ -12,9 +12,9 @@ use crate::text;
 pub struct PayloadError {
     /// The field, such as `usage.input_tokens`.
     pub field: String,
-    /// What it takes, such as `a string`.
+    /// The expected value, such as `a string`.
     pub expected: String,
-    /// What stood there, cut and escaped, such as `5` or `an array`.
+    /// The found value, cut and escaped, such as `5` or `an array`.
     pub found: String,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn describe(value: &Value) -> String {
 
 /// The fields of an object that were not read yet.
 pub(crate) struct Fields {
-    /// What stands before the names of a nested object's fields, such as `usage.`.
+    /// The prefix of the names of a nested object's fields, such as `usage.`.
     prefix: String,
     map: Map<String, Value>,
 }
@@ -46,7 +46,7 @@ impl Fields {
         Self { prefix: String::new(), map }
     }
 
-    /// What stands before the names of its fields, such as `usage.`.
+    /// Returns the prefix of the field names, such as `usage.`.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -56,7 +56,7 @@ impl Fields {
         self.map.shift_remove(name).filter(|value| !value.is_null())
     }
 
-    /// A value that `convert` takes; it gives back what it cannot take.
+    /// Reads a value with `convert`, which returns a value that it cannot take.
     pub(crate) fn read<T>(
         &mut self,
         name: &str,
@@ -78,7 +78,8 @@ impl Fields {
         self.read(name, "true or false", |value| value.as_bool().ok_or(value))
     }
 
-    /// A number that fits `T`. A whole number may be written with a fraction of zero: some languages know no other.
+    /// Reads a number that fits `T`. A whole number may be written with a fraction of zero: some languages
+    /// have only floats.
     pub(crate) fn whole<T: TryFrom<i128>>(&mut self, name: &str) -> Result<Option<T>, PayloadError> {
         self.read(name, "a whole number in range", |value| {
             whole(&value).and_then(|number| T::try_from(number).ok()).ok_or(value)
@@ -96,7 +97,7 @@ impl Fields {
         })
     }
 
-    /// Which try it was; the first one is 1.
+    /// Reads the number of the attempt; the first one is 1.
     pub(crate) fn attempt(&mut self) -> Result<Option<u32>, PayloadError> {
         self.read("attempt", "a whole number from 1", |value| {
             let number = whole(&value).and_then(|number| u32::try_from(number).ok());
@@ -175,18 +176,18 @@ impl Fields {
         };
         let (used, limit) =
             (whole("used_tokens", "usedTokens")?, whole("effective_limit", "effectiveLimit")?);
-        // Half a budget says nothing.
+        // A budget needs both numbers.
         Ok(used
             .zip(limit)
             .map(|(used_tokens, effective_limit)| crate::event::TokenBudget { used_tokens, effective_limit }))
     }
 
-    /// What is left over, with whatever it holds.
+    /// Returns the fields that were not read.
     pub(crate) fn rest(self) -> Map<String, Value> {
         self.map
     }
 
-    /// The names of what is left over, with their prefix.
+    /// Returns the names of the fields that were not read, with their prefix.
     pub(crate) fn names(&self) -> Vec<String> {
         self.map.keys().map(|name| format!("{}{name}", self.prefix)).collect()
     }

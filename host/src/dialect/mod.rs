@@ -22,7 +22,7 @@ use crate::outcome::Verdict;
 /// A dialect in which an agent gives events and takes verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// kodelet's fields, and what else the library knows of an event.
+    /// kodelet's fields, and the further fields of hookbox.
     #[default]
     Kodelet,
     /// The envelopes of the Base Coat hook specification.
@@ -39,8 +39,9 @@ pub struct Decoded {
 }
 
 impl Dialect {
-    /// The dialect of the data of the event `name`: an object with a `hook` is Base Coat's envelope, any other one has
-    /// kodelet's fields. At on_error, where kodelet's data may name a hook that failed, `hook` must be the event.
+    /// Returns the dialect of the data of the event `name`: an object with a `hook` is Base Coat's envelope,
+    /// any other one has kodelet's fields. At on_error, where kodelet's data may name a hook that failed,
+    /// `hook` must be the event.
     pub fn of(name: &EventName, payload: &Map<String, Value>) -> Self {
         let Some(hook) = payload.get("hook").filter(|hook| !hook.is_null()) else { return Self::Kodelet };
         let says_event = hook.as_str().is_some_and(|hook| hook.parse().as_ref() == Ok(name));
@@ -52,11 +53,11 @@ impl Dialect {
         }
     }
 
-    /// Reads the data of the event `name`; what is missing of its context comes from `defaults`.
+    /// Reads the data of the event `name`; absent context comes from `defaults`.
     ///
     /// # Errors
     ///
-    /// A [`PayloadError`] for the first field with a wrong type, or when the data names another event.
+    /// A [`PayloadError`] for the first field with a wrong type, or if the data names another event.
     pub fn decode(
         self,
         name: &EventName,

@@ -1,4 +1,4 @@
-//! Reading what a hook answered: wrong types are failures, unknown keys are warnings.
+//! Reads the answer of a hook: wrong types are failures, unknown keys are warnings.
 
 use std::fmt::Display;
 
@@ -11,10 +11,10 @@ use crate::outcome::Outcome;
 use crate::report::Cause;
 use crate::text;
 
-/// How many keys without effect are named one by one.
+/// The number of keys without effect that are named one by one.
 const MAX_NAMED: usize = 8;
 
-/// How much of a key is shown, in bytes.
+/// The longest key in a message, in bytes.
 const KEY_SHOWN: usize = 64;
 
 /// The failure of an answer that cannot be read.
@@ -22,8 +22,8 @@ pub(crate) fn malformed(what: impl Display) -> HookError {
     HookError::new(Cause::MalformedOutput, what.to_string())
 }
 
-/// Whether a key that nothing reads says nothing either: `null`, or `"blocked": false`, which scripts that serve
-/// several events print at each of them.
+/// Returns whether an unread key is harmless: `null`, or `"blocked": false`, which scripts for several events
+/// print at each of them.
 fn says_nothing(key: &str, value: &Value) -> bool {
     value.is_null() || (key == "blocked" && value == &Value::Bool(false))
 }
@@ -32,7 +32,7 @@ fn says_nothing(key: &str, value: &Value) -> bool {
 pub(crate) struct Reply {
     pub(crate) event: EventName,
     fields: Fields,
-    /// The answer blocks, so that a wrong type elsewhere is only a warning (design, section 5.6).
+    /// The answer blocks, so that a wrong type elsewhere is only a warning: a guard's block must not be lost.
     blocks: bool,
     noticed: Vec<String>,
 }
@@ -83,8 +83,8 @@ impl Reply {
         self.noticed.push(note.into());
     }
 
-    /// The outcome with the notes that reading it made; what was not read is one, too. `elsewhere` are keys that
-    /// have an effect at other events.
+    /// Returns the outcome with the notes of reading it, and one for each unread field. `elsewhere` are keys
+    /// that have an effect at other events.
     pub(crate) fn finish(self, mut outcome: Outcome, elsewhere: &[&str]) -> Outcome {
         self.finish_into(&mut outcome, elsewhere);
         outcome

@@ -174,7 +174,7 @@ fn what_an_event_was_not_given_stays_absent_in_both_dialects() {
     for data in empty() {
         let event = Event { context: Arc::clone(&context), data };
         let name = event.name();
-        // That it is a turn that failed is known also where its number is not.
+        // A failed turn is recognised even if its number is absent.
         let rest = if name == EventName::OnError { r#","source":"turn""# } else { "" };
         let kodelet = kodelet::encode(&event).to_string();
         let want = format!(r#"{{"event":"{name}","conv_id":"","cwd":"/w","invoked_by":"main"{rest}"#);

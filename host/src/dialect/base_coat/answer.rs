@@ -53,7 +53,7 @@ pub fn outcome(event: &EventName, object: Map<String, Value>) -> Result<Outcome,
     match kind {
         Kind::Block => {
             outcome.action = Action::Block(reason);
-            // What is blocked is not changed.
+            // A blocked event is not changed.
             reply.any("modifiedInput");
             reply.any("modifiedOutput");
         }
@@ -79,7 +79,7 @@ fn context(fields: &mut Fields) -> Result<Option<Vec<String>>, crate::dialect::P
     Fields::new(Map::from_iter([("additionalContext".to_owned(), texts)])).texts("additionalContext")
 }
 
-/// The value that a `modify` puts in the place of what the event is about.
+/// Reads the new value of a `modify`.
 fn modified(reply: &mut Reply) -> Result<Value, HookError> {
     let name = match reply.event {
         EventName::BeforeToolCall | EventName::UserMessageSend => "modifiedInput",

@@ -11,15 +11,15 @@ use crate::event::{
     EventName, TokenBudget, ToolCall, ToolResult, Usage,
 };
 
-/// Reads the event envelope of the event `name`: the fields that [`encode`](super::encode) writes. `null` counts as not
-/// given; what is missing of the context is taken from `defaults`.
+/// Reads the event envelope of the event `name`: the fields that [`encode`](super::encode) writes. `null`
+/// counts as absent; absent context comes from `defaults`.
 ///
-/// The specification has no place for usage, messages and turns. An event that has a usage gets its window from
-/// `budget` (design, section 11); the rest comes without.
+/// The specification has no fields for usage, messages and turns. The usage of an event has its window from
+/// `budget`, and nothing else.
 ///
 /// # Errors
 ///
-/// A [`PayloadError`] for the first field with a wrong type, or when `hook` names another event.
+/// A [`PayloadError`] for the first field with a wrong type, or if `hook` names another event.
 pub fn decode(
     name: &EventName,
     envelope: Map<String, Value>,
@@ -65,7 +65,7 @@ pub fn decode(
     Ok(Decoded { event: Event { context: Arc::new(context), data }, unknown })
 }
 
-/// What a budget says of the tokens; how many were sent and produced it does not.
+/// Returns the usage that a budget shows: the window, but not the tokens that were sent and produced.
 fn usage(budget: TokenBudget) -> Usage {
     Usage {
         current_context_window: budget.used_tokens,
@@ -89,7 +89,7 @@ fn context(fields: &mut Fields, defaults: &Context) -> Result<Context, PayloadEr
     })
 }
 
-/// `tool`, with what is known of it after the call.
+/// Reads `tool`, with its result after the call.
 fn tool(fields: &mut Fields, unknown: &mut Vec<String>) -> Result<ToolResult, PayloadError> {
     let Some(mut tool) = fields.nested("tool")? else {
         return Ok(ToolResult::new(ToolCall::new("", Value::Null), Value::Null));
@@ -139,7 +139,7 @@ mod tests {
         decode(&name, envelope.as_object().unwrap().clone(), &Context::new("auto", "/here"))
     }
 
-    /// The event envelope of the specification, section 4, as it stands there.
+    /// The event envelope of the specification, section 4, unchanged.
     const SPECIFIED: &str = r#"{
   "hook": "PostToolUse",
   "timestamp": "2025-04-27T18:42:31Z",

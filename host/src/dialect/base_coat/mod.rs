@@ -1,6 +1,7 @@
-//! The Base Coat hook specification: the event envelope and the response envelope (seed: Base Coat, section 4).
+//! The Base Coat hook specification: the event envelope and the response envelope.
 //!
-//! Where the specification is silent on where an event's data stands, design section 11 says it.
+//! The specification leaves some places of an event's data open; the book's page on dialects lists hookbox's
+//! choices.
 
 mod answer;
 mod data;

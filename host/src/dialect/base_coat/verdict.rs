@@ -5,13 +5,16 @@ use serde_json::{Map, Value, json};
 use crate::event::{Event, EventData};
 use crate::outcome::Verdict;
 
-/// The verdict of a chain as `hookbox run --dialect base-coat` prints it.
+/// Encodes the verdict of a chain for `hookbox run --dialect base-coat`.
 ///
-/// * `action`, `additionalContext`, `warnings` and `metadata` are always there; `reason` with a block, `modifiedInput` or
-///   `modifiedOutput` where a hook changed something. A block without a reason says `blocked by NAME`.
-/// * The specification cannot ask: a question is a block, which is the safe side; `metadata.ask` is then true.
-/// * After a tool call a block may stand beside `modifiedOutput`: what a hook took out of the output stays out.
-/// * What the specification has no words for stands in `metadata`: `blockedBy`, `followUpMessages`, `messages`,
+/// * `action`, `additionalContext`, `warnings` and `metadata` are always present; `reason` with a block,
+///   `modifiedInput` or `modifiedOutput` if a hook changed something. The reason of a block without one is
+///   `blocked by NAME`.
+/// * The specification has no questions: a question is a block, which is the safe side; `metadata.ask` is
+///   then true.
+/// * After a tool call a block may be beside `modifiedOutput`: text that a hook removed from the output stays
+///   removed.
+/// * `metadata` has the fields that the specification lacks: `blockedBy`, `followUpMessages`, `messages`,
 ///   `callback` and `callbackArgs`.
 pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
     let changed = if verdict.modified { changed(event) } else { None };

@@ -1,4 +1,4 @@
-//! What a hook of Claude Code answered, as an outcome.
+//! The answer of a hook of Claude Code as an outcome.
 
 use std::fmt::Write as _;
 
@@ -17,13 +17,13 @@ use crate::outcome::{Action, Outcome};
 use crate::report::Cause;
 use crate::text;
 
-/// How many of the last lines of standard error a failure repeats.
+/// The number of last lines of standard error in a failure.
 const TAIL_LINES: usize = 3;
 
-/// How much of them is shown, in bytes.
+/// The longest text of them, in bytes.
 const TAIL_SHOWN: usize = 400;
 
-/// What the agent is told where a hook makes it go on and does not say why.
+/// The text for the agent if a hook makes it go on without a reason.
 const GO_ON: &str = "A hook asks you to go on, and does not say why.";
 
 /// The keys that have an effect at some event, at the top and in `hookSpecificOutput`.
@@ -41,30 +41,30 @@ const SPECIFIC: [&str; 10] = [
     "modifiedResult",
 ];
 
-/// What of an answer differs between the agents whose hooks answer in this shape.
+/// The differences between the agents whose hooks answer in this shape.
 pub(crate) struct Style {
     /// The words of `decision` that let a thing pass; `block` and `deny` block everywhere.
     pub(crate) approving: &'static [&'static str],
-    /// What `decision` takes, in words.
+    /// The values of `decision`, for messages.
     pub(crate) decisions: &'static str,
     /// The fields with which an answer changes the input of a tool.
     pub(crate) inputs: &'static [&'static str],
     /// The fields with which it changes the output.
     pub(crate) outputs: &'static [&'static str],
-    /// Whether a changed input counts only beside `permissionDecision: allow`.
+    /// True if a changed input counts only beside `permissionDecision: allow`.
     pub(crate) input_needs_allow: bool,
-    /// Whether what stands in `hookSpecificOutput` may stand at the top as well.
+    /// True if the fields of `hookSpecificOutput` may be at the top as well.
     pub(crate) is_flat: bool,
-    /// Whether an answer that names another event in `hookSpecificOutput`, or none, is answered wrongly.
+    /// True if `hookSpecificOutput` must name its event.
     pub(crate) names_event: bool,
-    /// What text means that is no answer.
+    /// The meaning of text that is not an answer.
     pub(crate) text: Text,
 }
 
-/// What text means that is no answer.
+/// The meaning of text that is not an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Text {
-    /// Text for the model where a message is sent and a session starts; nothing elsewhere.
+    /// Context for the model when a message is sent and when a session starts; ignored elsewhere.
     Context,
     /// Words for the user.
     Shown,
@@ -84,16 +84,16 @@ pub(crate) const CLAUDE: Style = Style {
     text: Text::Context,
 };
 
-/// What a block means at an event.
+/// The meaning of a block at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Block {
-    /// It must not happen; after a tool call the agent must change course.
+    /// The event must not happen; after a tool call the agent must change course.
     Stops,
     /// The agent must not stop: the reason is its next message.
     GoesOn,
-    /// The model is told.
+    /// The model gets the reason.
     Tells,
-    /// Only the user is told.
+    /// Only the user gets the reason.
     Warns,
 }
 
@@ -112,7 +112,8 @@ fn block_at(event: &EventName) -> Block {
     }
 }
 
-/// Reads the answer to this event, like [`outcome`]; a changed input comes back in the fields that the agent's tool has.
+/// Reads the answer to this event, like [`outcome`], and translates a changed input into the fields of the
+/// agent's tool.
 ///
 /// # Errors
 ///
@@ -125,28 +126,29 @@ pub fn outcome_of(event: &Event, exit_code: i32, stdout: &[u8], stderr: &str) ->
     Ok(outcome)
 }
 
-/// Reads what a hook of Claude Code means by its exit code and by what it printed.
+/// Reads the exit code and the output of a hook of Claude Code.
 ///
-/// * 2: a block, with standard error as its reason. At `agent_stop` the agent goes on with it; at `on_error` the model
-///   is told; where there is nothing to block the user is warned. Standard output does not count.
-/// * 0 with one JSON object: `decision`, `reason`, `continue`, `stopReason`, `systemMessage`, `suppressOutput`,
-///   `hookSpecificOutput`. A block holds also beside a wrong type, a field that cannot be read, or another of its name.
-/// * 0 with other text: context at `user_message_send` and `session_start`, elsewhere ignored with a note. Text that
-///   has an answer in it is a failure instead: a banner of a shell must not disarm a guard.
-/// * 0 with nothing: no action.
+/// * 2: a block, with standard error as its reason. At `agent_stop` the agent goes on with it; at `on_error`
+///   the model gets it; if there is nothing to block the user is warned. Standard output does not count.
+/// * 0 with one JSON object: `decision`, `reason`, `continue`, `stopReason`, `systemMessage`,
+///   `suppressOutput`, `hookSpecificOutput`. A block counts also beside a wrong type, an unreadable field, or
+///   another field of the same name.
+/// * 0 with other text: context at `user_message_send` and `session_start`, elsewhere ignored with a note.
+///   Text that contains an answer is a failure instead: a banner of a shell must not disarm a guard.
+/// * 0 without output: no action.
 ///
-/// A changed input is in Claude Code's fields; [`outcome_of`] brings it back into the agent's.
+/// A changed input is in Claude Code's fields; [`outcome_of`] translates it into the agent's.
 ///
 /// # Errors
 ///
-/// `exit` for any other exit code; `malformed_output` for an answer that cannot be read, a wrong type, an unknown
-/// decision, or a `hookSpecificOutput` of another event, where the answer does not block.
+/// `exit` for any other exit code. If the answer does not block, `malformed_output` for an answer that cannot
+/// be read, a wrong type, an unknown decision, or a `hookSpecificOutput` of another event.
 pub fn outcome(event: &EventName, exit_code: i32, stdout: &[u8], stderr: &str) -> Result<Outcome, HookError> {
     by_exit_code(event, exit_code, stderr, || read(event, stdout, &CLAUDE))
 }
 
-/// What the agents agree upon: an answer where the exit code is 0, a block for the reason on standard error where it is 2,
-/// and else a failure.
+/// Applies the rule that the agents share: an answer with exit code 0, a block with the reason on standard
+/// error with 2, and else a failure.
 pub(crate) fn by_exit_code(
     event: &EventName,
     exit_code: i32,
@@ -172,7 +174,7 @@ pub(crate) fn failed(code: i32, stderr: &str) -> HookError {
     HookError::new(Cause::Exit, message)
 }
 
-/// What a block means at this event, for this reason.
+/// Returns the outcome of a block with this reason at this event.
 pub(crate) fn blocked(event: &EventName, reason: String) -> Outcome {
     match block_at(event) {
         Block::Stops => Outcome::block(reason),
@@ -188,7 +190,7 @@ pub(crate) fn blocked(event: &EventName, reason: String) -> Outcome {
     }
 }
 
-/// Reads what a hook printed that ended with status 0.
+/// Reads the output of a hook that ended with status 0.
 pub(crate) fn read(event: &EventName, stdout: &[u8], style: &Style) -> Result<Outcome, HookError> {
     let shown = String::from_utf8_lossy(stdout);
     let shown = shown.trim();
@@ -214,8 +216,8 @@ pub(crate) fn read(event: &EventName, stdout: &[u8], style: &Style) -> Result<Ou
     Ok(outcome)
 }
 
-/// Returns true if this style does not have the field, at an event where a block stops something. Another agent's word
-/// in the field counts then.
+/// Returns true if this style does not have the field, at an event where a block stops something. Another
+/// agent's word in the field counts then.
 fn is_other(event: &EventName, name: &str, style: &Style) -> bool {
     let is_own = matches!(name, "decision" | "continue" | "hookSpecificOutput" | "stopReason")
         || (style.is_flat
@@ -223,7 +225,7 @@ fn is_other(event: &EventName, name: &str, style: &Style) -> bool {
     block_at(event) == Block::Stops && !is_own
 }
 
-/// What was printed is no JSON.
+/// Reads output that is not JSON.
 fn plain(event: &EventName, shown: &str, stdout: &[u8], style: &Style) -> Result<Outcome, HookError> {
     if shown.is_empty() {
         return Ok(Outcome::pass());
@@ -252,7 +254,7 @@ fn plain(event: &EventName, shown: &str, stdout: &[u8], style: &Style) -> Result
     Ok(outcome)
 }
 
-/// Whether this field of the answer alone blocks, or makes the agent go on.
+/// Returns whether this field of the answer alone blocks, or makes the agent go on.
 fn is_block(event: &EventName, name: &str, raw: &RawValue, style: &Style) -> bool {
     let at = block_at(event);
     match name {
@@ -275,7 +277,7 @@ fn is_block(event: &EventName, name: &str, raw: &RawValue, style: &Style) -> boo
     }
 }
 
-/// What stands in `hookSpecificOutput`.
+/// The fields of `hookSpecificOutput`.
 #[derive(Default)]
 struct Specific {
     decision: Option<String>,
@@ -424,7 +426,7 @@ fn fields(inner: &mut Reply, style: &Style) -> Result<Specific, HookError> {
 }
 
 impl Specific {
-    /// What stands here, else what stands there; of two decisions the stricter one.
+    /// Fills absent fields from `other`; of two decisions the stricter one counts.
     fn or(self, other: Self) -> Self {
         let rank = |decision: &Option<String>| match decision.as_deref() {
             Some("deny") => 3,

@@ -1,11 +1,11 @@
-//! Which event of Claude Code an event is, and the other way round.
+//! The events of Claude Code and of hookbox, in both directions.
 
 use crate::event::{ErrorSource, Event, EventData, EventName, InvokedBy};
 
-/// The event of hookbox that a hook of Claude Code's event `name` subscribes to; `None` where hookbox has none (`Setup`,
+/// Returns the event of hookbox for Claude Code's event `name`; `None` if hookbox has none (`Setup`,
 /// `PostToolBatch` …).
 ///
-/// Several names may lead to one event; [`name`] tells which of them it is. Names count as they stand.
+/// Several names may be one event; [`name`] tells them apart. The case of a name counts.
 pub fn event_name(name: &str) -> Option<EventName> {
     Some(match name {
         "SessionStart" => EventName::SessionStart,
@@ -23,10 +23,11 @@ pub fn event_name(name: &str) -> Option<EventName> {
     })
 }
 
-/// What Claude Code calls this event (`hook_event_name`); `None` where it has no such event.
+/// Returns Claude Code's name of this event (`hook_event_name`); `None` if Claude Code has no such event.
 ///
-/// As in Claude Code `PostToolUse` comes only after a call that did not fail; a failed one is a `PostToolUseFailure`, for
-/// which the agent sends `on_error`. A subagent that would stop is a `SubagentStop`.
+/// As in Claude Code, `PostToolUse` comes only after a call that succeeded. A failed call is a
+/// `PostToolUseFailure`, for which the agent sends `on_error`. A subagent that would stop is a
+/// `SubagentStop`.
 pub fn name(event: &Event) -> Option<&'static str> {
     Some(match &event.data {
         EventData::SessionStart { .. } => "SessionStart",

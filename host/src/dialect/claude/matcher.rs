@@ -9,13 +9,13 @@ use crate::event::{ErrorSource, Event, EventData, ToolKind};
 use crate::facts;
 use crate::text;
 
-/// How long a matcher may be, in bytes: the longest in use name some dozens of tools.
+/// The longest matcher, in bytes: the longest in use name some dozens of tools.
 const MAX_LENGTH: usize = 4096;
 
-/// How large a compiled pattern may be, in bytes; a repeated class of letters can ask for gigabytes.
+/// The largest compiled pattern, in bytes; a repeated class of letters can ask for gigabytes.
 const MAX_SIZE: usize = 1 << 20;
 
-/// Which tools a hook of Claude Code is for; at other events which source, reason or trigger.
+/// The tools that a hook of Claude Code is for; at other events the source, reason or trigger.
 #[derive(Clone, Debug)]
 pub struct Matcher(Rule);
 
@@ -32,20 +32,21 @@ enum Rule {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a list of names or a regular expression, found \"{pattern}\": {problem}")]
 pub struct MatcherError {
-    /// What was given, cut and escaped.
+    /// The pattern, cut and escaped.
     pub pattern: String,
-    /// What is wrong with it, on one line.
+    /// The fault, on one line.
     pub problem: String,
 }
 
 impl Matcher {
-    /// Reads a matcher. Empty or `*` is everything. Only letters, digits, `_`, `-`, spaces, `|` and `,` are a list of
-    /// exact names, parted by `|` or `,`; among them may be kinds of tools such as `kind:shell`, in any case. Anything else is a regular expression that may match anywhere in the name.
+    /// Reads a matcher. Empty or `*` is everything. Only letters, digits, `_`, `-`, spaces, `|` and `,` are a
+    /// list of exact names, separated by `|` or `,`. A name may be a kind of tools such as `kind:shell`, in
+    /// any case. Anything else is a regular expression that may match anywhere in the name.
     ///
     /// # Errors
     ///
-    /// A [`MatcherError`] for a pattern that cannot be compiled within 1 MiB, or is longer than 4096 bytes. What only
-    /// JavaScript has, such as `(?!…)`, cannot be compiled.
+    /// A [`MatcherError`] for a pattern that cannot be compiled within 1 MiB, or is longer than 4096 bytes.
+    /// Features that only JavaScript has, such as `(?!…)`, cannot be compiled.
     pub fn parse(pattern: &str) -> Result<Self, MatcherError> {
         let wrong = |problem: String| MatcherError { pattern: text::escape(pattern, 80), problem };
         if pattern.len() > MAX_LENGTH {
@@ -75,7 +76,7 @@ impl Matcher {
         compile(pattern).map(|regex| Self(Rule::Pattern(regex)))
     }
 
-    /// Whether it names this: a tool in Claude Code's words, a source, a trigger.
+    /// Returns whether the matcher has this name: a tool in Claude Code's words, a source, a trigger.
     pub fn matches(&self, name: &str) -> bool {
         match &self.0 {
             Rule::All => true,
@@ -87,8 +88,8 @@ impl Matcher {
         }
     }
 
-    /// Whether the hook is for this event. A tool may be meant by any of its names: the agent's own, and Claude Code's.
-    /// Events without anything to match (`UserPromptSubmit`, `Stop`) are for every hook.
+    /// Returns whether the hook is for this event. The matcher may have any name of a tool: the agent's own,
+    /// and Claude Code's. Events without anything to match (`UserPromptSubmit`, `Stop`) are for every hook.
     pub fn is_for(&self, event: &Event) -> bool {
         if let (Some(call), Some(_)) = (event.tool_call(), name(event)) {
             return self.matches(&call.name)
@@ -114,19 +115,19 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, MatcherError> {
     }
     let compiled = RegexBuilder::new(pattern).size_limit(MAX_SIZE).dfa_size_limit(MAX_SIZE).build();
     compiled.map_err(|error| {
-        // The parser draws the pattern over several lines and says what is wrong on the last.
+        // The parser draws the pattern over several lines, with the fault on the last.
         let said = error.to_string();
         let last = said.lines().last().unwrap_or_default().trim();
         wrong(text::escape(last.strip_prefix("error: ").unwrap_or(last), 200))
     })
 }
 
-/// Whether this is a name, or a list of names.
+/// Returns whether this is a name, or a list of names.
 fn is_list(pattern: &str) -> bool {
     pattern.chars().all(|c| c.is_ascii_alphanumeric() || "_- |,".contains(c))
 }
 
-/// What a matcher looks at, where that is no tool.
+/// Returns the subject of a matcher at an event without a tool.
 fn subject(event: &Event) -> Option<Cow<'_, str>> {
     let some = |text: &'_ Option<String>| text.clone().unwrap_or_default().into();
     Some(match &event.data {

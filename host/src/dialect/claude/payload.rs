@@ -15,12 +15,15 @@ const FRESH: &str = "clear";
 const REASONS: [&str; 6] =
     ["clear", "resume", "logout", "prompt_input_exit", "bypass_permissions_disabled", "other"];
 
-/// The payload for a hook of Claude Code (2.1); `None` for an event that Claude Code does not have.
+/// Encodes an event for a hook of Claude Code (2.1); `None` for an event that Claude Code does not have.
 ///
-/// * `session_id` is the conversation, `transcript_path` is empty where nobody knows it.
-/// * A tool's name and input are in Claude Code's words (see the module's `tool.rs`); its output is the agent's own.
-/// * A rotation is what `/clear` is there: a session ends for the reason `clear`, and one starts with this source.
-/// * What the agent did not give stays absent. `prompt_id`, `background_tasks` and `session_crons` are never there.
+/// * `session_id` is the conversation; `transcript_path` is empty if it is not known.
+/// * A tool's name and input are in Claude Code's words (see the module's `tool.rs`); its output is the
+///   agent's own.
+/// * A rotation is Claude Code's `/clear`: a session ends with the reason `clear`, and another one starts
+///   with this source.
+/// * A field that the agent did not give is absent. `prompt_id`, `background_tasks` and `session_crons` are
+///   always absent.
 pub fn encode(event: &Event, session: &Session) -> Option<Value> {
     let name = name(event)?;
     let context = &event.context;

@@ -1,9 +1,10 @@
-//! A tool call in Claude Code's words, and an answer about it back in the agent's own.
+//! Translates a tool call into Claude Code's words, and an answer about it back into the agent's own.
 //!
-//! Only what is sure is translated: the line of a shell tool, the one file of a file tool, the texts of a write or an
-//! edit. Everything else stays as the agent has it. A field of Claude Code's own name stays what it is, but for a path,
-//! which Claude Code makes absolute; only where there is none another field of this meaning takes its place, whatever the
-//! tool is called: Cursor has a `Write`, too, and other fields in it.
+//! Only sure cases are translated: the line of a shell tool, the one file of a file tool, the texts of a
+//! write or an edit. Everything else stays as in the agent's call. A field with Claude Code's own name stays
+//! unchanged, except for a path, which becomes absolute as in Claude Code. Only if that field is absent,
+//! another field with this meaning is used, under any name of the tool: Cursor has a `Write` too, with other
+//! fields.
 
 use std::path::Path;
 
@@ -39,7 +40,7 @@ pub(crate) fn call(call: &ToolCall, cwd: &str) -> (String, Value) {
     };
     let mut input = Map::new();
     for (field, value) in object {
-        // It holds nothing that could be used, else nothing would take its place.
+        // Its value is unusable, since another field took its place.
         if translated.iter().any(|it| it.to == field && !it.from.contains(field)) {
             continue;
         }
@@ -51,8 +52,8 @@ pub(crate) fn call(call: &ToolCall, cwd: &str) -> (String, Value) {
     (name, Value::Object(input))
 }
 
-/// What a hook of Claude Code would make of the input, as the agent's tool takes it. What the hook left alone is what it
-/// was.
+/// Translates the input that a hook of Claude Code changed into the fields of the agent's tool. A field that
+/// the hook did not change keeps its value.
 pub(crate) fn restore(call: &ToolCall, cwd: &str, updated: Value) -> Value {
     let Value::Object(mut updated) = updated else { return updated };
     for it in translate(call, cwd) {
@@ -145,7 +146,7 @@ fn path(object: &Map<String, Value>, field: String, cwd: &str) -> Option<Transla
     })
 }
 
-/// The only field of this meaning that holds a string; the one that has Claude Code's name already goes before all.
+/// Returns the only string field with this meaning; a field with Claude Code's name has been used before.
 fn one(object: &Map<String, Value>, name: &str, means: impl Fn(&str) -> bool) -> Option<String> {
     if object.get(name).is_some_and(Value::is_string) {
         return Some(name.to_owned());
@@ -155,7 +156,7 @@ fn one(object: &Map<String, Value>, name: &str, means: impl Fn(&str) -> bool) ->
     fields.next().is_none().then(|| field.clone())
 }
 
-/// A new value in the form of the one that stood there: an agent that takes a command as words gets words.
+/// Gives a new value the form of the old one: an agent that takes a command as words gets words.
 fn rewritten(original: &Value, new: Value) -> Value {
     match (original, &new) {
         (Value::Array(words), Value::String(line)) => {

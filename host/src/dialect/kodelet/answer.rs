@@ -6,14 +6,14 @@ use crate::dialect::kodelet::result::knows_blocked;
 use crate::event::EventName;
 use crate::outcome::{Action, Outcome};
 
-/// What `hookbox exec FILE run` prints: one hook's outcome in kodelet's JSON, so that a component serves hosts that
-/// know only executables.
+/// Encodes one hook's outcome in kodelet's JSON, for `hookbox exec FILE run`: so a component serves hosts
+/// that only run executables.
 ///
-/// * kodelet cannot ask: an `ask` becomes a block, which is the safe side.
-/// * What kodelet's JSON has no words for (injected context, warnings, a block after a tool call, a changed
-///   message) is written as a Base Coat envelope, which hookbox accepts from native hooks. What kodelet does
-///   have words for stands there too, in its own fields, so that kodelet acts on it.
-/// * Neither has words for context or warnings beside follow-ups, mutate or callback: they are left out.
+/// * kodelet has no questions: an `ask` becomes a block, which is the safe side.
+/// * kodelet's JSON has no fields for injected context, warnings, a block after a tool call, and a changed
+///   message. They are written as a Base Coat envelope, which hookbox accepts from native hooks. kodelet's
+///   own fields are added, so that kodelet acts on them.
+/// * Neither has fields for context or warnings beside follow-ups, mutate or callback: they are left out.
 pub fn answer(event: &EventName, outcome: &Outcome) -> Value {
     let mut out = Map::new();
     // The action of the envelope, if one is needed, and the field that belongs to it.

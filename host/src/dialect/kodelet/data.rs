@@ -11,21 +11,21 @@ use crate::event::{
     ToolCall, ToolResult,
 };
 
-/// Reads the data of the event `name`: kodelet's fields, and what else the library knows of an event.
+/// Reads the data of the event `name`: kodelet's fields, and the further fields of an event in hookbox.
 ///
-/// `null` counts as not given; `conv_id`, `cwd`, `invoked_by` and the rest of the context are taken from
-/// `defaults` where they are missing. Beside kodelet's fields these are read:
+/// `null` counts as absent. `conv_id`, `cwd`, `invoked_by` and the rest of the context come from `defaults`
+/// if they are absent. These fields are read beside kodelet's:
 ///
-/// * every event: `agent`, `repository`, `branch`, `mode`, `timestamp` (milliseconds since 1970, or RFC 3339),
-///   `budget` (`used_tokens` and `effective_limit`, or Base Coat's spelling);
+/// * every event: `agent`, `repository`, `branch`, `mode`, `timestamp` (milliseconds since 1970, or RFC
+///   3339), `budget` (`used_tokens` and `effective_limit`, or Base Coat's spelling);
 /// * after_tool_call: `duration_ms`, `exit_status`, `cost_tokens`, `success`, `error`;
 /// * agent_stop: `follow_ups`; after_turn: `messages`;
-/// * on_error: `source` (`tool`, `turn`, `hook`; else told from the other fields), and `error` as text or as
-///   `{message, kind, attempt}`.
+/// * on_error: `source` (`tool`, `turn`, `hook`; if absent, the other fields decide), and `error` as text or
+///   as `{message, kind, attempt}`.
 ///
 /// # Errors
 ///
-/// A [`PayloadError`] for the first field with a wrong type, or when `event` names another event.
+/// A [`PayloadError`] for the first field with a wrong type, or if `event` names another event.
 pub fn decode(
     name: &EventName,
     payload: Map<String, Value>,
@@ -90,7 +90,7 @@ fn data(
         }
         EventName::AgentStop => {
             let invoked_recipe = f.text("invoked_recipe")?;
-            // One value under two names (design, section 11).
+            // kodelet has one value under two names.
             if context.recipe_name.is_none() {
                 context.recipe_name = invoked_recipe.clone().filter(|name| !name.is_empty());
             }

@@ -1,5 +1,5 @@
-//! The kodelet protocol: what `<hook> run` reads and prints (seed: kodelet's HOOKS.md), and the same fields for
-//! `hookbox run` and `hookbox exec`.
+//! The kodelet protocol: the payload and the answer of `<hook> run`, and the same fields for `hookbox run`
+//! and `hookbox exec`.
 
 mod answer;
 mod data;

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use crate::event::{Document, ErrorSource, Event, EventData, ToolCall, Usage};
 
-/// The payload for a native hook: exactly kodelet's fields, and what was not given stays absent. Events that
-/// kodelet does not have carry the same base fields and their data under the names of design section 4.
+/// Encodes an event for a native hook: exactly kodelet's fields; an absent value stays absent. Events that
+/// kodelet does not have carry the same base fields, and their data under the names of `docs/src/events.md`.
 pub fn encode(event: &Event) -> Value {
     let context = &event.context;
     let mut out = Payload(Map::new());
@@ -15,7 +15,7 @@ pub fn encode(event: &Event) -> Value {
     out.put("invoked_by", Some(context.invoked_by.as_str()));
     let mut recipe = filled(context.recipe_name.as_deref());
     if let EventData::AgentStop(stop) = &event.data {
-        // One value under two names (design, section 11).
+        // kodelet has one value under two names.
         recipe = filled(stop.invoked_recipe.as_deref()).or(recipe);
     }
     out.put("recipe_name", recipe);
@@ -95,7 +95,7 @@ struct Payload(Map<String, Value>);
 
 impl Payload {
     fn put(&mut self, name: &str, value: Option<impl Into<Value>>) {
-        // A number that is no number in JSON becomes null, and counts as not given.
+        // NaN and infinities become null in JSON, which counts as absent.
         if let Some(value) = value.map(Into::into).filter(|value| !value.is_null()) {
             self.0.insert(name.to_owned(), value);
         }

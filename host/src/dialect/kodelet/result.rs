@@ -1,4 +1,4 @@
-//! What a native hook printed, as an outcome.
+//! The answer of a native hook as an outcome.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -27,23 +27,24 @@ const KEYS: [&str; 10] = [
     "callback_args",
 ];
 
-/// Whether `blocked` has an effect at this event. After a tool call it has none in kodelet, while Base Coat's
-/// `block` has (design, section 11).
+/// Returns whether `blocked` has an effect at this event. After a tool call it has none in kodelet, while
+/// Base Coat's `block` has.
 pub(super) fn knows_blocked(event: &EventName) -> bool {
     event.allows().block && *event != EventName::AfterToolCall
 }
 
-/// Reads what a native hook printed on standard output before it ended with status 0.
+/// Reads the standard output of a native hook that ended with status 0.
 ///
 /// Blank output is a pass. An object with an `action` is a Base Coat envelope; else kodelet's result fields
-/// count, each at its events. `"blocked": true` (or `"action": "block"`) blocks also beside a field of a wrong type,
-/// one that cannot be read at all (half an emoji, a number beyond every float), and another of the same name. What
-/// a hook prints at turn_end is ignored. A block or a question in another agent's words is one as well, with a note.
+/// count, each at its events. `"blocked": true` (or `"action": "block"`) blocks also beside a field of a
+/// wrong type, an unreadable field (half an emoji, a number beyond every float), and another field of the
+/// same name. The output at turn_end is ignored. A block or a question in another agent's words counts too,
+/// with a note.
 ///
 /// # Errors
 ///
-/// `malformed_output` for anything but exactly one JSON object, for a wrong type, for an unknown `result` or one
-/// that the event does not have, and for a mutate without messages or a callback without a name.
+/// `malformed_output` for anything but exactly one JSON object, for a wrong type, for an unknown `result` or
+/// one that the event does not have, and for a mutate without messages or a callback without a name.
 pub fn outcome(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
     if *event == EventName::TurnEnd {
         return Ok(Outcome::pass());
@@ -76,15 +77,15 @@ pub fn outcome(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
     Ok(outcome)
 }
 
-/// Whether this field alone is a block.
+/// Returns whether this field alone is a block.
 fn blocks(name: &str, raw: &RawValue) -> bool {
     let is_own =
         (name == "blocked" && raw.get() == "true") || (name == "action" && json::value(raw) == "block");
     is_own || borrowed::blocks(name, raw)
 }
 
-/// Takes out kodelet's fields that say once more what the envelope says: [`super::answer`] writes both, so that
-/// a host that knows only kodelet's fields acts on them.
+/// Removes kodelet's fields that repeat the envelope. [`super::answer`] writes both, for hosts that only have
+/// kodelet's fields.
 fn drop_mirrored(object: &mut Map<String, Value>) {
     let blocks = object.get("action").is_some_and(|action| action == "block");
     if object.get("blocked") == Some(&Value::Bool(blocks)) {
@@ -126,7 +127,7 @@ fn fields(mut reply: Reply) -> Result<Outcome, HookError> {
     if reply.event == EventName::AgentStop {
         outcome.follow_ups = reply.read(|fields| fields.texts("follow_up_messages"))?.unwrap_or_default();
     }
-    // What is blocked is not changed.
+    // A blocked event is not changed.
     outcome.action = block.or(change).unwrap_or_default();
     Ok(reply.finish(outcome, &KEYS))
 }

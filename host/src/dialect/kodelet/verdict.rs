@@ -6,11 +6,11 @@ use crate::dialect::kodelet::answer::args;
 use crate::event::{Event, EventData};
 use crate::outcome::Verdict;
 
-/// The JSON of `hookbox run` (design, section 10): kodelet's result fields, and what else there is to say.
+/// Encodes a verdict for `hookbox run`: kodelet's result fields, and further fields of hookbox.
 ///
-/// `blocked` is there for every event that can be blocked, `reason` and `blocked_by` when it was; `input`, `output`,
-/// `message` or `error` only when a hook changed it; everything else only when there is some. The reason is the
-/// one for the model: of a hook that the user does not trust it holds no word.
+/// `blocked` is present for every event that can be blocked, `reason` and `blocked_by` if it was. `input`,
+/// `output`, `message` or `error` are present only if a hook changed them, everything else only if it is not
+/// empty. The reason is the one for the model: it has no word of a hook that the user does not trust.
 pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
     let mut out = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -46,7 +46,7 @@ pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
         }
     }
     if let Some(ask) = &verdict.ask {
-        // For the user, who decides; the fold has escaped and cut what an untrusted hook says.
+        // For the user, who decides; the fold has escaped and cut the text of an untrusted hook.
         put("ask", json!({"reason": ask.reason, "by": ask.by}));
     }
     if !verdict.context.is_empty() {

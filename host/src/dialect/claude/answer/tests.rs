@@ -35,7 +35,7 @@ fn exit_code_2_is_a_block_wherever_something_can_be_blocked() {
         (other("permission_request"), "no", Outcome::block("no")),
         (other("notification"), "x", Outcome::pass().warn("x")),
     ] {
-        // What it printed beside that does not count.
+        // The output beside it does not count.
         let printed = br#"{"hookSpecificOutput":{"permissionDecision":"allow"}"#;
         assert_eq!(outcome(&event, 2, printed, stderr), Ok(want), "{event} {stderr:?}");
     }
