@@ -1,4 +1,4 @@
-//! What a hook answers.
+//! The answer of a hook.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,13 +8,13 @@ use crate::{Error, Message};
 /// A recipe that the agent shall run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Callback {
-    /// Its name, such as `compact` or `rotate`.
+    /// The name, such as `compact` or `rotate`.
     pub name: String,
-    /// Its arguments.
+    /// The arguments.
     pub args: Vec<(String, String)>,
 }
 
-/// What a hook wants to happen.
+/// The decision of a hook.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Action {
     /// Nothing.
@@ -24,7 +24,7 @@ pub enum Action {
     Block(String),
     /// Let the user decide, for this reason.
     Ask(String),
-    /// Replace what the event is about by this value.
+    /// Replace the subject of the event by this value.
     Modify(Value),
     /// Go on, with these as messages of the user.
     FollowUp(Vec<String>),
@@ -46,7 +46,7 @@ pub enum Action {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// What is to happen.
+    /// The action.
     pub action: Action,
     /// Text for the model's next step.
     pub context: Vec<String>,
@@ -72,13 +72,13 @@ impl Answer {
         Action::Ask(reason.into()).into()
     }
 
-    /// Replace what the event is about: a tool's input before the call, its output after it, the user's message (a
-    /// string), the text of an error (a string).
+    /// Replaces the subject of the event: a tool's input before the call, its output after it, the user's
+    /// message (a string), the text of an error (a string).
     pub fn modify(value: impl Into<Value>) -> Self {
         Action::Modify(value.into()).into()
     }
 
-    /// The same as [`modify`](Self::modify), with anything that serializes.
+    /// Like [`modify`](Self::modify), with anything that serializes.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Answer {
         Action::Callback(Callback { name: name.into(), args: Vec::new() }).into()
     }
 
-    /// The same answer with an argument for its recipe; without effect where it runs none.
+    /// Adds an argument for the recipe; without effect if the answer runs none.
     #[must_use]
     pub fn arg(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         if let Action::Callback(callback) = &mut self.action {
@@ -112,21 +112,21 @@ impl Answer {
         self
     }
 
-    /// The same answer with text for the model's next step.
+    /// Adds text for the model's next step.
     #[must_use]
     pub fn inject(mut self, text: impl Into<String>) -> Self {
         self.context.push(text.into());
         self
     }
 
-    /// The same answer with a note for the user.
+    /// Adds a note for the user.
     #[must_use]
     pub fn warn(mut self, note: impl Into<String>) -> Self {
         self.warnings.push(note.into());
         self
     }
 
-    /// The same answer with a value for reports.
+    /// Adds a value for reports.
     #[must_use]
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.metadata.push((key.into(), value.into()));

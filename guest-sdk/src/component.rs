@@ -51,7 +51,7 @@ pub mod bindings {
 }
 pub use bindings::export_component;
 
-/// A [`Hook`] as what a component exports.
+/// The exports of a component that is a [`Hook`].
 pub struct Component<H>(PhantomData<H>);
 
 impl<H: Hook> export::Guest for Component<H> {

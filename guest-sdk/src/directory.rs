@@ -1,4 +1,4 @@
-//! Where a directory is open.
+//! The paths of granted directories.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -6,14 +6,14 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::Error;
 
-/// The path at which a directory is open for [`std::fs`]: the directory of a right as the manifest writes it (`$DATA`,
-/// `$REPO/docs`, `$HOME/notes`, `/var/log/agent`), or one below it.
+/// Returns the path of a directory for [`std::fs`]: the directory of a right as in the manifest (`$DATA`, `$REPO/docs`,
+/// `$HOME/notes`, `/var/log/agent`), or one below it.
 ///
-/// A component can open it only where the right was granted; else opening a file in it is an error. A granted
-/// directory is open under its absolute path as well, so that the [`cwd`](crate::Context::cwd) of the context and the paths of
-/// a tool call can be opened as they stand where they lie in it.
+/// A component can open it only if the right was granted; else opening a file in it is an error. A granted directory is
+/// open under its absolute path as well. So the [`cwd`](crate::Context::cwd) of the context and the paths of a tool call
+/// can be opened unchanged if they are in it.
 ///
-/// Natively `$HOME` is the variable `HOME`; `$REPO` the nearest ancestor of the current directory that holds `.git`,
+/// In a native hook `$HOME` is the variable `HOME`; `$REPO` is the nearest ancestor of the current directory with `.git`,
 /// `.hookbox` or `.kodelet`, else the current directory; and `$DATA` is `$XDG_DATA_HOME/hookbox/native/NAME` for a program
 /// NAME, which is created for its user only.
 ///
@@ -28,8 +28,8 @@ use crate::Error;
 ///
 /// # Errors
 ///
-/// This is no directory of a right: it starts with something else, or has `..` in it. Natively also: a variable is
-/// not set, or the directory of the data cannot be created.
+/// It is not a directory of a right: it starts with something else, or has `..` in it. In a native hook also: a variable
+/// is not set, or the directory of the data cannot be created.
 pub fn directory(right: &str) -> Result<PathBuf, Error> {
     let (base, below) = right.split_once('/').unwrap_or((right, ""));
     let known = matches!(base, "" | "$REPO" | "$HOME" | "$DATA") && !right.is_empty();
@@ -47,13 +47,13 @@ pub fn directory(right: &str) -> Result<PathBuf, Error> {
         .map(|base| if below == Path::new("") { base } else { base.join(below) })
 }
 
-/// Writes a line at the end of a file, at once, so that the lines of several writers do not mix; the file is created where
-/// there is none, and the line end is added. A component writes at most 4096 bytes at once.
+/// Appends a line to a file, in one write, so that the lines of several writers do not mix. The file is
+/// created if it does not exist, and the line end is added. A component writes at most 4096 bytes at once.
 ///
 /// # Errors
 ///
-/// The file cannot be opened or written, such as where the right was not granted; or only a part of the line was
-/// written, because it is too long.
+/// The file cannot be opened or written, for example because the right was not granted; or only a part of the
+/// line was written, because it is too long.
 pub fn append_line(path: impl AsRef<Path>, line: &str) -> Result<(), Error> {
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;
     let line = format!("{line}\n");

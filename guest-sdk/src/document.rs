@@ -10,7 +10,7 @@ use crate::component::bindings::hookbox::hook::types::Document as Remote;
 
 /// A JSON value: a tool's input or output, the messages of a conversation.
 ///
-/// In a component the value stays in the host, and [`get`](Self::get) copies only what it points at.
+/// In a component the value stays in the host, and [`get`](Self::get) copies only the part at its pointer.
 ///
 /// ```
 /// use hookbox_sdk::{Document, json};
@@ -33,11 +33,12 @@ enum Inner {
 }
 
 impl Document {
-    /// The value at a JSON Pointer (RFC 6901); the empty pointer is the whole value. `None` where nothing is, or null.
+    /// Returns the value at a JSON Pointer (RFC 6901); the empty pointer is the whole value. `None` if there
+    /// is no value, or null.
     ///
     /// # Errors
     ///
-    /// What stands there is no `T`.
+    /// The value is not a `T`.
     pub fn get<T: DeserializeOwned>(&self, pointer: &str) -> Result<Option<T>, Error> {
         let found = match &self.0 {
             Inner::Local(value) => {
@@ -55,11 +56,11 @@ impl Document {
         })
     }
 
-    /// The whole value.
+    /// Returns the whole value.
     ///
     /// # Errors
     ///
-    /// It is no `T`.
+    /// It is not a `T`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
         Ok(match &self.0 {
             Inner::Local(value) => T::deserialize(value)?,
@@ -77,7 +78,7 @@ impl Document {
         }
     }
 
-    /// How long [`text`](Self::text) is, in bytes. A component need not copy the value to know.
+    /// Returns the length of [`text`](Self::text), in bytes. A component does not copy the value for it.
     pub fn size(&self) -> u64 {
         match &self.0 {
             Inner::Local(value) => value.to_string().len() as u64,

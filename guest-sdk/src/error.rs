@@ -16,12 +16,12 @@ use std::fmt;
 pub struct Error(String);
 
 impl Error {
-    /// An error that says this.
+    /// Makes an error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 
-    /// The same error, said of this.
+    /// Adds the context to the message.
     #[must_use]
     pub fn within(self, place: impl fmt::Display) -> Self {
         Self(format!("{place}: {}", self.0))

@@ -1,4 +1,5 @@
-//! Events: their names and their data. A value that the agent did not give is `None`, never an invented default.
+//! Events: their names and their data. A value that the agent did not give is `None`, never an invented
+//! default.
 
 use std::fmt;
 
@@ -98,7 +99,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// Who caused an event.
+/// The cause of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InvokedBy {
     /// The agent that the user talks to.
@@ -108,7 +109,7 @@ pub enum InvokedBy {
     Subagent,
 }
 
-/// How many tokens a conversation has used, and how much room is left.
+/// The tokens that a conversation has used, and the room that is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -123,7 +124,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The part of the context window that is spent, usually from 0 to 1; `None` where its size is not known.
+    /// Returns the used part of the context window, usually from 0 to 1; `None` if its size is not known.
     pub fn ratio(&self) -> Option<f64> {
         #[allow(clippy::cast_precision_loss, reason = "windows are far smaller than 2^53 tokens")]
         (self.max_context_window > 0)
@@ -131,7 +132,7 @@ impl Usage {
     }
 }
 
-/// The part of the context window that is spent: what a budget guard looks at.
+/// The used part of the context window, for guards of a budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenBudget {
     /// Tokens in the context window now.
@@ -140,7 +141,7 @@ pub struct TokenBudget {
     pub effective_limit: u64,
 }
 
-/// Where an event happened. It comes with every event.
+/// The context of an event. It comes with every event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Context {
     /// The conversation.
@@ -159,9 +160,9 @@ pub struct Context {
     pub branch: Option<String>,
     /// The agent's mode, such as `plan` or `auto`.
     pub mode: Option<String>,
-    /// When it happened, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub timestamp_ms: u64,
-    /// The token budget, when the agent knows it.
+    /// The token budget, if the agent gives it.
     pub budget: Option<TokenBudget>,
 }
 
@@ -186,7 +187,7 @@ impl Message {
     }
 }
 
-/// What a tool does, whatever an agent calls it.
+/// The kind of a tool, independent of the agent's name for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolKind {
     /// Runs a command line.
@@ -215,19 +216,19 @@ pub enum ToolKind {
 pub struct ResolvedPath {
     /// Absolute, without `.` and `..`, with symlinks followed as far as they exist.
     pub path: String,
-    /// Whether it lies in the working directory.
+    /// True if it is in the working directory.
     pub inside: bool,
 }
 
-/// A tool call. `kind`, `command` and `paths` are facts, worked out so that a guard need not know every agent's
-/// spelling; `name` and `input` are what the agent said, unchanged.
+/// A tool call. `kind`, `command` and `paths` are facts that hookbox derives, so that a guard need not handle
+/// every agent's spelling. `name` and `input` come from the agent, unchanged.
 #[derive(Debug, Default)]
 pub struct ToolCall {
     /// The call's id, when the agent gave one.
     pub id: Option<String>,
     /// The tool's name as the agent spells it; empty when it was not given.
     pub name: String,
-    /// What the tool does.
+    /// The kind of the tool.
     pub kind: ToolKind,
     /// The shell line of a shell tool.
     pub command: Option<String>,
@@ -238,29 +239,30 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// A call of this tool with this input, for tests: the facts are worked out as [`native`](crate::native) does,
-    /// from `/` as the working directory.
+    /// Makes a call of this tool with this input, for tests. The facts are derived as in
+    /// [`native`](crate::native), with `/` as the working directory.
     pub fn new(name: impl Into<String>, input: Value) -> Self {
         crate::native::facts::tool_call(name.into(), input, "/")
     }
 }
 
-/// A tool call that is over. A call that a hook blocked is here too, with `success` false and the reason as `error`.
+/// A tool call that is over. This includes a call that a hook blocked, with `success` false and the reason as
+/// `error`.
 #[derive(Debug, Default)]
 pub struct ToolResult {
     /// The call, with the input that the tool really got.
     pub call: ToolCall,
-    /// What the tool gave back.
+    /// The output of the tool.
     pub output: Document,
-    /// Whether it worked.
+    /// True if the tool succeeded.
     pub success: Option<bool>,
-    /// What went wrong.
+    /// The error.
     pub error: Option<String>,
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     pub duration_ms: Option<u64>,
     /// The exit status of a command.
     pub exit_status: Option<i32>,
-    /// What it cost, in tokens.
+    /// The cost, in tokens.
     pub cost_tokens: Option<u64>,
 }
 
@@ -288,16 +290,16 @@ pub struct SessionEnd {
 /// The user sends a message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserMessage {
-    /// Its text.
+    /// The text.
     pub message: String,
 }
 
-/// What failed.
+/// The source of an error.
 #[derive(Debug)]
 pub enum ErrorSource {
     /// A tool call.
     Tool(ToolCall),
-    /// A turn, by its number where that is known.
+    /// A turn, with its number if it is known.
     Turn(Option<u64>),
     /// Another hook, by its name.
     Hook(String),
@@ -306,13 +308,13 @@ pub enum ErrorSource {
 /// Something failed.
 #[derive(Debug)]
 pub struct ErrorEvent {
-    /// What failed.
+    /// The source.
     pub source: ErrorSource,
-    /// What it said.
+    /// The message.
     pub message: String,
-    /// The class of the error, where the agent has one.
+    /// The class of the error, if the agent has one.
     pub kind: Option<String>,
-    /// Which try this was, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: Option<u32>,
 }
 
@@ -321,11 +323,11 @@ pub struct ErrorEvent {
 pub struct AfterTurn {
     /// The turn, from 1.
     pub turn_number: Option<u64>,
-    /// Whether the answer used tools.
+    /// True if the answer used tools.
     pub tools_used: Option<bool>,
     /// Tokens.
     pub usage: Option<Usage>,
-    /// Whether the agent compacts by itself.
+    /// True if the agent compacts by itself.
     pub auto_compact_enabled: Option<bool>,
     /// At which share of the window it does, from 0 to 1.
     pub auto_compact_threshold: Option<f64>,
@@ -336,7 +338,7 @@ pub struct AfterTurn {
 /// A turn of the user is over.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TurnEnd {
-    /// What the agent said last.
+    /// The last response of the agent.
     pub response: Option<String>,
     /// The turn, from 1.
     pub turn_number: Option<u64>,
@@ -351,11 +353,12 @@ pub struct AgentStop {
     pub usage: Option<Usage>,
     /// The recipe that started the session.
     pub invoked_recipe: Option<String>,
-    /// Whether the agent compacts by itself.
+    /// True if the agent compacts by itself.
     pub auto_compact_enabled: Option<bool>,
     /// At which share of the window it does, from 0 to 1.
     pub auto_compact_threshold: Option<f64>,
-    /// How many times in a row hooks have already made this agent go on; always 0 natively, where no agent says it.
+    /// The number of times in a row that hooks have already made this agent go on; always 0 in a native hook,
+    /// since no agent gives it.
     pub follow_ups: u32,
 }
 
@@ -375,7 +378,7 @@ pub struct PreCompact {
 pub struct PostCompact {
     /// Why: `auto`, `manual` …
     pub trigger: Option<String>,
-    /// What is left of it; absent without the right `conversation`.
+    /// The summary that replaces it; absent without the right `conversation`.
     pub summary: Option<String>,
     /// Tokens.
     pub usage: Option<Usage>,
@@ -390,7 +393,7 @@ pub struct BudgetExceeded {
     pub threshold: Option<f64>,
 }
 
-/// What happened, with its data.
+/// An event, with its data.
 #[derive(Debug)]
 pub(crate) enum EventData {
     SessionStart(SessionStart),

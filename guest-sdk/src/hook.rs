@@ -6,16 +6,16 @@ use crate::{
     PostCompact, PreCompact, SessionEnd, SessionStart, ToolCall, ToolResult, TurnEnd, UserMessage,
 };
 
-/// A hook: what it is, and one method per event. It sees the events of its manifest; a method that is not written
-/// passes.
+/// A hook: its manifest, and one method per event. It gets the events of its manifest; a method that is not
+/// written passes.
 ///
-/// Every call has a fresh instance: nothing stays in memory from one call to the next.
+/// Every call has a fresh instance: memory does not last from one call to the next.
 ///
 /// # Errors
 ///
-/// An `Err` of any method is a failure of the hook, never a decision: what follows is the hook's `on_failure`.
+/// An `Err` of any method is a failure of the hook, never a decision: the hook's `on_failure` decides.
 pub trait Hook {
-    /// What this hook is and asks for. It is called without any right; it must give the same answer every time.
+    /// Returns the manifest. It is called without any right; it must return the same every time.
     fn manifest() -> Manifest;
 
     /// A session begins. It may inject.
@@ -38,7 +38,8 @@ pub trait Hook {
         Ok(Answer::pass())
     }
 
-    /// A tool has run, or was blocked. It may block (the agent must change course), modify the output and inject.
+    /// A tool has run, or was blocked. The hook may block (the agent must change course), modify the output
+    /// and inject.
     fn after_tool_call(_cx: &Context, _result: &ToolResult) -> Result<Answer, Error> {
         Ok(Answer::pass())
     }

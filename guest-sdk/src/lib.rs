@@ -49,21 +49,21 @@
 //! }
 //! ```
 //!
-//! # What a hook sees
+//! # Events
 //!
 //! One method of [`Hook`] per event, with typed data. A tool's input and output are a [`Document`]: in a component it
-//! stays in the host, and a hook that looks at one field pays for that field only. [`settings()`] reads the hook's own
+//! stays in the host, and a hook that reads one field pays for that field only. [`settings()`] reads the hook's own
 //! table of `hookbox.toml`; [`debug!`], [`info!`], [`warn!`] and [`error!`] write to the report and the host's log.
 //!
-//! # What a hook may reach
+//! # Rights
 //!
-//! Nothing, until its manifest asks for a [`Capability`] and the user grants it. Then [`state`] keeps values from one call
-//! to the next, [`http`] sends requests, [`directory()`] says where a directory is open for [`std::fs`], and
+//! A hook has no rights until its manifest asks for a [`Capability`] and the user grants it. Then [`state`] keeps values from one call
+//! to the next, [`http`] sends requests, [`directory()`] returns the path of a directory for [`std::fs`], and
 //! [`std::env::var`] reads a variable.
 //!
-//! # What others wrote
+//! # Text of others
 //!
-//! Commands, errors and conversations are other people's words, and may hold secrets: [`text`] makes them fit to be stored
+//! Commands, errors and conversations are written by others, and may contain secrets: [`text`] makes them fit to be stored
 //! or shown to a model.
 
 mod answer;
@@ -98,7 +98,7 @@ pub use manifest::{Capability, Give, Manifest, OnFailure, Subscription};
 pub use serde_json::{Value, json};
 pub use settings::{settings, settings_from};
 
-/// What most hooks need.
+/// The names that most hooks need.
 pub mod prelude {
     pub use crate::{
         AfterTurn, AgentStop, Answer, BudgetExceeded, Capability, Context, Document, Error, ErrorEvent,
@@ -107,7 +107,7 @@ pub mod prelude {
     };
 }
 
-/// What [`export_hook!`] and the log macros expand to. Not part of the interface.
+/// The code that [`export_hook!`] and the log macros expand to. Not part of the interface.
 #[doc(hidden)]
 pub mod __private {
     #[cfg(target_arch = "wasm32")]
@@ -115,7 +115,7 @@ pub mod __private {
     pub use crate::log::log;
 }
 
-/// Makes a [`Hook`] the hook of this component. On other targets than wasm32 it only checks that the type is one.
+/// Exports a [`Hook`] as this component. On other targets than wasm32 it only checks the type.
 ///
 /// A crate calls it once.
 #[macro_export]

@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-/// How grave a note is.
+/// The severity of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// For the hook's author.
     Debug,
-    /// What happened.
+    /// An ordinary event.
     Info,
-    /// What should not have happened.
+    /// An unwanted event.
     Warn,
-    /// What went wrong.
+    /// A failure.
     Error,
 }
 
@@ -30,7 +30,7 @@ pub fn log(level: Level, target: &str, message: fmt::Arguments<'_>) {
             Level::Warn => "warn",
             Level::Error => "error",
         };
-        // A note that nobody can read is no reason to fail.
+        // A note that cannot be written is not a reason to fail.
         drop(writeln!(std::io::stderr(), "{name}: {target}: {message}"));
     }
 }

@@ -1,8 +1,8 @@
-//! What a hook says of itself.
+//! The manifest of a hook.
 
 use crate::Event;
 
-/// What a hook is and asks for; `describe` of a component.
+/// The description of a hook and its rights; `describe` of a component.
 ///
 /// ```
 /// use hookbox_sdk::{Capability, Event, Give, Manifest};
@@ -17,9 +17,9 @@ use crate::Event;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// Its name, for people; the file's name is what identifies it.
+    /// The name, for people; the file's name identifies the hook.
     pub name: String,
-    /// Its version.
+    /// The version.
     pub version: String,
     /// One sentence.
     pub description: String,
@@ -27,9 +27,10 @@ pub struct Manifest {
     pub subscriptions: Vec<Subscription>,
     /// The answers that it may give beside pass, block, ask and warnings.
     pub answers: Vec<Give>,
-    /// What it asks for.
+    /// The rights that it asks for.
     pub capabilities: Vec<Capability>,
-    /// What happens when it fails; the user's settings go before it. `None` is the host's default, which is to pass.
+    /// The policy for its failure; the user's settings go before it. `None` is the host's default, which is
+    /// to pass.
     pub on_failure: Option<OnFailure>,
 }
 
@@ -40,16 +41,16 @@ pub struct Subscription {
     pub event: Event,
     /// Only for these tools: names as agents spell them, or kinds such as `kind:shell`. Empty: all.
     pub tools: Vec<String>,
-    /// When it runs among the hooks of this event: lower first, 50 when absent.
+    /// The order among the hooks of this event: lower first, 50 by default.
     pub priority: Option<i32>,
-    /// It also runs after another hook has blocked; its answer is not acted on.
+    /// True to run also after another hook has blocked; the answer then has no effect.
     pub observe: bool,
 }
 
 /// An answer that has to be declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Give {
-    /// Change what the event is about.
+    /// Change the subject of the event.
     Modify,
     /// Give the model text.
     Inject,
@@ -66,7 +67,7 @@ impl Give {
     pub const ALL: [Self; 5] = [Self::Modify, Self::Inject, Self::FollowUp, Self::Mutate, Self::Callback];
 }
 
-/// Something outside the sandbox that a component asks for. It gets what the user grants, else nothing.
+/// A right outside the sandbox that a component asks for. It has an effect only if the user grants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capability {
     /// Read below a directory: an absolute path, or one that starts with `$REPO`, `$HOME` or `$DATA`.
@@ -83,7 +84,7 @@ pub enum Capability {
     Conversation,
 }
 
-/// What happens when a hook fails.
+/// The policy for the failure of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
     /// The agent goes on, with a warning.
@@ -106,14 +107,13 @@ impl Manifest {
         }
     }
 
-    /// The same hook, which also wants to see this event.
+    /// Subscribes to this event.
     #[must_use]
     pub fn on(self, event: Event) -> Self {
         self.on_tools(event, [""; 0])
     }
 
-    /// The same hook, which also wants to see this event for these tools: names as agents spell them, or kinds such
-    /// as `kind:shell`.
+    /// Subscribes to this event for these tools: names as agents spell them, or kinds such as `kind:shell`.
     #[must_use]
     pub fn on_tools<T: Into<String>>(mut self, event: Event, tools: impl IntoIterator<Item = T>) -> Self {
         let tools = tools.into_iter().map(Into::into).collect();
@@ -121,7 +121,7 @@ impl Manifest {
         self
     }
 
-    /// The same hook, in this place among the hooks of the event that was named last: lower runs first.
+    /// Sets the order among the hooks of the last event: lower runs first.
     #[must_use]
     pub fn priority(mut self, priority: i32) -> Self {
         if let Some(last) = self.subscriptions.last_mut() {
@@ -130,8 +130,8 @@ impl Manifest {
         self
     }
 
-    /// The same hook, as an observer of the event that was named last: it also runs after a block, and what it
-    /// answers is not acted on.
+    /// Makes the hook an observer of the last event: it also runs after a block, and its answer has no
+    /// effect.
     #[must_use]
     pub fn observe(mut self) -> Self {
         if let Some(last) = self.subscriptions.last_mut() {
@@ -140,21 +140,21 @@ impl Manifest {
         self
     }
 
-    /// The same hook, which may also give these answers.
+    /// Declares these further answers.
     #[must_use]
     pub fn answers(mut self, answers: impl IntoIterator<Item = Give>) -> Self {
         self.answers.extend(answers);
         self
     }
 
-    /// The same hook, which also asks for this.
+    /// Asks for this right.
     #[must_use]
     pub fn capability(mut self, capability: Capability) -> Self {
         self.capabilities.push(capability);
         self
     }
 
-    /// The same hook, whose failure blocks the action: a guard.
+    /// Makes the hook's failure block the action: a guard.
     #[must_use]
     pub fn on_failure_block(mut self) -> Self {
         self.on_failure = Some(OnFailure::Block);

@@ -6,11 +6,11 @@ use serde_json::{Error as JsonError, Value};
 
 use crate::Error;
 
-/// The hook's own settings: its table in `hookbox.toml`, or natively the JSON object in `HOOKBOX_SETTINGS`. Where
-/// nothing is set, the default of `T`.
+/// Returns the hook's own settings: its table in `hookbox.toml`, or in a native hook the JSON object in
+/// `HOOKBOX_SETTINGS`. Without settings it is the default of `T`.
 ///
-/// A setting reaches a hook as text, or as JSON text when it is not a string; it is read as what `T` wants. Put
-/// `#[serde(default)]` on the type, so that a setting that is absent has its default.
+/// A setting reaches a hook as text, or as JSON text if it is not a string, and is parsed as the field of `T`. Put
+/// `#[serde(default)]` on the type, so that an absent setting has its default.
 ///
 /// ```
 /// #[derive(serde::Deserialize)]
@@ -32,7 +32,7 @@ use crate::Error;
 ///
 /// # Errors
 ///
-/// They cannot be read, or a setting is not what `T` wants; the error names it.
+/// They cannot be read, or a setting does not fit its field; the error names it.
 pub fn settings<T: DeserializeOwned + Default>() -> Result<T, Error> {
     #[cfg(target_arch = "wasm32")]
     let pairs = crate::component::settings()?;
@@ -54,7 +54,7 @@ pub fn settings_from<T: DeserializeOwned + Default>(pairs: Vec<(String, String)>
     T::deserialize(MapDeserializer::<_, JsonError>::new(pairs)).map_err(|error| Error::new(error.to_string()))
 }
 
-/// The text of one setting, which is read as what is wanted: as it stands for a string, else as JSON.
+/// The text of one setting: the text itself for a string, else JSON.
 struct Setting {
     key: String,
     text: String,
@@ -86,7 +86,7 @@ impl IntoDeserializer<'_, JsonError> for Setting {
     }
 }
 
-/// The methods that read JSON, and those that take the text as it stands.
+/// The methods that read JSON, and those that take the text itself.
 macro_rules! methods {
     (json: $($json:ident)*; text: $($text:ident)*) => {
         $(fn $json<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
@@ -108,7 +108,7 @@ impl<'de> Deserializer<'de> for Setting {
         text: deserialize_str deserialize_string deserialize_char deserialize_identifier
     }
 
-    /// JSON where it is JSON, else text.
+    /// JSON if it is JSON, else text.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match serde_json::from_str::<Value>(&self.text) {
             Ok(value) => value.deserialize_any(visitor),

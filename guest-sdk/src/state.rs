@@ -1,10 +1,10 @@
 //! Values that stay from one call to the next: the hook's own bucket of the store, with the right
 //! [`Store`](crate::Capability::Store).
 //!
-//! Nobody else sees the bucket: it belongs to this hook in this place. What was set is there after a restart. Several calls
-//! may run at once: [`increment`] counts all of them, but of two calls that each read a value and then set it the later one wins.
+//! The bucket is private: it belongs to this hook in this place. Values survive a restart. Several calls may run at once:
+//! [`increment`] counts all of them, but if two calls each read a value and then set it, the later one wins.
 //!
-//! Natively the bucket is the file `state.json` below [`$DATA`](crate::directory()).
+//! In a native hook the bucket is the file `state.json` below [`$DATA`](crate::directory()).
 //!
 //! ```no_run
 //! use hookbox_sdk::state;
@@ -18,7 +18,7 @@
 //!
 //! # Errors
 //!
-//! Every function fails where the right was not granted, and where the store does not work or is full.
+//! Every function fails if the right was not granted, or if the store does not work or is full.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -56,11 +56,11 @@ pub fn delete(key: &str) -> Result<(), Error> {
     bucket::delete(key).map_err(|error| error.within("state"))
 }
 
-/// Adds to the counter of a key, which starts at 0, and gives its new value. No other call comes between.
+/// Adds to the counter of a key, which starts at 0, and returns its new value. No other call comes between.
 ///
 /// # Errors
 ///
-/// The value of the key is no counter, or the sum is too large; and see the [module](self).
+/// The value of the key is not a counter, or the sum is too large; and see the [module](self).
 pub fn increment(key: &str, delta: u64) -> Result<u64, Error> {
     bucket::increment(key, delta).map_err(|error| error.within("state"))
 }
@@ -93,16 +93,16 @@ pub fn keys() -> Result<Vec<String>, Error> {
     bucket::keys().map_err(|error| error.within("state"))
 }
 
-/// A value and what its form is called, so that a later version of a hook knows whether it can read it.
+/// A value and the version of its form, so that a later version of a hook knows whether it can read it.
 #[derive(Serialize, Deserialize)]
 struct Versioned<T> {
     version: u32,
     value: T,
 }
 
-/// The value of a key that [`save`] has set in this version; the default of `T` where nothing was set. A value that is
-/// damaged, or of another version, counts as nothing as well, and a warning in the log says so: what a hook remembers is never
-/// a reason for it to fail.
+/// Returns the value of a key that [`save`] has set in this version, or else the default of `T`. A value that
+/// is damaged, or of another version, is ignored with a warning in the log: remembered data is never a reason
+/// to fail.
 ///
 /// # Errors
 ///

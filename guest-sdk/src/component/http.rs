@@ -11,10 +11,10 @@ use super::bindings::wasi::io::streams::StreamError;
 use crate::Error;
 use crate::http::types::{Request, Response, Target};
 
-/// What one `blocking-write-and-flush` takes.
+/// The largest `blocking-write-and-flush`.
 const CHUNK: usize = 4096;
 
-/// What is read at once.
+/// The size of one read.
 const READ: u64 = 64 * 1024;
 
 pub(crate) fn send(request: &Request, target: &Target<'_>) -> Result<Response, Error> {
@@ -31,7 +31,7 @@ pub(crate) fn send(request: &Request, target: &Target<'_>) -> Result<Response, E
         let _ = set(&options, Some(nanoseconds));
     }
     let future = outgoing_handler::handle(outgoing, Some(options)).map_err(|code| error(&code))?;
-    // A server may answer before it has read everything, and a refusal is told by the future: it is asked first.
+    // A server may answer before it has read everything, and the future reports a refusal: it is asked first.
     let written = write(body, &request.body, &timer);
     let response = match wait(&future, &timer) {
         Ok(response) => response,
@@ -129,7 +129,7 @@ struct Timer(Pollable);
 impl Timer {
     /// Waits until this is ready.
     fn wait(&self, wanted: &Pollable) -> Result<(), Error> {
-        // Numbers of the list: 0 is what was waited for.
+        // Indexes of the list: 0 is `wanted`.
         if poll::poll(&[wanted, &self.0]).contains(&0) {
             Ok(())
         } else {

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// What makes a directory a repository.
+/// The entries that make a directory a repository.
 const REPOSITORY: [&str; 3] = [".git", ".hookbox", ".kodelet"];
 
-/// The directory that this stands for: `$REPO`, `$HOME`, `$DATA`, or nothing for the root.
+/// Returns the directory of `$REPO`, `$HOME` or `$DATA`, or the root for an empty name.
 pub(crate) fn base(name: &str) -> Result<PathBuf, Error> {
     match name {
         "$HOME" => home(),
@@ -51,7 +51,7 @@ fn program() -> Result<OsString, Error> {
     name.map(OsString::from).ok_or_else(|| Error::new("this program has no name"))
 }
 
-/// Creates a directory, and what is missing above it, for this user only.
+/// Creates a directory and its missing parents, for this user only.
 fn create(dir: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

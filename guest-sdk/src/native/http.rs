@@ -12,13 +12,13 @@ use crate::http::types::{Request, Response, Target};
 /// The head of an answer may be this long, in bytes.
 const HEAD: usize = 64 * 1024;
 
-/// What is kept of what curl says, in bytes.
+/// The longest part of curl's messages that is kept, in bytes.
 const SAID: u64 = 1024;
 
 pub(crate) fn send(request: &Request, target: &Target<'_>) -> Result<Response, Error> {
     let body = if request.body.is_empty() { None } else { Some(BodyFile::create(&request.body)?) };
     let config = config(request, target, body.as_ref().map(|file| file.0.as_path()))?;
-    // `-q` first: the user's own settings of curl are for other things. Everything else comes on standard input, since
+    // `-q` first, to ignore the user's own settings of curl. Everything else goes over standard input, since
     // other users can see a command line.
     let started = Command::new("curl")
         .args(["-q", "-K", "-"])
@@ -34,7 +34,7 @@ pub(crate) fn send(request: &Request, target: &Target<'_>) -> Result<Response, E
     })?;
     let answer = talk(&mut child, &config, HEAD.saturating_add(request.limit));
     if answer.is_err() {
-        // It may be waiting for a reader.
+        // It may wait for a reader.
         drop(child.kill());
     }
     let said = said(&mut child);
@@ -54,7 +54,7 @@ fn too_long(limit: usize) -> Error {
     Error::new(format!("the answer's body is longer than {limit} bytes"))
 }
 
-/// Gives curl its settings, and reads what it prints.
+/// Sends curl its settings, and reads its output.
 fn talk(child: &mut Child, config: &str, limit: usize) -> Result<Vec<u8>, Error> {
     let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(Error::new("curl has no input or output"));
@@ -152,8 +152,8 @@ fn parse(mut bytes: &[u8]) -> Option<Response> {
     }
 }
 
-/// The body of a request, in a file that only this user can read and that goes with this value: curl takes no zero bytes and no
-/// long lines among its settings.
+/// The body of a request, in a file that only this user can read and that is removed on drop: curl does not
+/// take zero bytes and long lines in its settings.
 struct BodyFile(PathBuf);
 
 impl BodyFile {
@@ -162,7 +162,7 @@ impl BodyFile {
         let name = format!("hookbox-http-{}-{}", std::process::id(), now.as_nanos());
         let path = env::temp_dir().join(name);
         let mut options = OpenOptions::new();
-        // What somebody else has put there is not followed.
+        // A file or symlink that another user has put there is an error.
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -184,7 +184,8 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    /// What one request looked like to a server that answers so, and what came of it.
+    /// Sends one request to a server with this answer. Returns the request as the server got it, and the
+    /// result.
     fn exchange(
         answer: &'static [u8],
         request: impl FnOnce(String) -> Request,

@@ -12,23 +12,23 @@
 //!
 //! | call | does |
 //! | --- | --- |
-//! | `my-hook hook` | prints the event that it wants to see |
+//! | `my-hook hook` | prints the name of its event |
 //! | `my-hook run` | reads the event on standard input, prints the answer |
 //!
-//! Kodelet's protocol knows one event per executable. Where the manifest subscribes to several, `--event NAME` after
-//! the command or the variable `HOOKBOX_EVENT` chooses the one that `hook` prints, in either spelling; else it is the
-//! first. `run` goes by the `event` of what it reads; where that is missing, by the same choice.
+//! Kodelet's protocol has one event per executable. If the manifest subscribes to several, `--event NAME` after the command
+//! or the variable `HOOKBOX_EVENT` chooses the one that `hook` prints, in either spelling; else it is the first. `run`
+//! uses the `event` of its input; if that is absent, it uses the same choice.
 //!
-//! The answer is kodelet's where kodelet has a word for it, else the envelope of the Base Coat specification (context,
-//! warnings, a block after a tool call, a changed message or error). Nothing is printed for an answer that does
-//! nothing. Neither has a word for *ask*: natively it blocks, with the same reason. What no dialect can say
-//! beside an action (warnings of a follow-up, a mutation or a callback) goes to standard error.
+//! The answer is in kodelet's fields if kodelet has them, else it is the envelope of the Base Coat specification (context,
+//! warnings, a block after a tool call, a changed message or error). An answer without effect prints nothing. Neither
+//! dialect has *ask*: a native hook blocks instead, with the same reason. Parts that no dialect has beside an action
+//! (warnings of a follow-up, a mutation or a callback) go to standard error.
 //!
 //! Settings come from the variable `HOOKBOX_SETTINGS`, a JSON object. A failure is a message on standard error and exit
-//! code 1, and so is a wrong command line. There is no sandbox, and no budget: what the manifest says of tools,
-//! priority, answers, capabilities and failures has no effect here.
+//! code 1, and so is a wrong command line. There is no sandbox and no budget: the tools,
+//! priority, answers, capabilities and failure policy of the manifest have no effect here.
 //!
-//! What a component has by a right is there natively as well: [`state`](crate::state) is a file below
+//! A native hook also has the services that a component gets by a right: [`state`](crate::state) is a file below
 //! `$DATA`, which is `$XDG_DATA_HOME/hookbox/native/NAME` for a program NAME; [`http`](crate::http) runs the program `curl`.
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -68,14 +68,14 @@ pub fn main<H: Hook>() -> ExitCode {
     match printed {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // A message that nobody can read does not change that it failed.
+            // The failure counts even if its message cannot be written.
             drop(writeln!(std::io::stderr(), "{}: {error}", H::manifest().name));
             ExitCode::FAILURE
         }
     }
 }
 
-/// What the command line asks for, as what it prints.
+/// Returns the output for the command line.
 fn call<H: Hook>(
     args: &[OsString],
     wanted: Option<String>,
@@ -109,7 +109,7 @@ fn call<H: Hook>(
     }
 }
 
-/// The event that was asked for, where the hook wants to see it; else its first.
+/// Returns the requested event, if the hook subscribes to it; else its first one.
 fn choose(manifest: &Manifest, wanted: Option<&str>) -> Result<Event, Error> {
     let mut events = manifest.subscriptions.iter().map(|subscription| &subscription.event);
     let found = match wanted.map(Event::named) {

@@ -1,4 +1,4 @@
-//! Reads what an agent writes: kodelet's fields, and the rest of hookbox's where it is given.
+//! Reads the agent's payload: kodelet's fields, and hookbox's further fields if they are present.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -77,7 +77,7 @@ pub(super) fn read(event: &Event, payload: &Map<String, Value>) -> Result<(Conte
 
 fn context(fields: &Fields<'_>) -> Result<Context, Error> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    // Milliseconds where the agent gives them; kodelet gives no time.
+    // kodelet gives no time; other agents give milliseconds.
     let given = fields.get::<Value>("timestamp")?.and_then(|timestamp| timestamp.as_u64());
     Ok(Context {
         conversation_id: fields.get("conv_id")?.unwrap_or_default(),
@@ -128,7 +128,7 @@ impl<'a> Fields<'a> {
         value.map(T::deserialize).transpose().map_err(|error| Error::from(error).within(name))
     }
 
-    /// The conversation; empty where it is not given.
+    /// Returns the conversation; empty if it is not given.
     fn messages(&self) -> Document {
         self.0.get("messages").cloned().unwrap_or_else(|| Value::Array(Vec::new())).into()
     }

@@ -4,12 +4,12 @@ use serde_json::{Map, Value, json};
 
 use crate::{Action, Answer, Event};
 
-/// What is printed.
+/// The output of a native hook.
 #[derive(Debug, PartialEq)]
 pub(super) struct Reply {
     /// For standard output: a JSON object, or nothing.
     pub(super) output: String,
-    /// What no dialect can say, for standard error.
+    /// The parts that no dialect has a field for, for standard error.
     pub(super) notes: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn write(event: &Event, answer: Answer) -> Reply {
     }
 }
 
-/// A dialect and what is said in it.
+/// An answer in one of the dialects.
 enum Spoken {
     /// Kodelet's fields.
     Kodelet(Value),

@@ -34,7 +34,7 @@ struct Bucket(PathBuf);
 
 type Values = BTreeMap<String, Stored>;
 
-/// A value: text where it is text, so that a person can read the file.
+/// A value: text if it is text, so that a person can read the file.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Stored {
@@ -114,7 +114,7 @@ impl Bucket {
         lock.lock().map_err(|error| Error::from(error).within("failed to lock"))?;
         let mut values = self.read()?;
         let done = change(&mut values)?;
-        // What a killed process left under the temporary name is overwritten.
+        // An old temporary file of a killed process is overwritten.
         let part = self.0.join("state.json.part");
         let mut file = private(&part)?;
         let written = file

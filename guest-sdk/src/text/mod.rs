@@ -1,13 +1,13 @@
-//! What others wrote, made fit to be stored, compared or shown to a model: without secrets ([`Secrets`]), on one line and short
-//! ([`excerpt`]), or as a number that stands for it ([`hash`]).
+//! Text of others, made fit to be stored, compared or shown to a model: without secrets ([`Secrets`]), on one
+//! line and short ([`excerpt`]), or as a number ([`hash`]).
 
 mod secrets;
 
 pub use secrets::{REDACTED, Secrets};
 
-/// A text on one line, of at most `max` bytes: control characters, line breaks and the invisible characters that reorder a
-/// line become one space with the white space around them, and what is too long ends with `…`. For what a hook stores and for
-/// what it injects: the words of a tool or a file cannot pass for lines of the hook.
+/// Returns a text on one line, of at most `max` bytes. Control characters, line breaks and invisible characters that
+/// reorder a line become one space with the white space around them; a longer text is cut and ends with `…`. Use it for
+/// stored and injected text, so that the text of a tool or a file cannot pass for lines of the hook.
 ///
 /// ```
 /// use hookbox_sdk::text::excerpt;
@@ -42,13 +42,13 @@ pub fn excerpt(text: &str, max: usize) -> String {
     out
 }
 
-/// What reorders a line or cannot be seen in it (CVE-2021-42574).
+/// Returns whether a character reorders a line or is invisible (CVE-2021-42574).
 fn is_invisible(c: char) -> bool {
     matches!(u32::from(c), 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x2069 | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe007f)
 }
 
-/// Stands for these texts, in order, in a key of the store: FNV-1a with 64 bits, the same in every build. Texts that somebody
-/// made for it can have the same hash: it is no digest.
+/// Returns a number for these texts, in order, to use in a key of the store: FNV-1a with 64 bits, the same in every build.
+/// It is not a digest: an attacker can find texts with the same hash.
 ///
 /// ```
 /// use hookbox_sdk::text::hash;
