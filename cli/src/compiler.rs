@@ -8,7 +8,8 @@ use hookbox::wasm::{Allocation, Compiler, Runtime, compile_here};
 
 use crate::error::say;
 
-/// The argument to compile one component, from standard input to standard output. It is not a command for users.
+/// The argument to compile one component, from standard input to standard output. It is not a command for
+/// users.
 const ARGUMENT: &str = "compile-component";
 
 /// Returns this program as a compiler, also if its file was replaced since it started.

@@ -1,4 +1,4 @@
-//! Reading what a user gives: files and standard input.
+//! Reading input of a user: files and standard input.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 use crate::error::InputError;
 
-/// How much an event on standard input may have, in bytes.
+/// The largest event on standard input, in bytes.
 const MAX_EVENT: u64 = 256 << 20;
 
-/// One JSON object from standard input; nothing at all counts as an empty one. What is odd in its fields reaches the
-/// hooks, as [`json`] reads it: a guard is never skipped because its input is odd.
+/// Reads one JSON object from standard input; empty input is an empty object. Odd fields reach the hooks, as
+/// [`json`] reads them: a guard is never skipped because of odd input.
 pub(crate) fn object_from_stdin() -> Result<Map<String, Value>, InputError> {
     let mut text = Vec::new();
     let hint = "pass the event's data as one JSON object, such as {\"tool_name\":\"bash\"}";
@@ -56,7 +56,7 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
-/// What stands there, if it is JSON but no object.
+/// Returns the type of the text, if it is JSON but not an object.
 fn other_type(text: &[u8]) -> Option<&'static str> {
     match serde_json::from_slice(text).ok()? {
         Value::Null => Some("null"),
@@ -80,7 +80,7 @@ pub(crate) fn regular_file(path: &Path) -> Result<(), InputError> {
     Err(InputError::new(format!("{}: expected a file, found: {found}", path.display()), hint))
 }
 
-/// Whether a file is WebAssembly, by its name or by its first bytes.
+/// Returns whether a file is WebAssembly, by its name or by its first bytes.
 pub(crate) fn is_wasm(path: &Path) -> bool {
     let mut start = [0; 4];
     path.extension().is_some_and(|extension| extension == "wasm")
@@ -88,7 +88,7 @@ pub(crate) fn is_wasm(path: &Path) -> bool {
             && start == *b"\0asm"
 }
 
-/// What a file is that is no hook component.
+/// Describes a file that is not a hook component.
 pub(crate) fn no_component(path: &Path, error: &hookbox::HookError) -> InputError {
     let what = format!("{}: expected a hook component, found that it {}", path.display(), error.message);
     InputError::new(what, "build one with the SDK for wasm32-wasip2; see docs/src/component-hooks.md")

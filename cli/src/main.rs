@@ -59,7 +59,7 @@ struct Bridge {
 }
 
 impl Bridge {
-    /// The command, where the command line is one of it and there is nothing to say about it.
+    /// Parses the command line, if it is a correct one of this command.
     fn parse_quickly() -> Option<commands::bridge::ServeAgent> {
         let arguments = || std::env::args_os().skip(1);
         if arguments().next()? != "bridge" {
@@ -70,7 +70,7 @@ impl Bridge {
 }
 
 fn main() -> ExitCode {
-    // Where it cannot be handled the signal ends the process, as it always does.
+    // If the signal cannot be handled, it ends the process as usual.
     let _ = interrupt::outlive_file_size_limit();
     if let Some(code) = compiler::run() {
         return code;
@@ -85,11 +85,12 @@ fn main() -> ExitCode {
     };
     init_log();
     let command = match cli.command {
-        // Its exit codes and what it prints are the agent's.
+        // The agent defines its exit codes and its output.
         Command::Bridge(command) => return command.run(),
         command => command,
     };
-    // One event, one thread: a chain runs hook after hook, and starting more threads costs more than they give.
+    // One event, one thread: a chain runs hook after hook, and starting more threads costs more than it
+    // saves.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => {

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use comfy_table::{ContentArrangement, Table};
 use serde::Serialize;
 
-/// Writes one line to standard output. A reader that went away (`| head`) is no error.
+/// Writes one line to standard output. A reader that has ended (`| head`) is not an error.
 pub(crate) fn line(text: &str) -> anyhow::Result<ExitCode> {
-    // Not through `anstream`: it takes out what a terminal might obey, and data must stay what it is.
+    // Not through `anstream`: it removes control characters, and data must stay unchanged.
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -16,8 +16,8 @@ pub(crate) fn line(text: &str) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Writes a value as JSON, one line; indented on a terminal. What a terminal might obey is escaped in its strings, which
-/// leaves the value what it is.
+/// Writes a value as JSON, one line; indented on a terminal. Control characters in strings are escaped, which
+/// does not change the value.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
     let text = if std::io::stdout().is_terminal() {
         serde_json::to_string_pretty(value)?
@@ -31,7 +31,7 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
 pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
-    // A terminal that does not know how wide it is says 0.
+    // A terminal with an unknown width reports 0.
     if std::io::stdout().is_terminal() && table.width().is_some_and(|width| width > 0) {
         table.set_content_arrangement(ContentArrangement::Dynamic);
     }

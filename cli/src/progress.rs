@@ -7,19 +7,19 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::error::say;
 
-/// A bar on standard error. Where that is no terminal there is none.
+/// A bar on standard error, if that is a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// What is fetched, safe to show.
+    /// The name of the download, escaped.
     what: String,
 }
 
-/// How far something is.
+/// The state of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shown {
-    /// It has begun, and may ask something: git and ssh ask on the same line.
+    /// It has begun, and may ask for something: git and ssh ask on the same line.
     Begun(String),
-    /// How far nobody knows.
+    /// The progress is not known.
     Spinner(String),
     /// So many of so many.
     Bar(String, u64, u64),
@@ -38,7 +38,7 @@ impl Progress {
         Self { bar, what: what.to_owned() }
     }
 
-    /// Takes the bar away, so that what is printed next has a line of its own.
+    /// Clears the bar, so that the next output has a line of its own.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
@@ -79,7 +79,7 @@ impl Observer for Progress {
     }
 }
 
-/// What the terminal says of a step.
+/// Returns the state that the terminal shows for a step.
 fn shown(step: &Step<'_>, what: &str) -> Shown {
     match step {
         Step::Resolving => Shown::Begun(format!("looking for {what}")),
@@ -94,7 +94,7 @@ fn shown(step: &Step<'_>, what: &str) -> Shown {
     }
 }
 
-/// How it looks; without colours where `NO_COLOR` is set (<https://no-color.org>).
+/// Returns the style; without colours if `NO_COLOR` is set (<https://no-color.org>).
 fn style(is_bar: bool) -> ProgressStyle {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
     let template = match (is_bar, plain) {

@@ -16,11 +16,11 @@ mod with {
     use super::Builder;
     use crate::error::{hint, warn};
 
-    /// What this process records into.
+    /// The telemetry of this process.
     static TELEMETRY: OnceLock<Telemetry> = OnceLock::new();
 
-    /// A manager that reports its events where `OTEL_EXPORTER_OTLP_ENDPOINT` says. Where that cannot be done, a warning
-    /// says why, and the hooks run all the same.
+    /// Makes the manager send telemetry to `OTEL_EXPORTER_OTLP_ENDPOINT`. If that fails, a warning gives the
+    /// reason, and the hooks run all the same.
     pub(crate) fn attach(builder: Builder) -> Builder {
         match Telemetry::from_env("hookbox") {
             Ok(Some(telemetry)) => builder.telemetry(TELEMETRY.get_or_init(|| telemetry).clone()),
@@ -33,7 +33,7 @@ mod with {
         }
     }
 
-    /// Sends what was recorded, in bounded time; what could not be sent is a warning.
+    /// Sends the recorded telemetry, in bounded time; a failure is a warning.
     pub(crate) async fn flush() {
         let Some(telemetry) = TELEMETRY.get() else { return };
         let in_time = telemetry.flush(FLUSH).await;

@@ -1,6 +1,7 @@
 //! Builds the hooks of this repository that run as components: `cargo hooks`.
 //!
-//! They have workspaces and a target directory of their own, so that this never waits for the build that started it.
+//! They have workspaces and a target directory of their own, so that this never waits for the build that
+//! started it.
 
 use std::env;
 use std::error::Error;
@@ -26,7 +27,7 @@ const OF_PLUGIN: &str = "audit-log";
 /// The crate of the test hooks that writes components instead of being one.
 const FORGE: &str = "forge";
 
-/// What must not reach a nested cargo: flags and wrappers that are meant for the build of the host.
+/// Variables that must not reach a nested cargo: flags and wrappers for the build of the host.
 const HOST_ONLY: [&str; 8] = [
     "RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
@@ -64,7 +65,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The repository and where its builds go.
+/// The repository and its target directory.
 struct Tree {
     root: PathBuf,
     target: PathBuf,
@@ -102,7 +103,7 @@ impl Tree {
         self.install(&built, &self.target.join(out).join(format!("{name}.wasm")))
     }
 
-    /// Copies the sample plugin to `target/plugin`, with the component that was built for it, and nothing of older ones.
+    /// Copies the sample plugin and its component to `target/plugin`, and removes older files there.
     fn plugin(&self) -> Result<(), Box<dyn Error>> {
         let (from, to) = (self.root.join("sample-hooks/plugin"), self.target.join("plugin"));
         let component = format!("{OF_PLUGIN}.wasm");
@@ -144,7 +145,7 @@ impl Tree {
         if status.success() { Ok(()) } else { Err(format!("{FORGE} failed").into()) }
     }
 
-    /// Builds what the real clients are run with, and runs them.
+    /// Builds the programs of the test with real clients, and runs it.
     fn test_clients(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
         self.components("sample-hooks", "hooks")?;
         self.components("tests/guests", "test-hooks").and_then(|()| self.forge())?;
@@ -209,7 +210,7 @@ impl Tree {
         }
     }
 
-    /// Copies a file so that nobody ever sees half of it, and says so.
+    /// Copies a file atomically, and prints its size.
     fn install(&self, from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
         let fail = |error| format!("failed to copy {} to {}: {error}", from.display(), to.display());
         if let Some(dir) = to.parent() {
@@ -224,8 +225,8 @@ impl Tree {
     }
 }
 
-/// The cargo that runs this. What it says to this program of itself is kept from it: build scripts of dependencies that
-/// look at it would run anew, and everything above them would be built again.
+/// Returns the cargo that runs this program, without the variables that it sets for this program: build
+/// scripts of dependencies that read them would run again, and everything above them would be rebuilt.
 fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into()));
     for (name, _) in env::vars_os() {
@@ -252,7 +253,7 @@ fn files(dir: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     Ok(files)
 }
 
-/// Fails with what to do where the compiler has no library for components.
+/// Fails with a hint if the compiler has no library for components.
 fn require_target() -> Result<(), Box<dyn Error>> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc)

@@ -159,7 +159,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A repository that declares these entries, and what is found in it.
+    /// Makes a repository with these entries, and finds its hooks.
     pub(crate) async fn found(hooks: &str) -> (tempfile::TempDir, Manager) {
         let temp = tempfile::tempdir().unwrap();
         let repo = temp.path().join("repo");
