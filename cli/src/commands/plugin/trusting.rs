@@ -65,7 +65,7 @@ pub(super) fn record(
             }
             Err(error) => {
                 warn(&error);
-                hint(error.next());
+                hint(error.hint());
             }
         }
     }
@@ -138,7 +138,7 @@ fn of(
             None => grants.push(right.clone()),
             Some(error) => {
                 warn(format_args!("{}: {error}", name()));
-                hint(error.next());
+                hint(error.hint());
             }
         }
     }
