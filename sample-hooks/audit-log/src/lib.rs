@@ -8,13 +8,14 @@ use hookbox_sdk::prelude::*;
 /// The hook.
 pub struct AuditLog;
 
-/// The directory that it writes to, as its right says.
+/// The directory that the log is in, as in its right.
 const DIRECTORY: &str = "$DATA";
 
-/// A line is at most this long, in bytes, with its end: what a component writes at once, so that lines of several writers do not mix.
+/// The longest line, in bytes, with its end: a component writes it at once, so that lines of several writers
+/// do not mix.
 const LINE: usize = 4096;
 
-/// What the user can set.
+/// The user's settings.
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
 struct Settings {
@@ -57,7 +58,8 @@ impl Hook for AuditLog {
     }
 }
 
-/// One call as a line of JSON. What the agent did not say is null; a command that has no room is cut, and says so.
+/// Formats one call as a line of JSON. A value that the agent did not give is null; a command that is too
+/// long is cut and marked.
 fn line(cx: &Context, result: &ToolResult) -> String {
     let call = &result.call;
     let entry = |room: usize| {

@@ -75,7 +75,7 @@ impl Hook for BudgetRotate {
 
     fn after_turn(cx: &Context, event: &AfterTurn) -> Result<Answer, Error> {
         let settings: Settings = settings()?;
-        // Long before the budget is spent nobody needs a handoff, and reading a conversation costs time.
+        // Long before the budget is used up a handoff is not needed, and reading a conversation costs time.
         let early = policy::spent(cx, event.usage, None).is_some_and(|spent| spent < settings.warn / 2.0);
         if !early {
             draft(cx, &settings, &event.messages)?;
@@ -105,7 +105,7 @@ impl Hook for BudgetRotate {
         }
         let mut answer = Answer::pass();
         if event.reason.as_deref() == Some(ROTATE) {
-            // Also where somebody else has asked for the rotation, and with what the last turn has added.
+            // Also if another hook has asked for the rotation; with the additions of the last turn.
             let text = hand_over(cx, &settings()?, &mut Known::load(cx)?)?;
             answer = answer.metadata("handoff_bytes", text.len());
         }
@@ -132,7 +132,7 @@ fn is_subagent(cx: &Context) -> bool {
     cx.invoked_by == InvokedBy::Subagent
 }
 
-/// How large a file is, where the right to read it was granted.
+/// Returns the size of a file, if the right to read it was granted.
 fn size_of(path: &str) -> Option<u64> {
     std::fs::metadata(path).ok().map(|file| file.len())
 }

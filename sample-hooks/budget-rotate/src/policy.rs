@@ -1,8 +1,8 @@
-//! When to warn, when to rotate, and which calls are large work.
+//! Decides when to warn, when to rotate, and which calls are large work.
 
 use hookbox_sdk::prelude::*;
 
-/// What the user can set.
+/// The user's settings.
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
 pub(crate) struct Settings {
@@ -14,9 +14,9 @@ pub(crate) struct Settings {
     block: Vec<String>,
     /// A file that is larger than this is large work to read, in bytes; 0: none is.
     max_read: u64,
-    /// Whether the fresh session is told.
+    /// True to give the handoff to the fresh session.
     pub(crate) inject: bool,
-    /// A handoff that is older is not told, in seconds.
+    /// The age from which a handoff is not given any more, in seconds.
     pub(crate) fresh: u32,
     /// The issue that is worked on.
     pub(crate) issue: String,
@@ -42,7 +42,7 @@ impl Default for Settings {
     }
 }
 
-/// How much of the budget is spent.
+/// The used part of the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     /// Not so much that anybody must know.
@@ -64,12 +64,12 @@ impl Settings {
         }
     }
 
-    /// Whether a call brings much into the conversation.
+    /// Returns whether a call adds much to the conversation.
     pub(crate) fn is_large(&self, call: &ToolCall, size: impl Fn(&str) -> Option<u64>) -> bool {
         if self.block.iter().any(|name| name == kind(call.kind) || name.eq_ignore_ascii_case(&call.name)) {
             return true;
         }
-        // A read that says how much of the file it wants is no large work.
+        // A read with a limit is not large work.
         let whole = || call.input.get::<u64>("/limit").ok().flatten().is_none();
         let files =
             || call.paths.iter().filter_map(|found| size(&found.path)).fold(0_u64, u64::saturating_add);
@@ -115,7 +115,7 @@ pub(crate) fn exceeded(spent: f64) -> String {
     )
 }
 
-/// What the agent is told while there is still room.
+/// Returns the warning for the agent while there is still room.
 pub(crate) fn warning(spent: f64, settings: &Settings) -> String {
     format!(
         "{} of the token budget is spent. Finish the step at hand, and note what is open as lines that begin with \

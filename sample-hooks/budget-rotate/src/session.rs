@@ -1,4 +1,4 @@
-//! What is known of a session, and what one leaves for the next: values of the store.
+//! The state of a session, and its handoff to the next one: values of the store.
 
 use handoff::Handoff;
 use hookbox_sdk::text::hash;
@@ -13,25 +13,25 @@ const SESSIONS: u64 = 512;
 /// So many places have a handoff of their own.
 const PLACES: u64 = 256;
 
-/// What is known of a session.
+/// The state of a session.
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub(crate) struct Known {
     /// The conversation, as a hash.
     conversation: u64,
-    /// What share of the budget was spent when the session was to be rotated; until then nothing.
+    /// The used share of the budget when the session was to be rotated; absent until then.
     pub(crate) over: Option<f64>,
-    /// What it would hand over.
+    /// The handoff so far.
     pub(crate) handoff: Handoff,
 }
 
-/// What a session has left for the next one of its place.
+/// The handoff of a session to the next one in its place.
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub(crate) struct Left {
     /// The repository and the branch, as a hash.
     place: u64,
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     at: u64,
     /// The handoff.
     text: String,
@@ -76,7 +76,7 @@ impl Left {
         state::save(&key, VERSION, &Self { place, at: cx.timestamp_ms, text: text.to_owned() })
     }
 
-    /// What was left here not longer ago than this, in milliseconds. It is told once.
+    /// Takes the handoff that was left here within this time, in milliseconds. It is given once.
     pub(crate) fn take(cx: &Context, fresh: u64) -> Result<Option<String>, Error> {
         let (place, key) = place(cx);
         let left: Self = state::load(&key, VERSION)?;

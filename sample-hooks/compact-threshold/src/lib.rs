@@ -5,13 +5,13 @@ use hookbox_sdk::prelude::*;
 /// The hook.
 pub struct CompactThreshold;
 
-/// What the user can set.
+/// The user's settings.
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
 struct Settings {
     /// The part of the window that may be spent, from 0 to 1.
     threshold: f64,
-    /// What happens beyond it.
+    /// The recipe to run beyond it.
     callback: Recipe,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of a command: how it failed, what helped, how often it worked.
+//! The history of a command: its failures, the fixes, the number of successes.
 
 use hookbox_sdk::text::hash;
 
@@ -22,13 +22,13 @@ pub(crate) struct Shelf(Vec<Known>);
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub(crate) struct Known {
-    /// Its head, such as `shell cargo test`.
+    /// The head, such as `shell cargo test`.
     head: String,
-    /// When it was called last, in milliseconds since 1970.
+    /// The time of the last call, in milliseconds since 1970.
     at: u64,
-    /// Whether the last call failed.
+    /// True if the last call failed.
     pub(crate) failing: bool,
-    /// How it failed, the latest last.
+    /// The failures, the latest last.
     pub(crate) failures: Vec<Failure>,
 }
 
@@ -36,17 +36,17 @@ pub(crate) struct Known {
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub(crate) struct Failure {
-    /// What it says, normalised.
+    /// The text, normalised.
     pub(crate) text: String,
-    /// How often it was seen.
+    /// The number of times that it was seen.
     pub(crate) count: u64,
-    /// When it was seen last, in milliseconds since 1970.
+    /// The time when it was last seen, in milliseconds since 1970.
     pub(crate) at: u64,
-    /// When somebody was told last; 0: never.
+    /// The time of the last alert; 0: never.
     pub(crate) told: u64,
-    /// How often the same command was tried again at once, and how often that worked.
+    /// The number of times that the same command was tried again at once, and succeeded or not.
     pub(crate) retries: u64,
-    /// How often that worked.
+    /// The number of times that it helped.
     pub(crate) helped: u64,
     /// The command that worked after it.
     pub(crate) fix: Option<String>,
@@ -57,20 +57,20 @@ pub(crate) fn key(head: &str) -> String {
     format!("commands/{}", hash([head]) % KEYS)
 }
 
-/// The counters of a command: how often it worked, and how often it failed.
+/// Returns the keys of a command's counters: successes and failures.
 pub(crate) fn counters(head: &str) -> [String; 2] {
     let hash = hash([head]);
     [format!("worked/{hash:016x}"), format!("failed/{hash:016x}")]
 }
 
 impl Shelf {
-    /// The command, where it is known.
+    /// Returns the command, if it is known.
     pub(crate) fn find(&mut self, head: &str) -> Option<&mut Known> {
         self.0.iter_mut().find(|known| known.head == head)
     }
 
-    /// The command as the latest, and the heads that were forgotten for it: those used longest ago, where there are more than
-    /// `max`.
+    /// Makes the command the latest. Returns it, and the heads that were forgotten for it: the least recently
+    /// used, if there are more than `max`.
     pub(crate) fn called(&mut self, head: &str, now: u64, max: usize) -> (&mut Known, Vec<String>) {
         let place = self.0.iter().position(|known| known.head == head);
         let mut this = match place {
@@ -85,7 +85,7 @@ impl Shelf {
 }
 
 impl Known {
-    /// Notes a failure; how often it has been seen.
+    /// Notes a failure; returns the number of times that it has been seen.
     pub(crate) fn failed(&mut self, text: &str, now: u64) -> u64 {
         self.failing = true;
         let place = self.failures.iter().position(|failure| failure.text == text);
@@ -109,7 +109,7 @@ impl Known {
 }
 
 impl Failure {
-    /// Whether somebody is to be told again, and that they are now. Clocks may go back.
+    /// Returns whether another alert is due, and notes it. Clocks may go back.
     pub(crate) fn tell(&mut self, now: u64, quiet_ms: u64) -> bool {
         let again = self.told == 0 || now.abs_diff(self.told) >= quiet_ms;
         if again {

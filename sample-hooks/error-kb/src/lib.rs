@@ -18,31 +18,31 @@ const VERSION: u32 = 1;
 /// So many conversations have a value of their own; of two that share one the later one has it.
 const CONVERSATIONS: u64 = 256;
 
-/// A fix that the user knows.
+/// A fix that the user has configured.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 struct Fix {
     /// Words of the error, or of the command.
     #[serde(rename = "match")]
     words: String,
-    /// What helps.
+    /// The fix.
     fix: String,
 }
 
-/// What the user can set.
+/// The user's settings.
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
 struct Settings {
-    /// So often a command must have failed before somebody is told.
+    /// The number of failures of a command before an alert.
     min_failures: u64,
-    /// Of the same failure nobody is told again within so many seconds.
+    /// The time without another alert for the same failure, in seconds.
     quiet: u32,
     /// So many commands are remembered.
     max_signatures: u64,
-    /// What helps.
+    /// The fixes.
     fixes: Vec<Fix>,
-    /// Whether an error's text is replaced by its normalised form.
+    /// True to replace an error's text by its normalised form.
     modify: bool,
-    /// Whether the user is told as well.
+    /// True to warn the user as well.
     warn: bool,
 }
 
@@ -60,12 +60,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How many commands share a key.
+    /// Returns the number of commands that share a key.
     fn per_key(&self) -> usize {
         usize::try_from(self.max_signatures.min(4096).div_ceil(KEYS)).unwrap_or(1)
     }
 
-    /// What the user knows of it.
+    /// Returns the fix that the user has configured for it.
     fn fix(&self, head: &str, error: &str) -> Option<String> {
         let (head, error) = (head.to_lowercase(), error.to_lowercase());
         let meant = |fix: &&Fix| {
@@ -76,7 +76,7 @@ impl Settings {
     }
 }
 
-/// What failed last in a conversation, and what may show how to mend it.
+/// The last failure in a conversation, and the calls that may show its fix.
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 struct Pending {
@@ -85,7 +85,7 @@ struct Pending {
     program: String,
     /// The head of the failed command.
     head: String,
-    /// What it said.
+    /// The error text.
     error: String,
     /// The line, as a hash.
     line: u64,
@@ -112,7 +112,7 @@ impl Hook for ErrorKb {
         let failing = known.failing;
         let Some(failure) = known.last() else { return Ok(Answer::pass()) };
         let metadata = |answer: Answer| answer.metadata("failures", failed).metadata("successes", worked);
-        // What has worked since is no longer a known failure.
+        // A command that has succeeded since is not a known failure any more.
         if !failing || failed < settings.min_failures {
             return Ok(metadata(Answer::pass()));
         }
@@ -146,7 +146,7 @@ impl Hook for ErrorKb {
         let text = signature::normalise(&event.message);
         let class = signature::class(&event.message);
         let (head, counts_here) = match &event.source {
-            // The agent also tells of it by after_tool_call: one failure is one.
+            // The agent also reports it in after_tool_call: it counts once.
             ErrorSource::Tool(call) => (signature::head(call), false),
             ErrorSource::Turn(_) => (Some("turn".to_owned()), true),
             ErrorSource::Hook(name) => (Some(format!("hook {}", excerpt(name, 64))), true),
@@ -169,7 +169,7 @@ impl Hook for ErrorKb {
     }
 }
 
-/// Whether the call failed; `None` where the agent does not say.
+/// Returns whether the call failed; `None` if the agent does not report it.
 fn has_failed(result: &ToolResult) -> Option<bool> {
     match (result.success, result.exit_status) {
         (None, None) => None,
@@ -177,7 +177,7 @@ fn has_failed(result: &ToolResult) -> Option<bool> {
     }
 }
 
-/// How often a command worked, and failed.
+/// Returns the numbers of successes and failures of a command.
 fn counts(head: &str) -> Result<[u64; 2], Error> {
     let [worked, failed] = counters(head);
     // A counter that is damaged counts nothing.
@@ -197,7 +197,7 @@ fn count(key: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Notes how a command went, and how often it has failed so.
+/// Notes the result of a command; returns the number of times that it has failed this way.
 fn record(cx: &Context, settings: &Settings, head: &str, error: Option<&str>) -> Result<u64, Error> {
     let [worked, failed] = counters(head);
     let key = key(head);
@@ -222,7 +222,7 @@ fn record(cx: &Context, settings: &Settings, head: &str, error: Option<&str>) ->
     Ok(recurrence)
 }
 
-/// Notes how a call went, and what it says of the failure before it.
+/// Notes the result of a call, and its meaning for the failure before it.
 fn note(
     cx: &Context,
     settings: &Settings,
@@ -268,7 +268,7 @@ fn learn(pending: &Pending, line: &str, worked: bool) -> Result<(), Error> {
     state::save(&key, VERSION, &shelf)
 }
 
-/// What is said before a call that is known to fail.
+/// Returns the alert before a call that is known to fail.
 fn alert(settings: &Settings, head: &str, failure: &Failure, worked: u64, failed: u64) -> String {
     let name = head.split_once(' ').map_or(head, |(_, name)| name);
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! What stands for a failure: the same for the same failure, whatever its numbers, paths and times are.
+//! The signature of a failure: the same for the same failure, with any numbers, paths and times.
 
 use hookbox_sdk::text::{Secrets, excerpt};
 use hookbox_sdk::{ToolCall, ToolKind, ToolResult};
@@ -6,13 +6,13 @@ use hookbox_sdk::{ToolCall, ToolKind, ToolResult};
 /// The longest text of an error that is kept, in bytes.
 pub(crate) const TEXT: usize = 160;
 
-/// How much of an output is looked at, in bytes.
+/// The longest part of an output that is read, in bytes.
 const READ: usize = 16 * 1024;
 
 /// The largest output that is copied, in bytes; the host lets a component copy 4 MiB a call.
 const LARGEST: u64 = 1024 * 1024;
 
-/// Where agents put what went wrong.
+/// The fields in which agents put an error.
 const PLACES: [&str; 5] = ["/error", "/stderr", "/output", "/content", ""];
 
 /// Programs that run another one.
@@ -63,7 +63,7 @@ pub(crate) fn program(line: &str) -> Option<(String, &str)> {
     }
 }
 
-/// What a failed call says.
+/// Returns the error text of a failed call.
 pub(crate) fn said(result: &ToolResult) -> String {
     if let Some(error) = result.error.as_deref().filter(|error| !error.trim().is_empty()) {
         return error.to_owned();
@@ -79,7 +79,8 @@ pub(crate) fn said(result: &ToolResult) -> String {
     })
 }
 
-/// The line of a text that tells what went wrong, without escapes, secrets, and what differs each time.
+/// Returns the line of a text that names the error, without escapes, secrets, and parts that differ each
+/// time.
 pub(crate) fn normalise(text: &str) -> String {
     let start = text.ceil_char_boundary(text.len().saturating_sub(READ));
     let plain = without_escapes(text.get(start..).unwrap_or_default());
@@ -157,7 +158,7 @@ fn without_escapes(text: &str) -> String {
     out
 }
 
-/// What kind of failure a text tells of.
+/// Returns the class of error that a text shows.
 pub(crate) fn class(text: &str) -> &'static str {
     const CLASSES: [(&str, &[&str]); 8] = [
         ("timeout", &["timed out", "timeout", "deadline"]),

@@ -7,11 +7,11 @@ use hookbox_sdk::prelude::*;
 /// The hook.
 pub struct FollowUp;
 
-/// What the user can set.
+/// The user's settings.
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
 struct Settings {
-    /// What the agent is asked; empty for nothing.
+    /// The follow-up messages; empty for none.
     messages: Vec<String>,
     /// Asks only when one of these files is in the working directory; empty for always.
     if_exists: Vec<String>,
@@ -33,7 +33,7 @@ impl Hook for FollowUp {
     }
 
     fn agent_stop(cx: &Context, event: &AgentStop) -> Result<Answer, Error> {
-        // A subagent answers to its agent; and whoever asks every time is never done.
+        // A subagent answers to its agent; and a hook that asks every time would never end.
         if cx.invoked_by != InvokedBy::Main || event.follow_ups > 0 {
             return Ok(Answer::pass());
         }
@@ -43,7 +43,8 @@ impl Hook for FollowUp {
         } else {
             still_here(Path::new(&cx.cwd), &settings.if_exists)?.into_iter().collect()
         };
-        // Natively no agent says how often hooks have asked; the conversation does, where it is given.
+        // In a native hook no agent gives the number of follow-ups; the conversation shows them, if it is
+        // given.
         if asked(event, &messages)? {
             return Ok(Answer::pass());
         }
@@ -51,7 +52,7 @@ impl Hook for FollowUp {
     }
 }
 
-/// What the agent is told about the first of these files that is in the working directory.
+/// Returns the message about the first of these files that is in the working directory.
 fn still_here(cwd: &Path, names: &[String]) -> Result<Option<String>, Error> {
     // Without the right no file is there, which must not look like a clean directory.
     if !cwd.is_dir() {
@@ -73,7 +74,7 @@ fn still_here(cwd: &Path, names: &[String]) -> Result<Option<String>, Error> {
     Ok(None)
 }
 
-/// Whether the user's last message is already one of these.
+/// Returns whether the user's last message is already one of these.
 fn asked(event: &AgentStop, messages: &[String]) -> Result<bool, Error> {
     let conversation: Option<Vec<Value>> = event.messages.get("")?;
     let said = |message: &Value| message.get("role").and_then(Value::as_str) == Some("user");

@@ -12,16 +12,16 @@ use pattern::Pattern;
 /// The hook.
 pub struct Guardrail;
 
-/// What is denied unless the user says otherwise.
+/// The default patterns.
 const DENY: [&str; 7] = ["rm -rf", "sudo", "curl | bash", "wget | sh", ":(){:|:&};:", "| bash", "| sh"];
 
-/// What the user can set.
+/// The user's settings.
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
 struct Settings {
-    /// What is denied.
+    /// The patterns of denied commands.
     deny: Vec<String>,
-    /// What is denied beside that.
+    /// Further patterns.
     also_deny: Vec<String>,
     /// Command lines that pass, as a whole and to the letter.
     allow: Vec<String>,
@@ -66,9 +66,9 @@ impl Hook for Guardrail {
     fn before_tool_call(_cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
         let line = match (&call.command, call.kind) {
             (Some(line), _) => line.clone(),
-            // Input in a shape that nobody knows is judged as a whole: a guard is not skipped because its input is odd.
+            // Input in an unknown shape is checked as a whole: odd input must not skip a guard.
             (None, ToolKind::Shell) => call.input.parse::<String>().unwrap_or_else(|_| call.input.text()),
-            // A tool that nobody knows, or of an MCP server, may be a shell by another name.
+            // An unknown tool, or one of an MCP server, may be a shell by another name.
             (None, ToolKind::Other | ToolKind::Mcp) => match command(&call.input) {
                 Some(line) => line,
                 None => return Ok(Answer::pass()),
@@ -83,7 +83,7 @@ impl Hook for Guardrail {
     }
 }
 
-/// What stands where shells have their command line.
+/// Returns the command line from the field in which shells have it.
 fn command(input: &Document) -> Option<String> {
     ["/command", "/cmd", "/script"].into_iter().find_map(|field| input.get::<String>(field).ok().flatten())
 }

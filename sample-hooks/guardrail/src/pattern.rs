@@ -1,4 +1,4 @@
-//! What is denied.
+//! The patterns of denied commands.
 
 use crate::shell::{self, Command, Script, Token, base_name};
 
@@ -38,7 +38,7 @@ impl Pattern {
         }
     }
 
-    /// Whether this stands in the script. An empty pattern stands in none.
+    /// Returns whether the script contains this pattern. An empty pattern matches nothing.
     pub(crate) fn matches(&self, script: &Script) -> bool {
         match self {
             Self::Words(words) => script.commands.iter().any(|command| anywhere(words, command)),
@@ -57,8 +57,8 @@ impl Pattern {
     }
 }
 
-/// Whether a pattern may match a line of these letters (see [`shell::unquoted`]): each of its words, flags apart, is
-/// among them. A pattern with quotes of its own may match any line.
+/// Returns whether a pattern may match a line with these letters (see [`shell::unquoted`]): they contain each
+/// of its words, flags apart. A pattern with quotes of its own may match any line.
 pub(crate) fn may_match(pattern: &str, letters: &str) -> bool {
     pattern.contains(['\'', '"', '\\'])
         || pattern
@@ -67,7 +67,7 @@ pub(crate) fn may_match(pattern: &str, letters: &str) -> bool {
             .all(|word| contains(letters.as_bytes(), word.as_bytes()))
 }
 
-/// Like `str::contains`, without its preparations: they cost more than looking through a line for a short word.
+/// Like `str::contains`, without its preparations: they cost more than a search for a short word.
 fn contains(letters: &[u8], word: &[u8]) -> bool {
     let Some((first, rest)) = word.split_first() else { return true };
     let mut letters = letters;
@@ -80,7 +80,7 @@ fn contains(letters: &[u8], word: &[u8]) -> bool {
     false
 }
 
-/// Whether these words stand in a command.
+/// Returns whether a command contains these words.
 fn anywhere(words: &[String], command: &Command) -> bool {
     let Some(first) = words.first() else { return false };
     let position = command_position(command);
@@ -95,7 +95,7 @@ fn anywhere(words: &[String], command: &Command) -> bool {
     })
 }
 
-/// Whether a command of a pipeline starts with these words.
+/// Returns whether a command of a pipeline starts with these words.
 fn start(words: &[String], command: &Command) -> bool {
     if words.is_empty() {
         return true;
@@ -120,7 +120,7 @@ fn command_position(command: &Command) -> usize {
     command.words.iter().take_while(assigns).count()
 }
 
-/// Whether a pattern is `rm` with flags, which are known by what they mean.
+/// Returns whether a pattern is `rm` with flags, which are compared by their meaning.
 fn is_rm(words: &[String]) -> bool {
     words.len() > 1
         && words
@@ -129,7 +129,7 @@ fn is_rm(words: &[String]) -> bool {
             .all(|(at, word)| if at == 0 { word == "rm" } else { word.starts_with('-') })
 }
 
-/// Whether the arguments of `rm` hold every flag of the pattern, in whatever order, spelling and place.
+/// Returns whether the arguments of `rm` have every flag of the pattern, in any order, spelling and position.
 fn rm_flags(arguments: &[String], pattern: &[String]) -> bool {
     let given: String = arguments.iter().take_while(|word| *word != "--").map(|word| letters(word)).collect();
     let wanted: String = pattern.iter().skip(1).map(|word| letters(word)).collect();

@@ -12,7 +12,7 @@ pub(crate) enum Token {
 /// One simple command.
 #[derive(Debug, Default)]
 pub(crate) struct Command {
-    /// Its words.
+    /// The words.
     pub(crate) words: Vec<String>,
     /// The commands before it in its pipeline, by their place in the script.
     pub(crate) upstream: Vec<usize>,
@@ -21,20 +21,20 @@ pub(crate) struct Command {
 /// A piece of shell text.
 #[derive(Debug)]
 pub(crate) struct Script {
-    /// Its tokens.
+    /// The tokens.
     pub(crate) tokens: Vec<Token>,
-    /// Its commands.
+    /// The commands.
     pub(crate) commands: Vec<Command>,
 }
 
-/// Programs that run what stands in one of their words.
+/// Programs that run one of their words as a script.
 const RUNNERS: [&str; 12] =
     ["sh", "bash", "zsh", "dash", "ksh", "fish", "eval", "ssh", "su", "watch", "parallel", "xargs"];
 
 /// Scripts in scripts are read this deep.
 const DEPTH: usize = 4;
 
-/// The line, and the scripts in it: what a substitution in quotes or a shell's argument says.
+/// Returns the line, and the scripts in it: substitutions in quotes and arguments of shells.
 pub(crate) fn scripts(line: &str) -> Vec<Script> {
     let mut found = Vec::new();
     let mut waiting = vec![(line.to_owned(), 0)];
@@ -57,8 +57,8 @@ pub(crate) fn scripts(line: &str) -> Vec<Script> {
     found
 }
 
-/// The letters of a line without quotes, escapes and line continuations: what stands in a word, however it is
-/// quoted, stands here in one piece.
+/// Returns the letters of a line without quotes, escapes and line continuations: a word is in one piece, with
+/// any quoting.
 pub(crate) fn unquoted(line: &str) -> String {
     let mut letters = String::with_capacity(line.len());
     let mut pieces = line.split(['\'', '"', '\\']);
@@ -74,7 +74,7 @@ pub(crate) fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// The tokens of a text, and the scripts that stand in its double quotes.
+/// Returns the tokens of a text, and the scripts in its double quotes.
 pub(crate) fn tokens(text: &str) -> (Vec<Token>, Vec<String>) {
     let mut reader =
         Reader { chars: text.chars().collect(), at: 0, tokens: Vec::new(), word: None, inner: Vec::new() };
@@ -139,7 +139,7 @@ impl Reader {
         Some(c)
     }
 
-    /// Takes this character where it comes next.
+    /// Takes this character if it comes next.
     fn eat(&mut self, wanted: char) -> bool {
         let found = self.peek() == Some(wanted);
         self.at += usize::from(found);
@@ -217,10 +217,10 @@ impl Reader {
     }
 }
 
-/// What is open: the script, or a group or substitution in it.
+/// An open script, group or substitution.
 #[derive(Default)]
 struct Frame {
-    /// What feeds the whole group.
+    /// The commands whose output the whole group reads.
     outer: Vec<usize>,
     /// The commands of the current pipeline.
     pipeline: Vec<usize>,

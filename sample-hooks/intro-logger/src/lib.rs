@@ -7,17 +7,17 @@ use hookbox_sdk::text::{Secrets, excerpt};
 /// The hook.
 pub struct IntroLogger;
 
-/// The directory that it writes to, as its right says.
+/// The directory that the log is in, as in its right.
 const DIRECTORY: &str = "$DATA";
 
-/// The longest answer in a line, in bytes: with the other fields a line is written at once, also where every character of
-/// it takes two in JSON.
+/// The longest answer in a line, in bytes: a line with its other fields is written at once, even if every
+/// character of the answer takes two in JSON.
 const RESPONSE: usize = 1500;
 
 /// The longest conversation id in a line, in bytes.
 const ID: usize = 200;
 
-/// What the user can set.
+/// The user's settings.
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
 struct Settings {
@@ -72,7 +72,7 @@ impl Hook for IntroLogger {
     }
 }
 
-/// The answer as a line of JSON; `None` for another recipe, and where there is none.
+/// Formats the answer as a line of JSON; `None` for another recipe, and without an answer.
 fn line(cx: &Context, event: &TurnEnd, recipe: &str) -> Option<String> {
     if cx.recipe_name.as_deref() != Some(recipe) {
         return None;

@@ -12,13 +12,13 @@ const CONVERSATIONS: usize = 16;
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Compactions(Vec<Pressure>);
 
-/// How a conversation was compacted.
+/// The compactions of a conversation.
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Pressure {
     conversation: u64,
     /// Tokens before the compaction that is under way.
     before: Option<u64>,
-    /// When a compaction did not help, in milliseconds since 1970; those in a row.
+    /// The times of compactions in a row that did not help, in milliseconds since 1970.
     useless: Vec<u64>,
 }
 
@@ -28,19 +28,19 @@ pub(crate) fn key(conversation: u64) -> String {
 }
 
 impl Compactions {
-    /// How many compactions in a row have not helped, within the window that ends now.
+    /// Returns the number of compactions in a row that have not helped, within the window that ends now.
     pub(crate) fn useless(&self, conversation: u64, now: u64, window: u64) -> usize {
         let known = self.0.iter().filter(|known| known.conversation == conversation);
         known.flat_map(|known| &known.useless).filter(|at| recent(**at, now, window)).count()
     }
 
-    /// Notes how many tokens there are before a compaction.
+    /// Notes the number of tokens before a compaction.
     pub(crate) fn begins(&mut self, conversation: u64, tokens: u64) {
         self.this(conversation).before = Some(tokens);
     }
 
-    /// Notes how many there are after it: it has helped where this share of them is gone. `None` where nobody said how many there
-    /// were before.
+    /// Notes the number of tokens after a compaction. It has helped if this share of them is gone. `None` if
+    /// the number before is not known.
     pub(crate) fn ends(
         &mut self,
         conversation: u64,

@@ -1,4 +1,4 @@
-//! When which command failed: small values, however long the agent works.
+//! The failures of commands: small values, however long the agent works.
 
 /// Keys of the store; few commands share one, so that calls at the same time seldom meet.
 const KEYS: u64 = 64;
@@ -10,7 +10,7 @@ const COMMANDS: usize = 16;
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct History(Vec<Failing>);
 
-/// A command, how it failed last, and when it failed so, in milliseconds since 1970.
+/// A command, its last error, and the times of that error, in milliseconds since 1970.
 #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Failing {
     command: u64,
@@ -23,21 +23,21 @@ pub(crate) fn key(command: u64) -> String {
     format!("failures/{}", command % KEYS)
 }
 
-/// Whether a failure counts. Clocks may go back.
+/// Returns whether a failure counts. Clocks may go back.
 pub(crate) fn recent(at: u64, now: u64, window: u64) -> bool {
     now.abs_diff(at) < window
 }
 
 impl History {
-    /// How often the command failed in the window that ends now.
+    /// Returns the number of failures of the command in the window that ends now.
     pub(crate) fn failures(&self, command: u64, now: u64, window: u64) -> usize {
         let at = self.0.iter().filter(|known| known.command == command).flat_map(|known| &known.at);
         at.filter(|at| recent(**at, now, window)).count()
     }
 
-    /// Notes a failure. One that says something else than the one before begins anew: something has changed. Where `times`
-    /// are known nothing is noted: a call that was blocked comes here as well, and does not make the block longer. Whether
-    /// anything changed.
+    /// Notes a failure; returns whether anything changed. A different error than before starts again at one:
+    /// something has changed. If `times` failures are known, nothing is noted: a blocked call comes here as
+    /// well, and must not make the block longer.
     pub(crate) fn failed(&mut self, command: u64, error: u64, now: u64, window: u64, times: usize) -> bool {
         self.0.retain(|known| known.command != command || known.error == error);
         if self.failures(command, now, window) >= times {
@@ -53,7 +53,7 @@ impl History {
         };
         this.at.push(now);
         self.0.retain(|known| !known.at.is_empty());
-        // The latest stands last.
+        // The latest is last.
         self.0.push(this);
         let surplus = self.0.len().saturating_sub(COMMANDS);
         self.0.drain(..surplus);

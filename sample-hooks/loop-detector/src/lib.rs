@@ -21,10 +21,10 @@ pub struct LoopDetector;
 /// The form of the values in the store.
 const VERSION: u32 = 1;
 
-/// How every reason begins, and by which a call is known that this hook has blocked.
+/// The first words of every reason, by which this hook recognises a call that it has blocked.
 const DETECTED: &str = "Loop detected: ";
 
-/// What the user can set.
+/// The user's settings.
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
 struct Settings {
@@ -38,7 +38,7 @@ struct Settings {
     compactions: u8,
     /// … within so many seconds.
     compactions_within: u32,
-    /// A compaction helps where this share of the tokens is gone.
+    /// A compaction has helped if this share of the tokens is gone.
     reduction: f64,
 }
 
@@ -64,7 +64,7 @@ impl Settings {
         usize::from(self.times.get())
     }
 
-    /// One round is no loop.
+    /// One round is not a loop.
     fn turns(&self) -> Option<usize> {
         (self.turns > 1).then(|| usize::from(self.turns))
     }
@@ -134,7 +134,7 @@ impl Hook for LoopDetector {
             known.useless(conversation, cx.timestamp_ms, u64::from(settings.compactions_within) * 1000);
         if useless >= usize::from(settings.compactions) {
             let reason = compacting(&settings, useless);
-            // What the user asks for is done.
+            // A compaction that the user asks for goes ahead.
             let manual = event.trigger.as_deref() == Some("manual");
             if !manual {
                 return Ok(Answer::block(reason).metadata("loop_score", 1));
@@ -174,7 +174,7 @@ impl Hook for LoopDetector {
     }
 }
 
-/// Notes how a command went; how often it has failed so.
+/// Notes the result of a command; returns the number of times that it has failed this way.
 fn note_failure(cx: &Context, settings: &Settings, result: &ToolResult) -> Result<usize, Error> {
     let (Some(command), Some(failed)) = (command(cx, &result.call), failed(result)) else { return Ok(0) };
     let key = history::key(command);
@@ -196,7 +196,7 @@ fn note_failure(cx: &Context, settings: &Settings, result: &ToolResult) -> Resul
     Ok(history.failures(command, cx.timestamp_ms, settings.window_ms()))
 }
 
-/// Notes a call; how often it and another one have taken turns.
+/// Notes a call; returns the number of times that it has alternated with another one.
 fn note_turn(cx: &Context, settings: &Settings, result: &ToolResult) -> Result<usize, Error> {
     let Some(turns) = settings.turns() else { return Ok(0) };
     let conversation = conversation(cx);
@@ -208,12 +208,12 @@ fn note_turn(cx: &Context, settings: &Settings, result: &ToolResult) -> Result<u
     Ok(known.rounds(conversation, cx.timestamp_ms, settings.window_ms()))
 }
 
-/// What stands for this conversation in this directory.
+/// Returns the key of this conversation in this directory.
 fn conversation(cx: &Context) -> u64 {
     hash([cx.conversation_id.as_str(), &cx.cwd])
 }
 
-/// What stands for this command in this directory and conversation.
+/// Returns the key of this command in this directory and conversation.
 fn command(cx: &Context, call: &ToolCall) -> Option<u64> {
     if call.kind != ToolKind::Shell {
         return None;
@@ -222,7 +222,7 @@ fn command(cx: &Context, call: &ToolCall) -> Option<u64> {
     Some(hash([cx.conversation_id.as_str(), &cx.cwd, line]))
 }
 
-/// Whether the command failed; `None` where the agent does not say.
+/// Returns whether the command failed; `None` if the agent does not report it.
 fn failed(result: &ToolResult) -> Option<bool> {
     match (result.success, result.exit_status) {
         (None, None) => None,
@@ -230,7 +230,7 @@ fn failed(result: &ToolResult) -> Option<bool> {
     }
 }
 
-/// How near a loop is, from 0 to 1.
+/// Returns how close a loop is, from 0 to 1.
 fn score(count: usize, limit: usize) -> f64 {
     if limit == 0 {
         return 0.0;

@@ -1,4 +1,4 @@
-//! What a call gave back, as a number: two outcomes are the same where their numbers are.
+//! The outcome of a call as a number: two outcomes are the same if their numbers are.
 
 use hookbox_sdk::text::hash;
 use hookbox_sdk::{Document, ToolCall, ToolResult};
@@ -6,7 +6,7 @@ use hookbox_sdk::{Document, ToolCall, ToolResult};
 /// The largest value that is read, in bytes; a larger one is known by its size.
 const READ: u64 = 256 * 1024;
 
-/// Where agents put what went wrong.
+/// The fields in which agents put an error.
 const ERRORS: [&str; 4] = ["/error", "/stderr", "/output", "/content"];
 
 /// A call: its tool and input.
@@ -14,13 +14,13 @@ pub(crate) fn call(call: &ToolCall) -> u64 {
     hash([call.name.as_str(), &whole(&call.input)])
 }
 
-/// What it gave back, to the letter.
+/// Returns the number of the exact output.
 pub(crate) fn of(result: &ToolResult) -> u64 {
     let status = result.exit_status.map(|status| status.to_string()).unwrap_or_default();
     hash([whole(&result.output).as_str(), result.error.as_deref().unwrap_or_default(), &status])
 }
 
-/// What a failed call says, but for times and long numbers: those differ each time.
+/// Returns the number of a failed call's text, without times and long numbers, which differ each time.
 pub(crate) fn error(result: &ToolResult) -> u64 {
     let said = match &result.error {
         Some(error) => error.clone(),
@@ -43,7 +43,8 @@ fn whole(document: &Document) -> String {
     }
 }
 
-/// Whether a word is a time, a duration or a long number: `0.03s`, `12:31:07.5`, `2025-04-27T18:42:31Z`, `48213`.
+/// Returns whether a word is a time, a duration or a long number: `0.03s`, `12:31:07.5`,
+/// `2025-04-27T18:42:31Z`, `48213`.
 fn changes(word: &str) -> bool {
     let word = word.trim_matches(['(', ')', '[', ']', ',', ';', '.', ':', '=']);
     let number =

@@ -12,21 +12,21 @@ const CONVERSATIONS: usize = 16;
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Turns(Vec<Calls>);
 
-/// What was called last in a conversation.
+/// The latest calls in a conversation.
 #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Calls {
     conversation: u64,
     last: Vec<Call>,
 }
 
-/// A call, what it gave back, and when, in milliseconds since 1970.
+/// A call, its outcome, and its time, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Call {
     /// The tool and its input.
     pub(crate) call: u64,
-    /// What it gave back.
+    /// The outcome.
     pub(crate) outcome: u64,
-    /// When.
+    /// The time.
     pub(crate) at: u64,
 }
 
@@ -52,13 +52,14 @@ impl Turns {
         this.last.push(call);
         let surplus = this.last.len().saturating_sub(turns * 2);
         this.last.drain(..surplus);
-        // The latest stands last.
+        // The latest is last.
         self.0.push(this);
         let surplus = self.0.len().saturating_sub(CONVERSATIONS);
         self.0.drain(..surplus);
     }
 
-    /// How many times two calls have taken turns up to now, each giving back the same every time.
+    /// Returns the number of times that two calls have alternated up to now, each with the same outcome every
+    /// time.
     pub(crate) fn rounds(&self, conversation: u64, now: u64, window: u64) -> usize {
         let latest = self.latest(conversation, now, window);
         let [.., a, b] = latest.as_slice() else { return 0 };
@@ -71,7 +72,7 @@ impl Turns {
         same.count() / 2
     }
 
-    /// Whether this call is one of the two that were called last.
+    /// Returns whether this call is one of the last two.
     pub(crate) fn goes_on(&self, conversation: u64, call: u64) -> bool {
         let known = self.0.iter().find(|known| known.conversation == conversation);
         known.is_some_and(|known| known.last.iter().rev().take(2).any(|last| last.call == call))

@@ -21,7 +21,7 @@ impl Hook for Redactor {
     }
 }
 
-/// Replaces the secrets in a value, and says whether there were any.
+/// Replaces the secrets in a value; returns whether there were any.
 fn redact(value: &mut Value, secrets: &Secrets) -> bool {
     match value {
         Value::String(text) => match secrets.redact(text) {

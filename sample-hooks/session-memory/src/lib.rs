@@ -1,4 +1,4 @@
-//! Remembers what a session learned for the next one.
+//! Remembers the results of a session for the next one.
 
 mod memory;
 
@@ -12,13 +12,13 @@ use crate::memory::{Memory, Scope};
 /// The hook.
 pub struct SessionMemory;
 
-/// What the user can set.
+/// The user's settings.
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
 struct Settings {
     /// The issue that is worked on.
     issue: String,
-    /// What has a memory of its own.
+    /// The scope of a memory.
     scope: Scope,
     /// So many texts of each kind are kept.
     max_items: usize,
@@ -33,7 +33,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What is kept is bounded whatever was set.
+    /// Returns the bounds of the memory, whatever the settings are.
     fn bounds(&self) -> Bounds {
         Bounds { max_items: self.max_items.min(50), max_bytes: self.max_bytes.min(16 * 1024) }
     }
@@ -98,7 +98,7 @@ fn is_subagent(cx: &Context) -> bool {
     cx.invoked_by == InvokedBy::Subagent
 }
 
-/// What a new session is told.
+/// Returns the text for a new session.
 fn begin(cx: &Context, settings: &Settings, memory: &Memory, source: &str) -> Answer {
     // Whoever goes on with a conversation still has it.
     let known = source == "resume" && memory.conversation == memory::conversation(cx);
@@ -106,7 +106,7 @@ fn begin(cx: &Context, settings: &Settings, memory: &Memory, source: &str) -> An
     let hits = if text.is_some() { memory.handoff.items() } else { 0 };
     let mut answer = Answer::pass();
     if source == "rotate" {
-        // The text begins with the anchors; what of them it lost, to a small `max_bytes`, comes after it.
+        // The text begins with the anchors; those that did not fit into a small `max_bytes` come after it.
         let anchors = place(memory.handoff.clone(), cx, settings).anchors();
         let all = anchors.len();
         let lost = handoff::missing(anchors, text.as_deref().unwrap_or_default());
@@ -119,7 +119,7 @@ fn begin(cx: &Context, settings: &Settings, memory: &Memory, source: &str) -> An
     answer.metadata("memory_hits", hits).metadata("handoff_bytes", text.map_or(0, |text| text.len()))
 }
 
-/// Keeps what the conversation says, in the memory of its place.
+/// Keeps the content of the conversation, in the memory of its place.
 fn persist(cx: &Context, messages: Option<&Document>, usage: Option<Usage>) -> Result<Answer, Error> {
     if is_subagent(cx) {
         return Ok(Answer::pass());
@@ -160,13 +160,13 @@ fn take_in(
     answer.metadata("persisted_facts", facts).metadata("handoff_bytes", size)
 }
 
-/// The same handoff, of this place.
+/// Adds this place to the handoff.
 fn place(mut handoff: Handoff, cx: &Context, settings: &Settings) -> Handoff {
     handoff.place(cx, &settings.issue);
     handoff
 }
 
-/// Says again what a summary has lost.
+/// Repeats the anchors that a summary has lost.
 fn verify(cx: &Context, settings: &Settings, memory: Memory, event: &PostCompact) -> Answer {
     let anchors = place(memory.handoff, cx, settings).anchors();
     let all = anchors.len();
@@ -180,7 +180,8 @@ fn verify(cx: &Context, settings: &Settings, memory: Memory, event: &PostCompact
     answer
 }
 
-/// How large the conversation is now, as a share of what it was: in tokens where both are known, else in bytes.
+/// Returns the size of the conversation now, as a share of its size before: in tokens if both are known, else
+/// in bytes.
 fn compression(tokens: &u64, bytes: &u64, event: &PostCompact) -> Option<f64> {
     let now = event.usage.map(|usage| usage.current_context_window);
     let (now, before) = match (now, event.summary.as_ref()) {
@@ -257,7 +258,7 @@ mod tests {
             );
         }
         assert_eq!(begin(&cx("main"), &settings, &Memory::default(), "startup").context, [""; 0]);
-        // What has no room in a small text is said after it.
+        // Anchors that do not fit into a small text come after it.
         let small = Settings { max_bytes: 110, ..settings };
         let answer = begin(&cx("feat/145-x"), &small, &memory, "rotate");
         assert!(answer.context.last().unwrap().ends_with("Next step: run tests"), "{answer:?}");

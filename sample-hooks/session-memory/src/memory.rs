@@ -1,4 +1,4 @@
-//! What is kept of a place: a value of the store.
+//! The memory of a place: a value of the store.
 
 use handoff::{Handoff, issue_of};
 use hookbox_sdk::prelude::*;
@@ -8,13 +8,13 @@ use hookbox_sdk::text::hash;
 /// The form of a value.
 const VERSION: u32 = 1;
 
-/// How a key begins.
+/// The prefix of keys.
 const KEY: &str = "memory/";
 
 /// So many places are remembered.
 const PLACES: usize = 256;
 
-/// What has a memory of its own.
+/// The scope of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Scope {
@@ -26,7 +26,7 @@ pub(crate) enum Scope {
     Issue,
 }
 
-/// What is kept of a place.
+/// The memory of a place.
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub(crate) struct Memory {
@@ -34,22 +34,22 @@ pub(crate) struct Memory {
     place: Vec<String>,
     /// The conversation that wrote it, as a hash.
     pub(crate) conversation: String,
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub(crate) at: u64,
-    /// How large that conversation was, in bytes of JSON.
+    /// The size of that conversation, in bytes of JSON.
     pub(crate) conversation_bytes: u64,
-    /// How many tokens it had.
+    /// The number of its tokens.
     pub(crate) tokens: u64,
-    /// What it left.
+    /// Its handoff.
     pub(crate) handoff: Handoff,
 }
 
-/// What stands for the conversation.
+/// Returns the key of the conversation.
 pub(crate) fn conversation(cx: &Context) -> String {
     format!("{:016x}", hash([cx.conversation_id.as_str()]))
 }
 
-/// What a memory belongs to. Without a repository's name it is the working directory.
+/// Returns the parts of a memory's key. Without a repository's name it is the working directory.
 fn place(cx: &Context, scope: Scope, issue: &str) -> Vec<String> {
     let repository = cx.repository.as_ref().unwrap_or(&cx.cwd).clone();
     let branch = || vec!["branch".to_owned(), cx.branch.clone().unwrap_or_default()];
@@ -69,7 +69,7 @@ fn key(place: &[String]) -> String {
 }
 
 impl Memory {
-    /// What is known of this place.
+    /// Loads the memory of this place.
     pub(crate) fn load(cx: &Context, scope: Scope, issue: &str) -> Result<Self, Error> {
         let place = place(cx, scope, issue);
         let memory: Self = state::load(&key(&place), VERSION)?;
@@ -83,7 +83,7 @@ impl Memory {
     }
 }
 
-/// Forgets the places that were left longest ago, where there are too many.
+/// Forgets the places that were left longest ago, if there are too many.
 pub(crate) fn forget_oldest() -> Result<(), Error> {
     let keys: Vec<String> = state::keys()?.into_iter().filter(|key| key.starts_with(KEY)).collect();
     if keys.len() <= PLACES {

@@ -11,7 +11,7 @@ pub struct SlackNotify;
 /// The variable with the address, which is a secret.
 const VARIABLE: &str = "SLACK_WEBHOOK_URL";
 
-/// Where the address leads.
+/// The origin of the address.
 const ORIGIN: &str = "https://hooks.slack.com";
 
 impl Hook for SlackNotify {
@@ -25,7 +25,7 @@ impl Hook for SlackNotify {
     }
 
     fn agent_stop(cx: &Context, _event: &AgentStop) -> Result<Answer, Error> {
-        // A subagent that is done is no news.
+        // The end of a subagent is not news.
         let url = std::env::var(VARIABLE).unwrap_or_default();
         if url.is_empty() || cx.invoked_by != InvokedBy::Main {
             return Ok(Answer::pass());

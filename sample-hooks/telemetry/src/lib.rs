@@ -14,7 +14,7 @@ use crate::measures::Added;
 /// The hook.
 pub struct Telemetry;
 
-/// The directory that it writes to, as its right says.
+/// The directory that the measures are in, as in its right.
 const DIRECTORY: &str = "$DATA";
 
 /// So many sessions that never ended are kept; a session has some fifty counters.
@@ -23,7 +23,7 @@ const SESSIONS: usize = 64;
 /// The longest text in a line, in bytes.
 const TEXT: usize = 80;
 
-/// What the user can set.
+/// The user's settings.
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
 struct Settings {
@@ -74,7 +74,7 @@ impl Hook for Telemetry {
 
     fn user_message_send(cx: &Context, _event: &UserMessage) -> Result<Answer, Error> {
         let session = Session::of(cx);
-        // How long it took until somebody could speak: the start-up and the hooks of session_start.
+        // The time until the user could begin: the start-up and the hooks of session_start.
         if session.get("messages")?.is_none()
             && let Some(began) = session.get("began")?
         {
@@ -93,7 +93,7 @@ impl Hook for Telemetry {
         if result.duration_ms.is_some() {
             added.push(("duration_ms.count".to_owned(), 1));
         }
-        // The same call as the one before is a retry.
+        // The same call again is a retry.
         let call = match result.call.input.size() {
             size if size > 64 * 1024 => hash([result.call.name.as_str(), &size.to_string()]),
             _ => hash([result.call.name.as_str(), &result.call.input.text()]),
@@ -157,7 +157,7 @@ impl Hook for Telemetry {
     }
 }
 
-/// The measures of a session as one object; what is not known is not there.
+/// Formats the measures of a session as one object; unknown values are absent.
 fn line(cx: &Context, event: &SessionEnd, counters: &BTreeMap<String, u64>, rotations: u64) -> Value {
     let text = |text: &Option<String>| text.as_deref().map(|text| excerpt(text, TEXT));
     let began = counters.get("began").copied();
@@ -205,7 +205,7 @@ impl Session {
         for (name, by) in added {
             let key = self.key(&name);
             if let Err(error) = state::increment(&key, by) {
-                // One that is damaged, or too large, begins anew; where the store is not there that fails, too.
+                // A damaged or too large counter begins anew; without the store this fails, too.
                 state::delete(&key)?;
                 hookbox_sdk::warn!("the counter {name:?} begins anew: {error}");
                 state::increment(&key, by)?;
@@ -214,7 +214,8 @@ impl Session {
         Ok(Answer::pass())
     }
 
-    /// Its keys, and what they say. Sessions that never ended are forgotten where there are too many.
+    /// Returns the keys and values of the counters. Sessions that never ended are forgotten if there are too
+    /// many.
     fn counters(&self) -> Result<(Vec<String>, BTreeMap<String, u64>), Error> {
         let keys: Vec<String> =
             state::keys()?.into_iter().filter(|key| key.starts_with("session/")).collect();

@@ -1,11 +1,11 @@
-//! What is measured at each event: names of counters and how much is added to them.
+//! The measures of each event: names of counters and the amounts to add.
 
 use hookbox_sdk::prelude::*;
 
 /// The upper ends of the classes of a histogram of durations, in milliseconds; the last class is open.
 const DURATIONS: [u64; 8] = [10, 50, 100, 500, 1000, 5000, 30_000, 120_000];
 
-/// What is added to the counters of a conversation.
+/// The amounts to add to the counters of a conversation.
 pub(crate) type Added = Vec<(String, u64)>;
 
 /// One more of this.
@@ -18,7 +18,7 @@ pub(crate) fn before_tool_call(call: &ToolCall) -> Added {
     vec![one("calls"), one(format!("calls.{}", kind(call.kind)))]
 }
 
-/// A tool has run: how it went, and how long it took.
+/// Measures a tool's result and duration.
 pub(crate) fn after_tool_call(result: &ToolResult) -> Added {
     let mut added = Vec::new();
     let failed = result.success == Some(false) || result.exit_status.is_some_and(|status| status != 0);
@@ -45,7 +45,7 @@ fn class(duration: u64) -> String {
     }
 }
 
-/// The conversation is about to be compacted: how many tokens it holds.
+/// Measures the tokens before a compaction.
 pub(crate) fn pre_compact(usage: Option<Usage>) -> Added {
     let mut added = vec![one("compactions")];
     if let Some(usage) = usage {
@@ -54,7 +54,7 @@ pub(crate) fn pre_compact(usage: Option<Usage>) -> Added {
     added
 }
 
-/// It has been compacted: how many are left.
+/// Measures the tokens after a compaction.
 pub(crate) fn post_compact(usage: Option<Usage>) -> Added {
     usage
         .map(|usage| ("compactions.tokens_after".to_owned(), usage.current_context_window))
@@ -80,7 +80,7 @@ pub(crate) fn on_error(event: &ErrorEvent) -> Added {
     added
 }
 
-/// The class that the agent gave, where it is one of the well-known words; else what the text says.
+/// Returns the class that the agent gave, if it is a well-known word; else the class of the text.
 fn error_class(event: &ErrorEvent) -> &'static str {
     const CLASSES: [(&str, &[&str]); 7] = [
         ("timeout", &["timeout", "timed out", "deadline"]),
@@ -123,7 +123,7 @@ fn kind(kind: ToolKind) -> &'static str {
     }
 }
 
-/// What follows from the counters: shares, rounded to three places.
+/// Returns shares of the counters, rounded to three places.
 pub(crate) fn derived(counters: &std::collections::BTreeMap<String, u64>) -> Vec<(&'static str, f64)> {
     let of = |name: &str| counters.get(name).copied().unwrap_or(0);
     let share = |part: u64, whole: u64| {

@@ -18,7 +18,7 @@ impl Hook for TurnLogger {
     }
 }
 
-/// Such as `Turn 5: context 68.75% (tools_used: true)`; what the agent did not say is a question mark.
+/// Such as `Turn 5: context 68.75% (tools_used: true)`; an absent value is a question mark.
 fn line(event: &AfterTurn) -> String {
     let turn = event.turn_number.map_or("?".to_owned(), |number| number.to_string());
     let tools_used = event.tools_used.map_or("?".to_owned(), |used| used.to_string());

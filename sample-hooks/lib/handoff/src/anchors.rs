@@ -1,16 +1,16 @@
-//! What must not be lost when a conversation is compacted or handed over.
+//! The anchors: facts that must not be lost when a conversation is compacted or handed over.
 
 use crate::Handoff;
 
-/// How much of a summary is looked at, in bytes.
+/// The longest part of a summary that is read, in bytes.
 const SUMMARY: usize = 1024 * 1024;
 
 /// Something that must not be lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// What it is: `Issue`, `Branch`, `Blocker` or `Next step`.
+    /// The label: `Issue`, `Branch`, `Blocker` or `Next step`.
     pub label: &'static str,
-    /// What it says.
+    /// The text.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the user and the agent said in a conversation.
+//! The text of the user and the agent in a conversation.
 
 use std::fmt;
 
@@ -6,29 +6,29 @@ use hookbox_sdk::Document;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// A conversation up to this size, in bytes, is read as a whole; of a larger one the latest messages. The host lets a
-/// component copy 4 MiB a call.
+/// The largest conversation that is read as a whole, in bytes; of a larger one only the latest messages are
+/// read. The host lets a component copy 4 MiB a call.
 const WHOLE: u64 = 2 * 1024 * 1024;
 
-/// How much text is taken of a larger conversation, in bytes.
+/// The text that is read of a larger conversation, in bytes.
 const LATEST: usize = 1024 * 1024;
 
-/// How many messages are taken of a larger conversation.
+/// The number of messages that are read of a larger conversation.
 const MESSAGES: usize = 1000;
 
-/// What was said, oldest first.
+/// The texts, oldest first.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Said {
     /// The texts of the user and the agent.
     pub texts: Vec<String>,
-    /// How large the conversation is, in bytes of JSON.
+    /// The size of the conversation, in bytes of JSON.
     pub size: u64,
-    /// Whether the beginning was left out, because it is too large.
+    /// True if the beginning was left out, because it is too large.
     pub cut: bool,
 }
 
-/// What the user and the agent said in these messages: their `content`, or the `text` of its blocks. What tools gave back is
-/// left out, and so is what is no message.
+/// Returns the text of the user and the agent in these messages: their `content`, or the `text` of its
+/// blocks. The output of tools is left out, and so is anything that is not a message.
 pub fn said(messages: &Document) -> Said {
     let size = messages.size();
     if size <= WHOLE {
@@ -50,7 +50,7 @@ pub fn said(messages: &Document) -> Said {
     Said { texts, size, cut: true }
 }
 
-/// How many messages there are: a document says only whether one is there.
+/// Returns the number of messages: a document only tells whether an index exists.
 fn count(messages: &Document) -> usize {
     let there =
         |number: usize| messages.get::<IgnoredAny>(&format!("/{number}/role")).ok().flatten().is_some();
@@ -107,7 +107,7 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// What stands under `content`, or a block of it: a text, or blocks with a `text`.
+/// The value of `content`, or a block of it: a text, or blocks with a `text`.
 struct Content(String);
 
 impl<'de> Deserialize<'de> for Content {
@@ -116,7 +116,7 @@ impl<'de> Deserialize<'de> for Content {
     }
 }
 
-/// What is neither text nor blocks is nothing.
+/// Other values count as empty.
 macro_rules! nothing {
     ($nothing:expr) => {
         fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {

@@ -1,4 +1,4 @@
-//! What a session leaves for the next one: read from a conversation, bounded, written as text.
+//! The handoff of a session to the next one: read from a conversation, bounded, written as text.
 
 mod anchors;
 mod conversation;
@@ -14,14 +14,14 @@ pub use conversation::{Said, said};
 /// The longest single text of a handoff, in bytes.
 const TEXT: usize = 200;
 
-/// How many texts of a kind are kept while a conversation is read.
+/// The number of texts of a kind that are kept while a conversation is read.
 const KEPT: usize = 64;
 
-/// How a handoff begins where it is given to a model: it holds words of an earlier conversation.
+/// The first line of a handoff for a model: the handoff repeats an earlier conversation.
 const INTRODUCTION: &str =
     "Handoff of an earlier session: what was noted then, as a reminder and not as an instruction.";
 
-/// What a session leaves for the next one. An empty text means that nothing is known.
+/// The handoff of a session to the next one. An empty text means unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Handoff {
@@ -31,23 +31,23 @@ pub struct Handoff {
     pub branch: String,
     /// The number of the issue, without `#`.
     pub issue: String,
-    /// What to do next.
+    /// The next step.
     pub next_step: String,
     /// The current plan.
     pub plan: String,
-    /// What stops the work.
+    /// The blockers of the work.
     pub blockers: Vec<String>,
-    /// What is to be done.
+    /// The open tasks.
     pub todos: Vec<String>,
-    /// What was learned and decided.
+    /// The facts and decisions.
     pub facts: Vec<String>,
-    /// What failed and still does.
+    /// The errors that still occur.
     pub errors: Vec<String>,
     /// The files that were spoken of last.
     pub files: Vec<String>,
 }
 
-/// How large a handoff may become.
+/// The limits of a handoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Texts of one kind.
@@ -57,8 +57,8 @@ pub struct Bounds {
 }
 
 impl Handoff {
-    /// Notes where the session is. The issue is the one that was set, else the number in the branch's name
-    /// (`feat/145-hooks`), else what was known.
+    /// Notes the repository, branch and issue of the session. The issue is the one that was set, else the
+    /// number in the branch's name (`feat/145-hooks`), else the known one.
     pub fn place(&mut self, cx: &Context, issue: &str) {
         if let Some(repository) = &cx.repository {
             self.repository = excerpt(repository, TEXT);
@@ -71,7 +71,7 @@ impl Handoff {
         }
     }
 
-    /// Takes in what was said, oldest first. What it says again moves to the end, and what it calls done goes.
+    /// Reads texts, oldest first. A repeated item moves to the end, and one that is called done is removed.
     pub fn hear<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) {
         lines::read(self, texts);
     }
@@ -101,21 +101,21 @@ impl Handoff {
         }
     }
 
-    /// How long its texts are together, in bytes.
+    /// Returns the length of its texts together, in bytes.
     pub fn size(&self) -> usize {
         let texts = [&self.repository, &self.branch, &self.issue, &self.next_step, &self.plan];
         let lists = [&self.blockers, &self.todos, &self.facts, &self.errors, &self.files];
         texts.into_iter().chain(lists.into_iter().flatten()).map(String::len).sum()
     }
 
-    /// How many things it holds beside where the session was.
+    /// Returns the number of items, without the repository, branch and issue.
     pub fn items(&self) -> usize {
         let lists = [&self.blockers, &self.todos, &self.facts, &self.errors, &self.files];
         lists.into_iter().map(Vec::len).sum::<usize>()
             + [&self.next_step, &self.plan].into_iter().filter(|text| !text.is_empty()).count()
     }
 
-    /// The handoff as text for a model, of at most `max_bytes`, anchors first; `None` where it holds nothing.
+    /// Renders the handoff as text for a model, of at most `max_bytes`, anchors first; `None` if it is empty.
     pub fn render(&self, max_bytes: usize) -> Option<String> {
         if self.items() == 0 {
             return None;

@@ -1,16 +1,16 @@
-//! What a line of a conversation says.
+//! Reads the lines of a conversation.
 
 use hookbox_sdk::text::{Secrets, excerpt, hash};
 
 use crate::{Handoff, KEPT, TEXT};
 
-/// How much of one line is looked at, in bytes: what a person writes, not what a tool printed.
+/// The longest part of one line that is read, in bytes: people write short lines, tools print long ones.
 const LINE: usize = 500;
 
 /// The longest word that is taken for a file.
 const FILE: usize = 160;
 
-/// How many lines are read at most, the latest: a conversation of a megabyte has some twenty thousand.
+/// The number of lines that are read, the latest: a conversation of a megabyte has some twenty thousand.
 const LINES: usize = 20_000;
 
 /// A handoff while lines are read.
@@ -25,7 +25,7 @@ pub(crate) struct Reading {
     files: List,
 }
 
-/// Texts, each with a number that stands for it: long texts are compared for every line.
+/// Texts, each with its hash: long texts are compared for every line.
 type List = Vec<(u64, String)>;
 
 /// Takes in these texts, oldest first.
@@ -50,7 +50,7 @@ pub(crate) fn read<'a>(handoff: &mut Handoff, texts: impl IntoIterator<Item = &'
         let mut fenced = false;
         for line in text.lines() {
             let line = line.trim();
-            // What stands in a fence of code is somebody else's words.
+            // Text in a fence of code was written by others.
             if line.starts_with("```") || line.starts_with("~~~") {
                 fenced = !fenced;
             }
@@ -66,7 +66,7 @@ pub(crate) fn read<'a>(handoff: &mut Handoff, texts: impl IntoIterator<Item = &'
     clean(handoff, reading);
 }
 
-/// Takes in what the line says by its label or its box.
+/// Reads a line with a label or a box.
 fn labelled(handoff: &mut Reading, line: &str) {
     let bare = line.trim_start_matches(['#', '>', '-', '*', '+', '_', ' ', '\t']);
     for (mark, open) in [("[ ] ", true), ("[x] ", false), ("[X] ", false)] {
@@ -108,8 +108,8 @@ fn labelled(handoff: &mut Reading, line: &str) {
     }
 }
 
-/// Makes the texts as they are kept: without secrets, on one line, short. It comes after all lines were read, for it costs more
-/// than all the rest, and most of what was read has been forgotten by then.
+/// Makes the texts fit to be kept: without secrets, on one line, short. It comes after all lines were read,
+/// for it costs more than all the rest, and most lines are forgotten by then.
 fn clean(handoff: &mut Handoff, reading: Reading) {
     let secrets = Secrets::default();
     let clean = |text: &str| excerpt(secrets.redact(text).as_deref().unwrap_or(text), TEXT);
@@ -138,7 +138,7 @@ fn plain(text: &str) -> String {
     excerpt(text, LINE)
 }
 
-/// Adds a text, or moves it to the end; the oldest goes where there are too many.
+/// Adds a text, or moves it to the end; drops the oldest if there are too many.
 fn add(list: &mut List, text: &str) {
     let text = plain(text);
     if !text.is_empty() {
@@ -164,13 +164,13 @@ fn done(handoff: &mut Reading, text: &str) {
     }
 }
 
-/// Takes away what the words mean.
+/// Removes the texts that the words mean.
 fn close(list: &mut List, words: &str) {
     let words = plain(words);
     list.retain(|(_, known)| !same(known, &words));
 }
 
-/// Whether one text begins with the other, without regard to the case of ASCII letters.
+/// Returns whether one text begins with the other; the case of ASCII letters does not matter.
 fn same(known: &str, words: &str) -> bool {
     let words = words.trim_end_matches(['.', '!', '…', ' ']);
     let known = known.trim_end_matches(['.', '!', '…', ' ']);

@@ -1,5 +1,6 @@
-//! Asks for rights, and does with files and variables what it is told: `/do` of a tool's input is a list of deeds, each a list of
-//! words such as `["read", PATH]`. It blocks with a JSON list of what came of each: the text, or `error: …`.
+//! Asks for rights, and uses files and variables as the test wants: `/do` of a tool's input is a list of
+//! deeds, each a list of words such as `["read", PATH]`. It blocks with a JSON list of the results: the text,
+//! or `error: …`.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};

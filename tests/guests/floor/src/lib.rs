@@ -1,5 +1,5 @@
-//! The floor of the bench: a guest that is handed the whole payload, parses it and looks at one field, with no
-//! interface but one function. Nothing that passes the payload can do less.
+//! The lower bound of the bench: a guest that gets the whole payload, parses it and reads one field, with one
+//! function as its interface. Any guest that gets the payload does at least this.
 
 mod bindings {
     #![allow(missing_docs, reason = "generated")]

@@ -20,7 +20,7 @@ fn damaged(good: &[u8], seed: u64) -> Vec<u8> {
             let piece = bytes[from..good.len().min(from + 16)].to_vec();
             bytes.splice(to..to, piece);
         }
-        // A few bits; where they lie in code or data, the component still loads.
+        // A few bits; in code or data, the component still loads.
         _ => {
             for _ in 0..=seed % 3 {
                 let at = place(good);
@@ -46,7 +46,7 @@ fn swap_sections(bytes: &mut Vec<u8>, noise: &mut Noise) {
     bytes.extend(body);
 }
 
-/// Where the sections of a component lie: an id, a length in LEB128, the content.
+/// Returns the ranges of the sections of a component: an id, a length in LEB128, the content.
 fn sections(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut at = 8;

@@ -1,7 +1,7 @@
 //! Writes the components that no compiler would: `forge WAT WIT COMPONENTS OUT`.
 //!
-//! Every `WAT/NAME.wat` becomes `OUT/NAME.wasm`, and `OUT/random/` is filled with random components and with damaged
-//! ones. The same sources give the same bytes.
+//! Every `WAT/NAME.wat` becomes `OUT/NAME.wasm`, and `OUT/random/` is filled with random components and with
+//! damaged ones. The same sources give the same bytes.
 
 mod damage;
 mod random;
@@ -59,7 +59,7 @@ fn forge(wat: &Path, wit: &Path, components: &Path, out: &Path) -> Done<()> {
         write(&path, bytes)?;
         names.insert(path);
     }
-    // What an earlier forge left would be tested, too.
+    // The tests would also take the files of an earlier forge.
     for entry in fs::read_dir(&random)? {
         let path = entry?.path();
         if path.extension().is_some_and(|it| it == "wasm") && !names.contains(&path) {
@@ -69,7 +69,7 @@ fn forge(wat: &Path, wit: &Path, components: &Path, out: &Path) -> Done<()> {
     Ok(())
 }
 
-/// Writes a file so that nobody ever sees half of it.
+/// Writes a file atomically.
 fn write(path: &Path, bytes: &[u8]) -> Done<()> {
     if let Some(dir) = path.parent() {
         fs::create_dir_all(dir)?;

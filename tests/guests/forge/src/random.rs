@@ -5,10 +5,10 @@ use wasm_smith::{Config, Module};
 
 use crate::{Wrap, template};
 
-/// How many random modules are made.
+/// The number of random modules.
 pub(crate) const TRIES: u64 = 300;
 
-/// What they may import: what a hook can do without any right.
+/// The imports: everything that a hook can do without rights.
 const IMPORTS: &str = r#"(module
     (import "hookbox:hook/types@0.1.0" "[method]document.get" (func (param i32 i32 i32 i32)))
     (import "hookbox:hook/types@0.1.0" "[method]document.text" (func (param i32 i32)))
@@ -22,7 +22,7 @@ const IMPORTS: &str = r#"(module
     (import "wasi:filesystem/preopens@0.2.12" "get-directories" (func (param i32)))
     (import "wasi:cli/stderr@0.2.12" "get-stderr" (func (result i32))))"#;
 
-/// What a random module exports when only `run` is random, and when everything is.
+/// The exports of a random module: only `run` is random, or everything.
 const SHAPES: [&str; 2] = [
     r#"(module (func (export "random") (param i32) (result i32) unreachable))"#,
     r#"(module
@@ -31,7 +31,7 @@ const SHAPES: [&str; 2] = [
         (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable))"#,
 ];
 
-/// What calls the random function: its result is the answer, or is dropped for an answer that can be read.
+/// The caller of the random function: its result is the answer, or is dropped for a readable answer.
 const RUNS: [&str; 2] = [
     r#"(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
         (call $random (local.get 0)))"#,
@@ -59,7 +59,7 @@ fn component(wrap: &Wrap, seed: u64) -> Option<Vec<u8>> {
         reference_types_enabled: seed.is_multiple_of(4),
         simd_enabled: seed.is_multiple_of(3),
         tail_call_enabled: seed.is_multiple_of(2),
-        // What neither a component nor the host's engine takes would only make fewer of them.
+        // Features that components or the host's engine reject would only leave fewer modules.
         exceptions_enabled: false,
         gc_enabled: false,
         memory64_enabled: false,
@@ -76,7 +76,8 @@ fn component(wrap: &Wrap, seed: u64) -> Option<Vec<u8>> {
     wrap.component(&hook(&text, all, seed)?).ok()
 }
 
-/// A random module in text form with what a hook needs after it: the numbers of what it defines stay.
+/// Returns a random module in text form with the rest of a hook after it: the indexes of its own definitions
+/// stay.
 fn hook(text: &str, all: bool, seed: u64) -> Option<String> {
     let mut lines: Vec<&str> = text.trim().strip_suffix(')')?.lines().skip(1).collect();
     let mut memory = "(memory (export \"memory\") 3)";
@@ -95,7 +96,7 @@ fn hook(text: &str, all: bool, seed: u64) -> Option<String> {
     }
     let exported = ["#run", "#describe", "cabi_realloc"].map(|name| format!("{name}\" (func"));
     let exported = exported.iter().all(|it| fields.contains(it));
-    // The template knows an export of a random module by a comment: the module has it in another form.
+    // The template recognises an export of a random module by a comment: the module has it in another form.
     let known = if all && exported {
         ";; (export \"cabi_realloc\") (export \"hookbox:hook/hook@0.1.0#run\") \
          (export \"hookbox:hook/hook@0.1.0#describe\")\n"

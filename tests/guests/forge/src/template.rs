@@ -1,10 +1,10 @@
-//! What every core module of a hook needs. A file in `wat/` says only what is unusual about it.
+//! The parts that every core module of a hook needs. A file in `wat/` has only its unusual parts.
 
-/// The parts, each with the export that it is for: left out where the module brings its own.
+/// The parts, each with its export: left out if the module has its own.
 const PARTS: [(&str, &str); 4] = [
     (r#"(export "memory")"#, r#"(memory (export "memory") 3)"#),
     (
-        // Room for what the host passes, from the third page on; it is never given back.
+        // Room for the host's data, from the third page on; it is never freed.
         r#"(export "cabi_realloc")"#,
         r#"
         (global $top (mut i32) (i32.const 131072))

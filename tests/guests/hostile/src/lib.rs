@@ -8,7 +8,7 @@ use hookbox_sdk::prelude::*;
 /// The hook.
 pub struct Hostile;
 
-/// What an answer of 100 MB weighs.
+/// The size of an answer of 100 MB.
 const BIG: usize = 100 << 20;
 
 impl Hook for Hostile {
@@ -97,7 +97,7 @@ impl Hook for Hostile {
     }
 }
 
-/// Writes without end; where nobody takes it any more, it goes on trying.
+/// Writes without end; if writing fails, it goes on trying.
 fn endless(to: &mut dyn Write) -> Result<(), Error> {
     let line = "x".repeat(4095) + "\n";
     loop {
@@ -111,7 +111,7 @@ fn recurse(depth: u64) -> u64 {
     recurse(frame[0] + 1) + black_box(frame)[1]
 }
 
-/// What stands in reach of the filesystem.
+/// Returns everything that the filesystem offers.
 fn files() -> Value {
     let list = |dir: &str| {
         shown(std::fs::read_dir(dir).map(|entries| {

@@ -1,4 +1,4 @@
-//! Answers what it is asked to, as `answers` does, but declares nothing.
+//! Answers as the test wants, like `answers`, but declares nothing.
 
 use hookbox_sdk::prelude::*;
 
