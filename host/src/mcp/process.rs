@@ -15,7 +15,9 @@ use tokio::time::{Instant, sleep};
 
 use crate::hook::HookError;
 use crate::mcp::Transport;
-use crate::native::process::{Group, Log, signal_name};
+use crate::native::group::Group;
+use crate::native::output::Log;
+use crate::native::process::signal_name;
 use crate::native::start::{DEPTH_VARIABLE, depth, start};
 use crate::report::Cause;
 use crate::text;

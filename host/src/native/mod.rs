@@ -6,8 +6,9 @@
 
 mod combine;
 pub mod command;
+pub(crate) mod group;
 mod leash;
-
+pub(crate) mod output;
 pub(crate) mod process;
 pub(crate) mod start;
 

@@ -8,17 +8,16 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::hook::HookError;
-use crate::native::leash::Leash;
+use crate::native::group::Group;
+use crate::native::output::{Log, Pipe};
 use crate::native::start::{DEPTH_VARIABLE, depth, start};
 use crate::outcome::Spent;
 use crate::report::Cause;
-use crate::text;
 
 /// The time for which a process that the hook left behind may hold the hook's output open. A pipe of a shell
 /// pipeline closes within microseconds; a slower process runs in the background.
@@ -27,16 +26,6 @@ const GRACE: Duration = Duration::from_millis(100);
 /// The longest wait for the end of a killed process. It takes microseconds, unless the process hangs in the
 /// kernel; then the runtime collects it later.
 const REAP: Duration = Duration::from_millis(50);
-
-/// The length of the end of standard error that is kept for the message of a failure, in bytes.
-const TAIL: usize = 2048;
-
-/// The number of lines of it in a message, and of bytes.
-const TAIL_LINES: usize = 3;
-const TAIL_SHOWN: usize = 400;
-
-/// The size of one read: the capacity of a pipe on Linux.
-const CHUNK: usize = 64 * 1024;
 
 /// A process to run, with its bounds.
 pub(crate) struct Process<'a> {
@@ -280,119 +269,6 @@ impl Running {
         if self.status.is_none() {
             self.status = timeout(REAP, self.child.wait()).await.ok().and_then(Result::ok);
         }
-    }
-}
-
-/// The reading end of a pipe, while it is open.
-struct Pipe<R> {
-    end: Option<R>,
-    chunk: Vec<u8>,
-}
-
-impl<R: AsyncRead + Unpin> Pipe<R> {
-    fn new(end: Option<R>) -> Self {
-        Self { end, chunk: vec![0; CHUNK] }
-    }
-
-    fn is_open(&self) -> bool {
-        self.end.is_some()
-    }
-
-    /// Reads once; never ready when the pipe is closed. Nothing is lost when this future is dropped.
-    async fn read(&mut self) -> io::Result<usize> {
-        match &mut self.end {
-            Some(end) => end.read(&mut self.chunk).await,
-            None => pending().await,
-        }
-    }
-
-    /// The bytes that a read brought. One that brought none closes the pipe.
-    fn take(&mut self, read: io::Result<usize>) -> &[u8] {
-        let n = read.unwrap_or(0);
-        if n == 0 {
-            self.end = None;
-        }
-        self.chunk.get(..n).unwrap_or_default()
-    }
-}
-
-/// Standard error: its beginning, for the log, and its end, for the message of a failure.
-pub(crate) struct Log {
-    keep: usize,
-    head: Vec<u8>,
-    tail: Vec<u8>,
-}
-
-impl Log {
-    /// An empty one that keeps so many bytes of the beginning.
-    pub(crate) fn new(keep: usize) -> Self {
-        Self { keep, head: Vec::new(), tail: Vec::new() }
-    }
-
-    pub(crate) fn add(&mut self, bytes: &[u8]) {
-        let room = self.keep.saturating_sub(self.head.len()).min(bytes.len());
-        self.head.extend_from_slice(bytes.get(..room).unwrap_or_default());
-        self.tail.extend_from_slice(bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default());
-        self.tail.drain(..self.tail.len().saturating_sub(TAIL));
-    }
-
-    fn text(&self) -> String {
-        let log = String::from_utf8_lossy(&self.head);
-        text::prefix(&log, self.keep).to_owned()
-    }
-
-    pub(crate) fn spent(&self) -> Spent {
-        Spent { log: self.text(), ..Spent::default() }
-    }
-
-    /// Adds the last lines of standard error to a message.
-    pub(crate) fn explain(&self, what: String) -> String {
-        let tail = String::from_utf8_lossy(&self.tail);
-        let lines: Vec<&str> = tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let last = lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join(" | ");
-        if last.is_empty() { what } else { format!("{what}: {}", text::escape(&last, TAIL_SHOWN)) }
-    }
-}
-
-/// A process group that is killed when it is dropped, and when this process ends, unless it was released.
-pub(crate) struct Group {
-    id: Option<Pid>,
-    leash: Option<Leash>,
-}
-
-impl Group {
-    pub(super) fn of(child: &Child, leash: Option<Leash>) -> Self {
-        let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        if let (Some(id), Some(leash)) = (id, &leash) {
-            leash.tie(id);
-        }
-        Self { id, leash }
-    }
-
-    /// The leader is reaped: from now on the group's number is its own only as long as it has other members.
-    pub(crate) fn leader_is_gone(&mut self) {
-        self.id = self.id.filter(|group| test_kill_process_group(*group).is_ok());
-    }
-
-    /// Lets the rest of the group live.
-    fn release(&mut self) {
-        self.id = None;
-        if let Some(leash) = self.leash.take() {
-            leash.let_go();
-        }
-    }
-
-    fn kill(&mut self) {
-        if let Some(group) = self.id.take() {
-            // An error means that the group is empty.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
     }
 }
 

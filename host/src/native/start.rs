@@ -11,8 +11,8 @@ use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
 use crate::hook::HookError;
+use crate::native::group::Group;
 use crate::native::leash::Leash;
-use crate::native::process::Group;
 use crate::report::Cause;
 use crate::text;
 

@@ -11,6 +11,7 @@ mod call;
 mod clock;
 mod compile_cost;
 mod compiler;
+mod component;
 mod convert;
 mod denials;
 mod engine;
@@ -34,7 +35,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use tokio::sync::OnceCell;
 
 use wasmtime::Engine;
@@ -43,19 +43,16 @@ use wasmtime::component::Component as Loaded;
 pub(crate) use self::access::Backends;
 pub use self::access::{Access, Places};
 pub use self::compiler::{Compiler, compile_here};
+pub use self::component::{Component, ComponentHook};
 pub use self::engine::Allocation;
 pub use self::inspect::{InterfaceName, WIT_VERSIONS};
 
 use self::cache::{CodeCache, Compiled};
-use self::call::{Prepared, internal};
-use self::convert::Lower;
+use self::call::internal;
+use self::component::Ready;
 use self::engine::Linked;
-use self::state::Clock;
-use crate::capability::Capability;
-use crate::event::Event;
-use crate::hook::{Budget, Descriptor, Digest, Hook, HookError, Manifest, Settings};
-use crate::outcome::Outcome;
-use crate::report::{Cause, Kind, LimitKind};
+use crate::hook::{Digest, HookError, Manifest};
+use crate::report::{Cause, LimitKind};
 use crate::text;
 
 /// The longest compilation of one component. A Python component of 18 MB takes seven seconds.
@@ -188,7 +185,7 @@ impl Runtime {
         let failed = loaded.values().filter(|cell| matches!(cell.get(), Some(Err(_)))).count();
         loaded.retain(|_, cell| match cell.get() {
             None => true,
-            Some(Ok(component)) => Arc::strong_count(&component.inner) > 1,
+            Some(Ok(component)) => component.is_shared(),
             // That it does not load is worth knowing, for the next look meets it again.
             Some(Err(_)) => failed <= MAX_FAILED,
         });
@@ -337,152 +334,4 @@ fn no_engine(error: &str) -> HookError {
 fn invalid(error: &wasmtime::Error) -> HookError {
     let what = text::escape(&error.root_cause().to_string(), 200);
     HookError::new(Cause::Incompatible, format!("is damaged or no valid component: {what}"))
-}
-
-/// A component that is linked but not yet described.
-struct Ready {
-    wit_version: String,
-    imports: Vec<InterfaceName>,
-    prepared: Prepared,
-}
-
-impl Ready {
-    /// Checks that a component is a hook, and links it.
-    fn new(linked: &Linked, component: &Loaded) -> Result<Self, HookError> {
-        let imports = inspect::imports(&linked.engine, component);
-        let wit_version = inspect::check_exports(&linked.engine, component)?;
-        let pre =
-            linked.prepare(component, &imports).map_err(|error| inspect::explain_link(&error, &imports))?;
-        let slots = Arc::clone(&linked.slots);
-        Ok(Self { wit_version, imports, prepared: Prepared { pre, slots } })
-    }
-
-    async fn describe(&self) -> Result<Manifest, HookError> {
-        // A component describes itself in a few thousand instructions; an interpreter needs some millions.
-        let budget = Budget { fuel: 200_000_000, ..Budget::for_kind(Kind::Component) };
-        let settings = Arc::default();
-        let (manifest, spent) = self
-            .prepared
-            .call(&budget, settings, Arc::default(), Clock::Frozen, async |host, store| {
-                host.hookbox_hook_hook().call_describe(store).await
-            })
-            .await
-            .map_err(|mut error| {
-                error.message = format!("failed in describe: {}", error.message);
-                error
-            })?;
-        convert::manifest(manifest).map_err(|error| error.spent(spent))
-    }
-}
-
-/// A component that is ready to run. Cheap to clone.
-#[derive(Clone)]
-pub struct Component {
-    inner: Arc<ComponentInner>,
-}
-
-struct ComponentInner {
-    digest: Digest,
-    size: usize,
-    wit_version: String,
-    imports: Vec<InterfaceName>,
-    manifest: Manifest,
-    prepared: Prepared,
-}
-
-impl fmt::Debug for Component {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Component").field("digest", &self.inner.digest).finish_non_exhaustive()
-    }
-}
-
-impl Component {
-    fn new(digest: Digest, size: usize, ready: Ready, manifest: Manifest) -> Self {
-        let Ready { wit_version, imports, prepared } = ready;
-        Self { inner: Arc::new(ComponentInner { digest, size, wit_version, imports, manifest, prepared }) }
-    }
-
-    /// The digest of its bytes.
-    pub fn digest(&self) -> &Digest {
-        &self.inner.digest
-    }
-
-    /// The size in bytes.
-    pub fn size(&self) -> usize {
-        self.inner.size
-    }
-
-    /// The version of `hookbox:hook` that it was built for.
-    pub fn wit_version(&self) -> &str {
-        &self.inner.wit_version
-    }
-
-    /// The interfaces that it imports.
-    pub fn imports(&self) -> &[InterfaceName] {
-        &self.inner.imports
-    }
-
-    /// Returns the manifest.
-    pub fn manifest(&self) -> &Manifest {
-        &self.inner.manifest
-    }
-}
-
-/// A component as a hook.
-#[derive(Debug)]
-pub struct ComponentHook {
-    component: Component,
-    descriptor: Descriptor,
-    settings: Arc<Settings>,
-    access: Arc<Access>,
-}
-
-impl ComponentHook {
-    /// A hook of this component, with these settings and nothing granted.
-    pub fn new(component: Component, descriptor: Descriptor, settings: Settings) -> Self {
-        let access = Access::nothing(component.manifest(), &descriptor.name);
-        Self { component, descriptor, settings: Arc::new(settings), access: Arc::new(access) }
-    }
-
-    /// Sets the access to the world outside.
-    #[must_use]
-    pub fn with_access(mut self, access: Access) -> Self {
-        self.access = Arc::new(access);
-        self
-    }
-}
-
-#[async_trait]
-impl Hook for ComponentHook {
-    fn descriptor(&self) -> &Descriptor {
-        &self.descriptor
-    }
-
-    async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
-        let settings = Arc::clone(&self.settings);
-        let answer = self
-            .component
-            .inner
-            .prepared
-            .call(budget, settings, Arc::clone(&self.access), Clock::Running, async |host, store| {
-                let context = convert::context(event);
-                let conversation = self.access.rights.has(&Capability::Conversation);
-                let mut lower = Lower { table: &mut store.data_mut().table, conversation, withheld: false };
-                let event = lower.event(event)?;
-                if lower.withheld && self.access.rights.asked().contains(&Capability::Conversation) {
-                    store.data_mut().deny(&Capability::Conversation);
-                }
-                host.hookbox_hook_hook().call_run(store, &context, &event).await
-            })
-            .await;
-        match answer? {
-            (Ok(response), spent) => match convert::outcome(response) {
-                Ok(outcome) => Ok(Outcome { spent, ..outcome }),
-                Err(error) => Err(error.spent(spent)),
-            },
-            (Err(message), spent) => {
-                Err(HookError::new(Cause::Exit, text::escape(&message, 500)).spent(spent))
-            }
-        }
-    }
 }

@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::event::names;
+use super::specific::{self, Specific};
 use super::tool;
 use crate::dialect::borrowed::{self, is_no};
 use crate::dialect::hook_output::{HookOutput, excerpt};
@@ -26,20 +25,8 @@ const TAIL_SHOWN: usize = 400;
 /// The text for the agent if a hook makes it go on without a reason.
 const GO_ON: &str = "A hook asks you to go on, and does not say why.";
 
-/// The keys that have an effect at some event, at the top and in `hookSpecificOutput`.
+/// The keys at the top that have an effect at some event.
 const KEYS: [&str; 3] = ["decision", "reason", "stopReason"];
-const SPECIFIC: [&str; 10] = [
-    "permissionDecision",
-    "permissionDecisionReason",
-    "updatedInput",
-    "additionalContext",
-    "updatedToolOutput",
-    "updatedMCPToolOutput",
-    "decision",
-    "tool_input",
-    "modifiedArgs",
-    "modifiedResult",
-];
 
 /// The differences between the agents whose hooks answer in this shape.
 pub(crate) struct Style {
@@ -277,16 +264,6 @@ fn is_block(event: &EventName, name: &str, raw: &RawValue, style: &Style) -> boo
     }
 }
 
-/// The fields of `hookSpecificOutput`.
-#[derive(Default)]
-struct Specific {
-    decision: Option<String>,
-    reason: Option<String>,
-    input: Option<Value>,
-    output: Option<Value>,
-    context: Option<String>,
-}
-
 fn answer(mut reply: Reply, blocks: bool, style: &Style) -> Result<Outcome, HookError> {
     let event = reply.event.clone();
     let at = block_at(&event);
@@ -305,12 +282,12 @@ fn answer(mut reply: Reply, blocks: bool, style: &Style) -> Result<Outcome, Hook
     let question = decision.as_deref() == Some("ask") && event == EventName::BeforeToolCall;
     let decision = decision.as_deref() == Some("block");
     let reason = reply.text("reason")?;
-    let mut flat = if style.is_flat { fields(&mut reply, style)? } else { Specific::default() };
+    let mut flat = if style.is_flat { specific::fields(&mut reply, style)? } else { Specific::default() };
     if style.is_flat && matches!(&event, EventName::Other(name) if name == "permission_request") {
         reply.any("behavior");
         flat.reason = reply.text("message")?;
     }
-    let specific = flat.or(specific(&mut reply, blocks, &mut outcome, style)?);
+    let specific = flat.or(specific::read(&mut reply, blocks, &mut outcome, style)?);
     if specific.input.is_some() && style.input_needs_allow && !blocks {
         let decided = specific.decision.as_deref();
         if !matches!(decided, Some("allow" | "ask" | "defer")) {
@@ -357,100 +334,8 @@ fn answer(mut reply: Reply, blocks: bool, style: &Style) -> Result<Outcome, Hook
         }
     }
     let elsewhere: Vec<&str> =
-        KEYS.iter().chain(SPECIFIC.iter().filter(|_| style.is_flat)).copied().collect();
+        KEYS.iter().chain(specific::KEYS.iter().filter(|_| style.is_flat)).copied().collect();
     Ok(reply.finish(outcome, &elsewhere))
-}
-
-fn specific(
-    reply: &mut Reply,
-    blocks: bool,
-    outcome: &mut Outcome,
-    style: &Style,
-) -> Result<Specific, HookError> {
-    let Some(mut inner) = reply.nested("hookSpecificOutput")? else { return Ok(Specific::default()) };
-    let event = inner.event.clone();
-    let name = inner.text("hookEventName")?;
-    match &name {
-        _ if !style.names_event => {}
-        None => inner.warn("\"hookSpecificOutput\" does not say its \"hookEventName\""),
-        Some(name) if names(&event).contains(&name.as_str()) => {}
-        Some(name) => {
-            let what = format!(
-                "\"hookSpecificOutput.hookEventName\" must be {}, found \"{}\"",
-                quoted(names(&event)),
-                text::escape(name, 40)
-            );
-            if !blocks {
-                return Err(malformed(format!("answered wrongly: {what}")));
-            }
-            inner.warn(what);
-        }
-    }
-    let specific = fields(&mut inner, style)?;
-    inner.finish_into(outcome, &SPECIFIC);
-    Ok(specific)
-}
-
-/// The fields that say something of one event.
-fn fields(inner: &mut Reply, style: &Style) -> Result<Specific, HookError> {
-    let mut specific = Specific { context: inner.text("additionalContext")?, ..Specific::default() };
-    match &inner.event.clone() {
-        EventName::BeforeToolCall => {
-            specific.decision = inner.read(|fields| {
-                fields.read("permissionDecision", "\"allow\", \"deny\", \"ask\" or \"defer\"", |value| {
-                    match value.as_str() {
-                        Some(word @ ("allow" | "deny" | "ask" | "defer")) => Ok(word.to_owned()),
-                        _ => Err(value),
-                    }
-                })
-            })?;
-            specific.reason = inner.text("permissionDecisionReason")?;
-            for name in style.inputs {
-                let input = inner.read(|fields| fields.object(name))?.map(Value::Object);
-                specific.input = specific.input.or(input);
-            }
-        }
-        EventName::AfterToolCall => {
-            for name in style.outputs {
-                let output = inner.any(name);
-                specific.output = specific.output.or(output);
-            }
-        }
-        EventName::Other(name) if name == "permission_request" => {
-            let decision = inner.read(|fields| fields.object("decision"))?.unwrap_or_default();
-            specific.reason = decision.get("message").and_then(Value::as_str).map(str::to_owned);
-        }
-        _ => {}
-    }
-    Ok(specific)
-}
-
-impl Specific {
-    /// Fills absent fields from `other`; of two decisions the stricter one counts.
-    fn or(self, other: Self) -> Self {
-        let rank = |decision: &Option<String>| match decision.as_deref() {
-            Some("deny") => 3,
-            Some("ask" | "defer") => 2,
-            Some(_) => 1,
-            None => 0,
-        };
-        let (first, second) =
-            if rank(&other.decision) > rank(&self.decision) { (other, self) } else { (self, other) };
-        Self {
-            decision: first.decision.or(second.decision),
-            reason: first.reason.or(second.reason),
-            input: first.input.or(second.input),
-            output: first.output.or(second.output),
-            context: first.context.or(second.context),
-        }
-    }
-}
-
-fn quoted(names: &[&str]) -> String {
-    if names.is_empty() {
-        return "absent".to_owned();
-    }
-    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" or ")
 }
 
 #[cfg(test)]

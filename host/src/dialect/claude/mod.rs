@@ -10,6 +10,7 @@ mod event;
 mod matcher;
 mod multi_file;
 mod payload;
+mod specific;
 mod tool;
 
 use std::borrow::Cow;

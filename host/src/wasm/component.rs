@@ -1,0 +1,174 @@
+//! A compiled component, and the component as a hook.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use wasmtime::component::Component as Loaded;
+
+use super::access::Access;
+use super::call::Prepared;
+use super::convert::{self, Lower};
+use super::engine::Linked;
+use super::inspect::{self, InterfaceName};
+use super::state::Clock;
+use crate::capability::Capability;
+use crate::event::Event;
+use crate::hook::{Budget, Descriptor, Digest, Hook, HookError, Manifest, Settings};
+use crate::outcome::Outcome;
+use crate::report::{Cause, Kind};
+use crate::text;
+
+/// A component that is linked but not yet described.
+pub(super) struct Ready {
+    wit_version: String,
+    imports: Vec<InterfaceName>,
+    prepared: Prepared,
+}
+
+impl Ready {
+    /// Checks that a component is a hook, and links it.
+    pub(super) fn new(linked: &Linked, component: &Loaded) -> Result<Self, HookError> {
+        let imports = inspect::imports(&linked.engine, component);
+        let wit_version = inspect::check_exports(&linked.engine, component)?;
+        let pre =
+            linked.prepare(component, &imports).map_err(|error| inspect::explain_link(&error, &imports))?;
+        let slots = Arc::clone(&linked.slots);
+        Ok(Self { wit_version, imports, prepared: Prepared { pre, slots } })
+    }
+
+    /// Asks the component for its manifest.
+    pub(super) async fn describe(&self) -> Result<Manifest, HookError> {
+        // A component describes itself in a few thousand instructions; an interpreter needs some millions.
+        let budget = Budget { fuel: 200_000_000, ..Budget::for_kind(Kind::Component) };
+        let settings = Arc::default();
+        let (manifest, spent) = self
+            .prepared
+            .call(&budget, settings, Arc::default(), Clock::Frozen, async |host, store| {
+                host.hookbox_hook_hook().call_describe(store).await
+            })
+            .await
+            .map_err(|mut error| {
+                error.message = format!("failed in describe: {}", error.message);
+                error
+            })?;
+        convert::manifest(manifest).map_err(|error| error.spent(spent))
+    }
+}
+
+/// A component that is ready to run. Cheap to clone.
+#[derive(Clone)]
+pub struct Component {
+    inner: Arc<ComponentInner>,
+}
+
+struct ComponentInner {
+    digest: Digest,
+    size: usize,
+    wit_version: String,
+    imports: Vec<InterfaceName>,
+    manifest: Manifest,
+    prepared: Prepared,
+}
+
+impl fmt::Debug for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Component").field("digest", &self.inner.digest).finish_non_exhaustive()
+    }
+}
+
+impl Component {
+    pub(super) fn new(digest: Digest, size: usize, ready: Ready, manifest: Manifest) -> Self {
+        let Ready { wit_version, imports, prepared } = ready;
+        Self { inner: Arc::new(ComponentInner { digest, size, wit_version, imports, manifest, prepared }) }
+    }
+
+    /// Returns whether a clone of it is in use.
+    pub(super) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.inner) > 1
+    }
+
+    /// Returns the digest of its bytes.
+    pub fn digest(&self) -> &Digest {
+        &self.inner.digest
+    }
+
+    /// Returns the size in bytes.
+    pub fn size(&self) -> usize {
+        self.inner.size
+    }
+
+    /// Returns the version of `hookbox:hook` that it was built for.
+    pub fn wit_version(&self) -> &str {
+        &self.inner.wit_version
+    }
+
+    /// Returns the interfaces that it imports.
+    pub fn imports(&self) -> &[InterfaceName] {
+        &self.inner.imports
+    }
+
+    /// Returns the manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.inner.manifest
+    }
+}
+
+/// A component as a hook.
+#[derive(Debug)]
+pub struct ComponentHook {
+    component: Component,
+    descriptor: Descriptor,
+    settings: Arc<Settings>,
+    access: Arc<Access>,
+}
+
+impl ComponentHook {
+    /// Makes a hook of this component, with these settings and without grants.
+    pub fn new(component: Component, descriptor: Descriptor, settings: Settings) -> Self {
+        let access = Access::nothing(component.manifest(), &descriptor.name);
+        Self { component, descriptor, settings: Arc::new(settings), access: Arc::new(access) }
+    }
+
+    /// Sets the access to the world outside.
+    #[must_use]
+    pub fn with_access(mut self, access: Access) -> Self {
+        self.access = Arc::new(access);
+        self
+    }
+}
+
+#[async_trait]
+impl Hook for ComponentHook {
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
+        let settings = Arc::clone(&self.settings);
+        let answer = self
+            .component
+            .inner
+            .prepared
+            .call(budget, settings, Arc::clone(&self.access), Clock::Running, async |host, store| {
+                let context = convert::context(event);
+                let conversation = self.access.rights.has(&Capability::Conversation);
+                let mut lower = Lower { table: &mut store.data_mut().table, conversation, withheld: false };
+                let event = lower.event(event)?;
+                if lower.withheld && self.access.rights.asked().contains(&Capability::Conversation) {
+                    store.data_mut().deny(&Capability::Conversation);
+                }
+                host.hookbox_hook_hook().call_run(store, &context, &event).await
+            })
+            .await;
+        match answer? {
+            (Ok(response), spent) => match convert::outcome(response) {
+                Ok(outcome) => Ok(Outcome { spent, ..outcome }),
+                Err(error) => Err(error.spent(spent)),
+            },
+            (Err(message), spent) => {
+                Err(HookError::new(Cause::Exit, text::escape(&message, 500)).spent(spent))
+            }
+        }
+    }
+}
