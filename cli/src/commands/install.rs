@@ -8,7 +8,7 @@ use clap::Args;
 use hookbox::bridge::Bridge;
 use hookbox::bridge::config::{Level, Surroundings};
 use hookbox::bridge::install::{
-    Change, InstallFailure, Installed, Installer, Undone, Uninstalled, Wish, unified,
+    Change, InstallFailure, InstallOptions, Installed, Installer, Undone, Uninstalled, unified,
 };
 use hookbox::dialect::agent::Agent;
 use hookbox::discovery::{self, show_duration};
@@ -136,15 +136,15 @@ impl Which {
         Ok(agents)
     }
 
-    /// What can be known of a wish before anything is changed: a failure of one agent, then, changes none. That OpenCode's
+    /// What can be known of a options before anything is changed: a failure of one agent, then, changes none. That OpenCode's
     /// plugin is fixed is in the way of nobody who asks for all.
     fn check(
         &self,
         agents: &[Agent],
         installer: &Installer,
-        wish: &Wish,
+        options: &InstallOptions,
     ) -> anyhow::Result<Option<ExitCode>> {
-        let checked = agents.iter().map(|agent| (*agent, installer.check(*agent, self.level(), wish)));
+        let checked = agents.iter().map(|agent| (*agent, installer.check(*agent, self.level(), options)));
         let failed = checked.filter_map(|(agent, checked)| Some((agent, checked.err()?)));
         let failed = failed.filter(|(_, it)| !(self.all && matches!(it, InstallFailure::Fixed { .. })));
         let failed: Vec<_> = failed.collect();
@@ -260,16 +260,22 @@ impl Install {
         let home = surroundings.home.as_ref().filter(|_| level != Level::Project);
         let home = home.and_then(|home| home.to_str()).filter(|home| !home.contains(['\n', '\r']));
         let home = home.map(str::to_owned);
-        let wish = Wish { events: self.events, home, deadline, is_strict: self.strict, ..Wish::new(program) };
+        let options = InstallOptions {
+            events: self.events,
+            home,
+            deadline,
+            is_strict: self.strict,
+            ..InstallOptions::new(program)
+        };
         let which = self.which;
         which.permit(&agents, &installer)?;
-        if let Some(code) = which.check(&agents, &installer, &wish)? {
+        if let Some(code) = which.check(&agents, &installer, &options)? {
             return Ok(code);
         }
         which.each(
             &agents,
-            |agent| installer.install(agent, level, &wish),
-            |agent, done| row(agent, level, &wish, done, which.dry_run, &surroundings),
+            |agent| installer.install(agent, level, &options),
+            |agent, done| row(agent, level, &options, done, which.dry_run, &surroundings),
             |agent, done| show(agent, level, done, which.dry_run, &surroundings),
         )
     }
@@ -367,7 +373,7 @@ fn next(agent: Agent, level: Level, surroundings: &Surroundings) -> Vec<String> 
 fn row(
     agent: Agent,
     level: Level,
-    wish: &Wish,
+    options: &InstallOptions,
     done: &Installed,
     dry: bool,
     surroundings: &Surroundings,
@@ -379,8 +385,8 @@ fn row(
         "path": done.path,
         "change": word(done.change),
         "events": done.events,
-        "program": wish.program,
-        "deadline": show_duration(wish.deadline),
+        "program": options.program,
+        "deadline": show_duration(options.deadline),
         "backup": done.backup,
         "earlier": done.earlier,
         "switched_off": switches,

@@ -20,7 +20,7 @@ mod entry;
 mod form;
 mod place;
 mod read;
-mod refused;
+mod strict_parse;
 mod switch;
 
 pub(crate) use self::document::Document;
@@ -30,6 +30,6 @@ pub(crate) use self::form::form;
 pub use self::place::file;
 pub(crate) use self::place::sources;
 pub use self::read::{Configuration, Problem, read, read_codex_settings};
-pub use self::refused::refused;
+pub use self::strict_parse::refused;
 pub use self::switch::Switch;
 pub use crate::dialect::agent::{Level, Surroundings};

@@ -13,7 +13,7 @@ use crate::bridge::Bridge;
 use crate::bridge::config::{
     Configuration, Entry, Level, MAX_BYTES, Surroundings, Switch, read, read_codex_settings, refused, sources,
 };
-use crate::bridge::install::plugin::{self, Standing};
+use crate::bridge::install::plugin::{self, PluginFile};
 use crate::dialect::agent::line::{Call, mentions};
 use crate::dialect::agent::{Agent, Holds};
 use crate::discovery::parse_duration;
@@ -31,7 +31,7 @@ const MANAGED: &str = if cfg!(target_os = "macos") {
 };
 
 /// A command of hookbox, and where it stands.
-pub(super) struct Found {
+pub(super) struct HookCommand {
     pub(super) entry: Entry,
     /// What starts the program in it.
     pub(super) program: String,
@@ -45,7 +45,7 @@ pub(super) struct Found {
     pub(super) file: PathBuf,
 }
 
-impl Found {
+impl HookCommand {
     fn of(entry: Entry, level: Level, file: &Path) -> Option<Self> {
         let call = Call::of(&entry.command)?;
         let deadline = call.option("--deadline").and_then(|it| parse_duration(it).ok());
@@ -62,7 +62,7 @@ impl Found {
 }
 
 /// What switches hooks off, and where it stands.
-pub(super) struct Off {
+pub(super) struct DisablingSetting {
     pub(super) place: String,
     pub(super) switch: Switch,
 }
@@ -70,8 +70,8 @@ pub(super) struct Off {
 /// All of it.
 #[derive(Default)]
 pub(super) struct Configured {
-    pub(super) commands: Vec<Found>,
-    pub(super) switches: Vec<Off>,
+    pub(super) commands: Vec<HookCommand>,
+    pub(super) switches: Vec<DisablingSetting>,
     /// Codex's own settings of its user.
     pub(super) codex: toml::Table,
     /// Variables that Claude Code's settings set, the strongest last.
@@ -158,8 +158,8 @@ impl Configured {
             self.claude(&configuration);
         }
         let Configuration { entries, switches, problems, .. } = configuration;
-        let calls: Vec<Found> =
-            entries.into_iter().filter_map(|entry| Found::of(entry, level, path)).collect();
+        let calls: Vec<HookCommand> =
+            entries.into_iter().filter_map(|entry| HookCommand::of(entry, level, path)).collect();
         // Of the files in a directory each speaks for itself.
         if !is_own_file || !calls.is_empty() {
             self.off(format!("{level}: {}", shown(path)), switches);
@@ -187,7 +187,8 @@ impl Configured {
     }
 
     fn off(&mut self, place: String, switches: Vec<Switch>) {
-        self.switches.extend(switches.into_iter().map(|switch| Off { place: place.clone(), switch }));
+        self.switches
+            .extend(switches.into_iter().map(|switch| DisablingSetting { place: place.clone(), switch }));
     }
 
     fn codex_settings(&mut self, level: Level, path: &Path, found: &mut Examination) {
@@ -211,8 +212,8 @@ impl Configured {
             return;
         }
         let Some(bytes) = contents(path, found) else { return };
-        match plugin::standing(&bytes) {
-            Standing::Ours { program, home } => {
+        match plugin::recognise(&bytes) {
+            PluginFile::Ours { program, home } => {
                 let entry = |name: &str| Entry {
                     event: name.to_owned(),
                     matcher: None,
@@ -222,16 +223,16 @@ impl Configured {
                     position: (0, 0),
                 };
                 let entries = Agent::OpenCode.events().iter().map(|event| entry(event.name));
-                self.commands.extend(entries.filter_map(|entry| Found::of(entry, level, path)));
+                self.commands.extend(entries.filter_map(|entry| HookCommand::of(entry, level, path)));
             }
-            Standing::Changed => {
+            PluginFile::Changed => {
                 let message = format!(
                     "{} is hookbox's plugin, and was changed since or comes from another version",
                     shown(path)
                 );
                 found.fail("configuration", message, "move the file away, then: hookbox install opencode");
             }
-            Standing::Others => {
+            PluginFile::Others => {
                 let message = format!("{} is no plugin of hookbox", shown(path));
                 found.warn("configuration", message, "move the file away, then: hookbox install opencode");
             }
@@ -239,7 +240,7 @@ impl Configured {
     }
 }
 
-impl Found {
+impl HookCommand {
     /// The variables that the agent sets for it.
     pub(super) fn variables(&self, agent: Agent, configured: &Configured) -> Vec<(String, String)> {
         match agent {

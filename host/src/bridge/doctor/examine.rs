@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::configured::{Configured, Found, shown};
-use super::finding::{Examination, Reach, millis};
-use super::prove::Proof;
+use super::configured::{Configured, HookCommand, shown};
+use super::finding::{ConfiguredCommand, Examination, millis};
+use super::guard_probe::GuardProbe;
 use super::{Doctor, LIMIT, PURE};
 use crate::bridge::config::Switch;
 use crate::dialect::agent::{Agent, AgentEvent};
@@ -25,7 +25,7 @@ impl Doctor {
         found.program = self.program(agent);
         let configured = Configured::read(agent, &self.surroundings, &mut found);
         found.configured = !configured.commands.is_empty();
-        found.events = configured.commands.iter().map(|it| reach(agent, it)).collect();
+        found.events = configured.commands.iter().map(|it| configured_command(agent, it)).collect();
         if !found.configured {
             let what = if agent == Agent::OpenCode {
                 "no plugin of hookbox is there"
@@ -40,7 +40,7 @@ impl Doctor {
             found.warn("agent", format!("its program {} is not on PATH", names(agent).join(" or ")), hint);
         }
         self.look(agent, &configured, &mut found);
-        let before: Vec<(&Found, &'static AgentEvent)> = configured
+        let before: Vec<(&HookCommand, &'static AgentEvent)> = configured
             .commands
             .iter()
             .filter_map(|it| Some((it, agent.event(&it.entry.event)?)))
@@ -52,10 +52,10 @@ impl Doctor {
             found.fail("event", format!("no command for {name}: no tool call reaches hookbox"), hint);
         }
         for (command, event) in before {
-            self.way(agent, command, event, &configured, &mut found);
-            let proof = Proof::new(self, agent, command, event, &configured, until);
-            if proof.version(&mut found).await {
-                proof.probe(manager, &mut found).await;
+            self.check_entry(agent, command, event, &configured, &mut found);
+            let probe = GuardProbe::new(self, agent, command, event, &configured, until);
+            if probe.version(&mut found).await {
+                probe.probe(manager, &mut found).await;
             }
         }
         found.finish()
@@ -125,9 +125,9 @@ fn names(agent: Agent) -> &'static [&'static str] {
     }
 }
 
-fn reach(agent: Agent, command: &Found) -> Reach {
+fn configured_command(agent: Agent, command: &HookCommand) -> ConfiguredCommand {
     let entry = &command.entry;
-    Reach {
+    ConfiguredCommand {
         event: text::escape(&entry.event, 100),
         hookbox_event: agent.event(&entry.event).map(|event| event.event),
         level: command.level.as_str(),
@@ -138,6 +138,6 @@ fn reach(agent: Agent, command: &Found) -> Reach {
     }
 }
 
-fn shown_event(command: &Found) -> String {
+fn shown_event(command: &HookCommand) -> String {
     text::escape(&command.entry.event, 100)
 }

@@ -35,7 +35,7 @@ pub struct Finding {
 
 /// A command of hookbox that an agent runs at an event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Reach {
+pub struct ConfiguredCommand {
     /// The agent's own name of the event.
     pub event: String,
     /// The event of hookbox, if it is one.
@@ -66,7 +66,7 @@ pub struct Examination {
     /// Whether it does, and nothing was found that would let a call through.
     pub guarded: bool,
     /// The commands that its configuration has for hookbox.
-    pub events: Vec<Reach>,
+    pub events: Vec<ConfiguredCommand>,
     /// What was found, in the order of the way from the agent to the guard.
     pub findings: Vec<Finding>,
 }

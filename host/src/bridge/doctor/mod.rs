@@ -5,20 +5,20 @@
 //! session `hookbox-doctor`.
 
 mod configured;
+mod entry_checks;
 mod examine;
 mod finding;
-mod folders;
-mod prove;
-mod run;
+mod folder_trust;
+mod guard_probe;
+mod run_command;
 mod trust;
-mod way;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use self::finding::{Examination, Finding, Reach, Status};
+pub use self::finding::{ConfiguredCommand, Examination, Finding, Status};
 
 use crate::bridge::config::Surroundings;
 
@@ -50,7 +50,7 @@ impl Doctor {
     /// print.
     pub fn new(surroundings: Surroundings, version: impl Into<String>) -> Self {
         let search = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect());
-        let known = folders::VARIABLES.into_iter().chain([PURE]);
+        let known = folder_trust::VARIABLES.into_iter().chain([PURE]);
         Self {
             surroundings,
             version: version.into(),

@@ -6,10 +6,10 @@ use jsonc_parser::common::Ranged as _;
 use serde_json::json;
 
 use super::command;
+use super::desired::DesiredEntry;
 use super::find::{self, Ours};
 use super::layout::{Container, Edit, Item, Layout, apply};
 use super::remove::take_out;
-use super::wanted::Wanted;
 use crate::bridge::config::{Document, DocumentError, form};
 use crate::dialect::agent::Agent;
 use crate::text;
@@ -22,17 +22,17 @@ const MAX_STEPS: usize = 10_000;
 pub(super) fn merge(
     agent: Agent,
     bytes: &[u8],
-    wanted: &[Wanted],
+    desired: &[DesiredEntry],
     before: Option<&[u8]>,
 ) -> Result<Vec<u8>, DocumentError> {
     // Else it would be added again and again.
-    if let Some(line) = wanted.iter().map(|it| it.line(agent)).find(|line| !command::is_ours(agent, line)) {
+    if let Some(line) = desired.iter().map(|it| it.line(agent)).find(|line| !command::is_ours(agent, line)) {
         let what =
             format!("expected a command line that hookbox knows again, found {}", text::escape(line, 300));
         return Err(DocumentError::new(what, "give another path with --program; nothing was changed"));
     }
     let before = before.and_then(|it| Document::parse(agent, it).ok());
-    repeat(agent, bytes, |document| step(agent, document, wanted, before.as_ref()))
+    repeat(agent, bytes, |document| step(agent, document, desired, before.as_ref()))
 }
 
 /// Repeats a step until it has nothing more to change.
@@ -60,7 +60,7 @@ pub(super) fn repeat(
 fn step(
     agent: Agent,
     document: &Document<'_>,
-    wanted: &[Wanted],
+    desired: &[DesiredEntry],
     before: Option<&Document<'_>>,
 ) -> Result<Option<Vec<Edit>>, DocumentError> {
     let text = document.text;
@@ -80,17 +80,17 @@ fn step(
         return Ok(Some(add(root, true, "hooks", &json!({}))));
     };
     let ours = find::ours(agent, hooks);
-    let is_wanted = |it: &Ours<'_, '_>| wanted.iter().any(|wanted| wanted.event == it.event.name.as_str());
+    let is_wanted = |it: &Ours<'_, '_>| desired.iter().any(|desired| desired.event == it.event.name.as_str());
     if let Some(unwanted) = ours.iter().find(|it| !is_wanted(it)) {
         return Ok(Some(take_out(document, hooks, hooks_at, unwanted, before)));
     }
     let in_lines = Container::from(root).has_line(text, hooks_at);
-    for wanted in wanted {
-        let Some(event) = document.only(hooks, wanted.event)? else {
-            return Ok(Some(add(hooks, in_lines, wanted.event, &json!([]))));
+    for desired in desired {
+        let Some(event) = document.only(hooks, desired.event)? else {
+            return Ok(Some(add(hooks, in_lines, desired.event, &json!([]))));
         };
         let Value::Array(list) = &event.value else {
-            return Err(document.unexpected("a list", &event.value, &format!("for \"{}\"", wanted.event)));
+            return Err(document.unexpected("a list", &event.value, &format!("for \"{}\"", desired.event)));
         };
         let mut ours = ours.iter().filter(|it| it.event.range == event.range);
         let edits = match (ours.next(), ours.next()) {
@@ -101,7 +101,7 @@ fn step(
                     text,
                     &layout,
                     in_lines,
-                    &Item { name: None, value: wanted.fresh() },
+                    &Item { name: None, value: desired.fresh() },
                 ))
             }
             (Some(_), Some(double)) => Some(take_out(document, hooks, hooks_at, double, before)),
@@ -109,7 +109,7 @@ fn step(
             (Some(one), None) if !find::is_effective(one) => {
                 Some(take_out(document, hooks, hooks_at, one, before))
             }
-            (Some(one), None) => update(agent, text, &layout, one.entry, wanted),
+            (Some(one), None) => update(agent, text, &layout, one.entry, desired),
         };
         if edits.is_some() {
             return Ok(edits);
@@ -124,11 +124,11 @@ fn update(
     text: &str,
     layout: &Layout,
     entry: &Object<'_>,
-    wanted: &Wanted,
+    desired: &DesiredEntry,
 ) -> Option<Vec<Edit>> {
     let managed = [find::commands(agent), find::timeouts(agent), vec!["failClosed"]];
     for keys in managed {
-        let want = keys.first().and_then(|key| Some((*key, wanted.says.get(*key)?)));
+        let want = keys.first().and_then(|key| Some((*key, desired.says.get(*key)?)));
         match (find::key_of(entry, &keys), want) {
             (Some(found), Some((_, value))) => {
                 if !is_same(&found.value, value) {

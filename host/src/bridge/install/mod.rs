@@ -1,12 +1,12 @@
 //! hookbox in the configuration of an agent: our entries put in and taken out, with every other byte left as it is.
 //!
-//! What a file is to say is worked out by pure rules (`wanted`, `merge`, `remove`, on the text itself); [`Installer`] reads
+//! What a file is to say is worked out by pure rules (`desired`, `merge`, `remove`, on the text itself); [`Installer`] reads
 //! and writes: whole or not at all, never over a change of somebody else's, with the original kept in hookbox's private
 //! data directory. Entries of ours are known by their command line ([`is_ours`]), for no agent keeps a mark of ours.
 //!
 //! ```
 //! use hookbox::bridge::config::{Level, Surroundings};
-//! use hookbox::bridge::install::{Change, Installer, Undone, Wish};
+//! use hookbox::bridge::install::{Change, Installer, Undone, InstallOptions};
 //! use hookbox::dialect::agent::Agent;
 //!
 //! # let dir = tempfile::tempdir()?;
@@ -14,7 +14,7 @@
 //! # std::fs::create_dir(home.join("shop"))?;
 //! let surroundings = Surroundings { home: Some(home.clone()), ..Surroundings::new(home.join("shop")) };
 //! let installer = Installer::new(surroundings, home.join("data"));
-//! let installed = installer.install(Agent::Codex, Level::User, &Wish::new("/usr/bin/hookbox"))?;
+//! let installed = installer.install(Agent::Codex, Level::User, &InstallOptions::new("/usr/bin/hookbox"))?;
 //! assert_eq!((installed.change, installed.path), (Change::Created, home.join(".codex/hooks.json")));
 //!
 //! let uninstalled = installer.uninstall(Agent::Codex, Level::User)?;
@@ -22,24 +22,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod change;
 mod command;
+mod config_file;
+mod desired;
 mod diff;
 mod error;
 mod find;
+mod installer;
 mod layout;
 mod merge;
+mod outcome;
 pub(in crate::bridge) mod plugin;
 mod record;
 mod remove;
-mod target;
-mod wanted;
 
-pub use self::change::{Change, InstallFailure, Installed, Installer, Undone, Uninstalled};
 pub use self::command::is_ours;
+pub use self::desired::{InstallOptions, UnknownEvent, usual_events};
 pub use self::diff::unified;
 pub use self::error::InstallError;
-pub use self::wanted::{UnknownEvent, Wish, usual_events};
+pub use self::installer::Installer;
+pub use self::outcome::{Change, InstallFailure, Installed, Undone, Uninstalled};
 
 #[cfg(test)]
 mod tests;

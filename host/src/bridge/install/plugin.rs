@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::change::{Change, InstallFailure, Installed, Installer, Undone, Uninstalled};
 use super::command::write;
+use super::desired::InstallOptions;
 use super::error::InstallError;
+use super::installer::Installer;
+use super::outcome::{Change, InstallFailure, Installed, Undone, Uninstalled};
 use super::record::{Record, digest};
-use super::wanted::Wish;
 use crate::bridge::Bridge;
 use crate::bridge::config::{Level, Surroundings};
 use crate::dialect::agent::{Agent, Holds};
@@ -41,7 +42,7 @@ fn text(program: &str, home: Option<&str>) -> String {
 
 /// What a file is that OpenCode loads as a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::bridge) enum Standing {
+pub(in crate::bridge) enum PluginFile {
     /// The plugin of this version.
     Ours {
         /// The program that it calls.
@@ -56,7 +57,7 @@ pub(in crate::bridge) enum Standing {
 }
 
 /// What these bytes are.
-pub(in crate::bridge) fn standing(bytes: &[u8]) -> Standing {
+pub(in crate::bridge) fn recognise(bytes: &[u8]) -> PluginFile {
     let ours = || {
         let (before, after) = PLUGIN.split_once(PROGRAM)?;
         let says = str::from_utf8(bytes).ok()?.strip_prefix(before)?.strip_suffix(after)?;
@@ -64,12 +65,12 @@ pub(in crate::bridge) fn standing(bytes: &[u8]) -> Standing {
         let mut texts = serde_json::Deserializer::from_str(says).into_iter::<String>();
         let program = texts.next()?.ok()?;
         let home = says.get(texts.byte_offset()..)?.strip_prefix(", home: ")?;
-        Some(Standing::Ours { program, home: serde_json::from_str(home).ok()? })
+        Some(PluginFile::Ours { program, home: serde_json::from_str(home).ok()? })
     };
     match ours() {
         Some(ours) => ours,
-        None if bytes.starts_with(HEAD.as_bytes()) => Standing::Changed,
-        None => Standing::Others,
+        None if bytes.starts_with(HEAD.as_bytes()) => PluginFile::Changed,
+        None => PluginFile::Others,
     }
 }
 
@@ -79,8 +80,8 @@ pub(in crate::bridge) fn line(program: &str, home: &str, event: &str) -> String 
 }
 
 /// Whether the plugin can do what is wished for.
-pub(super) fn check(agent: Agent, wish: &Wish) -> Result<(), InstallFailure> {
-    if wish.events.is_empty() && wish.deadline == Bridge::DEADLINE {
+pub(super) fn check(agent: Agent, options: &InstallOptions) -> Result<(), InstallFailure> {
+    if options.events.is_empty() && options.deadline == Bridge::DEADLINE {
         Ok(())
     } else {
         Err(InstallFailure::Fixed { agent })
@@ -92,16 +93,16 @@ impl Installer {
         &self,
         agent: Agent,
         level: Level,
-        wish: &Wish,
+        options: &InstallOptions,
     ) -> Result<Installed, InstallFailure> {
-        let (path, target) = self.target(agent, level)?;
+        let (path, file) = self.config_file(agent, level)?;
         let store = self.store()?;
-        let found = target.read()?;
+        let found = file.read()?;
         let known = store.get(&path);
         if let Some(found) = &found {
             untouched(&path, &found.bytes, known.as_ref())?;
         }
-        let after = text(&wish.program, wish.home.as_deref()).into_bytes();
+        let after = text(&options.program, options.home.as_deref()).into_bytes();
         let change = match &found {
             None => Change::Created,
             Some(found) if found.bytes == after => Change::Unchanged,
@@ -111,10 +112,10 @@ impl Installer {
             let mut record = Record::new(agent, level, &path, None, &after);
             record.made = match known {
                 Some(known) if found.is_some() => known.made,
-                _ => target.missing_directories(),
+                _ => file.missing_directories(),
             };
             store.put(&path, &record, None)?;
-            target.write(found.as_ref(), &after)?;
+            file.write(found.as_ref(), &after)?;
         }
         Ok(Installed {
             change,
@@ -130,14 +131,14 @@ impl Installer {
     }
 
     pub(super) fn uninstall_plugin(&self, agent: Agent, level: Level) -> Result<Uninstalled, InstallFailure> {
-        let (path, target) = self.target(agent, level)?;
+        let (path, file) = self.config_file(agent, level)?;
         let store = self.store()?;
         let known = store.get(&path);
-        let found = target.read()?.filter(|it| standing(&it.bytes) != Standing::Others);
+        let found = file.read()?.filter(|it| recognise(&it.bytes) != PluginFile::Others);
         if let Some(found) = &found {
             untouched(&path, &found.bytes, known.as_ref())?;
             if !self.is_dry() {
-                target.delete(found, known.as_ref().map_or(&[][..], |it| &it.made))?;
+                file.delete(found, known.as_ref().map_or(&[][..], |it| &it.made))?;
             }
         }
         if !self.is_dry() {
@@ -156,11 +157,11 @@ fn names(agent: Agent) -> Vec<String> {
 
 /// What somebody else has written, or changed, is not ours to replace.
 fn untouched(path: &std::path::Path, bytes: &[u8], known: Option<&Record>) -> Result<(), InstallError> {
-    let what = match standing(bytes) {
-        Standing::Ours { .. } => return Ok(()),
+    let what = match recognise(bytes) {
+        PluginFile::Ours { .. } => return Ok(()),
         _ if known.is_some_and(|it| it.after == digest(bytes)) => return Ok(()),
-        Standing::Changed => "is hookbox's plugin, and was changed since or comes from another version",
-        Standing::Others => "is no plugin of hookbox",
+        PluginFile::Changed => "is hookbox's plugin, and was changed since or comes from another version",
+        PluginFile::Others => "is no plugin of hookbox",
     };
     Err(InstallError::new(path, what, "move the file away, and run the command again"))
 }
@@ -176,16 +177,17 @@ mod tests {
         assert_eq!(text("hookbox", None), PLUGIN);
         let text = text("/opt/my \"box\"/hookbox", Some("/home/ada, home: \"x"));
         assert!(text.contains(r#"program: "/opt/my \"box\"/hookbox", home: "/home/ada, home: \"x","#));
-        let ours = |program: &str, home: &str| Standing::Ours { program: program.into(), home: home.into() };
+        let ours =
+            |program: &str, home: &str| PluginFile::Ours { program: program.into(), home: home.into() };
         for (bytes, want) in [
             (text.as_bytes(), ours("/opt/my \"box\"/hookbox", "/home/ada, home: \"x")),
             (PLUGIN.as_bytes(), ours("hookbox", "")),
-            (format!("{text}\n").as_bytes(), Standing::Changed),
-            (text.replace("\"deny\"", "\"allow\"").as_bytes(), Standing::Changed),
-            (b"", Standing::Others),
-            (b"export default () => {}", Standing::Others),
+            (format!("{text}\n").as_bytes(), PluginFile::Changed),
+            (text.replace("\"deny\"", "\"allow\"").as_bytes(), PluginFile::Changed),
+            (b"", PluginFile::Others),
+            (b"export default () => {}", PluginFile::Others),
         ] {
-            assert_eq!(standing(bytes), want);
+            assert_eq!(recognise(bytes), want);
         }
         for (home, more) in [("", ""), ("/home/ada", " --home /home/ada")] {
             let want = format!("'/opt/a b/hookbox' bridge opencode --event dispose{more}");

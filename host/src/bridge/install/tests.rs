@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::desired::{InstallOptions, desired_entries, usual_events};
 use super::merge::merge;
 use super::remove::{Left, events, handmade, has_ours, remove};
-use super::wanted::{Wish, usual_events, wanted};
 use crate::bridge::config::{Level, Surroundings, file, form, read};
 use crate::dialect::agent::Agent;
 
@@ -15,9 +15,9 @@ fn agents() -> impl Iterator<Item = Agent> {
 }
 
 fn installed(agent: Agent, text: &str) -> String {
-    let wanted = wanted(agent, &Wish::new("/usr/bin/hookbox")).unwrap();
+    let desired = desired_entries(agent, &InstallOptions::new("/usr/bin/hookbox")).unwrap();
     let bytes =
-        merge(agent, text.as_bytes(), &wanted, None).unwrap_or_else(|error| panic!("{error}: {text}"));
+        merge(agent, text.as_bytes(), &desired, None).unwrap_or_else(|error| panic!("{error}: {text}"));
     String::from_utf8(bytes).unwrap()
 }
 
@@ -47,9 +47,12 @@ fn a_new_file_holds_an_entry_for_every_usual_event_of_the_agent() {
 #[test]
 fn the_entries_look_as_each_agent_wants_them() {
     let first = |agent: Agent, event: &str| {
-        let wish =
-            Wish { events: vec![event.to_owned()], is_strict: true, ..Wish::new("/opt/my box/hookbox") };
-        let bytes = merge(agent, b"", &wanted(agent, &wish).unwrap(), None).unwrap();
+        let options = InstallOptions {
+            events: vec![event.to_owned()],
+            is_strict: true,
+            ..InstallOptions::new("/opt/my box/hookbox")
+        };
+        let bytes = merge(agent, b"", &desired_entries(agent, &options).unwrap(), None).unwrap();
         String::from_utf8(bytes).unwrap()
     };
     assert_eq!(
@@ -124,13 +127,14 @@ fn installing_again_changes_no_byte_and_other_options_change_ours_in_place() {
     for agent in agents() {
         let once = installed(agent, "{\n\t\"a\": 1\n}");
         assert_eq!(installed(agent, &once), once, "{agent}");
-        let wish = Wish {
+        let options = InstallOptions {
             is_strict: true,
             deadline: std::time::Duration::from_secs(5),
-            ..Wish::new("/opt/hookbox")
+            ..InstallOptions::new("/opt/hookbox")
         };
-        let strict = merge(agent, once.as_bytes(), &wanted(agent, &wish).unwrap(), None).unwrap();
-        let fresh = merge(agent, b"{\n\t\"a\": 1\n}", &wanted(agent, &wish).unwrap(), None).unwrap();
+        let strict = merge(agent, once.as_bytes(), &desired_entries(agent, &options).unwrap(), None).unwrap();
+        let fresh =
+            merge(agent, b"{\n\t\"a\": 1\n}", &desired_entries(agent, &options).unwrap(), None).unwrap();
         assert_eq!(String::from_utf8(strict.clone()).unwrap(), String::from_utf8(fresh).unwrap(), "{agent}");
         let back = String::from_utf8(strict).unwrap();
         assert_eq!(installed(agent, &back), once, "{agent}");
@@ -153,12 +157,16 @@ fn what_was_added_to_our_entry_by_hand_stays_in_it() {
 #[test]
 fn fewer_events_take_the_others_out_and_doubles_become_one() {
     let all = installed(Agent::Codex, "");
-    let wish = Wish { events: vec!["PreToolUse".into()], ..Wish::new("/usr/bin/hookbox") };
-    let few = merge(Agent::Codex, all.as_bytes(), &wanted(Agent::Codex, &wish).unwrap(), None).unwrap();
+    let options =
+        InstallOptions { events: vec!["PreToolUse".into()], ..InstallOptions::new("/usr/bin/hookbox") };
+    let few =
+        merge(Agent::Codex, all.as_bytes(), &desired_entries(Agent::Codex, &options).unwrap(), None).unwrap();
     assert_eq!(events(Agent::Codex, &few), ["PreToolUse"]);
     let group = r#"{"hooks": [{"type": "command", "command": "hookbox bridge codex --event PreToolUse"}]}"#;
     let doubled = format!(r#"{{"hooks": {{"PreToolUse": [{group}, {{"hooks": []}}, {group}]}}}}"#);
-    let one = merge(Agent::Codex, doubled.as_bytes(), &wanted(Agent::Codex, &wish).unwrap(), None).unwrap();
+    let one =
+        merge(Agent::Codex, doubled.as_bytes(), &desired_entries(Agent::Codex, &options).unwrap(), None)
+            .unwrap();
     assert_eq!(read(Agent::Codex, &one).unwrap().entries.len(), 1);
 }
 
@@ -166,19 +174,21 @@ fn fewer_events_take_the_others_out_and_doubles_become_one() {
 fn fewer_events_leave_the_users_empty_lists() {
     let before = r#"{"hooks": {"Stop": [], "SessionStart": [ ]}}"#;
     let all = installed(Agent::Claude, before);
-    let wish = Wish { events: vec!["PreToolUse".into()], ..Wish::new("/usr/bin/hookbox") };
-    let wanted = wanted(Agent::Claude, &wish).unwrap();
-    let few = merge(Agent::Claude, all.as_bytes(), &wanted, Some(before.as_bytes())).unwrap();
+    let options =
+        InstallOptions { events: vec!["PreToolUse".into()], ..InstallOptions::new("/usr/bin/hookbox") };
+    let desired = desired_entries(Agent::Claude, &options).unwrap();
+    let few = merge(Agent::Claude, all.as_bytes(), &desired, Some(before.as_bytes())).unwrap();
     let few = String::from_utf8(few).unwrap();
     assert!(few.starts_with(r#"{"hooks": {"Stop": [], "SessionStart": [ ], "PreToolUse""#), "{few}");
 }
 
 #[test]
 fn an_entry_of_ours_that_somebody_limited_is_made_anew() {
-    let wish = Wish { events: vec!["PreToolUse".into()], ..Wish::new("/usr/bin/hookbox") };
-    let wanted = wanted(Agent::Claude, &wish).unwrap();
+    let options =
+        InstallOptions { events: vec!["PreToolUse".into()], ..InstallOptions::new("/usr/bin/hookbox") };
+    let desired = desired_entries(Agent::Claude, &options).unwrap();
     let merged = |text: &str| {
-        String::from_utf8(merge(Agent::Claude, text.as_bytes(), &wanted, None).unwrap()).unwrap()
+        String::from_utf8(merge(Agent::Claude, text.as_bytes(), &desired, None).unwrap()).unwrap()
     };
     let right = merged("");
     let whole = right.split_whitespace().collect::<String>();
@@ -205,9 +215,9 @@ fn an_entry_of_ours_that_somebody_limited_is_made_anew() {
 
 #[test]
 fn a_command_line_that_is_not_known_again_is_never_written() {
-    let mut wanted = wanted(Agent::Claude, &Wish::new("hookbox")).unwrap();
-    wanted[0].says.insert("command".to_owned(), "other bridge claude".into());
-    let error = merge(Agent::Claude, b"{}", &wanted, None).unwrap_err();
+    let mut desired = desired_entries(Agent::Claude, &InstallOptions::new("hookbox")).unwrap();
+    desired[0].says.insert("command".to_owned(), "other bridge claude".into());
+    let error = merge(Agent::Claude, b"{}", &desired, None).unwrap_err();
     assert!(error.what.contains("knows again"), "{error}");
 }
 
@@ -221,7 +231,7 @@ fn what_somebody_wrote_around_hookbox_is_not_touched() {
 
 #[test]
 fn a_file_that_means_two_things_is_left_alone() {
-    let wanted = wanted(Agent::Claude, &Wish::new("hookbox")).unwrap();
+    let desired = desired_entries(Agent::Claude, &InstallOptions::new("hookbox")).unwrap();
     for (text, want) in [
         ("{\"hooks\": {}, \"hooks\": {}}", "line 1, column 15: expected \"hooks\" once"),
         ("{\"hooks\":\n {\"Stop\": [], \"Stop\": []}}", "line 2, column 15: expected \"Stop\" once"),
@@ -231,7 +241,7 @@ fn a_file_that_means_two_things_is_left_alone() {
         ("{", "line 1"),
         ("{\"a\": 1} // mine", "line 1, column 10"),
     ] {
-        let error = merge(Agent::Claude, text.as_bytes(), &wanted, None).unwrap_err();
+        let error = merge(Agent::Claude, text.as_bytes(), &desired, None).unwrap_err();
         assert!(error.what.contains(want), "{text}: {error}");
         assert!(!error.hint.is_empty());
     }

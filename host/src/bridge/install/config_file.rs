@@ -9,8 +9,8 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _};
 use rustix::fs::{Mode, OFlags};
 
-use super::change::InstallFailure;
 use super::error::InstallError;
+use super::outcome::InstallFailure;
 use crate::bridge::config::{Level, MAX_BYTES, Surroundings};
 use crate::dialect::agent::Agent;
 use crate::text;
@@ -23,7 +23,7 @@ const MAX_ENTRIES: usize = 4096;
 
 /// A configuration file, there or not.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct ConfigFile {
     /// As the user knows it.
     path: PathBuf,
     level: Level,
@@ -43,7 +43,7 @@ pub(super) struct Found {
     owner: (u32, u32),
 }
 
-impl Target {
+impl ConfigFile {
     /// The file at this path. A symlink of the user's own is followed wherever it leads; one in a project only within it.
     pub(super) fn new(level: Level, path: &Path, project: &Path) -> Result<Self, InstallError> {
         let wrong = |error: io::Error| InstallError::io(path, &error);

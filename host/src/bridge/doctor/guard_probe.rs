@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::configured::{Configured, Found};
+use super::configured::{Configured, HookCommand};
 use super::finding::Examination;
-use super::run::{Ran, Way};
+use super::run_command::{CommandResult, CommandRun};
 use super::{Doctor, SESSION};
 use crate::builtin::SELF_PROTECTION;
 use crate::dialect::agent::{Agent, AgentEvent, Effect};
@@ -31,10 +31,10 @@ const NO_GUARD: &str =
 const GARBAGE: &str = "this is no event: hookbox doctor";
 
 /// A command that an agent runs before a tool call, to be put to the proof.
-pub(super) struct Proof<'a> {
+pub(super) struct GuardProbe<'a> {
     doctor: &'a Doctor,
     agent: Agent,
-    command: &'a Found,
+    command: &'a HookCommand,
     event: &'static AgentEvent,
     directory: PathBuf,
     variables: Vec<(String, String)>,
@@ -42,11 +42,11 @@ pub(super) struct Proof<'a> {
     until: Instant,
 }
 
-impl<'a> Proof<'a> {
+impl<'a> GuardProbe<'a> {
     pub(super) fn new(
         doctor: &'a Doctor,
         agent: Agent,
-        command: &'a Found,
+        command: &'a HookCommand,
         event: &'static AgentEvent,
         configured: &Configured,
         until: Instant,
@@ -206,8 +206,8 @@ impl<'a> Proof<'a> {
         fired.verdict.block
     }
 
-    async fn shell(&self, line: &str, input: &str) -> Ran {
-        let way = Way {
+    async fn shell(&self, line: &str, input: &str) -> CommandResult {
+        let run = CommandRun {
             agent: self.agent,
             project: self.doctor.project(),
             directory: &self.directory,
@@ -215,7 +215,7 @@ impl<'a> Proof<'a> {
             wall: self.command.entry.timeout,
             until: self.until,
         };
-        way.shell(line, input).await
+        run.shell(line, input).await
     }
 }
 

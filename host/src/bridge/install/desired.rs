@@ -16,7 +16,7 @@ const SLACK: Duration = Duration::from_secs(15);
 
 /// What the entries say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct InstallOptions {
     /// The agent's own names of the events; none means [`usual_events`].
     pub events: Vec<String>,
     /// The program, as a path or a name that the agent's shell finds.
@@ -24,13 +24,13 @@ pub struct Wish {
     /// The home directory that is meant: where `HOME` is another one when the agent runs it, hookbox blocks. `None` for what
     /// others use as well (default).
     pub home: Option<String>,
-    /// How long our own answer may take (default: [`Bridge::DEADLINE`]), up to [`Wish::MAX_DEADLINE`] and not 0.
+    /// How long our own answer may take (default: [`Bridge::DEADLINE`]), up to [`InstallOptions::MAX_DEADLINE`] and not 0.
     pub deadline: Duration,
     /// Whether a program that is gone, or was killed, blocks a tool call as well.
     pub is_strict: bool,
 }
 
-impl Wish {
+impl InstallOptions {
     /// The longest deadline: 10 min. Agents take no time that is much longer, and one of them takes a number that it
     /// cannot hold for none at all.
     pub const MAX_DEADLINE: Duration = Duration::from_secs(600);
@@ -79,14 +79,14 @@ pub fn usual_events(agent: Agent) -> impl Iterator<Item = &'static AgentEvent> {
 
 /// One entry as it is to be.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct DesiredEntry {
     pub(super) event: &'static str,
     /// What it says, key by key, without its name and type.
     pub(super) says: Map<String, Value>,
     fresh: Value,
 }
 
-impl Wanted {
+impl DesiredEntry {
     /// The entry for a new place in an event's list, in its group where the agent has groups.
     pub(super) fn fresh(&self) -> &Value {
         &self.fresh
@@ -98,36 +98,39 @@ impl Wanted {
     }
 }
 
-/// The entries of a wish.
-pub(super) fn wanted(agent: Agent, wish: &Wish) -> Result<Vec<Wanted>, UnknownEvent> {
-    let named: Vec<&'static AgentEvent> = if wish.events.is_empty() {
+/// The entries of a options.
+pub(super) fn desired_entries(
+    agent: Agent,
+    options: &InstallOptions,
+) -> Result<Vec<DesiredEntry>, UnknownEvent> {
+    let named: Vec<&'static AgentEvent> = if options.events.is_empty() {
         usual_events(agent).collect()
     } else {
         // In the order of a session, and each once, whatever the order of the options.
-        if let Some(unknown) = wish.events.iter().find(|name| agent.event(name).is_none()) {
+        if let Some(unknown) = options.events.iter().find(|name| agent.event(name).is_none()) {
             let nearest = text::nearest(unknown, agent.events().iter().map(|it| it.name));
             let nearest = nearest.unwrap_or_default();
             return Err(UnknownEvent { agent, name: text::escape(unknown, 64), nearest });
         }
-        agent.events().iter().filter(|it| wish.events.iter().any(|name| name == it.name)).collect()
+        agent.events().iter().filter(|it| options.events.iter().any(|name| name == it.name)).collect()
     };
-    Ok(named.into_iter().map(|event| one(agent, wish, event)).collect())
+    Ok(named.into_iter().map(|event| one(agent, options, event)).collect())
 }
 
-fn one(agent: Agent, wish: &Wish, event: &'static AgentEvent) -> Wanted {
+fn one(agent: Agent, options: &InstallOptions, event: &'static AgentEvent) -> DesiredEntry {
     let form = form(agent);
     let (deadline, waits) = match agent.brief_wait(event.name) {
         // The agent waits so long and no longer, and `Bridge::new` knows it.
         Some(brief) => (None, brief),
-        None => (Some(wish.deadline), wish.deadline + SLACK),
+        None => (Some(options.deadline), options.deadline + SLACK),
     };
-    let is_strict = wish.is_strict && event.event == "before_tool_call";
+    let is_strict = options.is_strict && event.event == "before_tool_call";
     let has_flag = agent == Agent::Cursor;
     let line = command::write(
-        &wish.program,
+        &options.program,
         agent,
         event.name,
-        wish.home.as_deref(),
+        options.home.as_deref(),
         deadline,
         is_strict && !has_flag,
     );
@@ -147,7 +150,7 @@ fn one(agent: Agent, wish: &Wish, event: &'static AgentEvent) -> Wanted {
     entry.extend(says.clone());
     let entry = Value::Object(entry);
     let fresh = if form.is_grouped { serde_json::json!({ "hooks": [entry] }) } else { entry };
-    Wanted { event: event.name, says, fresh }
+    DesiredEntry { event: event.name, says, fresh }
 }
 
 #[cfg(test)]
@@ -164,23 +167,23 @@ mod tests {
     #[test]
     fn our_deadline_ends_before_the_agents() {
         for agent in agents() {
-            for deadline in [1, 15, 120, Wish::MAX_DEADLINE.as_secs()] {
+            for deadline in [1, 15, 120, InstallOptions::MAX_DEADLINE.as_secs()] {
                 let deadline = Duration::from_secs(deadline);
-                let wish = Wish { deadline, ..Wish::new("hookbox") };
-                assert!(wish.has_deadline());
-                for wanted in wanted(agent, &wish).unwrap() {
+                let options = InstallOptions { deadline, ..InstallOptions::new("hookbox") };
+                assert!(options.has_deadline());
+                for desired in desired_entries(agent, &options).unwrap() {
                     let unit = agent.unit();
-                    let number = wanted.says[form(agent).timeout].as_u64().unwrap();
+                    let number = desired.says[form(agent).timeout].as_u64().unwrap();
                     assert!(i32::try_from(number).is_ok(), "{agent} {number}");
                     let says = unit.time(number as f64);
-                    let waits = agent.waits(wanted.event, says);
-                    let line = wanted.says[form(agent).command].as_str().unwrap();
-                    assert!(line.contains(&format!("--event {}", wanted.event)), "{line}");
+                    let waits = agent.waits(desired.event, says);
+                    let line = desired.says[form(agent).command].as_str().unwrap();
+                    assert!(line.contains(&format!("--event {}", desired.event)), "{line}");
                     let ours = match line.split_once("--deadline ") {
                         Some((_, time)) => crate::discovery::parse_duration(time).unwrap(),
-                        None => Bridge::new(agent, Some(wanted.event.to_owned())).left(),
+                        None => Bridge::new(agent, Some(desired.event.to_owned())).left(),
                     };
-                    assert!(ours < waits, "{agent} {}: {ours:?}, {waits:?}", wanted.event);
+                    assert!(ours < waits, "{agent} {}: {ours:?}, {waits:?}", desired.event);
                 }
             }
         }
@@ -200,23 +203,26 @@ mod tests {
             events.dedup();
             assert!(events.contains(&"before_tool_call"), "{agent}");
         }
-        let wish =
-            Wish { events: vec!["Stop".into(), "PreToolUse".into(), "Stop".into()], ..Wish::new("hookbox") };
-        let names: Vec<_> = wanted(Agent::Claude, &wish).unwrap().iter().map(|it| it.event).collect();
+        let options = InstallOptions {
+            events: vec!["Stop".into(), "PreToolUse".into(), "Stop".into()],
+            ..InstallOptions::new("hookbox")
+        };
+        let names: Vec<_> =
+            desired_entries(Agent::Claude, &options).unwrap().iter().map(|it| it.event).collect();
         assert_eq!(names, ["PreToolUse", "Stop"]);
-        let wish = Wish { events: vec!["PreToolUs".into()], ..wish };
-        assert_eq!(wanted(Agent::Claude, &wish).unwrap_err().nearest, "PreToolUse");
+        let options = InstallOptions { events: vec!["PreToolUs".into()], ..options };
+        assert_eq!(desired_entries(Agent::Claude, &options).unwrap_err().nearest, "PreToolUse");
     }
 
     #[test]
     fn what_is_strict_is_so_before_a_tool_and_nowhere_else() {
         for agent in agents() {
-            let wish = Wish { is_strict: true, ..Wish::new("hookbox") };
-            for wanted in wanted(agent, &wish).unwrap() {
-                let is_before = agent.event(wanted.event).unwrap().event == "before_tool_call";
-                let line = wanted.says[form(agent).command].as_str().unwrap();
-                let is_strict = line.contains("exit 2") || wanted.says.contains_key("failClosed");
-                assert_eq!(is_strict, is_before, "{agent} {}", wanted.event);
+            let options = InstallOptions { is_strict: true, ..InstallOptions::new("hookbox") };
+            for desired in desired_entries(agent, &options).unwrap() {
+                let is_before = agent.event(desired.event).unwrap().event == "before_tool_call";
+                let line = desired.says[form(agent).command].as_str().unwrap();
+                let is_strict = line.contains("exit 2") || desired.says.contains_key("failClosed");
+                assert_eq!(is_strict, is_before, "{agent} {}", desired.event);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What an agent does with an entry before it runs anything.
 
 use super::Doctor;
-use super::configured::{Configured, Found, shown};
+use super::configured::{Configured, HookCommand, shown};
 use super::finding::Examination;
 use super::trust::{self, CodexTrust};
 use crate::bridge::config::Level;
@@ -11,10 +11,10 @@ use crate::text;
 
 impl Doctor {
     /// What the agent does with this entry before it runs anything.
-    pub(super) fn way(
+    pub(super) fn check_entry(
         &self,
         agent: Agent,
-        command: &Found,
+        command: &HookCommand,
         event: &AgentEvent,
         configured: &Configured,
         found: &mut Examination,
@@ -72,7 +72,7 @@ impl Doctor {
     fn trusted(
         &self,
         agent: Agent,
-        command: &Found,
+        command: &HookCommand,
         place: &str,
         configured: &Configured,
         found: &mut Examination,

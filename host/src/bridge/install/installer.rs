@@ -1,16 +1,16 @@
 //! Installing and uninstalling: the pure rules, and the files.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use super::config_file::{ConfigFile, moved};
+use super::desired::{InstallOptions, desired_entries};
 use super::error::InstallError;
 use super::merge::merge;
+use super::outcome::{Change, InstallFailure, Installed, Undone, Uninstalled};
 use super::plugin;
 use super::record::{Record, Store, digest};
 use super::remove::{self, remove};
-use super::target::{Target, moved};
-use super::wanted::{UnknownEvent, Wish, wanted};
-use crate::bridge::config::{Level, Surroundings, Switch, file, read, refused};
+use crate::bridge::config::{Level, Surroundings, file, read, refused};
 use crate::dialect::agent::Agent;
 
 /// Where everything is.
@@ -19,118 +19,6 @@ pub struct Installer {
     surroundings: Surroundings,
     data: PathBuf,
     dry: bool,
-}
-
-/// What became of a file when hookbox was installed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// There was none.
-    Created,
-    /// Our entries are in it now.
-    Changed,
-    /// It said all that already.
-    Unchanged,
-}
-
-/// What was installed, or would be.
-#[derive(Clone, Debug)]
-pub struct Installed {
-    /// The file.
-    pub path: PathBuf,
-    /// What became of it.
-    pub change: Change,
-    /// The agent's own names of the events that reach hookbox now.
-    pub events: Vec<String>,
-    /// What stood in the file.
-    pub before: Option<Vec<u8>>,
-    /// What stands in it now.
-    pub after: Vec<u8>,
-    /// Where the original bytes are kept, if there were some.
-    pub backup: Option<PathBuf>,
-    /// Where an original of an earlier time is kept, which is not what stood in the file this time.
-    pub earlier: Option<PathBuf>,
-    /// What switches the hooks of this file off.
-    pub switches: Vec<Switch>,
-    /// How many other entries run hookbox for this agent, in a way of their own, which were left alone.
-    pub handmade: usize,
-}
-
-/// What became of a file when hookbox was uninstalled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Undone {
-    /// There was nothing of ours in it.
-    Nothing,
-    /// It was as install had left it, and is byte for byte what it was before.
-    Restored,
-    /// It was ours alone, and is gone.
-    Deleted,
-    /// It was changed since: our entries are gone, and all the rest stands as it stood.
-    Removed,
-}
-
-/// What was uninstalled, or would be.
-#[derive(Clone, Debug)]
-pub struct Uninstalled {
-    /// The file.
-    pub path: PathBuf,
-    /// What became of it.
-    pub undone: Undone,
-    /// The agent's own names of the events that reached hookbox.
-    pub events: Vec<String>,
-    /// What stood in the file.
-    pub before: Option<Vec<u8>>,
-    /// What stands in it now.
-    pub after: Option<Vec<u8>>,
-    /// Where the original bytes still are, where the file is not what it was before.
-    pub original: Option<PathBuf>,
-    /// How many other entries run hookbox for this agent, in a way of their own, which were left alone.
-    pub handmade: usize,
-}
-
-/// Why nothing was installed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum InstallFailure {
-    /// The agent has no such event.
-    #[error(transparent)]
-    Event(#[from] UnknownEvent),
-    /// The agent has no such level.
-    #[error("{} has no configuration of hooks at the {level} level", agent.title())]
-    Level {
-        /// The agent.
-        agent: Agent,
-        /// The level.
-        level: Level,
-    },
-    /// Nobody knows where the home directory is.
-    #[error("expected the configuration of {} in the home directory, found no home directory", agent.title())]
-    Home {
-        /// The agent.
-        agent: Agent,
-    },
-    /// The agent takes a plugin, whose events and time are what they are.
-    #[error("{} runs hookbox by a plugin, whose events and time are fixed", agent.title())]
-    Fixed {
-        /// The agent.
-        agent: Agent,
-    },
-    /// No agent is told to wait that long, or not at all.
-    #[error("expected a deadline of up to {} s and not of 0, found {} s", Wish::MAX_DEADLINE.as_secs(), found.as_secs_f64())]
-    Deadline {
-        /// What was asked for.
-        found: Duration,
-    },
-    /// A variable of the agent's names a directory that is another one wherever the agent starts.
-    #[error("expected an absolute path in {variable}, found {value:?}")]
-    Variable {
-        /// Its name.
-        variable: &'static str,
-        /// What it says, escaped.
-        value: String,
-    },
-    /// A file says no.
-    #[error(transparent)]
-    File(#[from] InstallError),
 }
 
 impl Installer {
@@ -162,29 +50,37 @@ impl Installer {
     }
 
     /// The level's file, where its place is in the project.
-    pub(super) fn target(&self, agent: Agent, level: Level) -> Result<(PathBuf, Target), InstallFailure> {
+    pub(super) fn config_file(
+        &self,
+        agent: Agent,
+        level: Level,
+    ) -> Result<(PathBuf, ConfigFile), InstallFailure> {
         let path = self.file(agent, level)?;
         if level == Level::User {
             moved(agent, &self.surroundings)?;
         }
-        let target = Target::new(level, &path, &self.surroundings.project)?;
-        Ok((path, target))
+        let file = ConfigFile::new(level, &path, &self.surroundings.project)?;
+        Ok((path, file))
     }
 
-    /// Whether a wish can be fulfilled for an agent at a level, as far as that is known without a look at its file.
+    /// Whether a options can be fulfilled for an agent at a level, as far as that is known without a look at its file.
     ///
     /// # Errors
     ///
     /// [`InstallFailure`], but [`InstallFailure::File`].
-    pub fn check(&self, agent: Agent, level: Level, wish: &Wish) -> Result<(), InstallFailure> {
+    pub fn check(&self, agent: Agent, level: Level, options: &InstallOptions) -> Result<(), InstallFailure> {
         self.file(agent, level)?;
         if level == Level::User {
             moved(agent, &self.surroundings)?;
         }
-        if !wish.has_deadline() {
-            return Err(InstallFailure::Deadline { found: wish.deadline });
+        if !options.has_deadline() {
+            return Err(InstallFailure::Deadline { found: options.deadline });
         }
-        if plugin::is_for(agent) { plugin::check(agent, wish) } else { Ok(wanted(agent, wish).map(drop)?) }
+        if plugin::is_for(agent) {
+            plugin::check(agent, options)
+        } else {
+            Ok(desired_entries(agent, options).map(drop)?)
+        }
     }
 
     pub(super) fn is_dry(&self) -> bool {
@@ -199,25 +95,30 @@ impl Installer {
         }
     }
 
-    /// Makes an agent's configuration run hookbox at the events of a wish, and at no others. This blocks, up to 10 s while
+    /// Makes an agent's configuration run hookbox at the events of a options, and at no others. This blocks, up to 10 s while
     /// another process installs.
     ///
     /// # Errors
     ///
     /// [`InstallFailure`], and nothing was changed.
-    pub fn install(&self, agent: Agent, level: Level, wish: &Wish) -> Result<Installed, InstallFailure> {
-        self.check(agent, level, wish)?;
+    pub fn install(
+        &self,
+        agent: Agent,
+        level: Level,
+        options: &InstallOptions,
+    ) -> Result<Installed, InstallFailure> {
+        self.check(agent, level, options)?;
         if plugin::is_for(agent) {
-            return self.install_plugin(agent, level, wish);
+            return self.install_plugin(agent, level, options);
         }
-        let wanted = wanted(agent, wish)?;
-        let (path, target) = self.target(agent, level)?;
+        let desired = desired_entries(agent, options)?;
+        let (path, file) = self.config_file(agent, level)?;
         let store = self.store()?;
-        let found = target.read()?;
+        let found = file.read()?;
         let now = found.as_ref().map(|it| it.bytes.as_slice());
         let document = |error| InstallError::document(&path, error);
         let original = store.get(&path).and_then(|it| store.original(&path, &it));
-        let after = merge(agent, now.unwrap_or_default(), &wanted, original.as_deref()).map_err(document)?;
+        let after = merge(agent, now.unwrap_or_default(), &desired, original.as_deref()).map_err(document)?;
         is_read(agent, &path, now.unwrap_or_default(), &after)?;
         let change = match now {
             None => Change::Created,
@@ -226,8 +127,8 @@ impl Installer {
         };
         let mut earlier = None;
         if !self.dry && change != Change::Unchanged {
-            earlier = self.keep(&store, &path, (agent, level), now, &after, &target)?;
-            target.write(found.as_ref(), &after)?;
+            earlier = self.keep(&store, &path, (agent, level), now, &after, &file)?;
+            file.write(found.as_ref(), &after)?;
         }
         let has_backup = !self.dry && store.backup(&path).exists();
         Ok(Installed {
@@ -252,7 +153,7 @@ impl Installer {
         (agent, level): (Agent, Level),
         now: Option<&[u8]>,
         after: &[u8],
-        target: &Target,
+        file: &ConfigFile,
     ) -> Result<Option<PathBuf>, InstallError> {
         let known = store.get(path);
         if let (Some(record), Some(now)) = (&known, now)
@@ -275,7 +176,7 @@ impl Installer {
         let mut record = Record::new(agent, level, path, before.as_deref(), after);
         record.made = match known {
             Some(known) if now.is_some() => known.made,
-            _ => target.missing_directories(),
+            _ => file.missing_directories(),
         };
         store.put(path, &record, before.as_deref())
     }
@@ -290,11 +191,11 @@ impl Installer {
         if plugin::is_for(agent) {
             return self.uninstall_plugin(agent, level);
         }
-        let (path, target) = self.target(agent, level)?;
+        let (path, file) = self.config_file(agent, level)?;
         let store = self.store()?;
         let record = store.get(&path);
         let kept = store.kept(&path);
-        let Some(found) = target.read()? else {
+        let Some(found) = file.read()? else {
             if !self.dry && kept.is_none() && record.is_some() {
                 store.forget(&path)?;
             }
@@ -310,8 +211,8 @@ impl Installer {
             let made = record.as_ref().map_or(&[][..], |it| &it.made);
             match (undone, &after) {
                 (Undone::Nothing, _) => {}
-                (_, Some(after)) => target.write(Some(&found), after)?,
-                (_, None) => target.delete(&found, made)?,
+                (_, Some(after)) => file.write(Some(&found), after)?,
+                (_, None) => file.delete(&found, made)?,
             }
             if !is_needed && record.is_some() {
                 store.forget(&path)?;

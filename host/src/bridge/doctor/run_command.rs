@@ -22,7 +22,7 @@ const OUTPUT: usize = 4 << 20;
 const LOG: usize = 64 << 10;
 
 /// What a command did.
-pub(super) struct Ran {
+pub(super) struct CommandResult {
     exit_code: Option<i32>,
     stdout: String,
     stderr: String,
@@ -30,7 +30,7 @@ pub(super) struct Ran {
     failure: Option<String>,
 }
 
-impl Ran {
+impl CommandResult {
     fn failed(why: String, stderr: String) -> Self {
         Self { exit_code: None, stdout: String::new(), stderr, failure: Some(why) }
     }
@@ -68,7 +68,7 @@ impl Ran {
 }
 
 /// How an agent runs a command line.
-pub(super) struct Way<'a> {
+pub(super) struct CommandRun<'a> {
     pub(super) agent: Agent,
     /// The directory of the project.
     pub(super) project: &'a Path,
@@ -82,12 +82,12 @@ pub(super) struct Way<'a> {
     pub(super) until: Instant,
 }
 
-impl Way<'_> {
+impl CommandRun<'_> {
     /// Runs a line by `sh`, with this on standard input.
-    pub(super) async fn shell(&self, line: &str, input: &str) -> Ran {
+    pub(super) async fn shell(&self, line: &str, input: &str) -> CommandResult {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ran::failed(
+            return CommandResult::failed(
                 "the examination took too long, and ended before it".to_owned(),
                 String::new(),
             );
@@ -118,7 +118,7 @@ impl Way<'_> {
             log: LOG,
         };
         match process.end().await {
-            Ok(ended) => Ran {
+            Ok(ended) => CommandResult {
                 exit_code: Some(ended.status),
                 stdout: String::from_utf8_lossy(&ended.printed.stdout).into_owned(),
                 stderr: ended.printed.log,
@@ -129,7 +129,7 @@ impl Way<'_> {
                     Cause::Timeout => format!("no answer within {wall:?}, and the agent goes on"),
                     _ => format!("the command {}", error.message),
                 };
-                Ran::failed(why, error.spent.log)
+                CommandResult::failed(why, error.spent.log)
             }
         }
     }
