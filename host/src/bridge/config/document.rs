@@ -1,6 +1,8 @@
 //! A configuration file as it stands, with the places of everything in it.
 
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
+use jsonc_parser::cst::CstRootNode;
+use jsonc_parser::errors::ParseError;
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
 use crate::dialect::agent::Agent;
@@ -59,9 +61,7 @@ impl<'a> Document<'a> {
             } else {
                 by_hand.to_owned()
             };
-            let kind = text::escape(&error.kind().to_string(), 200);
-            let (line, column) = (error.line_display(), error.column_display());
-            DocumentError::new(format!("expected JSON, found line {line}, column {column}: {kind}"), hint)
+            unreadable(&error, hint)
         })?;
         let document = Self { text, root: None };
         match parsed.value {
@@ -69,6 +69,12 @@ impl<'a> Document<'a> {
             Some(Value::Object(root)) => Ok(Self { root: Some(root), ..document }),
             Some(other) => Err(document.unexpected("an object", &other, "in the file")),
         }
+    }
+
+    /// Returns the same text as a tree that can be changed, and keeps comments and blanks.
+    pub(crate) fn tree(&self, agent: Agent) -> Result<CstRootNode, DocumentError> {
+        let parsed = CstRootNode::parse(self.text, &options(agent.takes_comments()));
+        parsed.map_err(|error| unreadable(&error, "correct the file by hand; nothing was changed".to_owned()))
     }
 
     /// That another kind of value was expected here.
@@ -103,6 +109,12 @@ impl<'a> Document<'a> {
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         format!("line {line}, column {column}")
     }
+}
+
+fn unreadable(error: &ParseError, hint: String) -> DocumentError {
+    let kind = text::escape(&error.kind().to_string(), 200);
+    let (line, column) = (error.line_display(), error.column_display());
+    DocumentError::new(format!("expected JSON, found line {line}, column {column}: {kind}"), hint)
 }
 
 fn options(is_lenient: bool) -> ParseOptions {

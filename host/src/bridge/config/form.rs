@@ -21,6 +21,18 @@ pub(crate) struct Form {
     pub(crate) has_version: bool,
 }
 
+impl Form {
+    /// Returns the keys under which the agent takes a command line, the usual one first.
+    pub(crate) fn command_keys(self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.command).chain(self.other_commands.iter().copied())
+    }
+
+    /// Returns the keys under which the agent takes a timeout, the usual one first.
+    pub(crate) fn timeout_keys(self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.timeout).chain(self.other_timeouts.iter().copied())
+    }
+}
+
 const GROUPED: Form = Form {
     is_grouped: true,
     command: "command",

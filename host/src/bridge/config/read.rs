@@ -161,8 +161,7 @@ impl Reader<'_> {
             Some(Value::StringLit(it)) if OTHER_TYPES.contains(&it.value.as_ref()) => return,
             _ => self.problem(Some(event), "expected \"type\": \"command\" in every entry"),
         }
-        let mut keys = std::iter::once(&form.command).chain(form.other_commands);
-        let Some(command) = keys.find_map(|key| entry.get_string(key)) else {
+        let Some(command) = form.command_keys().find_map(|key| entry.get_string(key)) else {
             if entry.get("powershell").is_none() {
                 self.problem(Some(event), &format!("expected text for \"{}\" in every entry", form.command));
             }
@@ -176,14 +175,13 @@ impl Reader<'_> {
             matcher,
             command: command.value.clone().into_owned(),
             timeout: self.agent.waits(event, configured),
-            extra: extra.map(|it| (it.name.as_str().to_owned(), json(&it.value))).collect(),
+            extra: extra.map(|it| (it.name.as_str().to_owned(), it.value.clone().into())).collect(),
             position,
         });
     }
 
     fn timeout(&mut self, event: &str, entry: &Object<'_>) -> Option<Duration> {
-        let form = form(self.agent);
-        let mut keys = std::iter::once(&form.timeout).chain(form.other_timeouts);
+        let mut keys = form(self.agent).timeout_keys();
         let (key, value) = keys.find_map(|key| Some((key, &entry.get(key)?.value)))?;
         let time = match value {
             Value::NumberLit(it) => it.value.parse().ok().and_then(|it| self.agent.unit().time(it)),
@@ -231,7 +229,7 @@ impl Reader<'_> {
             self.found.disables_all = all.map(|it| it.value);
             let env = self.last(root, "env").and_then(Value::as_object);
             let env = env.into_iter().flat_map(|it| &it.properties).take(MAX_ENTRIES);
-            let text = |value| match json(value) {
+            let text = |value: &Value<'_>| match value.clone().into() {
                 serde_json::Value::String(text) => text,
                 other => other.to_string(),
             };
@@ -260,23 +258,6 @@ fn repeated<'o>(object: &'o Object<'_>) -> BTreeSet<&'o str> {
 
 fn matcher(object: &Object<'_>) -> Option<String> {
     object.get_string("matcher").map(|it| it.value.clone().into_owned())
-}
-
-/// The value, whose depth the parser has bounded.
-fn json(value: &Value<'_>) -> serde_json::Value {
-    match value {
-        Value::StringLit(it) => it.value.as_ref().into(),
-        Value::NumberLit(it) => match it.value.parse::<i64>() {
-            Ok(whole) => whole.into(),
-            Err(_) => it.value.parse::<f64>().ok().into(),
-        },
-        Value::BooleanLit(it) => it.value.into(),
-        Value::NullKeyword(_) => serde_json::Value::Null,
-        Value::Object(it) => {
-            it.properties.iter().map(|it| (it.name.as_str().to_owned(), json(&it.value))).collect()
-        }
-        Value::Array(it) => it.elements.iter().map(json).collect(),
-    }
 }
 
 /// Reads what Codex's `config.toml` switches off. Hooks may stand in it, too, which are not read here.

@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::config_file::{ConfigFile, moved};
 use super::desired::{InstallOptions, desired_entries};
+use super::edit::{events, handmade, merge, remove};
 use super::error::InstallError;
-use super::merge::merge;
 use super::outcome::{Change, InstallFailure, Installed, Undone, Uninstalled};
 use super::plugin;
 use super::record::{Record, Store, digest};
-use super::remove::{self, remove};
 use crate::bridge::config::{Level, Surroundings, file, read, refused};
 use crate::dialect::agent::Agent;
 
@@ -133,11 +132,11 @@ impl Installer {
         let has_backup = !self.dry && store.backup(&path).exists();
         Ok(Installed {
             change,
-            events: remove::events(agent, &after),
+            events: events(agent, &after),
             backup: has_backup.then(|| store.backup(&path)),
             earlier,
             switches: read(agent, &after).map(|it| it.switches).unwrap_or_default(),
-            handmade: remove::handmade(agent, &after),
+            handmade: handmade(agent, &after),
             before: found.map(|it| it.bytes),
             after,
             path,
@@ -165,7 +164,7 @@ impl Installer {
         let original = known.as_ref().and_then(|it| store.original(path, it));
         let before = match now {
             // Somebody edited it between: what he made of it, without us, is what has to come back.
-            Some(now) if remove::has_ours(agent, now) => {
+            Some(now) if !events(agent, now).is_empty() => {
                 let left = remove(agent, now, original.as_deref());
                 let left = left.map_err(|error| InstallError::document(path, error))?;
                 let was_ours_alone = left.is_bare && known.as_ref().is_some_and(|it| it.before.is_none());
@@ -219,8 +218,8 @@ impl Installer {
             }
         }
         let original = is_needed.then(|| store.backup(&path));
-        let events = remove::events(agent, &found.bytes);
-        let handmade = after.as_deref().map_or(0, |after| remove::handmade(agent, after));
+        let events = events(agent, &found.bytes);
+        let handmade = after.as_deref().map_or(0, |after| handmade(agent, after));
         Ok(Uninstalled { path, undone, events, before: Some(found.bytes), after, original, handmade })
     }
 }

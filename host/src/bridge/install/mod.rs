@@ -26,15 +26,12 @@ mod command;
 mod config_file;
 mod desired;
 mod diff;
+mod edit;
 mod error;
-mod find;
 mod installer;
-mod layout;
-mod merge;
 mod outcome;
 pub(in crate::bridge) mod plugin;
 mod record;
-mod remove;
 
 pub use self::command::is_ours;
 pub use self::desired::{InstallOptions, UnknownEvent, usual_events};

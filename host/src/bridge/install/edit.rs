@@ -1,0 +1,267 @@
+//! Adds our entries to an agent's configuration and takes them out, in a syntax tree that keeps comments and blanks.
+
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
+use serde_json::Value;
+
+use super::command::{is_ours, mentions};
+use super::desired::DesiredEntry;
+use crate::bridge::config::{Document, DocumentError, LIMITS, form};
+use crate::dialect::agent::Agent;
+use crate::text;
+
+/// A byte order mark.
+const MARK: &str = "\u{feff}";
+
+/// A command of an agent's configuration, with the nodes around it.
+struct Node {
+    event: CstObjectProp,
+    name: String,
+    list: CstArray,
+    /// The group and its list, in the agents that have groups.
+    group: Option<(CstObject, CstArray)>,
+    entry: CstObject,
+    line: String,
+}
+
+/// What is left of a configuration without our entries.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    pub(super) bytes: Vec<u8>,
+    /// Whether nothing is left that anybody could have written for a purpose.
+    pub(super) is_bare: bool,
+}
+
+/// Returns the configuration with these entries of ours and no others. `before` is the file before the first
+/// installation, if it is known: an empty list or object that it has stays.
+pub(super) fn merge(
+    agent: Agent,
+    bytes: &[u8],
+    desired: &[DesiredEntry],
+    before: Option<&[u8]>,
+) -> Result<Vec<u8>, DocumentError> {
+    // Otherwise each installation would add it again.
+    if let Some(line) = desired.iter().map(|it| it.line(agent)).find(|line| !is_ours(agent, line)) {
+        let what =
+            format!("expected a command line that hookbox knows again, found {}", text::escape(line, 300));
+        return Err(DocumentError::new(what, "give another path with --program; nothing was changed"));
+    }
+    let before = before.and_then(|it| parse(agent, it, &[]).ok());
+    let tree = parse(agent, bytes, desired)?;
+    let root = tree.object_value_or_set();
+    if form(agent).has_version && root.get("version").is_none() {
+        root.append("version", 1_u32.into());
+    }
+    let hooks = root.object_value_or_set("hooks");
+    let mut kept: Vec<Node> = Vec::new();
+    for node in ours(agent, &hooks) {
+        let is_desired = desired.iter().any(|it| it.event == node.name);
+        if is_desired && node.is_effective() && kept.iter().all(|it| it.name != node.name) {
+            kept.push(node);
+        } else {
+            node.take_out(before.as_ref());
+        }
+    }
+    for desired in desired {
+        match kept.iter().find(|it| it.name == desired.event) {
+            Some(node) => node.update(agent, desired),
+            None => {
+                hooks.array_value_or_set(desired.event).append(input(desired.fresh()));
+            }
+        }
+    }
+    Ok(written(bytes, &tree))
+}
+
+/// Returns the configuration without our entries, and without the groups, lists and keys that were made for them.
+pub(super) fn remove(agent: Agent, bytes: &[u8], before: Option<&[u8]>) -> Result<Left, DocumentError> {
+    let before = before.and_then(|it| parse(agent, it, &[]).ok());
+    let tree = parse(agent, bytes, &[])?;
+    if let Some(root) = tree.object_value() {
+        let ours = hooks(&tree).map(|hooks| ours(agent, &hooks)).unwrap_or_default();
+        let has_ours = !ours.is_empty();
+        ours.into_iter().for_each(|it| it.take_out(before.as_ref()));
+        if let Some(all) = hooks(&tree)
+            && has_ours
+            && is_empty(&all.clone().into())
+            && before.as_ref().and_then(hooks).is_none()
+        {
+            root.get("hooks").into_iter().for_each(CstObjectProp::remove);
+        }
+        let had_version =
+            before.is_none_or(|it| it.object_value().is_some_and(|it| it.get("version").is_some()));
+        if form(agent).has_version && !had_version {
+            root.get("version").into_iter().for_each(CstObjectProp::remove);
+        }
+    }
+    let is_version =
+        |it: &CstObjectProp| form(agent).has_version && it.decoded_name().as_deref() == Some("version");
+    let is_bare = !tree.children().iter().any(has_comment)
+        && tree.object_value().is_none_or(|it| it.properties().iter().all(is_version));
+    Ok(Left { bytes: written(bytes, &tree), is_bare })
+}
+
+/// Returns the events that have an entry of ours, as the file names them, each once.
+pub(super) fn events(agent: Agent, bytes: &[u8]) -> Vec<String> {
+    let mut names: Vec<String> =
+        nodes(agent, bytes).filter(|it| is_ours(agent, &it.line)).map(|it| it.name).collect();
+    names.dedup();
+    names
+}
+
+/// Counts the entries that run hookbox for this agent by a line that `hookbox install` does not write.
+pub(super) fn handmade(agent: Agent, bytes: &[u8]) -> usize {
+    nodes(agent, bytes).filter(|it| !is_ours(agent, &it.line) && mentions(agent, &it.line)).count()
+}
+
+impl Node {
+    /// Whether the agent runs this entry for every call of its event, and waits for it.
+    fn is_effective(&self) -> bool {
+        let values = |object: &CstObject| object.to_serde_value().unwrap_or_default();
+        let (entry, group) = (values(&self.entry), self.group.as_ref().map(|(group, _)| values(group)));
+        let is_off = |it: &Value| matches!(it, Value::Null | Value::Bool(false));
+        let is_any = |it: &Value| is_off(it) || matches!(it.as_str(), Some("" | "*" | ".*"));
+        [Some(&entry), group.as_ref()].into_iter().flatten().filter_map(|it| it.get("matcher")).all(is_any)
+            && LIMITS.iter().filter_map(|key| entry.get(*key)).all(is_off)
+            && entry.get("enabled").is_none_or(|it| !is_off(it))
+            && entry.get("type").is_none_or(|it| it == "command")
+    }
+
+    /// Lets an entry of ours say what is desired. Its other keys are the user's, but for Cursor's `failClosed`.
+    fn update(&self, agent: Agent, desired: &DesiredEntry) {
+        let form = form(agent);
+        let keys: [Vec<&str>; 3] =
+            [form.command_keys().collect(), form.timeout_keys().collect(), vec!["failClosed"]];
+        for keys in keys {
+            let found = keys.iter().find_map(|key| self.entry.get(key));
+            let want = keys.first().and_then(|key| Some((*key, desired.says.get(*key)?)));
+            match (found, want) {
+                (Some(found), Some((_, want))) => {
+                    if found.value().and_then(|it| it.to_serde_value()).as_ref() != Some(want) {
+                        found.set_value(input(want));
+                    }
+                }
+                (None, Some((key, want))) => {
+                    self.entry.append(key, input(want));
+                }
+                (Some(found), None) if agent == Agent::Cursor => found.remove(),
+                (_, None) => {}
+            }
+        }
+    }
+
+    /// Takes the entry out, and its group and its event's list if that leaves them empty. A list that was there
+    /// `before` stays, and so does one with a comment.
+    fn take_out(self, before: Option<&CstRootNode>) {
+        let Self { event, name, list, group, entry, .. } = self;
+        entry.remove();
+        if let Some((group, inner)) = group {
+            let is_ours = |it: &CstObjectProp| {
+                it.decoded_name().is_some_and(|name| matches!(name.as_str(), "hooks" | "matcher"))
+            };
+            if !inner.elements().is_empty()
+                || has_comment(&group.clone().into())
+                || !group.properties().iter().all(is_ours)
+            {
+                return;
+            }
+            group.remove();
+        }
+        let was_there = before.and_then(hooks).is_some_and(|it| it.array_value(&name).is_some());
+        if is_empty(&list.into()) && !was_there {
+            event.remove();
+        }
+    }
+}
+
+/// Parses a configuration, and refuses one in which `hooks`, `version` or one of these events is there twice or is of
+/// another type.
+fn parse(agent: Agent, bytes: &[u8], desired: &[DesiredEntry]) -> Result<CstRootNode, DocumentError> {
+    let document = Document::parse(agent, bytes)?;
+    if let Some(root) = &document.root {
+        document.only(root, "version")?;
+        if let Some(hooks) = document.only(root, "hooks")? {
+            let Some(all) = hooks.value.as_object() else {
+                return Err(document.unexpected("an object", &hooks.value, "for \"hooks\""));
+            };
+            for name in desired.iter().map(|it| it.event) {
+                if let Some(event) = document.only(all, name)?
+                    && event.value.as_array().is_none()
+                {
+                    return Err(document.unexpected("a list", &event.value, &format!("for \"{name}\"")));
+                }
+            }
+        }
+    }
+    document.tree(agent)
+}
+
+fn written(bytes: &[u8], tree: &CstRootNode) -> Vec<u8> {
+    let mark = if bytes.starts_with(MARK.as_bytes()) { MARK } else { "" };
+    format!("{mark}{tree}").into_bytes()
+}
+
+fn hooks(tree: &CstRootNode) -> Option<CstObject> {
+    tree.object_value()?.object_value("hooks")
+}
+
+fn ours(agent: Agent, hooks: &CstObject) -> Vec<Node> {
+    commands(agent, hooks).filter(|it| is_ours(agent, &it.line)).collect()
+}
+
+fn nodes(agent: Agent, bytes: &[u8]) -> impl Iterator<Item = Node> {
+    let hooks = parse(agent, bytes, &[]).ok().and_then(|it| hooks(&it));
+    hooks.into_iter().flat_map(move |hooks| commands(agent, &hooks).collect::<Vec<_>>())
+}
+
+/// The commands of a configuration, in the order of the file.
+fn commands(agent: Agent, hooks: &CstObject) -> impl Iterator<Item = Node> {
+    let lists =
+        hooks.properties().into_iter().filter_map(|it| Some((it.decoded_name()?, it.array_value()?, it)));
+    lists.flat_map(move |(name, list, event)| {
+        let node = |entry: CstObject, group| {
+            let line = form(agent).command_keys().find_map(|key| text_of(&entry, key))?;
+            Some(Node { event: event.clone(), name: name.clone(), list: list.clone(), group, entry, line })
+        };
+        let mut found = Vec::new();
+        for item in list.elements().iter().filter_map(CstNode::as_object) {
+            let flat = if form(agent).is_grouped { None } else { node(item.clone(), None) };
+            let inner = item.array_value("hooks").filter(|_| flat.is_none());
+            found.extend(flat);
+            if let Some(inner) = inner {
+                let entries = inner.elements();
+                found.extend(
+                    entries
+                        .iter()
+                        .filter_map(|it| node(it.as_object()?, Some((item.clone(), inner.clone())))),
+                );
+            }
+        }
+        found
+    })
+}
+
+fn text_of(object: &CstObject, key: &str) -> Option<String> {
+    object.get(key)?.value()?.as_string_lit()?.decoded_value().ok()
+}
+
+/// Whether nothing is in a list or an object, and no comment either.
+fn is_empty(container: &CstNode) -> bool {
+    container.children_exclude_trivia_and_tokens().is_empty() && !has_comment(container)
+}
+
+fn has_comment(node: &CstNode) -> bool {
+    node.is_comment() || node.children().iter().any(has_comment)
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(it) => CstInputValue::Bool(*it),
+        Value::Number(it) => CstInputValue::Number(it.to_string()),
+        Value::String(it) => CstInputValue::String(it.clone()),
+        Value::Array(it) => CstInputValue::Array(it.iter().map(input).collect()),
+        Value::Object(it) => {
+            CstInputValue::Object(it.iter().map(|(name, value)| (name.clone(), input(value))).collect())
+        }
+    }
+}
