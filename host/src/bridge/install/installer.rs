@@ -1,8 +1,8 @@
-//! Installing and uninstalling: the pure rules, and the files.
+//! Installing and uninstalling: the pure rules applied to the files.
 
 use std::path::{Path, PathBuf};
 
-use super::config_file::{ConfigFile, moved};
+use super::config_file::{ConfigFile, check_variable};
 use super::desired::{InstallOptions, desired_entries};
 use super::edit::{events, handmade, merge, remove};
 use super::error::InstallError;
@@ -12,7 +12,7 @@ use super::record::{Record, Store, digest};
 use crate::bridge::config::{Level, Surroundings, file, read, refused};
 use crate::dialect::agent::Agent;
 
-/// Where everything is.
+/// Installs hookbox into the agents of one user and project.
 #[derive(Clone, Debug)]
 pub struct Installer {
     surroundings: Surroundings,
@@ -21,22 +21,22 @@ pub struct Installer {
 }
 
 impl Installer {
-    /// For these places; `data` is hookbox's private data directory, where originals are kept.
+    /// Creates an installer for these directories. `data` is hookbox's private data directory, which keeps the originals.
     pub fn new(surroundings: Surroundings, data: impl Into<PathBuf>) -> Self {
         Self { surroundings, data: data.into(), dry: false }
     }
 
-    /// Changes nothing, and says what would be.
+    /// Only reports what would change (default: false).
     #[must_use]
     pub fn dry(self, dry: bool) -> Self {
         Self { dry, ..self }
     }
 
-    /// The file of an agent at a level.
+    /// Returns the file of an agent at a level.
     ///
     /// # Errors
     ///
-    /// [`InstallFailure::Level`] and [`InstallFailure::Home`] where it has none.
+    /// [`InstallFailure::Level`] and [`InstallFailure::Home`] if it has none.
     pub fn file(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
         let file = match plugin::is_for(agent) {
             true => plugin::file(level, &self.surroundings),
@@ -48,7 +48,7 @@ impl Installer {
         })
     }
 
-    /// The level's file, where its place is in the project.
+    /// Finds the file of an agent at a level, with its symlinks resolved.
     pub(super) fn config_file(
         &self,
         agent: Agent,
@@ -56,21 +56,21 @@ impl Installer {
     ) -> Result<(PathBuf, ConfigFile), InstallFailure> {
         let path = self.file(agent, level)?;
         if level == Level::User {
-            moved(agent, &self.surroundings)?;
+            check_variable(agent, &self.surroundings)?;
         }
         let file = ConfigFile::new(level, &path, &self.surroundings.project)?;
         Ok((path, file))
     }
 
-    /// Whether a options can be fulfilled for an agent at a level, as far as that is known without a look at its file.
+    /// Checks these options for an agent at a level, without reading its file.
     ///
     /// # Errors
     ///
-    /// [`InstallFailure`], but [`InstallFailure::File`].
+    /// [`InstallFailure`], but not [`InstallFailure::File`].
     pub fn check(&self, agent: Agent, level: Level, options: &InstallOptions) -> Result<(), InstallFailure> {
         self.file(agent, level)?;
         if level == Level::User {
-            moved(agent, &self.surroundings)?;
+            check_variable(agent, &self.surroundings)?;
         }
         if !options.has_deadline() {
             return Err(InstallFailure::Deadline { found: options.deadline });
@@ -88,18 +88,18 @@ impl Installer {
 
     pub(super) fn store(&self) -> Result<Store, InstallError> {
         if self.dry {
-            Ok(Store::look(&self.data))
+            Ok(Store::read_only(&self.data))
         } else {
             Store::open(&self.data, &self.surroundings.project)
         }
     }
 
-    /// Makes an agent's configuration run hookbox at the events of a options, and at no others. This blocks, up to 10 s while
-    /// another process installs.
+    /// Makes an agent run hookbox at the events of the options, and at no others. Blocks for up to 10 s while another
+    /// process installs.
     ///
     /// # Errors
     ///
-    /// [`InstallFailure`], and nothing was changed.
+    /// [`InstallFailure`]; nothing is changed then.
     pub fn install(
         &self,
         agent: Agent,
@@ -118,7 +118,7 @@ impl Installer {
         let document = |error| InstallError::document(&path, error);
         let original = store.get(&path).and_then(|it| store.original(&path, &it));
         let after = merge(agent, now.unwrap_or_default(), &desired, original.as_deref()).map_err(document)?;
-        is_read(agent, &path, now.unwrap_or_default(), &after)?;
+        check_parsed(agent, &path, now.unwrap_or_default(), &after)?;
         let change = match now {
             None => Change::Created,
             Some(now) if now == after => Change::Unchanged,
@@ -143,8 +143,8 @@ impl Installer {
         })
     }
 
-    /// Keeps the original. Where the file is as install left it, that is what it was before the first time. Says where
-    /// one of an earlier time is now, which somebody may still need.
+    /// Keeps the original: for a file that is as install left it, the bytes from before the first installation. Returns
+    /// the new path of an earlier original.
     fn keep(
         &self,
         store: &Store,
@@ -158,12 +158,12 @@ impl Installer {
         if let (Some(record), Some(now)) = (&known, now)
             && record.after == digest(now)
         {
-            store.put_after(path, &record.clone().with_after(after))?;
+            store.put_record(path, &record.clone().with_after(after))?;
             return Ok(None);
         }
         let original = known.as_ref().and_then(|it| store.original(path, it));
         let before = match now {
-            // Somebody edited it between: what he made of it, without us, is what has to come back.
+            // It was edited in the meantime: the edited file without our entries is what has to come back.
             Some(now) if !events(agent, now).is_empty() => {
                 let left = remove(agent, now, original.as_deref());
                 let left = left.map_err(|error| InstallError::document(path, error))?;
@@ -180,12 +180,12 @@ impl Installer {
         store.put(path, &record, before.as_deref())
     }
 
-    /// Takes our entries out of an agent's configuration: byte for byte what it was, where nobody has changed it since.
-    /// This blocks, up to 10 s while another process installs.
+    /// Takes our entries out of an agent's configuration. A file that nobody has changed since is restored byte for byte.
+    /// Blocks for up to 10 s while another process installs.
     ///
     /// # Errors
     ///
-    /// [`InstallFailure`], and nothing was changed.
+    /// [`InstallFailure`]; nothing is changed then.
     pub fn uninstall(&self, agent: Agent, level: Level) -> Result<Uninstalled, InstallFailure> {
         if plugin::is_for(agent) {
             return self.uninstall_plugin(agent, level);
@@ -204,7 +204,7 @@ impl Installer {
             return Ok(Uninstalled { path, undone, events, before, after, original, handmade: 0 });
         };
         let (undone, after) = decide(agent, &path, &store, record.as_ref(), &found.bytes)?;
-        // The only copy of what was there is not thrown away because somebody has emptied the file.
+        // The only copy of the original is not thrown away because somebody has emptied the file.
         let is_needed = kept.is_some() && kept != after;
         if !self.dry {
             let made = record.as_ref().map_or(&[][..], |it| &it.made);
@@ -224,10 +224,10 @@ impl Installer {
     }
 }
 
-/// That the agent itself reads what is written: a file that its parser refuses has no hooks for it, and it says nothing.
-fn is_read(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(), InstallError> {
+/// Checks that the agent's own parser reads the new file: if it does not, the agent runs no hook and says nothing.
+fn check_parsed(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(), InstallError> {
     let Some(of_after) = refused(agent, after) else { return Ok(()) };
-    // The places in the file as the user sees it.
+    // Lines and columns are those of the file as the user sees it.
     let what = refused(agent, now).unwrap_or(of_after);
     let hint = format!(
         "correct the file by hand: {} runs no hook of it as it is; nothing was changed",
@@ -236,7 +236,7 @@ fn is_read(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(), In
     Err(InstallError::new(path, what, hint))
 }
 
-/// What becomes of a file.
+/// Decides what uninstalling makes of a file.
 fn decide(
     agent: Agent,
     path: &Path,
@@ -254,7 +254,7 @@ fn decide(
     }
     let left =
         remove(agent, now, original.as_deref()).map_err(|error| InstallError::document(path, error))?;
-    // A name that only we give: Copilot CLI reads every file of that directory.
+    // Copilot CLI reads every file of its directory, and only hookbox gives a file this name.
     let has_our_name = agent == Agent::Copilot;
     let was_none = record.map_or(has_our_name, |it| it.before.is_none());
     Ok(if left.bytes == now {

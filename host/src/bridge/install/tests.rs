@@ -132,6 +132,25 @@ fn other_entries_keep_their_places_and_ours_come_last() {
 }
 
 #[test]
+fn a_file_in_lines_that_was_edited_since_comes_back_byte_for_byte_but_for_the_edit() {
+    for (agent, text) in [
+        (
+            Agent::Claude,
+            "{\r\n    \"model\":\"opus\", \r\n    \"hooks\": {\r\n        \"PreToolUse\": [\r\n            {\"matcher\": \"Bash\", \"hooks\": []}\r\n        ]\r\n    }\r\n}",
+        ),
+        (
+            Agent::Gemini,
+            "// mine\n{\n\t\"model\": \"opus\", // the best\n\n\t/* none */\n\t\"hooks\": {\n\t\t\"BeforeTool\": [\n\t\t\t{} // odd\n\t\t]\n\t},\n\t\"last\": [1, 2]\n}\n",
+        ),
+        (Agent::Codex, "{\n  \"description\": \"opus\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n"),
+        (Agent::Qwen, "{\n  \"model\": \"opus\"\n}\n"),
+    ] {
+        let edited = installed(agent, text).replace("opus", "haiku");
+        assert_eq!(removed(agent, &edited, Some(text)), text.replace("opus", "haiku"), "{agent}");
+    }
+}
+
+#[test]
 fn installing_again_changes_no_byte_and_other_options_change_ours_in_place() {
     for agent in agents() {
         let once = installed(agent, "{\n\t\"a\": 1\n}");
