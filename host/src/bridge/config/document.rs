@@ -1,4 +1,4 @@
-//! A configuration file as it stands, with the places of everything in it.
+//! A parsed configuration file, with the line and column of every value.
 
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
 use jsonc_parser::cst::CstRootNode;
@@ -8,16 +8,16 @@ use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, pars
 use crate::dialect::agent::Agent;
 use crate::text;
 
-/// How large a configuration file may be, in bytes.
+/// The largest configuration file, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// Why a configuration file cannot be used.
+/// The reason why a configuration file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct DocumentError {
-    /// What was expected, and what was found, with line and column where there are some.
+    /// The problem, with line and column if they are known.
     pub what: String,
-    /// What to do.
+    /// The next step for the user.
     pub hint: String,
 }
 
@@ -27,17 +27,17 @@ impl DocumentError {
     }
 }
 
-/// The text of a configuration file, and what the parser found in it.
+/// The text of a configuration file, and its syntax tree.
 #[derive(Debug)]
 pub(crate) struct Document<'a> {
-    /// The text after a byte order mark.
+    /// The text without its byte order mark.
     pub(crate) text: &'a str,
-    /// `None` for a file with nothing but blanks and comments.
+    /// The file's object; `None` for a file of blanks and comments.
     pub(crate) root: Option<Object<'a>>,
 }
 
 impl<'a> Document<'a> {
-    /// Reads a file of this agent.
+    /// Parses a file of this agent.
     pub(crate) fn parse(agent: Agent, bytes: &'a [u8]) -> Result<Self, DocumentError> {
         let by_hand = "correct the file by hand; nothing was changed";
         if bytes.len() > MAX_BYTES {
@@ -71,20 +71,21 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns the same text as a tree that can be changed, and keeps comments and blanks.
+    /// Parses the text once more into a tree that can be edited, and that keeps comments and blanks.
     pub(crate) fn tree(&self, agent: Agent) -> Result<CstRootNode, DocumentError> {
         let parsed = CstRootNode::parse(self.text, &options(agent.takes_comments()));
         parsed.map_err(|error| unreadable(&error, "correct the file by hand; nothing was changed".to_owned()))
     }
 
-    /// That another kind of value was expected here.
+    /// Returns the error for a value of an unexpected type.
     pub(crate) fn unexpected(&self, expected: &str, found: &Value<'_>, what: &str) -> DocumentError {
         let at = self.position(start(found));
         let what = format!("{at}: expected {expected} {what}, found {}", kind(found));
         DocumentError::new(what, "correct the file by hand; nothing was changed")
     }
 
-    /// The property of this name. An object that has it twice means one thing to one reader and another to the next.
+    /// Returns the property of this name. A duplicate is an error: one reader takes the first, another the
+    /// last.
     pub(crate) fn only<'o>(
         &self,
         object: &'o Object<'a>,
@@ -102,13 +103,19 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Where a byte of the text is, for a person.
+    /// Returns the line and column of a byte of the text.
     pub(crate) fn position(&self, at: usize) -> String {
         let before = self.text.get(..at).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         format!("line {line}, column {column}")
     }
+}
+
+/// Returns the value of a file of this agent; null if it cannot be parsed. The last of duplicate keys counts.
+pub(crate) fn value(agent: Agent, bytes: &[u8]) -> serde_json::Value {
+    let root = Document::parse(agent, bytes).ok().and_then(|it| it.root);
+    root.map_or(serde_json::Value::Null, |root| Value::Object(root).into())
 }
 
 fn unreadable(error: &ParseError, hint: String) -> DocumentError {

@@ -1,4 +1,4 @@
-//! The hook configuration of the agents: where it is, what an entry looks like, and what it says. No I/O.
+//! The hook configuration of the agents: its paths, the form of an entry, and its contents. No I/O.
 //!
 //! ```
 //! use hookbox::bridge::config::{Level, Surroundings, file, read};
@@ -23,13 +23,13 @@ mod read;
 mod strict_parse;
 mod switch;
 
-pub(crate) use self::document::Document;
+pub(crate) use self::document::{Document, value};
 pub use self::document::{DocumentError, MAX_BYTES};
 pub use self::entry::{Entry, LIMITS};
 pub(crate) use self::form::form;
 pub use self::place::file;
 pub(crate) use self::place::sources;
 pub use self::read::{Configuration, Problem, read, read_codex_settings};
-pub use self::strict_parse::refused;
+pub use self::strict_parse::parser_error;
 pub use self::switch::Switch;
 pub use crate::dialect::agent::{Level, Surroundings};

@@ -1,5 +1,5 @@
-//! What an agent's own parser refuses, though a more patient one reads it. The agent then runs no hook of the file, or
-//! does not start.
+//! The errors of the agents' own parsers, which are stricter than the one that edits. The agent then runs no
+//! hook of the file, or does not start.
 
 use std::borrow::Cow;
 
@@ -14,15 +14,15 @@ use crate::text;
 /// A byte order mark.
 const MARK: char = '\u{feff}';
 
-/// Why an agent does not take these bytes as its configuration, with line and column; `None` where it takes them, and
-/// where nothing stands in them. Nobody knows what Cursor's parser refuses: it is never refused for that one.
+/// Returns the reason why an agent does not read these bytes as its configuration, with line and column. An
+/// empty file is no error. Cursor's parser is not known: nothing is an error there.
 ///
-/// Claude Code and Copilot CLI take JSON, and Gemini CLI and Qwen Code the same with comments in it. Codex takes JSON
-/// that has no key which it does not know beside `hooks`, and whose entries are what it expects, everybody's. A byte order
-/// mark is read by Claude Code and Qwen Code alone. All that was seen in the clients. Claude Code also leaves a file out in
-/// which any setting is of another type than it expects (its own error says so); of these the usual ones are looked at.
-pub fn refused(agent: Agent, bytes: &[u8]) -> Option<String> {
-    let Ok(whole) = str::from_utf8(bytes) else { return Some("it is no UTF-8".to_owned()) };
+/// Claude Code 2.1 and Copilot CLI 1.0 read JSON, Gemini CLI 0.61 and Qwen Code 0.24 JSON with comments.
+/// Codex 0.169 also refuses a key beside `hooks` and `description`, and any malformed entry. Only Claude Code
+/// and Qwen Code read a byte order mark. Claude Code also ignores a file in which any setting has another
+/// type than it expects; of these only the settings about hooks and permissions are checked here.
+pub fn parser_error(agent: Agent, bytes: &[u8]) -> Option<String> {
+    let Ok(whole) = str::from_utf8(bytes) else { return Some("it is not UTF-8".to_owned()) };
     let takes_mark = match agent {
         Agent::Claude | Agent::Qwen => true,
         Agent::Codex | Agent::Gemini | Agent::Copilot => false,
@@ -30,8 +30,7 @@ pub fn refused(agent: Agent, bytes: &[u8]) -> Option<String> {
     };
     let text = whole.strip_prefix(MARK).unwrap_or(whole);
     if text.len() < whole.len() && !takes_mark {
-        let title = agent.title();
-        return Some(format!("line 1, column 1: a byte order mark, with which {title} reads no file"));
+        return Some(format!("line 1, column 1: {} reads no file with a byte order mark", agent.title()));
     }
     let plain = if agent.takes_comments() { without_comments(text) } else { Cow::Borrowed(text) };
     if plain.chars().all(char::is_whitespace) {
@@ -52,71 +51,50 @@ pub fn refused(agent: Agent, bytes: &[u8]) -> Option<String> {
     ))
 }
 
-/// What a setting has to be.
+/// The type of a setting.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Boolean,
-    Number,
     Object,
-    Text,
-    Texts,
+    Strings,
 }
 
-/// Settings of Claude Code, by the pointer to them.
-const CLAUDE: [(&str, Kind); 24] = [
-    ("/alwaysThinkingEnabled", Kind::Boolean),
-    ("/apiKeyHelper", Kind::Text),
+/// Settings of Claude Code about hooks and permissions, by their JSON pointer.
+const CLAUDE: [(&str, Kind); 8] = [
     ("/allowManagedHooksOnly", Kind::Boolean),
-    ("/cleanupPeriodDays", Kind::Number),
     ("/disableAllHooks", Kind::Boolean),
-    ("/disabledMcpjsonServers", Kind::Texts),
-    ("/enableAllProjectMcpServers", Kind::Boolean),
-    ("/enabledMcpjsonServers", Kind::Texts),
-    ("/enabledPlugins", Kind::Object),
     ("/env", Kind::Object),
     ("/hooks", Kind::Object),
-    ("/includeCoAuthoredBy", Kind::Boolean),
-    ("/model", Kind::Text),
-    ("/outputStyle", Kind::Text),
     ("/permissions", Kind::Object),
-    ("/permissions/additionalDirectories", Kind::Texts),
-    ("/permissions/allow", Kind::Texts),
-    ("/permissions/ask", Kind::Texts),
-    ("/permissions/defaultMode", Kind::Text),
-    ("/permissions/deny", Kind::Texts),
-    ("/sandbox", Kind::Object),
-    ("/statusLine", Kind::Object),
-    ("/statusLine/command", Kind::Text),
-    ("/statusLine/type", Kind::Text),
+    ("/permissions/allow", Kind::Strings),
+    ("/permissions/ask", Kind::Strings),
+    ("/permissions/deny", Kind::Strings),
 ];
 
-/// The first setting in which Claude Code finds another type than it expects.
+/// Returns the first of these settings that has another type than Claude Code expects.
 fn claude(text: &str) -> Option<String> {
     let settings: Value = serde_json::from_str(text).ok()?;
-    let (pointer, kind) = CLAUDE.into_iter().find(|(pointer, kind)| {
-        settings.pointer(pointer).is_some_and(|value| match kind {
-            Kind::Boolean => !value.is_boolean(),
-            Kind::Number => !value.is_number(),
-            Kind::Object => !value.is_object(),
-            Kind::Text => !value.is_string(),
-            Kind::Texts => !value.as_array().is_some_and(|list| list.iter().all(Value::is_string)),
-        })
-    })?;
-    let expected = match kind {
-        Kind::Boolean => "true or false",
-        Kind::Number => "a number",
-        Kind::Object => "an object",
-        Kind::Text => "text",
-        Kind::Texts => "a list of texts",
+    let expected = |kind: Kind, value: &Value| match kind {
+        Kind::Boolean => (!value.is_boolean()).then_some("true or false"),
+        Kind::Object => (!value.is_object()).then_some("an object"),
+        Kind::Strings => {
+            let is_list = value.as_array().is_some_and(|list| list.iter().all(Value::is_string));
+            (!is_list).then_some("a list of strings")
+        }
     };
-    let name = pointer.trim_start_matches('/').replace('/', ".");
-    Some(format!("expected {expected} for \"{name}\", without which Claude Code reads nothing of the file"))
+    CLAUDE.into_iter().find_map(|(pointer, kind)| {
+        let expected = expected(kind, settings.pointer(pointer)?)?;
+        let name = pointer.trim_start_matches('/').replace('/', ".");
+        Some(format!(
+            "expected {expected} for \"{name}\"; with anything else Claude Code ignores the whole file"
+        ))
+    })
 }
 
-/// Codex's `hooks.json`. That a key stands twice is an error here as there.
+/// Codex's `hooks.json`. A duplicate key is an error here as there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "what matters is whether it can be read")]
+#[expect(dead_code, reason = "only whether it can be parsed counts")]
 struct CodexFile {
     #[serde(default)]
     description: Option<String>,
@@ -124,7 +102,7 @@ struct CodexFile {
     hooks: CodexEvents,
 }
 
-/// Its events. Others are not looked at.
+/// Its events. Codex ignores others.
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "PascalCase")]
 struct CodexEvents {
@@ -151,7 +129,7 @@ struct CodexGroup {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[expect(dead_code, reason = "what matters is whether it can be read")]
+#[expect(dead_code, reason = "only whether it can be parsed counts")]
 enum CodexEntry {
     #[serde(rename_all = "camelCase")]
     Command {
@@ -194,30 +172,33 @@ mod tests {
             (" \n", &[]),
         ] {
             for agent in all {
-                let found = refused(agent, text.as_bytes());
+                let found = parser_error(agent, text.as_bytes());
                 assert_eq!(found.is_some(), agents.contains(&agent), "{agent} {text:?} {found:?}");
                 assert!(found.is_none_or(|it| it.contains("line 1, column")), "{agent} {text:?}");
             }
         }
-        assert_eq!(refused(Agent::Cursor, "\u{feff}{\"a\": 1,} // x".as_bytes()), None);
-        let error = refused(Agent::Gemini, "{\n  // \u{e9} \"\n  \"a\": 1,\n}".as_bytes()).unwrap();
+        assert_eq!(parser_error(Agent::Cursor, "\u{feff}{\"a\": 1,} // x".as_bytes()), None);
+        let error = parser_error(Agent::Gemini, "{\n  // \u{e9} \"\n  \"a\": 1,\n}".as_bytes()).unwrap();
         assert!(error.starts_with("line 4, column 1: "), "{error}");
-        assert!(refused(Agent::Claude, b"\xff").is_some());
+        assert!(parser_error(Agent::Claude, b"\xff").is_some());
     }
 
     #[test]
     fn a_setting_of_another_type_makes_claude_code_leave_the_whole_file_out() {
         for (text, want) in [
             (r#"{"disableAllHooks": "yes"}"#, Some("true or false for \"disableAllHooks\"")),
-            (r#"{"permissions": {"allow": ["Bash", 5]}}"#, Some("a list of texts for \"permissions.allow\"")),
+            (
+                r#"{"permissions": {"allow": ["Bash", 5]}}"#,
+                Some("a list of strings for \"permissions.allow\""),
+            ),
             (r#"{"permissions": []}"#, Some("an object for \"permissions\"")),
             (r#"{"hooks": null}"#, Some("an object for \"hooks\"")),
             (r#"{"env": {"A": 1}, "model": "x", "unheard": [null]}"#, None),
         ] {
-            let found = refused(Agent::Claude, text.as_bytes());
+            let found = parser_error(Agent::Claude, text.as_bytes());
             assert_eq!(found.is_some(), want.is_some(), "{text} {found:?}");
             assert!(found.is_none_or(|it| it.contains(want.unwrap())), "{text}");
-            assert_eq!(refused(Agent::Gemini, text.as_bytes()), None, "{text}");
+            assert_eq!(parser_error(Agent::Gemini, text.as_bytes()), None, "{text}");
         }
     }
 
@@ -240,7 +221,7 @@ mod tests {
             ("[{\"hooks\": [{\"type\": \"command\"}]}]", Some("missing field")),
         ] {
             let text = format!("{{\"hooks\": {{\"Stop\": {list}}}}}");
-            let found = refused(Agent::Codex, text.as_bytes());
+            let found = parser_error(Agent::Codex, text.as_bytes());
             match want {
                 None => assert_eq!(found, None, "{text}"),
                 Some(want) => assert!(found.as_ref().is_some_and(|it| it.contains(want)), "{text} {found:?}"),
@@ -264,7 +245,7 @@ mod tests {
         ] {
             let entry = format!("{{\"type\": \"command\", \"command\": \"x\", {keys}}}");
             let text = format!("{{\"hooks\": {{\"Stop\": [{{\"hooks\": [{entry}]}}]}}}}");
-            assert_eq!(refused(Agent::Codex, text.as_bytes()).is_none(), is_read, "{text}");
+            assert_eq!(parser_error(Agent::Codex, text.as_bytes()).is_none(), is_read, "{text}");
         }
     }
 
@@ -272,7 +253,7 @@ mod tests {
     fn all_that_hookbox_knows_of_an_event_of_codex_is_checked() {
         for event in Agent::Codex.events() {
             let text = format!("{{\"hooks\": {{\"{}\": [5]}}}}", event.name);
-            assert!(refused(Agent::Codex, text.as_bytes()).is_some(), "{text}");
+            assert!(parser_error(Agent::Codex, text.as_bytes()).is_some(), "{text}");
         }
     }
 
@@ -284,7 +265,8 @@ mod tests {
             (Agent::Gemini, "{\"a\": 1,}"),
         ] {
             assert!(
-                Document::parse(agent, text.as_bytes()).is_ok() && refused(agent, text.as_bytes()).is_some()
+                Document::parse(agent, text.as_bytes()).is_ok()
+                    && parser_error(agent, text.as_bytes()).is_some()
             );
         }
     }

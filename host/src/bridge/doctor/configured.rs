@@ -1,4 +1,4 @@
-//! What an agent has configured for hookbox.
+//! The hook configuration of an agent, as far as it concerns hookbox.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -11,7 +11,8 @@ use super::finding::Examination;
 use super::root;
 use crate::bridge::Bridge;
 use crate::bridge::config::{
-    Configuration, Entry, Level, MAX_BYTES, Surroundings, Switch, read, read_codex_settings, refused, sources,
+    Configuration, Entry, Level, MAX_BYTES, Surroundings, Switch, parser_error, read, read_codex_settings,
+    sources,
 };
 use crate::bridge::install::plugin::{self, PluginFile};
 use crate::dialect::agent::line::{Call, mentions};
@@ -20,26 +21,26 @@ use crate::discovery::parse_duration;
 use crate::files::{FileAccess, explain};
 use crate::text;
 
-/// How many files of a directory of hooks are read.
+/// The number of files that are read of a directory of hooks.
 const MAX_FILES: usize = 256;
 
-/// What an organisation sets for Claude Code.
+/// The settings that an organisation makes for Claude Code.
 const MANAGED: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode/managed-settings.json"
 } else {
     "/etc/claude-code/managed-settings.json"
 };
 
-/// A command of hookbox, and where it stands.
+/// A command that runs hookbox, with its file.
 pub(super) struct HookCommand {
     pub(super) entry: Entry,
-    /// What starts the program in it.
+    /// The words that start the program.
     pub(super) program: String,
     /// The agent that it names.
     pub(super) named: Agent,
-    /// How long the bridge may take.
+    /// The time that the bridge may take.
     pub(super) deadline: Duration,
-    /// Whether it lets every hook of a repository run.
+    /// True if it runs every hook of a repository.
     pub(super) trusts_all: bool,
     pub(super) level: Level,
     pub(super) file: PathBuf,
@@ -61,29 +62,29 @@ impl HookCommand {
     }
 }
 
-/// What switches hooks off, and where it stands.
+/// A setting that switches hooks off, with its file.
 pub(super) struct DisablingSetting {
     pub(super) place: String,
     pub(super) switch: Switch,
 }
 
-/// All of it.
+/// The configuration of one agent.
 #[derive(Default)]
 pub(super) struct Configured {
     pub(super) commands: Vec<HookCommand>,
     pub(super) switches: Vec<DisablingSetting>,
-    /// Codex's own settings of its user.
+    /// The user's own settings of Codex.
     pub(super) codex: toml::Table,
-    /// Variables that Claude Code's settings set, the strongest last.
+    /// The variables of Claude Code's settings, the strongest last.
     pub(super) env: Vec<(String, String)>,
-    /// What the strongest of Claude Code's settings says of `disableAllHooks`.
+    /// The value of `disableAllHooks` in the strongest of Claude Code's settings.
     disables_all: Option<bool>,
     /// The files that were read.
     seen: BTreeSet<PathBuf>,
 }
 
 impl Configured {
-    /// Reads the files of an agent. What cannot be read is a failure: the agent runs no hook of it.
+    /// Reads the files of an agent. A file that cannot be read is a failure: the agent runs no hook of it.
     pub(super) fn read(agent: Agent, surroundings: &Surroundings, found: &mut Examination) -> Self {
         let mut all = Self::default();
         all.files(agent, surroundings, &Level::ALL, found);
@@ -92,7 +93,7 @@ impl Configured {
             all.files(agent, &above, &[Level::Project, Level::Local], found);
         }
         if agent == Agent::Claude {
-            // What is for an organisation to say counts nowhere else.
+            // A setting of organisations counts in their own file only.
             all.switches.retain(|it| !matches!(it.switch, Switch::AllButManaged(_)));
             let managed = contents(Path::new(MANAGED), found);
             if let Some(managed) = managed.and_then(|bytes| read(agent, &bytes).ok()) {
@@ -133,7 +134,7 @@ impl Configured {
         }
     }
 
-    /// Whether nobody has read the file yet: in the home directory the project's is the user's.
+    /// Returns true if the file was not read yet: in the home directory the project's file is the user's.
     fn is_new(&mut self, path: &Path) -> bool {
         self.seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
     }
@@ -150,7 +151,7 @@ impl Configured {
                 return;
             }
         };
-        if let Some(why) = refused(agent, &bytes) {
+        if let Some(why) = parser_error(agent, &bytes) {
             let hint = format!("correct the file by hand: {} runs no hook of it as it is", agent.title());
             found.fail("configuration", format!("{}: {why}", shown(path)), hint);
         }
@@ -160,14 +161,14 @@ impl Configured {
         let Configuration { entries, switches, problems, .. } = configuration;
         let calls: Vec<HookCommand> =
             entries.into_iter().filter_map(|entry| HookCommand::of(entry, level, path)).collect();
-        // Of the files in a directory each speaks for itself.
+        // Each file of a directory switches only its own hooks off.
         if !is_own_file || !calls.is_empty() {
             self.off(format!("{level}: {}", shown(path)), switches);
         }
         self.commands.extend(calls);
         for problem in problems {
             let own = problem.event.as_deref().map(|name| agent.event(name));
-            // Claude Code leaves the whole file out.
+            // Claude Code ignores the whole file.
             let matters = own.is_none_or(|it| {
                 it.is_some_and(|it| agent == Agent::Claude || it.event == "before_tool_call")
             });
@@ -200,13 +201,13 @@ impl Configured {
             Ok(switches) => self.off(format!("{level}: {}", shown(path)), switches),
             Err(error) => found.fail("configuration", format!("{}: {error}", shown(path)), error.hint),
         }
-        // Only the user's own file can say what the user trusts.
+        // Only the user's own file counts for trust.
         if level == Level::User {
             self.codex = str::from_utf8(&bytes).ok().and_then(|it| it.parse().ok()).unwrap_or_default();
         }
     }
 
-    /// OpenCode's plugin, which runs the same program at each of its events.
+    /// Reads OpenCode's plugin, which runs the same program at each of its events.
     fn plugin(&mut self, level: Level, path: &Path, found: &mut Examination) {
         if !self.is_new(path) {
             return;
@@ -227,7 +228,7 @@ impl Configured {
             }
             PluginFile::Changed => {
                 let message = format!(
-                    "{} is hookbox's plugin, and was changed since or comes from another version",
+                    "{} is hookbox's plugin, but was changed since or comes from another version",
                     shown(path)
                 );
                 found.fail("configuration", message, "move the file away, then: hookbox install opencode");
@@ -241,7 +242,7 @@ impl Configured {
 }
 
 impl HookCommand {
-    /// The variables that the agent sets for it.
+    /// Returns the variables that the agent sets for it.
     pub(super) fn variables(&self, agent: Agent, configured: &Configured) -> Vec<(String, String)> {
         match agent {
             Agent::Claude => configured.env.clone(),
@@ -253,14 +254,14 @@ impl HookCommand {
         }
     }
 
-    /// Where the agent runs it.
+    /// Returns the directory in which the agent runs it.
     pub(super) fn directory(&self, agent: Agent, project: &Path) -> PathBuf {
         let own = self.entry.extra.get("cwd").and_then(Value::as_str).filter(|_| agent == Agent::Copilot);
         own.map_or_else(|| project.to_owned(), |own| project.join(own))
     }
 }
 
-/// The directories above the working directory whose files the agent reads as well: the others look at that one alone.
+/// Returns the directories above the working directory whose files the agent reads as well.
 fn above(agent: Agent, surroundings: &Surroundings) -> Vec<PathBuf> {
     let project = &surroundings.project;
     let Some(root) = root(project) else { return Vec::new() };
@@ -273,7 +274,7 @@ fn above(agent: Agent, surroundings: &Surroundings) -> Vec<PathBuf> {
     between.filter(is_read).map(Path::to_owned).collect()
 }
 
-/// That the agent runs the hooks of another one's file as well, and these call hookbox, too.
+/// Warns if the agent also runs the hooks of another agent's file, and these call hookbox, too.
 fn also(other: Agent, agent: Agent, path: &Path, found: &mut Examination) {
     let entries = contents_of(path).ok().and_then(|bytes| read(other, &bytes).ok()).map(|it| it.entries);
     if entries.into_iter().flatten().any(|entry| mentions(other, &entry.command)) {
@@ -283,7 +284,7 @@ fn also(other: Agent, agent: Agent, path: &Path, found: &mut Examination) {
     }
 }
 
-/// The files of hooks in a directory, in order.
+/// Returns the files of hooks in a directory, in order.
 fn files(directory: &Path, found: &mut Examination) -> Vec<PathBuf> {
     let (names, is_cut) = match FileAccess::Anywhere.names(directory) {
         Ok(names) => names,
@@ -296,7 +297,7 @@ fn files(directory: &Path, found: &mut Examination) -> Vec<PathBuf> {
     files.retain(|path| path.extension().is_some_and(|it| it == "json"));
     if is_cut || files.len() > MAX_FILES {
         let message = format!("{} has more than {MAX_FILES} files of hooks", shown(directory));
-        found.fail("configuration", message, "see who put them there: not all of them are looked at");
+        found.fail("configuration", message, "see who put them there: not all of them are read");
     }
     files.truncate(MAX_FILES);
     files
@@ -306,7 +307,7 @@ fn contents_of(path: &Path) -> std::io::Result<Vec<u8>> {
     FileAccess::Anywhere.read(path, MAX_BYTES as u64)
 }
 
-/// What stands in a regular file; nothing where there is none.
+/// Reads a regular file; `None` if there is none.
 pub(super) fn contents(path: &Path, found: &mut Examination) -> Option<Vec<u8>> {
     contents_of(path).map_err(|error| unread(path, &error, found)).ok()
 }
@@ -314,11 +315,11 @@ pub(super) fn contents(path: &Path, found: &mut Examination) -> Option<Vec<u8>> 
 fn unread(path: &Path, error: &std::io::Error, found: &mut Examination) {
     if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
         let message = format!("{} {}", shown(path), explain(error));
-        found.fail("configuration", message, "let it be what you can read: a file of usual size");
+        found.fail("configuration", message, "make it a file of usual size that you can read");
     }
 }
 
-/// A path for a person.
+/// Returns a path for a person, escaped.
 pub(super) fn shown(path: &Path) -> String {
     text::escape(&path.to_string_lossy(), 500)
 }

@@ -1,16 +1,16 @@
-//! What an agent does with an entry before it runs anything.
+//! Checks of an entry without running it: what the agent does with it before it runs anything.
 
 use super::Doctor;
+use super::codex_trust::{CodexTrust, trust_in_entry, trusts_project};
 use super::configured::{Configured, HookCommand, shown};
 use super::finding::Examination;
-use super::trust::{self, CodexTrust};
 use crate::bridge::config::Level;
 use crate::dialect::agent::{Agent, AgentEvent};
 use crate::dialect::foreign::Matcher;
 use crate::text;
 
 impl Doctor {
-    /// What the agent does with this entry before it runs anything.
+    /// Checks the matcher, the keys and the timeout of an entry, and that the agent trusts it.
     pub(super) fn check_entry(
         &self,
         agent: Agent,
@@ -23,53 +23,41 @@ impl Doctor {
         let place = format!("{} ({}: {})", event.name, command.level, shown(&command.file));
         found.ok("event", format!("{place} runs {}", text::escape(&entry.command, 500)));
         let matcher = entry.matcher.as_deref().unwrap_or_default();
-        match Matcher::names(agent, event.name, matcher, agent.shell_tool(event)) {
+        let (tool, quoted) =
+            (agent.shell_tool(event), format!("the matcher \"{}\"", text::escape(matcher, 100)));
+        let hint = "remove the matcher; hookbox knows which hook is for which tool";
+        match Matcher::names(agent, event.name, matcher, tool) {
             Ok(true) if entry.is_for_every_tool() => {}
             Ok(true) => {
-                let shown = text::escape(matcher, 100);
-                let message = format!("the matcher \"{shown}\" leaves tools out, whose calls no guard sees");
-                found.warn(
-                    "matcher",
-                    message,
-                    "take the matcher out; hookbox knows which hook is for which tool",
-                );
+                let message = format!("{quoted} leaves tools out: no guard sees their calls");
+                found.warn("matcher", message, hint);
             }
             Ok(false) => {
-                let shown = text::escape(matcher, 100);
-                let message = format!(
-                    "the matcher \"{shown}\" of {place} does not match the shell tool {}",
-                    agent.shell_tool(event)
-                );
-                found.fail(
-                    "matcher",
-                    message,
-                    "take the matcher out; hookbox knows which hook is for which tool",
-                );
+                let message = format!("{quoted} of {place} does not match the shell tool {tool}");
+                found.fail("matcher", message, hint);
             }
             Err(problem) => {
-                let shown = text::escape(matcher, 100);
-                let message = format!("the matcher \"{shown}\" of {place} cannot be judged: {problem}");
-                found.fail("matcher", message, "take the matcher out");
+                let message = format!("{quoted} of {place} cannot be judged: {problem}");
+                found.fail("matcher", message, "remove the matcher");
             }
         }
         for key in entry.limits() {
             let message = match key {
                 "async" => format!("{place} is \"async\": the agent does not wait for its answer"),
-                key => format!("{place} has \"{key}\", by which the agent may not run it for every call"),
+                key => format!("{place} has \"{key}\": the agent may not run it for every call"),
             };
-            found.fail("event", message, format!("take \"{key}\" out"));
+            found.fail("event", message, format!("remove \"{key}\""));
         }
         if entry.timeout <= command.deadline {
             let (waits, takes) = (entry.timeout, command.deadline);
             let message = format!("the agent waits {waits:?} for {place}, and hookbox may take {takes:?}");
-            let hint = "let the timeout of the entry be longer than the deadline (--deadline)";
-            found.fail("timeout", message, hint);
+            found.fail("timeout", message, "set a timeout that is longer than hookbox's --deadline");
         }
-        self.trusted(agent, command, &place, configured, found);
+        self.check_trust(agent, command, &place, configured, found);
     }
 
-    /// Whether the agent runs the entry at all, by what its user trusts.
-    fn trusted(
+    /// Checks that the agent runs the entry at all, by its user's trust.
+    fn check_trust(
         &self,
         agent: Agent,
         command: &HookCommand,
@@ -80,27 +68,30 @@ impl Doctor {
         let is_project = command.level != Level::User;
         match agent {
             Agent::Codex => {
-                // Of a project it is the directory with `.codex` that counts.
+                // The trust is in the directory that contains `.codex`.
                 let project = command.file.ancestors().nth(2).unwrap_or(self.project());
-                if is_project && !trust::codex_project(&configured.codex, project) {
+                if is_project && !trusts_project(&configured.codex, project) {
                     let message = format!("Codex does not trust {}, and skips its hooks", shown(project));
                     found.fail("trust", message, "start codex there and trust the project");
                 }
-                let (message, hint) = match trust::codex(&configured.codex, &command.file, &command.entry) {
+                let (message, hint) = match trust_in_entry(&configured.codex, &command.file, &command.entry) {
                     CodexTrust::Trusted => return found.ok("trust", "Codex trusts the command"),
-                    CodexTrust::Untrusted => {
-                        ("does not trust, or no longer: it skips it in silence", "trust")
+                    CodexTrust::Unknown => {
+                        ("does not trust the command yet, and skips it silently", "trust the command")
                     }
-                    CodexTrust::Disabled => ("has switched off", "enable"),
+                    CodexTrust::Changed => (
+                        "does not trust the command as it is now, and skips it silently",
+                        "trust the command; if it is listed as trusted, this Codex is newer than this check (0.169)",
+                    ),
+                    CodexTrust::Disabled => ("has switched off the command", "enable the command"),
                 };
-                let hint = format!("start codex, enter /hooks, and {hint} the command");
+                let hint = format!("start codex, enter /hooks, and {hint}");
                 found.fail("trust", format!("Codex {message}: {place}"), hint);
             }
-            Agent::Gemini | Agent::Qwen => self.trusts_folder(agent, command.level, found),
-            Agent::Copilot if is_project => self.copilot_trusts(found),
+            Agent::Gemini | Agent::Qwen => self.check_folder(agent, command.level, found),
+            Agent::Copilot if is_project => self.check_copilot_folder(found),
             Agent::Claude if is_project => {
-                let message =
-                    "in its own window Claude Code runs the hooks of a project once you trust the folder";
+                let message = "Claude Code runs the hooks of a project only in a folder that you trust; whether you do cannot be seen here";
                 found.warn("trust", message, "start claude there and trust the folder");
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! The way from the agent to a guard, step by step.
+//! The examination of one agent, from its configuration to the guard.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +18,8 @@ use crate::manager::Manager;
 use crate::text;
 
 impl Doctor {
-    /// Examines one agent, in two minutes at most. `manager` holds the hooks of the project, to say which of them blocks.
+    /// Examines one agent, in two minutes at most. `manager` has the hooks of the project, to tell which of
+    /// them blocks.
     pub async fn examine(&self, agent: Agent, manager: &Manager) -> Examination {
         let until = Instant::now() + LIMIT;
         let mut found = Examination::new(agent);
@@ -28,7 +29,7 @@ impl Doctor {
         found.events = configured.commands.iter().map(|it| configured_command(agent, it)).collect();
         if !found.configured {
             let what = if agent == Agent::OpenCode {
-                "no plugin of hookbox is there"
+                "hookbox's plugin is not there"
             } else {
                 "no command of its configuration calls hookbox"
             };
@@ -39,7 +40,7 @@ impl Doctor {
             let hint = "install it, or put it on PATH";
             found.warn("agent", format!("its program {} is not on PATH", names(agent).join(" or ")), hint);
         }
-        self.look(agent, &configured, &mut found);
+        self.check_all(agent, &configured, &mut found);
         let before: Vec<(&HookCommand, &'static AgentEvent)> = configured
             .commands
             .iter()
@@ -48,13 +49,13 @@ impl Doctor {
             .collect();
         if before.is_empty() {
             let name = agent.names_of(&EventName::BeforeToolCall).next().unwrap_or_default();
-            let hint = format!("hookbox install {agent}");
-            found.fail("event", format!("no command for {name}: no tool call reaches hookbox"), hint);
+            let message = format!("no command for {name}: no tool call reaches hookbox");
+            found.fail("event", message, format!("hookbox install {agent}"));
         }
         for (command, event) in before {
             self.check_entry(agent, command, event, &configured, &mut found);
             let probe = GuardProbe::new(self, agent, command, event, &configured, until);
-            if probe.version(&mut found).await {
+            if probe.check_version(&mut found).await {
                 probe.probe(manager, &mut found).await;
             }
         }
@@ -70,8 +71,8 @@ impl Doctor {
         places.into_iter().find(is_program)
     }
 
-    /// What holds for all entries.
-    fn look(&self, agent: Agent, configured: &Configured, found: &mut Examination) {
+    /// Checks what concerns all entries.
+    fn check_all(&self, agent: Agent, configured: &Configured, found: &mut Examination) {
         for off in &configured.switches {
             let concerns = match &off.switch {
                 Switch::All(_) | Switch::AllButManaged(_) => true,
@@ -81,13 +82,13 @@ impl Doctor {
                 }),
             };
             if concerns {
-                found.fail("switch", format!("{} ({})", off.switch, off.place), "take that setting out");
+                found.fail("switch", format!("{} ({})", off.switch, off.place), "remove that setting");
             }
         }
         let is_pure = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "1" | "true");
         if agent == Agent::OpenCode && self.variable(PURE).is_some_and(|it| is_pure(&it.to_string_lossy())) {
             let message = format!("{PURE} is set: OpenCode loads no plugin");
-            found.fail("switch", message, "take the variable out of the environment");
+            found.fail("switch", message, "remove the variable from the environment");
         }
         let mut seen = BTreeSet::new();
         for it in &configured.commands {
@@ -100,19 +101,19 @@ impl Doctor {
                 found.fail("command", message, format!("let the command be hookbox bridge {agent}"));
             }
             if it.trusts_all {
-                let message =
-                    format!("{} lets every hook run that a repository brings (--trust all)", shown_event(it));
-                found.warn("command", message, "take --trust all out, and trust what you have looked at");
+                let message = format!("{} runs every hook of a repository (--trust all)", shown_event(it));
+                found.warn("command", message, "remove --trust all, and trust the hooks that you have read");
             }
             if agent.event(&it.entry.event).is_none() {
-                let message = format!("{} is no event of hookbox: it answers nothing", shown_event(it));
-                found.warn("event", message, "take the entry out");
+                let message =
+                    format!("{} is not an event of hookbox, which answers nothing to it", shown_event(it));
+                found.warn("event", message, "remove the entry");
             }
         }
     }
 }
 
-/// The names of an agent's program.
+/// Returns the names of an agent's program.
 fn names(agent: Agent) -> &'static [&'static str] {
     match agent {
         Agent::Claude => &["claude"],

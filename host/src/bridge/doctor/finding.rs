@@ -1,4 +1,4 @@
-//! What an examination finds.
+//! The findings of an examination.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,29 +7,29 @@ use serde::Serialize;
 
 use crate::dialect::agent::Agent;
 
-/// How it is with one thing.
+/// The status of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// As it should be.
+    /// It is as it should be.
     Ok,
-    /// It lets nothing through by itself, and the user should know.
+    /// It lets nothing through by itself, but the user should know it.
     Warning,
     /// It would let a call through that should be blocked.
     Failed,
 }
 
-/// One thing on the way from the agent to a guard.
+/// One thing between the agent and a guard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How it is.
+    /// The status.
     pub status: Status,
-    /// What it is about, in one word: `agent`, `configuration`, `event`, `switch`, `trust`, `matcher`, `timeout`,
+    /// The subject, in one word: `agent`, `configuration`, `event`, `switch`, `trust`, `matcher`, `timeout`,
     /// `command`, `version`, `path`, `guard` or `failure`.
     pub about: &'static str,
-    /// What was found; text from outside is escaped.
+    /// The message; text from outside is escaped.
     pub message: String,
-    /// What to do.
+    /// The next step for the user.
     pub hint: Option<String>,
 }
 
@@ -38,36 +38,36 @@ pub struct Finding {
 pub struct ConfiguredCommand {
     /// The agent's own name of the event.
     pub event: String,
-    /// The event of hookbox, if it is one.
+    /// The event of hookbox, if it has this one.
     pub hookbox_event: Option<&'static str>,
-    /// Whose configuration it stands in: `user`, `project` or `local`.
+    /// The level of its configuration: `user`, `project` or `local`.
     pub level: &'static str,
     /// The file, escaped.
     pub file: String,
     /// The command line, escaped.
     pub command: String,
-    /// For which tools, as it stands there, escaped; absent for all.
+    /// The matcher of the tools, escaped; absent for all tools.
     pub matcher: Option<String>,
-    /// How long the agent waits for it, in milliseconds.
+    /// The time that the agent waits for it, in milliseconds.
     pub timeout_ms: u64,
 }
 
-/// What was found of one agent: serialised, it is an object of `hookbox doctor --json`.
+/// The examination of one agent. Serialised, it is an object of `hookbox doctor --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Examination {
     /// The agent, such as `claude`.
     pub agent: &'static str,
     /// Its name in a sentence.
     pub title: &'static str,
-    /// Its program, where it is on `PATH`.
+    /// Its program, if it is on `PATH`.
     pub program: Option<PathBuf>,
-    /// Whether its configuration calls hookbox anywhere.
+    /// True if its configuration calls hookbox anywhere.
     pub configured: bool,
-    /// Whether it does, and nothing was found that would let a call through.
+    /// True if it does, and nothing was found that would let a call through.
     pub guarded: bool,
     /// The commands that its configuration has for hookbox.
     pub events: Vec<ConfiguredCommand>,
-    /// What was found, in the order of the way from the agent to the guard.
+    /// The findings, in order from the agent to the guard.
     pub findings: Vec<Finding>,
 }
 
@@ -86,7 +86,7 @@ impl Examination {
 
     fn add(&mut self, status: Status, about: &'static str, message: impl Into<String>, hint: Option<String>) {
         let finding = Finding { status, about, message: message.into(), hint };
-        // The same command at two events has the same fault once.
+        // A command at two events reports the same fault once.
         if !self.findings.contains(&finding) {
             self.findings.push(finding);
         }
@@ -110,7 +110,7 @@ impl Examination {
     }
 }
 
-/// A time in milliseconds.
+/// Returns a time in milliseconds.
 pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The proof: what the configured command answers to payloads of the agent.
+//! The proof that a guard fires: the answers of the configured command to payloads of the agent.
 
 use std::path::PathBuf;
 
@@ -17,20 +17,20 @@ use crate::manager::Manager;
 use crate::outcome::Ruling;
 use crate::text;
 
-/// What `builtin:self-protection` blocks, whatever else there is.
+/// A line that `builtin:self-protection` blocks, whatever else is configured.
 const PROTECTED: &str = "hookbox trust hookbox-doctor --yes";
 
-/// What nothing should block.
+/// A line that nothing should block.
 const HARMLESS: &str = "echo hookbox doctor";
 
-/// The hint where no guard blocks the line.
+/// The hint if no guard blocks the line.
 const NO_GUARD: &str =
     "put a guard into ~/.hookbox/hooks, such as the sample guardrail.wasm; see hookbox list";
 
-/// What is no event.
+/// An input that is not an event.
 const GARBAGE: &str = "this is no event: hookbox doctor";
 
-/// A command that an agent runs before a tool call, to be put to the proof.
+/// A command that an agent runs before a tool call, which is to be tried.
 pub(super) struct GuardProbe<'a> {
     doctor: &'a Doctor,
     agent: Agent,
@@ -38,7 +38,7 @@ pub(super) struct GuardProbe<'a> {
     event: &'static AgentEvent,
     directory: PathBuf,
     variables: Vec<(String, String)>,
-    /// When the examination has to be over.
+    /// The end of the examination.
     until: Instant,
 }
 
@@ -62,68 +62,40 @@ impl<'a> GuardProbe<'a> {
         }
     }
 
-    /// Whether the program can be run; it should be this one.
-    pub(super) async fn version(&self, found: &mut Examination) -> bool {
+    /// Returns true if the program can be run. It should be this version.
+    pub(super) async fn check_version(&self, found: &mut Examination) -> bool {
         let (agent, own) = (self.agent, &self.doctor.version);
         let program = &self.command.program;
         let ran = self.shell(&format!("{program} --version"), "").await;
-        let shown = text::escape(program, 300);
-        match ran.line() {
-            Some(line) if line == *own => {
-                found.ok("version", text::escape(line, 200));
-                true
-            }
+        let program = text::escape(program, 300);
+        match ran.first_line() {
+            Some(line) if line == *own => found.ok("version", text::escape(line, 200)),
             Some(line) => {
-                let message =
-                    format!("{shown} is another version: {}, and this is {own}", text::escape(line, 200),);
-                found.fail(
-                    "version",
-                    message,
-                    format!("hookbox install {agent} with the version that you want"),
-                );
-                true
+                let line = text::escape(line, 200);
+                let message = format!("{program} is another version: {line}, and this is {own}");
+                let hint = format!("hookbox install {agent} with the version that you want");
+                found.fail("version", message, hint);
             }
             None => {
-                let message = format!("{shown} cannot be run: {}", ran.said());
                 let hint = if ran.is_not_found() {
                     format!("hookbox install {agent}, or put the program on the agent's PATH")
                 } else {
                     format!("hookbox install {agent}")
                 };
-                found.fail("command", message, hint);
-                false
+                found.fail("command", format!("{program} cannot be run: {}", ran.trouble()), hint);
+                return false;
             }
         }
+        true
     }
 
     /// Runs the command with payloads of the agent, and judges the answers as the agent does.
     pub(super) async fn probe(&self, manager: &Manager, found: &mut Examination) {
-        let Self { agent, event, .. } = *self;
-        let own_line = self.doctor.line.as_str();
-        let ask = async |input: &str| {
-            let ran = self.shell(&self.command.entry.command, input).await;
-            (ran.effect(agent, event), ran.said())
-        };
-        let call = |line: &str| agent.shell_call(event, line, self.doctor.project(), SESSION).to_string();
-        if let (Effect::Blocked(reason), _) = ask(&call(HARMLESS)).await {
-            let reason = text::escape(&reason, 500);
-            // An error that blocks is no guard; one that lets nothing through says the same here.
-            let own = self.blocks(HARMLESS, manager).await;
-            let own =
-                own.filter(|it| !it.reason.is_empty() && reason.contains(&text::escape(&it.reason, 300)));
-            let Some(own) = own else {
-                let message =
-                    format!("it blocks everything, which proves no guard: `{HARMLESS}`, too: {reason}");
-                let hint = "let --event be the event that the command stands under; else see what blocks it";
-                return found.fail("guard", message, hint);
-            };
-            let message = format!("`{HARMLESS}` is blocked by {} as well", text::escape(&own.by, 200));
-            found.warn("guard", message, "let the guard be one that lets what is harmless through");
+        if !self.check_harmless(manager, found).await {
+            return;
         }
-        let (path, said) = ask(&call(PROTECTED)).await;
-        let (line, line_said) = ask(&call(own_line)).await;
-        let shown = text::escape(own_line, 200);
-        let by = self.blocks(own_line, manager).await.map(|it| it.by);
+        let (path, path_words) = self.ask_about(PROTECTED).await;
+        let (line, line_words) = self.ask_about(&self.doctor.line).await;
         match (&path, &line) {
             (Effect::Blocked(_), _) => found.ok("path", format!("`{PROTECTED}` is blocked")),
             (_, Effect::Blocked(_)) => {
@@ -131,75 +103,109 @@ impl<'a> GuardProbe<'a> {
                 found.warn("path", message, "let builtin:self-protection run");
             }
             (Effect::Asked(_), _) => {
-                found.fail("path", format!("`{PROTECTED}` is only asked about"), "see what the hook says");
+                let message = format!("`{PROTECTED}` is not blocked: the agent asks its user");
+                found.fail("path", message, "see what the hook says");
             }
             (Effect::Runs(why), _) => {
-                let message = format!("the answer to `{PROTECTED}` lets it through: {why}; {said}");
+                let message = format!("the answer to `{PROTECTED}` lets it through: {why}{path_words}");
                 let hint = format!(
-                    "compare with hookbox bridge {agent} by hand: the answer has to be all that is printed"
+                    "run hookbox bridge {} by hand and compare: its answer has to be all that is printed",
+                    self.agent
                 );
                 found.fail("path", message, hint);
             }
         }
+        let by = self.blocking_hook(&self.doctor.line, manager).await.map(|it| it.by);
         let is_guarded = line.is_blocked() && by.as_deref() != Some(SELF_PROTECTION);
+        let shown = text::escape(&self.doctor.line, 200);
+        let by = by.map(|by| text::escape(&by, 200));
         match (&line, by) {
             (Effect::Blocked(_), Some(by)) if !is_guarded => {
                 let message = format!("only {by} blocks `{shown}`, and it guards hookbox alone");
                 found.fail("guard", message, NO_GUARD);
             }
-            (Effect::Blocked(reason), Some(by)) => {
-                let reason = text::escape(reason, 300);
-                found.ok("guard", format!("`{shown}` is blocked by {}: {reason}", text::escape(&by, 200)));
-            }
-            (Effect::Blocked(reason), None) => {
-                found.ok("guard", format!("`{shown}` is blocked: {}", text::escape(reason, 300)));
+            (Effect::Blocked(reason), by) => {
+                let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+                found.ok("guard", format!("`{shown}` is blocked{by}: {}", text::escape(reason, 300)));
             }
             (Effect::Asked(_), _) => {
-                let hint = "let a guard block it, where nobody sits before the agent";
-                found.warn("guard", format!("`{shown}` is only asked about"), hint);
+                let message = format!("`{shown}` is not blocked: the agent asks its user");
+                found.warn("guard", message, "if the agent runs without a user, use a guard that blocks it");
             }
-            (Effect::Runs(why), by) => {
-                let message = match by {
-                    Some(by) => format!(
-                        "`{shown}` runs, although {} blocks it here: {why}; {line_said}",
-                        text::escape(&by, 200)
-                    ),
-                    None => format!("`{shown}` runs: {why}; {line_said}"),
-                };
+            (Effect::Runs(why), Some(by)) => {
+                let message = format!("`{shown}` runs, although {by} blocks it here: {why}{line_words}");
                 found.fail("guard", message, NO_GUARD);
             }
-        }
-        guards(manager, is_guarded, found);
-        if manager.on_failure(Some(&EventName::BeforeToolCall)) == OnFailure::Block {
-            let (garbage, _) = ask(GARBAGE).await;
-            match garbage {
-                Effect::Blocked(_) => found.ok("failure", "what hookbox cannot read is blocked"),
-                Effect::Asked(why) | Effect::Runs(why) => {
-                    let message = format!(
-                        "what hookbox cannot read runs, although a guard says on_failure = \"block\": {why}"
-                    );
-                    found.fail(
-                        "failure",
-                        message,
-                        "compare with hookbox bridge by hand, with garbage on standard input",
-                    );
-                }
+            (Effect::Runs(_), None) => {
+                found.fail("guard", format!("`{shown}` runs: no hook blocks it{line_words}"), NO_GUARD);
             }
-        } else {
-            let hint = "on_failure = \"block\" in the guard's table of hookbox.toml";
-            found.warn(
-                "failure",
-                "where hookbox or a guard fails, the call runs: no guard says otherwise",
-                hint,
-            );
+        }
+        check_hooks(manager, is_guarded, found);
+        self.check_failure(manager, found).await;
+    }
+
+    /// Returns true if a harmless line runs, or if a hook blocks it. A command that blocks every line proves
+    /// no guard.
+    async fn check_harmless(&self, manager: &Manager, found: &mut Examination) -> bool {
+        let (Effect::Blocked(reason), _) = self.ask_about(HARMLESS).await else { return true };
+        let reason = text::escape(&reason, 500);
+        // An error that blocks has another reason than the hook that blocks the line here.
+        let own = self.blocking_hook(HARMLESS, manager).await;
+        let own = own.filter(|it| !it.reason.is_empty() && reason.contains(&text::escape(&it.reason, 300)));
+        match own {
+            Some(own) => {
+                let message = format!("`{HARMLESS}` is blocked by {} as well", text::escape(&own.by, 200));
+                found.warn("guard", message, "use a guard that lets harmless lines run");
+                true
+            }
+            None => {
+                let message =
+                    format!("it blocks everything, which proves no guard: `{HARMLESS}`, too: {reason}");
+                let hint = "let --event be the event of the entry; otherwise see what blocks it";
+                found.fail("guard", message, hint);
+                false
+            }
         }
     }
 
-    /// Which hook blocks a line, by this program.
-    async fn blocks(&self, line: &str, manager: &Manager) -> Option<Ruling> {
-        let project = self.doctor.project();
-        let payload = self.agent.shell_call(self.event, line, project, SESSION).to_string();
-        let defaults = Context::new(SESSION, project.to_string_lossy());
+    /// Checks that input which hookbox cannot read is blocked, if a guard asks for that.
+    async fn check_failure(&self, manager: &Manager, found: &mut Examination) {
+        if manager.on_failure(Some(&EventName::BeforeToolCall)) != OnFailure::Block {
+            let message = "if hookbox or a guard fails, the call runs: no guard says otherwise";
+            let hint = "set on_failure = \"block\" in the guard's table of hookbox.toml";
+            return found.warn("failure", message, hint);
+        }
+        match self.ask(GARBAGE).await.0 {
+            Effect::Blocked(_) => found.ok("failure", "what hookbox cannot read is blocked"),
+            Effect::Asked(why) | Effect::Runs(why) => {
+                let message = format!(
+                    "what hookbox cannot read runs, although a guard has on_failure = \"block\": {why}"
+                );
+                let hint = "run hookbox bridge by hand, with garbage on standard input, and compare";
+                found.fail("failure", message, hint);
+            }
+        }
+    }
+
+    fn payload(&self, line: &str) -> String {
+        self.agent.shell_call(self.event, line, self.doctor.project(), SESSION).to_string()
+    }
+
+    async fn ask_about(&self, line: &str) -> (Effect, String) {
+        self.ask(&self.payload(line)).await
+    }
+
+    /// Returns the effect of the command's answer, and the command's own words as the end of a sentence.
+    async fn ask(&self, input: &str) -> (Effect, String) {
+        let ran = self.shell(&self.command.entry.command, input).await;
+        let words = ran.first_error().map(|it| format!("; {it}")).unwrap_or_default();
+        (ran.effect(self.agent, self.event), words)
+    }
+
+    /// Returns the hook that blocks a line in this program.
+    async fn blocking_hook(&self, line: &str, manager: &Manager) -> Option<Ruling> {
+        let defaults = Context::new(SESSION, self.doctor.project().to_string_lossy());
+        let payload = self.payload(line);
         let request = self.agent.read(payload.as_bytes(), Some(self.event.name), &defaults).ok()??;
         let session = manager.session(SESSION);
         let fired = timeout_at(self.until, session.fire_event(request.event)).await.ok()?;
@@ -219,8 +225,8 @@ impl<'a> GuardProbe<'a> {
     }
 }
 
-/// Hooks that do not run.
-fn guards(manager: &Manager, is_guarded: bool, found: &mut Examination) {
+/// Reports the hooks that do not run.
+fn check_hooks(manager: &Manager, is_guarded: bool, found: &mut Examination) {
     for entry in manager.entries().iter() {
         let name = text::escape(&entry.name, 200);
         let why = entry.problem.as_deref().unwrap_or_default();

@@ -1,9 +1,10 @@
-//! Whether an agent's hooks reach hookbox, and whether a guard fires there: the command line that the agent has
-//! configured is run with a real payload of that agent, and what it prints is judged as the agent does.
+//! Checks that an agent's hooks reach hookbox, and that a guard fires. It runs the command line that the
+//! agent has configured, with a real payload of that agent, and judges the output as the agent does.
 //!
-//! Nothing is changed, and no tool call is made: a payload only asks about one. The user's hooks see it, as a call of the
-//! session `hookbox-doctor`.
+//! Nothing is changed, and no tool call is made: a payload only asks about one. The user's hooks see it as a
+//! call of the session `hookbox-doctor`.
 
+mod codex_trust;
 mod configured;
 mod entry_checks;
 mod examine;
@@ -11,7 +12,6 @@ mod finding;
 mod folder_trust;
 mod guard_probe;
 mod run_command;
-mod trust;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -25,17 +25,17 @@ use crate::bridge::config::Surroundings;
 /// The session of the payloads, for hooks that keep a record.
 pub(super) const SESSION: &str = "hookbox-doctor";
 
-/// The line that a guard has to block where nobody names another.
+/// The default line that a guard has to block.
 pub const LINE: &str = "rm -rf /";
 
-/// How long the examination of one agent may take: more than a command needs that takes all of its usual deadline for
-/// each thing that it is asked.
+/// The time for the examination of one agent: enough for a command that uses all of its usual deadline for
+/// each question.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// With it OpenCode loads no plugin.
 const PURE: &str = "OPENCODE_PURE";
 
-/// What is examined, and against what.
+/// Examines the agents of one user and project.
 #[derive(Clone, Debug)]
 pub struct Doctor {
     surroundings: Surroundings,
@@ -46,8 +46,8 @@ pub struct Doctor {
 }
 
 impl Doctor {
-    /// For the configuration of these surroundings; `version` is what the `--version` of the configured program has to
-    /// print.
+    /// Creates a doctor for the configuration of these surroundings. `version` is the output of `--version`
+    /// that is expected of the configured program.
     pub fn new(surroundings: Surroundings, version: impl Into<String>) -> Self {
         let search = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect());
         let known = folder_trust::VARIABLES.into_iter().chain([PURE]);
@@ -60,13 +60,14 @@ impl Doctor {
         }
     }
 
-    /// The line of the shell tool that has to be blocked (default: [`LINE`]).
+    /// Sets the line of the shell tool that has to be blocked (default: [`LINE`]).
     #[must_use]
     pub fn line(self, line: impl Into<String>) -> Self {
         Self { line: line.into(), ..self }
     }
 
-    /// A variable of this process that decides about an agent's hooks; an empty one counts as not set.
+    /// Returns a variable of this process that decides about an agent's hooks; an empty one counts as not
+    /// set.
     fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(name).map(OsString::as_os_str).filter(|it| !it.is_empty())
     }
@@ -76,7 +77,7 @@ impl Doctor {
     }
 }
 
-/// The root of the repository around a directory.
+/// Returns the root of the repository around a directory.
 fn root(directory: &Path) -> Option<&Path> {
     directory.ancestors().find(|it| it.join(".git").symlink_metadata().is_ok())
 }

@@ -12,21 +12,21 @@ use crate::native::{DEPTH_VARIABLE, depth};
 use crate::report::Cause;
 use crate::text;
 
-/// How long is waited for a command, also where the agent waits longer.
+/// The longest time that a command may take, even if the agent waits longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How much it may print, in bytes.
+/// The largest output of a command, in bytes.
 const OUTPUT: usize = 4 << 20;
 
-/// How much of its standard error is kept, in bytes.
+/// The part of its standard error that is kept, in bytes.
 const LOG: usize = 64 << 10;
 
-/// What a command did.
+/// The result of a command.
 pub(super) struct CommandResult {
     exit_code: Option<i32>,
     stdout: String,
     stderr: String,
-    /// Why it did not end by itself.
+    /// The reason why it did not end by itself.
     failure: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl CommandResult {
         Self { exit_code: None, stdout: String::new(), stderr, failure: Some(why) }
     }
 
-    /// What the agent makes of it.
+    /// Returns what the agent does with the answer.
     pub(super) fn effect(&self, agent: Agent, event: &AgentEvent) -> Effect {
         match &self.failure {
             Some(failure) => Effect::Runs(failure.clone()),
@@ -46,39 +46,44 @@ impl CommandResult {
         }
     }
 
-    /// The first line of standard output, where it succeeded.
-    pub(super) fn line(&self) -> Option<&str> {
+    /// Returns the first line of standard output, if the command succeeded.
+    pub(super) fn first_line(&self) -> Option<&str> {
         self.stdout.lines().next().filter(|_| self.exit_code == Some(0))
     }
 
-    /// Whether the shell found no program, or could not execute it.
+    /// Returns true if the shell found no program, or could not execute it.
     pub(super) fn is_not_found(&self) -> bool {
         matches!(self.exit_code, Some(126 | 127))
     }
 
-    /// The first words of standard error, else why it failed.
-    pub(super) fn said(&self) -> String {
+    /// Returns the first line of standard error.
+    pub(super) fn first_error(&self) -> Option<String> {
         let first = self.stderr.lines().find(|line| !line.trim().is_empty());
-        let first = first.map(|line| text::escape(line, 300)).or_else(|| self.failure.clone());
-        first.unwrap_or_else(|| match self.exit_code {
-            Some(0) | None => "it said nothing".to_owned(),
+        first.map(|line| format!("it says: {}", text::escape(line, 300)))
+    }
+
+    /// Returns the reason for a failure, in its own words if it has some.
+    pub(super) fn trouble(&self) -> String {
+        let failure = || self.failure.clone();
+        self.first_error().or_else(failure).unwrap_or_else(|| match self.exit_code {
+            Some(0) | None => "it prints no version".to_owned(),
             Some(code) => format!("it ended with exit code {code}"),
         })
     }
 }
 
-/// How an agent runs a command line.
+/// The circumstances in which an agent runs a command line.
 pub(super) struct CommandRun<'a> {
     pub(super) agent: Agent,
     /// The directory of the project.
     pub(super) project: &'a Path,
-    /// Where the command runs.
+    /// The working directory of the command.
     pub(super) directory: &'a Path,
-    /// Variables that the configuration sets for it.
+    /// The variables that the configuration sets for it.
     pub(super) variables: &'a [(String, String)],
-    /// How long the agent waits.
+    /// The time that the agent waits.
     pub(super) wall: Duration,
-    /// When the whole examination has to be over.
+    /// The end of the whole examination.
     pub(super) until: Instant,
 }
 
@@ -87,10 +92,8 @@ impl CommandRun<'_> {
     pub(super) async fn shell(&self, line: &str, input: &str) -> CommandResult {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return CommandResult::failed(
-                "the examination took too long, and ended before it".to_owned(),
-                String::new(),
-            );
+            let why = "the examination took too long, and ended before it".to_owned();
+            return CommandResult::failed(why, String::new());
         }
         let wall = self.wall.min(PATIENCE).min(left);
         let depth = OsString::from(depth().to_string());
@@ -102,7 +105,8 @@ impl CommandRun<'_> {
             // The agents that have a variable of their own set this one, too.
             variables.push(("CLAUDE_PROJECT_DIR", self.project.as_os_str()));
         }
-        // A payload that only asks is no event to report to a collector; and no variable of an agent around this one counts.
+        // A payload that only asks is not reported to a collector, and an agent around this one sets no
+        // variable of it.
         let is_given = |name: &String| !name.starts_with("OTEL_") && !name.ends_with("_PROJECT_DIR");
         let names: Vec<String> =
             std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).filter(is_given).collect();

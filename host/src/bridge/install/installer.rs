@@ -9,7 +9,7 @@ use super::error::InstallError;
 use super::outcome::{Change, InstallFailure, Installed, Undone, Uninstalled};
 use super::plugin;
 use super::record::{Record, Store, digest};
-use crate::bridge::config::{Level, Surroundings, file, read, refused};
+use crate::bridge::config::{Level, Surroundings, file, parser_error, read};
 use crate::dialect::agent::Agent;
 
 /// Installs hookbox into the agents of one user and project.
@@ -21,7 +21,8 @@ pub struct Installer {
 }
 
 impl Installer {
-    /// Creates an installer for these directories. `data` is hookbox's private data directory, which keeps the originals.
+    /// Creates an installer for these directories. `data` is hookbox's private data directory, which keeps
+    /// the originals.
     pub fn new(surroundings: Surroundings, data: impl Into<PathBuf>) -> Self {
         Self { surroundings, data: data.into(), dry: false }
     }
@@ -94,8 +95,8 @@ impl Installer {
         }
     }
 
-    /// Makes an agent run hookbox at the events of the options, and at no others. Blocks for up to 10 s while another
-    /// process installs.
+    /// Makes an agent run hookbox at the events of the options, and at no others. Blocks for up to 10 s while
+    /// another process installs.
     ///
     /// # Errors
     ///
@@ -143,8 +144,8 @@ impl Installer {
         })
     }
 
-    /// Keeps the original: for a file that is as install left it, the bytes from before the first installation. Returns
-    /// the new path of an earlier original.
+    /// Keeps the original: for a file that is as install left it, the bytes from before the first
+    /// installation. Returns the new path of an earlier original.
     fn keep(
         &self,
         store: &Store,
@@ -180,8 +181,8 @@ impl Installer {
         store.put(path, &record, before.as_deref())
     }
 
-    /// Takes our entries out of an agent's configuration. A file that nobody has changed since is restored byte for byte.
-    /// Blocks for up to 10 s while another process installs.
+    /// Takes our entries out of an agent's configuration. A file that nobody has changed since is restored
+    /// byte for byte. Blocks for up to 10 s while another process installs.
     ///
     /// # Errors
     ///
@@ -224,11 +225,12 @@ impl Installer {
     }
 }
 
-/// Checks that the agent's own parser reads the new file: if it does not, the agent runs no hook and says nothing.
+/// Checks that the agent's own parser reads the new file: if it does not, the agent runs no hook and says
+/// nothing.
 fn check_parsed(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(), InstallError> {
-    let Some(of_after) = refused(agent, after) else { return Ok(()) };
+    let Some(of_after) = parser_error(agent, after) else { return Ok(()) };
     // Lines and columns are those of the file as the user sees it.
-    let what = refused(agent, now).unwrap_or(of_after);
+    let what = parser_error(agent, now).unwrap_or(of_after);
     let hint = format!(
         "correct the file by hand: {} runs no hook of it as it is; nothing was changed",
         agent.title()

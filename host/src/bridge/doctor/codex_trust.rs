@@ -1,4 +1,4 @@
-//! What Codex records of the hooks and projects that its user trusts.
+//! Codex's trust in hooks and projects, as Codex 0.169 records it in its `config.toml`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,62 +10,64 @@ use crate::bridge::config::Entry;
 use crate::files::FileAccess;
 use crate::hook::Digest;
 
-/// How large the file `.git` of a worktree may be, in bytes: it holds a path.
+/// The largest file `.git` of a worktree, in bytes: it contains one path.
 const MAX_GIT_FILE: u64 = 8 << 10;
 
-/// What Codex thinks of an entry.
+/// Codex's trust in an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CodexTrust {
     Trusted,
-    /// It was never approved, or has changed since.
-    Untrusted,
+    /// It was never approved.
+    Unknown,
+    /// Another state of it was approved; a Codex that computes its hash in another way looks the same.
+    Changed,
     /// Its user has switched it off.
     Disabled,
 }
 
-/// What Codex's `config.toml` says of the entry of a `hooks.json`. It skips in silence what is not trusted by hash.
-pub(super) fn codex(config: &toml::Table, file: &Path, entry: &Entry) -> CodexTrust {
-    let event: String = snake(&entry.event);
-    let (group, at) = entry.position;
+/// Returns Codex's trust in an entry of this `hooks.json`. Codex skips an entry that is not trusted, and says
+/// nothing.
+pub(super) fn trust_in_entry(config: &toml::Table, file: &Path, entry: &Entry) -> CodexTrust {
+    let (event, (group, at)) = (snake_case(&entry.event), entry.position);
     let state = config.get("hooks").and_then(|it| it.get("state")).and_then(toml::Value::as_table);
-    let whole = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let recorded = [file, &whole].iter().find_map(|file| {
+    let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let recorded = [file, &real].iter().find_map(|file| {
         let key = format!("{}:{event}:{group}:{at}", file.to_string_lossy());
         state?.get(&key)?.as_table()
     });
-    let Some(recorded) = recorded else { return CodexTrust::Untrusted };
+    let Some(recorded) = recorded else { return CodexTrust::Unknown };
     if recorded.get("enabled").and_then(toml::Value::as_bool) == Some(false) {
         return CodexTrust::Disabled;
     }
-    let hash = recorded.get("trusted_hash").and_then(toml::Value::as_str);
-    if hash == Some(codex_hash(entry).as_str()) { CodexTrust::Trusted } else { CodexTrust::Untrusted }
+    match recorded.get("trusted_hash").and_then(toml::Value::as_str) {
+        None => CodexTrust::Unknown,
+        Some(hash) if hash == entry_hash(entry) => CodexTrust::Trusted,
+        Some(_) => CodexTrust::Changed,
+    }
 }
 
-/// The hash by which Codex (0.169) knows an entry: of compact JSON with sorted keys and every default filled in.
-pub(super) fn codex_hash(entry: &Entry) -> String {
+/// Returns the hash by which Codex knows an entry: of compact JSON with sorted keys and every default filled
+/// in.
+fn entry_hash(entry: &Entry) -> String {
     let mut hook: BTreeMap<&str, Value> = BTreeMap::from([
         ("async", entry.is_in_background().into()),
         ("command", entry.command.as_str().into()),
         ("timeout", entry.timeout.as_secs().max(1).into()),
         ("type", "command".into()),
     ]);
-    if let Some(text) = entry.extra.get("statusMessage").filter(|it| it.is_string()) {
-        hook.insert("statusMessage", text.clone());
-    }
-    if let Some(limit) = entry.extra.get("additionalContextLimit").and_then(Value::as_f64) {
-        // A count, which was read as any number.
-        let limit: u64 = format!("{limit:.0}").parse().unwrap_or_default();
-        hook.insert("additionalContextLimit", limit.into());
-    }
-    let mut whole = BTreeMap::from([("event_name", json!(snake(&entry.event))), ("hooks", json!([hook]))]);
-    if let Some(matcher) = &entry.matcher {
-        whole.insert("matcher", matcher.as_str().into());
-    }
+    let extra = |key: &str| entry.extra.get(key).cloned();
+    hook.extend(extra("statusMessage").filter(Value::is_string).map(|it| ("statusMessage", it)));
+    hook.extend(
+        extra("additionalContextLimit").filter(Value::is_u64).map(|it| ("additionalContextLimit", it)),
+    );
+    let mut whole =
+        BTreeMap::from([("event_name", json!(snake_case(&entry.event))), ("hooks", json!([hook]))]);
+    whole.extend(entry.matcher.as_deref().map(|it| ("matcher", it.into())));
     Digest::of(json!(whole).to_string().as_bytes()).to_string()
 }
 
-/// `PreToolUse` as `pre_tool_use`.
-fn snake(event: &str) -> String {
+/// Returns `PreToolUse` as `pre_tool_use`.
+fn snake_case(event: &str) -> String {
     let mut snake = String::new();
     for letter in event.chars() {
         if letter.is_ascii_uppercase() && !snake.is_empty() {
@@ -76,19 +78,19 @@ fn snake(event: &str) -> String {
     snake
 }
 
-/// Whether Codex takes hooks from this directory of a project: what it knows of that one counts, else what it knows of
-/// the repository's root, and for a worktree of the repository that it belongs to.
-pub(super) fn codex_project(config: &toml::Table, directory: &Path) -> bool {
+/// Returns true if Codex reads hooks from this directory of a project. The level of the directory counts,
+/// then that of the repository's root, then that of the repository that the worktree belongs to.
+pub(super) fn trusts_project(config: &toml::Table, directory: &Path) -> bool {
     let projects = config.get("projects").and_then(toml::Value::as_table);
     let level = |path: &Path| projects?.get(path.to_str()?)?.get("trust_level")?.as_str();
-    let known = |path: &Path| level(path).or_else(|| level(&path.canonicalize().ok()?));
     let root = root(directory);
     let main = root.and_then(main_worktree);
-    let mut places = [Some(directory), root, main.as_deref()].into_iter().flatten();
-    places.find_map(known) == Some("trusted")
+    let mut directories = [Some(directory), root, main.as_deref()].into_iter().flatten();
+    let known = directories.find_map(|path| level(path).or_else(|| level(&path.canonicalize().ok()?)));
+    known == Some("trusted")
 }
 
-/// The repository that a worktree belongs to, by its file `.git`.
+/// Returns the repository that a worktree belongs to, by its file `.git`.
 fn main_worktree(root: &Path) -> Option<PathBuf> {
     let text = FileAccess::Anywhere.read(&root.join(".git"), MAX_GIT_FILE).ok()?;
     let git = str::from_utf8(&text).ok()?.strip_prefix("gitdir:")?.trim();
@@ -123,7 +125,7 @@ mod tests {
                 "sha256:a56610a6cc41efc585dd657c0c6fa1f6132c0a4d00a526f7d65df460973f13f4",
             ),
         ] {
-            assert_eq!(codex_hash(&entry(text)), want, "{text}");
+            assert_eq!(entry_hash(&entry(text)), want, "{text}");
         }
     }
 
@@ -131,21 +133,21 @@ mod tests {
     fn an_entry_is_trusted_by_its_place_and_hash_until_it_changes() {
         let entry =
             entry(r#"{"hooks": [{"type": "command", "command": "hookbox bridge codex", "timeout": 20}]}"#);
-        let hash = codex_hash(&entry);
+        let hash = entry_hash(&entry);
         let file = Path::new("/nowhere/hooks.json");
         for (hash, more, at, want) in [
             (hash.as_str(), "", "0:0", CodexTrust::Trusted),
             (&hash, "enabled = true", "0:0", CodexTrust::Trusted),
             (&hash, "enabled = false", "0:0", CodexTrust::Disabled),
-            (&hash, "", "0:1", CodexTrust::Untrusted),
-            ("sha256:00", "", "0:0", CodexTrust::Untrusted),
+            (&hash, "", "0:1", CodexTrust::Unknown),
+            ("sha256:00", "", "0:0", CodexTrust::Changed),
         ] {
             let text = format!(
                 "[hooks.state.\"/nowhere/hooks.json:pre_tool_use:{at}\"]\ntrusted_hash = \"{hash}\"\n{more}\n"
             );
-            assert_eq!(codex(&text.parse().unwrap(), file, &entry), want, "{text}");
+            assert_eq!(trust_in_entry(&text.parse().unwrap(), file, &entry), want, "{text}");
         }
-        assert_eq!(codex(&toml::Table::new(), file, &entry), CodexTrust::Untrusted);
+        assert_eq!(trust_in_entry(&toml::Table::new(), file, &entry), CodexTrust::Unknown);
     }
 
     #[test]
@@ -172,7 +174,7 @@ mod tests {
                 format!("[projects.\"{}\"]\ntrust_level = \"{level}\"\n", path(name).display())
             };
             let text: String = rules.iter().map(rule).collect();
-            assert_eq!(codex_project(&text.parse().unwrap(), &path(project)), want, "{rules:?} {project}");
+            assert_eq!(trusts_project(&text.parse().unwrap(), &path(project)), want, "{rules:?} {project}");
         }
     }
 }
