@@ -13,10 +13,11 @@ use hookbox::text::escape;
 use crate::error::{EXIT_FAILED, hint};
 use crate::{options, output};
 
-/// Prove that a guard fires: run what each agent has configured with a call that has to be blocked.
+/// Check that each configured agent blocks a dangerous command.
 ///
-/// Ends with 0 where every agent that calls hookbox is guarded, and with 1 where anything would let the call through, or no
-/// agent calls hookbox at all.
+/// Runs the command line that each agent has configured, with a call that has to be blocked; the call itself
+/// is not made. The exit code is 0 if every agent that calls hookbox is guarded. It is 1 if anything would
+/// let the call through, or if no agent calls hookbox.
 #[derive(Args, Debug)]
 pub(crate) struct Doctor {
     /// The agents, each of which has to be guarded [default: those that are configured].
@@ -52,7 +53,16 @@ impl Doctor {
         if self.json {
             output::json(&found)?;
         } else {
-            let blocks: Vec<String> = found.iter().map(block).collect();
+            let is_absent = |it: &&Examination| {
+                let has_failed = it.findings.iter().any(|it| it.status == Status::Failed);
+                self.agents.is_empty() && !it.configured && !has_failed
+            };
+            let (absent, examined): (Vec<&Examination>, Vec<_>) = found.iter().partition(is_absent);
+            let mut blocks: Vec<String> = examined.into_iter().map(block).collect();
+            if !absent.is_empty() {
+                let titles: Vec<&str> = absent.iter().map(|it| it.title).collect();
+                blocks.push(format!("not set up: {}\n", titles.join(", ")));
+            }
             output::line(&blocks.join("\n"))?;
             if found.iter().all(|it| !it.configured) {
                 hint("no agent calls hookbox: hookbox install AGENT");
@@ -62,7 +72,7 @@ impl Doctor {
     }
 }
 
-/// What was found of an agent, for a person.
+/// Returns the examination of an agent as text.
 fn block(found: &Examination) -> String {
     let state = match (found.configured, found.guarded) {
         (_, true) => "guarded",

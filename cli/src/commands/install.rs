@@ -22,42 +22,42 @@ use crate::{human, options, output};
 /// The name by which a shell finds the program, where others use the configuration as well.
 const NAME: &str = "hookbox";
 
-/// Make other agents run hookbox at their events: merges entries into their hook configuration, and nothing else.
+/// Make other agents run hookbox at their events.
 ///
-/// Everything else in the file stays byte for byte; `hookbox uninstall` brings the original back. Installing again with
-/// other options changes the entries in place.
+/// Adds entries to the agent's hook configuration; other entries and comments stay. `hookbox uninstall`
+/// brings the original back. Installing again with other options changes the entries in place.
 #[derive(Args, Debug)]
 pub(crate) struct Install {
     #[command(flatten)]
     which: Which,
-    /// Only this event, by the agent's own name; may be given several times [default: all but those that fire many times for
-    /// one answer].
+    /// Install only this event, by the agent's own name; may be repeated [default: all but those that fire
+    /// many times for one answer].
     #[arg(long = "event", value_name = "NAME")]
     events: Vec<String>,
-    /// How long hookbox may take to an answer, such as 10s, up to 10m; the agent is told to wait 15 s longer [default: 15s].
+    /// Maximum time to answer, such as 10s, up to 10m; the agent is told to wait 15 s longer [default: 15s].
     #[arg(long, value_name = "D", value_parser = options::duration)]
     deadline: Option<Duration>,
-    /// The program that the agent runs [default: where this one is found; for a project, hookbox].
+    /// The program that the agent runs [default: the path of this one; for a project, hookbox].
     #[arg(long, value_name = "PATH")]
     program: Option<String>,
-    /// Block tool calls also where the program is gone or is killed.
+    /// Also block tool calls if the program is missing or killed.
     #[arg(long)]
     strict: bool,
 }
 
-/// Take hookbox out of the hook configuration of other agents.
+/// Remove hookbox from the hook configuration of other agents.
 ///
-/// The file is byte for byte what it was, where nobody has changed it since; else only hookbox's entries go.
+/// Restores the original file if it is unchanged since install; otherwise removes only hookbox's entries.
 #[derive(Args, Debug)]
 pub(crate) struct Uninstall {
     #[command(flatten)]
     which: Which,
 }
 
-/// Which files.
+/// The selection of agents and files.
 #[derive(Args, Debug)]
 struct Which {
-    /// The agent: claude, codex, gemini, qwen, copilot, cursor or opencode; several may be given.
+    /// The agents: claude, codex, gemini, qwen, copilot, cursor, opencode.
     #[arg(value_name = "AGENT", required_unless_present = "all", conflicts_with = "all")]
     agents: Vec<Agent>,
     /// Every agent that has a configuration directory at the user level.
@@ -72,10 +72,10 @@ struct Which {
     /// The user's own configuration for this project; Claude Code has it.
     #[arg(long)]
     local: bool,
-    /// Show the difference as a unified diff, and change nothing.
+    /// Show the difference as a unified diff; change nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Print what was done as JSON: an array with an object per agent.
+    /// Print the result as JSON: an array with an object per agent.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -104,7 +104,7 @@ impl Which {
         Ok((Installer::new(surroundings.clone(), data).dry(self.dry_run), surroundings))
     }
 
-    /// Looks for a human, where anything is to be changed.
+    /// Requires a human, if anything is to be changed.
     fn permit(&self, agents: &[Agent], installer: &Installer) -> anyhow::Result<()> {
         if self.dry_run {
             return Ok(());
@@ -122,7 +122,7 @@ impl Which {
         }
         let is_there = |agent: &Agent| {
             let file = installer.file(*agent, Level::User).ok();
-            // Theirs is a directory deeper.
+            // Their file lies one directory deeper.
             let up = if matches!(agent, Agent::Copilot | Agent::OpenCode) { 2 } else { 1 };
             file.and_then(|it| it.ancestors().nth(up).map(Path::is_dir)).unwrap_or(false)
         };
@@ -136,8 +136,8 @@ impl Which {
         Ok(agents)
     }
 
-    /// What can be known of a options before anything is changed: a failure of one agent, then, changes none. That OpenCode's
-    /// plugin is fixed is in the way of nobody who asks for all.
+    /// Checks the options for every agent before anything is changed, so that a failure of one changes none.
+    /// With `--all`, options that OpenCode's fixed plugin cannot have are no failure.
     fn check(
         &self,
         agents: &[Agent],
@@ -162,8 +162,8 @@ impl Which {
         Ok(Some(code))
     }
 
-    /// Does it for each agent, and then says what was done: a standard output that is full keeps nothing from it. One that
-    /// fails keeps no other from it.
+    /// Acts on each agent, also if one fails, and only then prints the results: a full standard output stops
+    /// no agent.
     fn each<T>(
         &self,
         agents: &[Agent],
@@ -256,7 +256,7 @@ impl Install {
             warn(format_args!("--program {program:?}: there is no program that can be executed there now"));
         }
         let deadline = self.deadline.unwrap_or(Bridge::DEADLINE);
-        // Others have another one.
+        // The others who use a project have other home directories.
         let home = surroundings.home.as_ref().filter(|_| level != Level::Project);
         let home = home.and_then(|home| home.to_str()).filter(|home| !home.contains(['\n', '\r']));
         let home = home.map(str::to_owned);
@@ -297,7 +297,7 @@ impl Uninstall {
     }
 }
 
-/// Whether a program is there for a shell: a path, which counts from the project, or a name on the PATH.
+/// Returns true if a shell finds the program: a path, relative to the project, or a name on the PATH.
 fn is_executable(program: &str, project: &Path) -> bool {
     let is_file = |path: &Path| {
         path.metadata().is_ok_and(|it| it.is_file() && std::os::unix::fs::MetadataExt::mode(&it) & 0o111 != 0)
@@ -306,12 +306,12 @@ fn is_executable(program: &str, project: &Path) -> bool {
         return is_file(&project.join(program));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // The usual name is for others, who have it elsewhere.
+    // The usual name is for others, who have the program elsewhere.
     program == NAME || std::env::split_paths(&path).any(|directory| is_file(&directory.join(program)))
 }
 
-/// The path of this program: as PATH has it, where that is this very program, so that a later version at the same place is
-/// found as well.
+/// Returns the path of this program. The path on `PATH` comes first, if it is this program: a later version
+/// will be there.
 fn own_program() -> anyhow::Result<String> {
     let own = std::env::current_exe()?;
     let real = own.canonicalize()?;
@@ -327,7 +327,7 @@ fn own_program() -> anyhow::Result<String> {
     })
 }
 
-/// What the user still has to do, or to know.
+/// Returns what the user still has to do or to know.
 fn next(agent: Agent, level: Level, surroundings: &Surroundings) -> Vec<String> {
     let mut next = Vec::new();
     match agent {
