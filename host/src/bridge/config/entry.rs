@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-/// Keys with which an agent runs an entry at some of its events only, does not wait for it, or does not run it as a
+/// Keys with which an agent runs an entry for some calls only, does not wait for it, or does not run it as a
 /// command line.
 pub const LIMITS: [&str; 8] =
     ["args", "async", "asyncRewake", "background", "disabled", "if", "once", "shell"];
@@ -14,26 +14,27 @@ pub const LIMITS: [&str; 8] =
 pub struct Entry {
     /// The agent's own name of the event.
     pub event: String,
-    /// Which tools it is for, as it stands in the file; `None` and the empty one mean all, and mostly `*` does.
+    /// The pattern of tool names, as in the file. `None` and the empty pattern match every tool, and mostly
+    /// `*` does.
     pub matcher: Option<String>,
     /// The command line, for a shell.
     pub command: String,
-    /// How long the agent waits for it, its defaults and bounds included.
+    /// The time that the agent waits for it, by its defaults and bounds.
     pub timeout: Duration,
-    /// What else stands in the entry, such as `name`, `failClosed` or `async`.
+    /// The other keys of the entry, such as `name`, `failClosed` or `async`.
     pub extra: Map<String, Value>,
-    /// The position of the group in the event's list, and of the entry in the group; where there are no groups, of the
-    /// entry in the list, and 0.
+    /// The position of the group in the event's list, and of the entry in the group. Without groups: the
+    /// position of the entry in the list, and 0.
     pub position: (usize, usize),
 }
 
 impl Entry {
-    /// Whether the agent does not wait for it, so that it can stop nothing: `async`.
+    /// Returns true if the agent does not wait for it (`async`), so that it can block nothing.
     pub fn is_in_background(&self) -> bool {
         self.extra.get("async") == Some(&Value::Bool(true))
     }
 
-    /// The keys of it ([`LIMITS`]) that keep the agent from running it, as a command line, for every call.
+    /// Returns the keys ([`LIMITS`]) that keep the agent from running it for every call.
     pub fn limits(&self) -> impl Iterator<Item = &str> {
         let is_on = |(key, value): &(&String, &Value)| match key.as_str() {
             "enabled" => **value == Value::Bool(false),
@@ -43,7 +44,7 @@ impl Entry {
         self.extra.iter().filter(is_on).map(|(key, _)| key.as_str())
     }
 
-    /// Whether every tool reaches it.
+    /// Returns true if it is for every tool.
     pub fn is_for_every_tool(&self) -> bool {
         matches!(self.matcher.as_deref(), None | Some("" | "*" | ".*"))
     }

@@ -1,23 +1,24 @@
-//! The form of an entry.
+//! The form of an entry in each agent.
 
 use crate::dialect::agent::Agent;
 
-/// What an entry of an agent looks like.
+/// The keys of an agent's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
-    /// Whether an event holds groups, each with a `matcher` and a list of `hooks`, and not the entries themselves.
+    /// Whether an event has groups, each with a `matcher` and a list of `hooks`, in place of the entries
+    /// themselves.
     pub(crate) is_grouped: bool,
     /// The key of the command line.
     pub(crate) command: &'static str,
-    /// Other keys under which the agent takes one.
+    /// Other keys of a command line.
     pub(crate) other_commands: &'static [&'static str],
     /// The key of the timeout.
     pub(crate) timeout: &'static str,
-    /// Other keys under which the agent takes one.
+    /// Other keys of a timeout.
     pub(crate) other_timeouts: &'static [&'static str],
-    /// Whether an entry says `"type": "command"`.
+    /// Whether an entry has `"type": "command"`.
     pub(crate) has_type: bool,
-    /// Whether the file says `"version": 1`, without which it is not read.
+    /// Whether the file needs `"version": 1`, without which the agent ignores it.
     pub(crate) has_version: bool,
 }
 
@@ -43,7 +44,8 @@ const GROUPED: Form = Form {
     has_version: false,
 };
 
-/// The form of an agent's entries (seen in the clients; Cursor's by its documentation; OpenCode has none).
+/// Returns the form of an agent's entries, as seen in the clients. Cursor's is from its documentation;
+/// OpenCode has none.
 pub(crate) const fn form(agent: Agent) -> Form {
     match agent {
         Agent::Claude | Agent::Codex | Agent::Gemini | Agent::Qwen | Agent::OpenCode => GROUPED,

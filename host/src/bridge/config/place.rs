@@ -1,34 +1,34 @@
-//! Where an agent's hook configuration is.
+//! The paths of an agent's hook configuration.
 
 use std::path::PathBuf;
 
 use crate::dialect::agent::{Agent, Holds, Level, Surroundings};
 
-/// The name of the file in a directory of which the agent reads every file.
+/// The name of our file in a directory whose files the agent reads all.
 const OWN: &str = "hookbox.json";
 
-/// The file to which hooks are written at a level: the agent's settings, or a file of hooks; in Copilot CLI, which reads
-/// every file of a directory, one of hookbox's own. `None` where the agent has no such level, or nobody has a home, and
-/// for OpenCode, which runs no commands.
+/// Returns the file of hooks at a level. In Copilot CLI, which reads every file of a directory, it is
+/// hookbox's own file. `None` if the agent has no such level, if there is no home directory, and for
+/// OpenCode, which runs no commands.
 pub fn file(agent: Agent, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
     let place = agent.places_at(level).find(|place| place.has_hooks())?;
     let path = surroundings.path(agent, level, place.path)?;
     Some(if place.holds == Holds::Files { path.join(OWN) } else { path })
 }
 
-/// A file or directory that an agent reads when it looks for hooks.
+/// A file or directory in which an agent finds hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
-    /// Whose it is.
+    /// The level.
     pub(crate) level: Level,
-    /// Where it is.
+    /// The path.
     pub(crate) path: PathBuf,
-    /// What it holds.
+    /// The kind of its contents.
     pub(crate) holds: Holds,
 }
 
-/// What an agent reads when it looks for hooks, the user's first. Plugins, extensions and what an organisation manages are
-/// not among them.
+/// Returns the files and directories in which an agent finds hooks, the user's first. Plugins, extensions and
+/// the files of an organisation are not among them.
 pub(crate) fn sources(agent: Agent, surroundings: &Surroundings) -> Vec<Source> {
     let all = Level::ALL.into_iter().flat_map(|level| agent.places_at(level).map(move |it| (level, it)));
     let read = all.filter(|(_, place)| !matches!(place.holds, Holds::Plugins | Holds::Beside));

@@ -1,4 +1,4 @@
-//! What a configuration says.
+//! Reads the hooks and switches of a configuration.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,39 +12,39 @@ use crate::dialect::agent::{Agent, LeavesOut};
 use crate::text;
 use jsonc_parser::ast::{Object, Value};
 
-/// How many entries are read from one file.
+/// The number of entries that are read from one file.
 const MAX_ENTRIES: usize = 4096;
 
-/// How many problems are said of one file; of one more nobody learns anything.
+/// The number of problems that are reported of one file: the user learns nothing from more.
 const MAX_PROBLEMS: usize = 32;
 
-/// What else the `type` of an entry may be.
+/// The other types of an entry.
 const OTHER_TYPES: [&str; 5] = ["agent", "http", "mcp_tool", "prompt", "plugin"];
 
-/// How long a timer of JavaScript may be: one that is set for longer is over at once.
+/// The longest timer of JavaScript: a longer one fires at once.
 const LONGEST_TIMER: Duration = Duration::from_millis(i32::MAX as u64);
 
-/// What a configuration file says about hooks.
+/// The hooks of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configuration {
     /// The commands, in the order of the file.
     pub entries: Vec<Entry>,
-    /// What switches hooks off.
+    /// The settings that switch hooks off.
     pub switches: Vec<Switch>,
-    /// Whether Claude Code's `disableAllHooks` stands in it, and what it says: of several levels the highest counts.
+    /// The value of Claude Code's `disableAllHooks`, if it is set: the strongest level counts.
     pub disables_all: Option<bool>,
-    /// Variables that Claude Code's settings set for its commands.
+    /// The variables that Claude Code's settings set for its commands.
     pub env: Vec<(String, String)>,
-    /// What is not as the agent expects it.
+    /// The parts that the agent reads otherwise than they look.
     pub problems: Vec<Problem>,
 }
 
-/// Something in a configuration that is not as its agent expects it.
+/// A part of a configuration that its agent reads otherwise than it looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The agent's name of the event where it stands; `None` where it concerns the whole file.
+    /// The agent's name of its event; `None` if it concerns the whole file.
     pub event: Option<String>,
-    /// What was expected.
+    /// The expectation.
     pub what: String,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for Problem {
 ///
 /// # Errors
 ///
-/// [`DocumentError`] where the file is not what the agent reads.
+/// [`DocumentError`] if the file cannot be parsed.
 pub fn read(agent: Agent, bytes: &[u8]) -> Result<Configuration, DocumentError> {
     let document = Document::parse(agent, bytes)?;
     let mut reader = Reader { agent, document: &document, found: Configuration::default() };
@@ -116,7 +116,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A group, or an entry.
+    /// Reads a group or an entry.
     fn item(&mut self, event: &str, at: usize, item: &Object<'_>) {
         let is_grouped = form(self.agent).is_grouped;
         self.keys(event, item);
@@ -137,7 +137,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What holds for groups and entries: no key twice, and a matcher that is text.
+    /// Checks what concerns groups and entries: no duplicate key, and a matcher that is text.
     fn keys(&mut self, event: &str, object: &Object<'_>) {
         for name in repeated(object) {
             self.problem(Some(event), &format!("expected \"{name}\" once in a group or an entry"));
@@ -237,7 +237,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What the agents' parsers take of a name that is there twice.
+    /// Returns the last value of a name: the one that the agents' parsers take.
     fn last<'o>(&self, object: &'o Object<'_>, name: &str) -> Option<&'o Value<'o>> {
         object.properties.iter().rev().find(|it| it.name.as_str() == name).map(|it| &it.value)
     }
@@ -250,7 +250,7 @@ impl Reader<'_> {
     }
 }
 
-/// The keys that an object has more than once.
+/// Returns the keys that an object has more than once.
 fn repeated<'o>(object: &'o Object<'_>) -> BTreeSet<&'o str> {
     let mut seen = BTreeSet::new();
     object.properties.iter().map(|it| it.name.as_str()).filter(|name| !seen.insert(*name)).collect()
@@ -260,11 +260,11 @@ fn matcher(object: &Object<'_>) -> Option<String> {
     object.get_string("matcher").map(|it| it.value.clone().into_owned())
 }
 
-/// Reads what Codex's `config.toml` switches off. Hooks may stand in it, too, which are not read here.
+/// Reads the switches of Codex's `config.toml`. Hooks that it defines are not read.
 ///
 /// # Errors
 ///
-/// [`DocumentError`] where the file is no TOML.
+/// [`DocumentError`] if the file is not TOML.
 pub fn read_codex_settings(bytes: &[u8]) -> Result<Vec<Switch>, DocumentError> {
     let hint = "correct the file by hand";
     let text = str::from_utf8(bytes).map_err(|error| DocumentError::new(error.to_string(), hint))?;

@@ -1,17 +1,17 @@
-//! What switches hooks off.
+//! Settings that switch hooks off.
 
 use std::fmt;
 
 use crate::text;
 
-/// A setting by which an agent does not run hooks that stand in its configuration.
+/// A setting with which an agent does not run hooks of its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// All of them: the setting, as a person would write it.
+    /// Switches all of them off: the setting, as a person would write it.
     All(&'static str),
-    /// All but those of the organisation.
+    /// Switches all off but those of the organisation.
     AllButManaged(&'static str),
-    /// Those of this name or command line.
+    /// Switches those of this name or command line off.
     Named {
         /// The setting.
         setting: &'static str,

@@ -1,4 +1,4 @@
-//! The command line that an agent runs: how it is written, and how it is known again.
+//! The command line that an agent runs: writing it, and recognising it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::dialect::agent::line::{STRICT, is_assignment};
 use crate::discovery::show_duration;
 use crate::text::shell_word;
 
-/// The command line for an event. Without a deadline the program's own holds.
+/// Returns the command line for an event. Without a deadline the program's default holds.
 pub(super) fn write(
     program: &str,
     agent: Agent,

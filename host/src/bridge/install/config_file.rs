@@ -161,7 +161,8 @@ impl ConfigFile {
         file.set_permissions(Permissions::from_mode(before.mode)).map_err(wrong)
     }
 
-    /// Deletes the file, if it still has the contents `before`, and those of these directories that are empty then.
+    /// Deletes the file, if it still has the contents `before`, and those of these directories that are empty
+    /// then.
     pub(super) fn delete(&self, before: &Contents, made: &[PathBuf]) -> Result<(), InstallError> {
         self.check_writable(Some(before))?;
         self.check_unchanged(Some(before))?;

@@ -1,4 +1,4 @@
-//! Which entries an agent's configuration is to have.
+//! The entries that an agent's configuration should have.
 
 use std::time::Duration;
 
@@ -10,37 +10,37 @@ use crate::bridge::config::form;
 use crate::dialect::agent::{Agent, AgentEvent};
 use crate::text;
 
-/// How much longer than our own deadline an agent is told to wait: ours ends first, and a machine that is busy starts a
-/// process late.
+/// The time that an agent waits beyond our own deadline: ours ends first, and a busy machine starts a process
+/// late.
 const SLACK: Duration = Duration::from_secs(15);
 
-/// What the entries say.
+/// The options of an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstallOptions {
-    /// The agent's own names of the events; none means [`usual_events`].
+    /// The agent's own names of the events; empty for [`usual_events`].
     pub events: Vec<String>,
     /// The program, as a path or a name that the agent's shell finds.
     pub program: String,
-    /// The home directory that is meant: where `HOME` is another one when the agent runs it, hookbox blocks. `None` for what
-    /// others use as well (default).
+    /// The home directory (default: none). If `HOME` is another one when the agent runs hookbox, hookbox
+    /// blocks. `None` is for files that others use as well.
     pub home: Option<String>,
-    /// How long our own answer may take (default: [`Bridge::DEADLINE`]), up to [`InstallOptions::MAX_DEADLINE`] and not 0.
+    /// The maximum time to answer (default: [`Bridge::DEADLINE`]): above 0, up to
+    /// [`InstallOptions::MAX_DEADLINE`].
     pub deadline: Duration,
-    /// Whether a program that is gone, or was killed, blocks a tool call as well.
+    /// Whether a program that is missing or killed blocks a tool call (default: false).
     pub is_strict: bool,
 }
 
 impl InstallOptions {
-    /// The longest deadline: 10 min. Agents take no time that is much longer, and one of them takes a number that it
-    /// cannot hold for none at all.
+    /// The longest deadline: 10 min. Agents refuse a time that is much longer, or take it for none at all.
     pub const MAX_DEADLINE: Duration = Duration::from_secs(600);
 
-    /// Whether the deadline is one that every agent can be told.
+    /// Returns true if every agent can wait for the deadline.
     pub(super) fn has_deadline(&self) -> bool {
         !self.deadline.is_zero() && self.deadline <= Self::MAX_DEADLINE
     }
 
-    /// All usual events for this program.
+    /// Creates the options for all usual events and this program.
     pub fn new(program: impl Into<String>) -> Self {
         Self {
             events: Vec::new(),
@@ -52,23 +52,23 @@ impl InstallOptions {
     }
 }
 
-/// A name that is no event of an agent.
+/// A name that is not an event of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} has no event {name:?} that hookbox serves; hint: did you mean {nearest}?", agent.title())]
 pub struct UnknownEvent {
     /// The agent.
     pub agent: Agent,
-    /// The name that was given, escaped.
+    /// The unknown name, escaped.
     pub name: String,
     /// The nearest name that exists.
     pub nearest: &'static str,
 }
 
-/// The events that are installed where nobody names any: all of an agent's but those that fire many times for one answer.
+/// Returns the events that are installed by default: all events of an agent but those that fire many times
+/// for one answer.
 ///
-/// These are Gemini CLI's `AfterModel`, which comes for every piece of an answer, and `PreCompress`, which comes before
-/// every call of the model. Of Copilot CLI's two styles it is the PascalCase one, in which the payload itself says which
-/// event it is.
+/// Gemini CLI fires `AfterModel` for every piece of an answer, and `PreCompress` before every call of the
+/// model. Copilot CLI has two styles of events; this is the PascalCase one, whose payload names its event.
 pub fn usual_events(agent: Agent) -> impl Iterator<Item = &'static AgentEvent> {
     agent.events().iter().filter(move |event| match agent {
         Agent::Gemini => !matches!(event.name, "AfterModel" | "PreCompress"),
@@ -77,28 +77,28 @@ pub fn usual_events(agent: Agent) -> impl Iterator<Item = &'static AgentEvent> {
     })
 }
 
-/// One entry as it is to be.
+/// One entry that the configuration should have.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DesiredEntry {
     pub(super) event: &'static str,
-    /// What it says, key by key, without its name and type.
+    /// Its keys and values, but for its name and type.
     pub(super) says: Map<String, Value>,
     fresh: Value,
 }
 
 impl DesiredEntry {
-    /// The entry for a new place in an event's list, in its group where the agent has groups.
+    /// Returns the element for an event's list: the entry, in a group if the agent has groups.
     pub(super) fn fresh(&self) -> &Value {
         &self.fresh
     }
 
-    /// Its command line.
+    /// Returns its command line.
     pub(super) fn line(&self, agent: Agent) -> &str {
         self.says.get(form(agent).command).and_then(Value::as_str).unwrap_or_default()
     }
 }
 
-/// The entries of a options.
+/// Returns the entries for these options.
 pub(super) fn desired_entries(
     agent: Agent,
     options: &InstallOptions,

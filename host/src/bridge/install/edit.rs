@@ -1,4 +1,5 @@
-//! Adds our entries to an agent's configuration and takes them out, in a syntax tree that keeps comments and blanks.
+//! Adds our entries to an agent's configuration and takes them out, in a syntax tree that keeps comments and
+//! blanks.
 
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
@@ -72,7 +73,8 @@ pub(super) fn merge(
     Ok(written(bytes, &tree))
 }
 
-/// Returns the configuration without our entries, and without the groups, lists and keys that were made for them.
+/// Returns the configuration without our entries, and without the groups, lists and keys that were made for
+/// them.
 pub(super) fn remove(agent: Agent, bytes: &[u8], before: Option<&[u8]>) -> Result<Left, DocumentError> {
     let before = before.and_then(|it| parse(agent, it, &[]).ok());
     let tree = parse(agent, bytes, &[])?;
@@ -126,7 +128,8 @@ impl Node {
             && entry.get("type").is_none_or(|it| it == "command")
     }
 
-    /// Lets an entry of ours say what is desired. Its other keys are the user's, but for Cursor's `failClosed`.
+    /// Lets an entry of ours say what is desired. Its other keys are the user's, but for Cursor's
+    /// `failClosed`.
     fn update(&self, agent: Agent, desired: &DesiredEntry) {
         let form = form(agent);
         let keys: [Vec<&str>; 3] =
@@ -149,8 +152,8 @@ impl Node {
         }
     }
 
-    /// Takes the entry out, and its group and its event's list if that leaves them empty. A list that was there
-    /// `before` stays, and so does one with a comment.
+    /// Takes the entry out, and its group and its event's list if that leaves them empty. A list that was
+    /// there `before` stays, and so does one with a comment.
     fn take_out(self, before: Option<&CstRootNode>) {
         let Self { event, name, list, group, entry, .. } = self;
         entry.remove();
@@ -173,8 +176,8 @@ impl Node {
     }
 }
 
-/// Parses a configuration, and refuses one in which `hooks`, `version` or one of these events is there twice or is of
-/// another type.
+/// Parses a configuration, and refuses one in which `hooks`, `version` or one of these events is there twice
+/// or is of another type.
 fn parse(agent: Agent, bytes: &[u8], desired: &[DesiredEntry]) -> Result<CstRootNode, DocumentError> {
     let document = Document::parse(agent, bytes)?;
     if let Some(root) = &document.root {

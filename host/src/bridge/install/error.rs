@@ -1,4 +1,4 @@
-//! What goes wrong.
+//! The error of a file that is not changed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use crate::bridge::config::DocumentError;
 use crate::text;
 
-/// Why a configuration was not changed. Nothing was, then.
+/// A configuration was not changed, and neither was anything else.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {what}", text::escape(&path.to_string_lossy(), 1000))]
 pub struct InstallError {
     /// The file, or the directory.
     pub path: PathBuf,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
-    /// What to do.
+    /// The next step for the user.
     pub hint: String,
 }
 

@@ -1,8 +1,10 @@
-//! hookbox in the configuration of an agent: our entries put in and taken out, with every other byte left as it is.
+//! Installs hookbox into the configuration of an agent: adds our entries and removes them, and keeps all
+//! others.
 //!
-//! What a file is to say is worked out by pure rules (`desired`, `merge`, `remove`, on the text itself); [`Installer`] reads
-//! and writes: whole or not at all, never over a change of somebody else's, with the original kept in hookbox's private
-//! data directory. Entries of ours are known by their command line ([`is_ours`]), for no agent keeps a mark of ours.
+//! Pure rules (`desired`, `edit`) compute the new text. [`Installer`] reads and writes the file: whole or not
+//! at all, never over a change of somebody else, and with the original kept in hookbox's private data
+//! directory. Our entries are recognised by their command line ([`is_ours`]), because no agent keeps a mark
+//! of ours.
 //!
 //! ```
 //! use hookbox::bridge::config::{Level, Surroundings};

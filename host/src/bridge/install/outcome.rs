@@ -1,4 +1,4 @@
-//! What installing and uninstalling return.
+//! The results of installing and uninstalling.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,73 +8,73 @@ use super::error::InstallError;
 use crate::bridge::config::{Level, Switch};
 use crate::dialect::agent::Agent;
 
-/// What became of a file when hookbox was installed.
+/// The change of a file by an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// There was none.
+    /// The file is new.
     Created,
-    /// Our entries are in it now.
+    /// The file got our entries.
     Changed,
-    /// It said all that already.
+    /// The file had them already.
     Unchanged,
 }
 
-/// What was installed, or would be.
+/// A finished installation, or one that a dry run reports.
 #[derive(Clone, Debug)]
 pub struct Installed {
     /// The file.
     pub path: PathBuf,
-    /// What became of it.
+    /// The change.
     pub change: Change,
     /// The agent's own names of the events that reach hookbox now.
     pub events: Vec<String>,
-    /// What stood in the file.
+    /// The contents before.
     pub before: Option<Vec<u8>>,
-    /// What stands in it now.
+    /// The contents now.
     pub after: Vec<u8>,
-    /// Where the original bytes are kept, if there were some.
+    /// The path of the original bytes, if there was a file.
     pub backup: Option<PathBuf>,
-    /// Where an original of an earlier time is kept, which is not what stood in the file this time.
+    /// The path of an earlier original, which differs from the contents before.
     pub earlier: Option<PathBuf>,
-    /// What switches the hooks of this file off.
+    /// The settings that switch the hooks of this file off.
     pub switches: Vec<Switch>,
-    /// How many other entries run hookbox for this agent, in a way of their own, which were left alone.
+    /// The number of entries that run hookbox for this agent by another line, and were left alone.
     pub handmade: usize,
 }
 
-/// What became of a file when hookbox was uninstalled.
+/// The change of a file by an uninstallation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undone {
-    /// There was nothing of ours in it.
+    /// It had no entry of ours.
     Nothing,
-    /// It was as install had left it, and is byte for byte what it was before.
+    /// It was as install had left it, and has its original bytes again.
     Restored,
-    /// It was ours alone, and is gone.
+    /// It had our entries only, and is deleted.
     Deleted,
-    /// It was changed since: our entries are gone, and all the rest stands as it stood.
+    /// It was changed since install: our entries are gone, and everything else stays.
     Removed,
 }
 
-/// What was uninstalled, or would be.
+/// A finished uninstallation, or one that a dry run reports.
 #[derive(Clone, Debug)]
 pub struct Uninstalled {
     /// The file.
     pub path: PathBuf,
-    /// What became of it.
+    /// The change.
     pub undone: Undone,
     /// The agent's own names of the events that reached hookbox.
     pub events: Vec<String>,
-    /// What stood in the file.
+    /// The contents before.
     pub before: Option<Vec<u8>>,
-    /// What stands in it now.
+    /// The contents now.
     pub after: Option<Vec<u8>>,
-    /// Where the original bytes still are, where the file is not what it was before.
+    /// The path of the original bytes, if the file differs from them.
     pub original: Option<PathBuf>,
-    /// How many other entries run hookbox for this agent, in a way of their own, which were left alone.
+    /// The number of entries that run hookbox for this agent by another line, and were left alone.
     pub handmade: usize,
 }
 
-/// Why nothing was installed.
+/// The reason why nothing was installed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallFailure {
@@ -89,33 +89,33 @@ pub enum InstallFailure {
         /// The level.
         level: Level,
     },
-    /// Nobody knows where the home directory is.
+    /// The home directory is not known.
     #[error("expected the configuration of {} in the home directory, found no home directory", agent.title())]
     Home {
         /// The agent.
         agent: Agent,
     },
-    /// The agent takes a plugin, whose events and time are what they are.
+    /// The agent runs a plugin, whose events and time are fixed.
     #[error("{} runs hookbox by a plugin, whose events and time are fixed", agent.title())]
     Fixed {
         /// The agent.
         agent: Agent,
     },
-    /// No agent is told to wait that long, or not at all.
+    /// The deadline is 0 or too long.
     #[error("expected a deadline of up to {} s and not of 0, found {} s", InstallOptions::MAX_DEADLINE.as_secs(), found.as_secs_f64())]
     Deadline {
-        /// What was asked for.
+        /// The deadline in the options.
         found: Duration,
     },
-    /// A variable of the agent's names a directory that is another one wherever the agent starts.
+    /// A variable of the agent has a relative path, which is another directory wherever the agent starts.
     #[error("expected an absolute path in {variable}, found {value:?}")]
     Variable {
         /// Its name.
         variable: &'static str,
-        /// What it says, escaped.
+        /// Its value, escaped.
         value: String,
     },
-    /// A file says no.
+    /// A file cannot be changed.
     #[error(transparent)]
     File(#[from] InstallError),
 }

@@ -1,4 +1,4 @@
-//! OpenCode, which runs no commands: a plugin that calls hookbox, in a file of its own.
+//! The plugin for OpenCode, which runs no commands: a file of its own that calls hookbox.
 
 use std::path::PathBuf;
 
@@ -14,49 +14,49 @@ use crate::bridge::Bridge;
 use crate::bridge::config::{Level, Surroundings};
 use crate::dialect::agent::{Agent, Holds};
 
-/// The plugin, which finds `hookbox` on PATH.
+/// The plugin as it is in the repository: it finds `hookbox` on PATH.
 const PLUGIN: &str = include_str!("../../../../integrations/opencode/hookbox.js");
 
-/// How the file begins, of whatever version.
+/// The beginning of the file in every version.
 const HEAD: &str = "/**\n * hookbox in OpenCode";
 
-/// What says the program in it, and the home directory.
+/// The part of the file that names the program and the home directory.
 const PROGRAM: &str = "program: \"hookbox\", home: \"\"";
 
-/// Whether an agent takes a plugin, and no entries.
+/// Returns true if an agent takes a plugin, and no entries.
 pub(super) fn is_for(agent: Agent) -> bool {
     agent == Agent::OpenCode
 }
 
-/// Where the plugin goes. `None` where there is no such level, or nobody has a home.
+/// Returns the path of the plugin; `None` if there is no such level, or no home directory.
 pub(in crate::bridge) fn file(level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
     let directory = Agent::OpenCode.places_at(level).find(|place| place.holds == Holds::Plugins)?;
     Some(surroundings.path(Agent::OpenCode, level, directory.path)?.join("hookbox.js"))
 }
 
-/// The plugin for this program and home directory.
+/// Returns the plugin for this program and home directory.
 fn text(program: &str, home: Option<&str>) -> String {
     let (program, home) = (Value::from(program), Value::from(home.unwrap_or_default()));
     PLUGIN.replacen(PROGRAM, &format!("program: {program}, home: {home}"), 1)
 }
 
-/// What a file is that OpenCode loads as a plugin.
+/// The origin of a file that OpenCode loads as a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::bridge) enum PluginFile {
-    /// The plugin of this version.
+    /// hookbox's plugin of this version.
     Ours {
         /// The program that it calls.
         program: String,
-        /// The home directory that it is for; empty for any.
+        /// Its home directory; empty for any.
         home: String,
     },
-    /// The plugin, of another version or changed since.
+    /// hookbox's plugin, of another version or changed since.
     Changed,
-    /// Somebody else's.
+    /// Another plugin.
     Others,
 }
 
-/// What these bytes are.
+/// Recognises hookbox's plugin.
 pub(in crate::bridge) fn recognise(bytes: &[u8]) -> PluginFile {
     let ours = || {
         let (before, after) = PLUGIN.split_once(PROGRAM)?;
@@ -74,12 +74,12 @@ pub(in crate::bridge) fn recognise(bytes: &[u8]) -> PluginFile {
     }
 }
 
-/// What the plugin runs at an event, as a line for a shell.
+/// Returns the command of the plugin at an event, as a line for a shell.
 pub(in crate::bridge) fn line(program: &str, home: &str, event: &str) -> String {
     write(program, Agent::OpenCode, event, Some(home).filter(|home| !home.is_empty()), None, false)
 }
 
-/// Whether the plugin can do what is wished for.
+/// Checks that the plugin has no other events or deadline than these options.
 pub(super) fn check(agent: Agent, options: &InstallOptions) -> Result<(), InstallFailure> {
     if options.events.is_empty() && options.deadline == Bridge::DEADLINE {
         Ok(())
@@ -155,12 +155,12 @@ fn names(agent: Agent) -> Vec<String> {
     agent.events().iter().map(|it| it.name.to_owned()).collect()
 }
 
-/// What somebody else has written, or changed, is not ours to replace.
+/// Refuses to replace a file that somebody else has written or changed.
 fn untouched(path: &std::path::Path, bytes: &[u8], known: Option<&Record>) -> Result<(), InstallError> {
     let what = match recognise(bytes) {
         PluginFile::Ours { .. } => return Ok(()),
         _ if known.is_some_and(|it| it.after == digest(bytes)) => return Ok(()),
-        PluginFile::Changed => "is hookbox's plugin, and was changed since or comes from another version",
+        PluginFile::Changed => "is hookbox's plugin, but was changed since or comes from another version",
         PluginFile::Others => "is no plugin of hookbox",
     };
     Err(InstallError::new(path, what, "move the file away, and run the command again"))

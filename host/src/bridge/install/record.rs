@@ -1,4 +1,5 @@
-//! The originals: for each changed file, a record and the bytes before the change, in the private data directory.
+//! The originals: for each changed file, a record and the bytes before the change, in the private data
+//! directory.
 
 use std::fs;
 use std::io;
