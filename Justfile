@@ -31,6 +31,7 @@ lint:
     cargo fmt --all --check --manifest-path tests/guests/Cargo.toml
     cargo clippy --workspace --all-targets -- -D warnings
     cargo clippy -p hookbox --no-default-features --all-targets -- -D warnings
+    cargo clippy -p hookbox-plugins --no-default-features --all-targets -- -D warnings
 
 # A call through the public API against the bare engine and a native twin, in one run.
 bench: setup hooks

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::interrupt::Interrupted;
 use anstyle::{AnsiColor, Style};
-use hookbox::plugin::PluginError;
+use hookbox_plugins::PluginError;
 
 /// Wrong usage or input.
 pub(crate) const EXIT_USAGE: u8 = 2;

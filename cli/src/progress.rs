@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use hookbox::plugin::{Observer, Step};
+use hookbox_plugins::{Observer, Step};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::error::say;

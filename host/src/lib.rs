@@ -77,8 +77,6 @@
 //! * `http` (default): components may send requests to the origins that were granted to them.
 //! * `mcp` (default): hooks that are tools of MCP servers, over stdio and streamable HTTP.
 //! * `otel`: spans and metrics of events and hooks, sent to an OpenTelemetry collector.
-//! * `plugin`: installing, listing, updating and removing plugins ([`plugin`]), from git repositories and directories;
-//!   `oci`: from OCI registries as well, and publishing there.
 //! * `store` (default): components may keep state in an embedded database, where that was granted.
 //! * `watch`: [`Manager::watch`](manager::Manager::watch) follows changes of hooks and settings on disk.
 
@@ -108,8 +106,6 @@ pub mod native;
 #[cfg(feature = "http")]
 pub mod network;
 pub mod outcome;
-#[cfg(feature = "plugin")]
-pub mod plugin;
 pub mod redact;
 pub mod report;
 pub mod session;
@@ -119,7 +115,7 @@ pub mod store;
 pub mod telemetry;
 pub mod text;
 mod thresholds;
-#[cfg(any(feature = "http", feature = "mcp", feature = "oci", feature = "otel"))]
+#[cfg(any(feature = "http", feature = "mcp", feature = "otel"))]
 mod tls;
 pub mod trust;
 #[cfg(feature = "component")]
@@ -135,8 +131,26 @@ pub use crate::files::private_dir;
 /// Parts that hookbox's own crates share. No version of this crate keeps them as they are.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::lockfile;
+    pub use crate::native::process::signal_name;
+    pub use crate::redact;
+    pub use crate::text;
+
+    pub mod discovery {
+        pub use crate::discovery::{Approvable, Discovery, Entry, EntryStatus, Problem, look_into_plugin};
+    }
+
     pub mod files {
         pub use crate::files::*;
+    }
+
+    #[cfg(any(feature = "http", feature = "mcp", feature = "otel"))]
+    pub mod tls {
+        pub use crate::tls::*;
+    }
+
+    pub mod tree {
+        pub use crate::trust::tree::*;
     }
 }
 

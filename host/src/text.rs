@@ -75,7 +75,7 @@ pub fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Opti
 
 /// Returns the number of letters to insert, delete or replace to turn one word into the other (Levenshtein).
 /// Only the first 64 bytes count.
-pub(crate) fn distance(from: &str, to: &str) -> usize {
+pub fn distance(from: &str, to: &str) -> usize {
     strsim::levenshtein(prefix(from, 64), prefix(to, 64))
 }
 

@@ -7,7 +7,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// What TLS accepts with the certificates of the system (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), or else those
 /// of Mozilla. Reads files. An error is in words.
-pub(crate) fn system_roots() -> Result<ClientConfig, String> {
+pub fn system_roots() -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     let (accepted, _) = roots.add_parsable_certificates(system.certs);
@@ -23,7 +23,7 @@ pub(crate) fn system_roots() -> Result<ClientConfig, String> {
 }
 
 /// What TLS accepts with these certificates and no others.
-pub(crate) fn config(roots: RootCertStore) -> Result<ClientConfig, String> {
+pub fn config(roots: RootCertStore) -> Result<ClientConfig, String> {
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?

@@ -83,8 +83,8 @@ impl Approvable {
     }
 
     /// Returns the digest of the entry that declares it, with its position in its file.
-    #[cfg(feature = "plugin")]
-    pub(crate) fn entry(&self) -> Option<Digest> {
+    #[doc(hidden)]
+    pub fn entry(&self) -> Option<Digest> {
         let declared = self.belongings.as_ref().map(|it| &it.declared).filter(|it| !it.is_empty())?;
         Some(Digest::of(format!("{declared:?}").as_bytes()))
     }

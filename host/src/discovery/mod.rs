@@ -234,8 +234,7 @@ async fn blocking<T: Send + 'static>(
 /// Looks into one plugin, in whatever directory it stands, as if a repository had brought it in a directory that is
 /// called so (`org@repo`): nothing of it is trusted,
 /// and nothing of it runs but `describe` of its components, in a sandbox with nothing granted.
-#[cfg(feature = "plugin")]
-pub(crate) async fn look_into_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Discovery {
+pub async fn look_into_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Discovery {
     let (dir, called) = (absolute(dir), called.to_owned());
     let options = Arc::new(Options::new(&dir, None));
     let looked = {

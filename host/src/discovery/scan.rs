@@ -150,7 +150,6 @@ pub(super) fn scan_outer(options: &Options, repo: &Path, nearest: &Scan) -> Scan
 }
 
 /// What stands in one plugin, as if a repository had brought it and nothing else, in a directory of this name.
-#[cfg(feature = "plugin")]
 pub(super) fn scan_plugin(dir: &Path, called: &str) -> Scan {
     let mut scan = Scan::default();
     match FileAccess::repository(dir) {

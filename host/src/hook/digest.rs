@@ -36,8 +36,8 @@ impl Digest {
     }
 
     /// The digest that a hasher has worked out piece by piece.
-    #[cfg(feature = "oci")]
-    pub(crate) fn from_hash(hash: [u8; 32]) -> Self {
+    #[doc(hidden)]
+    pub fn from_hash(hash: [u8; 32]) -> Self {
         Self(hash)
     }
 

@@ -1,13 +1,11 @@
 //! `plugins.lock`: which plugins hookbox installed in a root, from where, and as which bytes.
 //!
-//! It stands below [`crate::discovery`], since a plugin of the home directory that it names runs only as far as the
-//! user trusts it, and below the feature `plugin`, which writes it.
+//! Discovery reads it: a plugin of the home directory that it names runs only as far as the user trusts it. The crate
+//! `hookbox-plugins` writes it.
 
 mod entry;
 mod name;
 mod read;
-#[cfg(feature = "plugin")]
-mod write;
 
 use std::path::Path;
 
@@ -15,31 +13,29 @@ use crate::text;
 
 pub use entry::{Locked, LockedHook};
 pub use name::{NameError, PluginName};
-pub use read::LockError;
-#[cfg(feature = "plugin")]
-pub(crate) use read::version;
+pub use read::{LockError, version};
 
 /// The file's name, in a root.
 pub const FILE: &str = "plugins.lock";
 
 /// What the names of hookbox's own files in a plugins directory begin with: staging directories, a lock, a journal.
-pub(crate) const OWN: &str = ".hookbox-";
+pub const OWN: &str = ".hookbox-";
 
 /// The journal of a change that is under way, beside the plugins: while it is there, the lock file may not say yet what
 /// stands there.
-pub(crate) const PENDING: &str = ".hookbox-pending.toml";
+pub const PENDING: &str = ".hookbox-pending.toml";
 
 /// The version of the format.
-pub(crate) const VERSION: i64 = 1;
+pub const VERSION: i64 = 1;
 
 /// A file beyond this size is not read, in bytes: it would hold thousands of plugins.
-pub(crate) const MAX_FILE: u64 = 4 << 20;
+pub const MAX_FILE: u64 = 4 << 20;
 
 /// How many plugins one file may name: no more are looked at in a root.
-pub(crate) const MAX_PLUGINS: usize = 256;
+pub const MAX_PLUGINS: usize = 256;
 
 /// What to do about a lock file that cannot be used.
-pub(crate) fn hint(path: &Path) -> String {
+pub fn hint(path: &Path) -> String {
     let path = path.to_string_lossy();
     let command = format!("mv {} {}", text::shell_word(&path), text::shell_word(&format!("{path}.old")));
     format!("repair it, or move it aside: {}", text::escape(&command, 8192))
@@ -64,7 +60,7 @@ impl Lock {
     }
 
     /// Whether it names the plugin of this directory, whatever the case of its letters.
-    pub(crate) fn names_directory(&self, directory: &str) -> bool {
+    pub fn names_directory(&self, directory: &str) -> bool {
         self.plugins.iter().any(|it| it.name.dir().eq_ignore_ascii_case(directory))
     }
 

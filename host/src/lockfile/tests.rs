@@ -1,7 +1,5 @@
 use super::*;
 use crate::hook::Digest;
-#[cfg(feature = "plugin")]
-use crate::report::Kind;
 
 #[test]
 fn a_name_has_two_parts_of_plain_letters() {
@@ -110,38 +108,4 @@ fn the_command_that_moves_it_aside_can_be_pasted() {
     ] {
         assert_eq!(hint(Path::new(path)), format!("repair it, or move it aside: {command}"));
     }
-}
-
-#[test]
-#[cfg(feature = "plugin")]
-fn what_is_printed_is_read_back() {
-    let hook =
-        |name: &str, kind| LockedHook { name: name.to_owned(), kind, digest: Digest::of(name.as_bytes()) };
-    let mut lock = Lock::default();
-    lock.insert(Locked {
-        name: "z/z".parse().unwrap(),
-        source: "oci://localhost:5000/z/z:1".to_owned(),
-        reference: None,
-        commit: None,
-        manifest: Some(Digest::of(b"m")),
-        tree: Digest::of(b"t"),
-        key: Some(Digest::of(b"k")),
-        installed: "2026-01-01T00:00:00Z".to_owned(),
-        hooks: vec![hook("guard.wasm", Kind::Component), hook("hooks.json#PreToolUse[0]", Kind::Command)],
-    });
-    lock.insert(Locked {
-        name: "a/b".parse().unwrap(),
-        source: "./it's \"odd\"".to_owned(),
-        reference: Some("v1".to_owned()),
-        commit: Some("0".repeat(40)),
-        manifest: None,
-        key: None,
-        hooks: Vec::new(),
-        ..lock.iter().next().unwrap().clone()
-    });
-    let text = lock.print().unwrap();
-    assert_eq!(Lock::parse(&text).unwrap(), lock, "{text}");
-    assert!(text.starts_with("# Written by hookbox."), "{text}");
-    assert!(text.find("a/b").unwrap() < text.find("z/z").unwrap(), "{text}");
-    assert_eq!(Lock::parse(&Lock::default().print().unwrap()).unwrap(), Lock::default());
 }

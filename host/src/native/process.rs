@@ -289,7 +289,7 @@ async fn until(at: Option<Instant>) {
 }
 
 /// The signals that end processes; their numbers are the same on Linux and macOS, but for `SIGBUS`.
-pub(crate) fn signal_name(signal: i32) -> String {
+pub fn signal_name(signal: i32) -> String {
     let name = match signal {
         1 => "SIGHUP",
         2 => "SIGINT",

@@ -16,7 +16,7 @@ use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::Digest;
 
 /// How many files and directories one digest covers.
-pub(crate) const MAX_FILES: usize = 4096;
+pub const MAX_FILES: usize = 4096;
 
 /// How many bytes of files one digest covers.
 const MAX_BYTES: u64 = 64 << 20;
@@ -477,8 +477,11 @@ fn completed(files: &FileAccess, path: PathBuf) -> PathBuf {
 
 /// The digest of all that stands in a directory: names, modes and bytes, where that is at most so many files and bytes.
 /// Symlinks are followed within it only, and count with what they lead to.
-#[cfg(feature = "plugin")]
-pub(crate) fn of_plugin(dir: &Path, files: usize, bytes: u64) -> Result<Digest, TreeError> {
+///
+/// # Errors
+///
+/// Where something cannot be read, or there is more than that.
+pub fn of_plugin(dir: &Path, files: usize, bytes: u64) -> Result<Digest, TreeError> {
     let allowance = &mut Allowance { files, bytes, ..Allowance::of_one() };
     let files = FileAccess::repository(dir).map_err(|error| unreadable(dir, &error))?;
     let mut walk = Walk { may_lead_out: true, ..Walk::new(&files, dir, allowance) };

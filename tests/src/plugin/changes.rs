@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use hookbox::plugin::{
+use hookbox_plugins::{
     EntryPath, Location, Locked, Observer, PluginError, PluginName, Plugins, Replace, Silent, Stage, Staged,
     install, remove,
 };

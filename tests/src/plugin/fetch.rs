@@ -6,8 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use hookbox::plugin::limits::Limits;
-use hookbox::plugin::{Hosts, Observer, PluginErrorKind, Resolved, Silent, Source, Step, fetch};
+use hookbox_plugins::limits::Limits;
+use hookbox_plugins::{Hosts, Observer, PluginErrorKind, Resolved, Silent, Source, Step, fetch};
 
 use super::repository::{PLUGIN, Repository, fetched, staged};
 use crate::environment::TestEnvironment;

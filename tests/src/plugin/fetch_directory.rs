@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hookbox::plugin::limits::Limits;
-use hookbox::plugin::{
+use hookbox_plugins::limits::Limits;
+use hookbox_plugins::{
     Location, Observer, PluginError, PluginErrorKind, Plugins, Silent, Stage, Step, fetch,
 };
 

@@ -4,7 +4,7 @@
 
 use std::process::Stdio;
 
-use hookbox::plugin::{Hosts, Location, Plugins, Silent, Source, Stage, fetch};
+use hookbox_plugins::{Hosts, Location, Plugins, Silent, Source, Stage, fetch};
 
 use super::repository::{PLUGIN, Repository};
 use crate::environment::TestEnvironment;

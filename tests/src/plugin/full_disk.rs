@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use hookbox::plugin::{EntryPath, PluginError, Replace, Silent, Stage, install, remove};
+use hookbox_plugins::{EntryPath, PluginError, Replace, Silent, Stage, install, remove};
 
 use super::changes::{add, locked, open, own, staged, tree};
 use crate::environment::TestEnvironment;
@@ -91,7 +91,7 @@ fn with_a_limit(base: &Path) {
 }
 
 /// Stages more than fits.
-fn large(plugins: &hookbox::plugin::Plugins) -> Result<(), PluginError> {
+fn large(plugins: &hookbox_plugins::Plugins) -> Result<(), PluginError> {
     let mut stage = Stage::new(plugins, &Silent)?;
     let bytes = vec![7; 2 << 20];
     stage.file(&EntryPath::new(b"skills/a/SKILL.md").unwrap(), false, None, &bytes[..])?;

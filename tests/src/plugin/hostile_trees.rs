@@ -1,8 +1,8 @@
 //! Trees of git that nobody makes by accident: each is refused by name, and nothing is written anywhere.
 
-use hookbox::plugin::PluginErrorKind;
-use hookbox::plugin::limits::{Limits, MAX_FILE};
-use hookbox::plugin::{Silent, fetch};
+use hookbox_plugins::PluginErrorKind;
+use hookbox_plugins::limits::{Limits, MAX_FILE};
+use hookbox_plugins::{Silent, fetch};
 
 use super::repository::{Repository, fetched, staged};
 use crate::environment::TestEnvironment;

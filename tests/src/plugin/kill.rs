@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use hookbox::plugin::{Observer, Replace, Silent, Step, needs_repair, repair};
+use hookbox_plugins::{Observer, Replace, Silent, Step, needs_repair, repair};
 
 use super::changes::{Change, NAME, add, open, own, tree};
 use crate::environment::{TestEnvironment, program};

@@ -7,8 +7,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use hookbox::plugin::limits::Limits;
-use hookbox::plugin::{Location, PluginError, Plugins, Resolved, Silent, Stage, fetch};
+use hookbox_plugins::limits::Limits;
+use hookbox_plugins::{Location, PluginError, Plugins, Resolved, Silent, Stage, fetch};
 
 use crate::environment::TestEnvironment;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Output};
 
-use hookbox::plugin::{Replace, Silent, installed};
+use hookbox_plugins::{Replace, Silent, installed};
 
 use super::changes::{add, open, own, tree};
 use crate::environment::{TestEnvironment, program};

@@ -2,9 +2,9 @@
 
 use hookbox::discovery::{EntryStatus, show_duration};
 use hookbox::hook::Budget;
-use hookbox::plugin::{Contents, PluginHook};
 use hookbox::text::escape;
 use hookbox::{Kind, OnFailure};
+use hookbox_plugins::{Contents, PluginHook};
 
 use crate::approval;
 use crate::error::{hint, say, warn};

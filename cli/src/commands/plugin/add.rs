@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::interrupt::{Interrupted, unless_interrupted};
 use clap::Args;
-use hookbox::plugin::{Contents, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Source};
 use hookbox::text::{escape, shell_word};
+use hookbox_plugins::{Contents, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Source};
 
 use super::arrival::{self, Arrived, Wanted, is_interrupt, summary};
 use super::consent::{Answer, Consent};
@@ -206,9 +206,9 @@ impl Add {
         how: &How,
         locked: &Locked,
     ) -> anyhow::Result<Option<Wanted>> {
-        let installed = hookbox::plugin::installed(plugins).map_err(failed)?;
+        let installed = hookbox_plugins::installed(plugins).map_err(failed)?;
         if let Some(installed) = installed.iter().find(|it| it.name == locked.name) {
-            let now = hookbox::plugin::digest(&installed.path).map_err(failed)?;
+            let now = hookbox_plugins::digest(&installed.path).map_err(failed)?;
             if now == locked.tree {
                 let look = Contents::look(&installed.path, &locked.name, &here.runtime);
                 let there = Locked { hooks: unless_interrupted(look).await?.locked(), ..locked.clone() };
@@ -232,7 +232,7 @@ impl Add {
 
     /// Whether a plugin of this name may be installed, before anything is fetched.
     fn is_free(&self, plugins: &Plugins, name: &PluginName) -> anyhow::Result<()> {
-        let installed = hookbox::plugin::installed(plugins).map_err(failed)?;
+        let installed = hookbox_plugins::installed(plugins).map_err(failed)?;
         // Two names that differ by case only are refused, with --force as well.
         let there = installed.iter().find(|it| it.name.folded() == name.folded());
         let Some(there) = there.filter(|it| !self.force || it.name != *name) else { return Ok(()) };

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use crate::interrupt::{Interrupted, unless_interrupted};
 use hookbox::Digest;
-use hookbox::plugin::registry::{self, PublicKey, Registry};
-use hookbox::plugin::{
+use hookbox::text::{escape, shell_word};
+use hookbox_plugins::registry::{self, PublicKey, Registry};
+use hookbox_plugins::{
     Contents, Files, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Resolved, Silent,
     Source, Stage, Staged,
 };
-use hookbox::text::{escape, shell_word};
 use tokio::sync::watch;
 
 use super::account::{self, Origin};
@@ -169,7 +169,7 @@ async fn fetch(
             let registry = Registry::new(options);
             registry.pull(reference, name, pin, key, stage, progress).await
         }
-        _ => hookbox::plugin::fetch::fetch(source, pin, stage, progress).await,
+        _ => hookbox_plugins::fetch::fetch(source, pin, stage, progress).await,
     }
 }
 
@@ -260,7 +260,7 @@ impl Arrived {
         let tree = staged.digest().clone();
         let installed = {
             let guard = place::lock(plugins)?;
-            hookbox::plugin::install(&guard, staged, locked, replace, &Silent).map_err(failed)?
+            hookbox_plugins::install(&guard, staged, locked, replace, &Silent).map_err(failed)?
         };
         let manager = here.manager().await?;
         match said {
@@ -326,7 +326,7 @@ pub(super) fn is_interrupt(error: &anyhow::Error) -> bool {
 mod tests {
     use super::*;
     use hookbox::Kind;
-    use hookbox::plugin::LockedHook;
+    use hookbox_plugins::LockedHook;
 
     fn locked() -> Locked {
         let hook = |name: &str, kind| LockedHook {

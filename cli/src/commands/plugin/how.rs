@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use hookbox::plugin::registry::PublicKey;
-use hookbox::plugin::{Locked, PluginError, PluginErrorKind, Source};
 use hookbox::text::escape;
+use hookbox_plugins::registry::PublicKey;
+use hookbox_plugins::{Locked, PluginError, PluginErrorKind, Source};
 
 use super::failed;
 use crate::error::{InputError, warn};

@@ -18,7 +18,7 @@ mod update;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use hookbox::plugin::{PluginError, PluginErrorKind};
+use hookbox_plugins::{PluginError, PluginErrorKind};
 
 use crate::error::InputError;
 

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use crate::interrupt::unless_interrupted;
 use hookbox::discovery::{self, Options};
 use hookbox::manager::Manager;
-use hookbox::plugin::{
-    Guard, Hosts, Installed, Location, Locked, PluginError, PluginErrorKind, PluginName, Plugins,
-    needs_repair,
-};
 use hookbox::private_dir;
 use hookbox::text::escape;
 use hookbox::wasm::Runtime;
+use hookbox_plugins::{
+    Guard, Hosts, Installed, Location, Locked, PluginError, PluginErrorKind, PluginName, Plugins,
+    needs_repair,
+};
 
 use super::failed;
 use crate::compiler;
@@ -153,7 +153,7 @@ pub(super) fn places(here: &Here<'_>, global: bool, local: bool) -> Vec<Place> {
 /// Locks a plugins directory to change it, and says what was repaired there.
 pub(super) fn lock(plugins: &Plugins) -> anyhow::Result<Guard<'_>> {
     let guard = plugins.lock_exclusively().map_err(failed)?;
-    for repair in hookbox::plugin::repair(&guard).map_err(failed)? {
+    for repair in hookbox_plugins::repair(&guard).map_err(failed)? {
         note(repair);
     }
     Ok(guard)
@@ -224,7 +224,7 @@ impl There {
 /// The plugins of a place by name: those that are there, also under a name that is none of a plugin, and those that
 /// only the lock file names.
 pub(super) fn plugins(plugins: &Plugins) -> anyhow::Result<Vec<There>> {
-    let installed = hookbox::plugin::installed(plugins).map_err(failed)?;
+    let installed = hookbox_plugins::installed(plugins).map_err(failed)?;
     let mut all: Vec<There> = installed.into_iter().map(There::from).collect();
     all.extend(by_hand(plugins));
     let lock = plugins.lock().map_err(failed)?;

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use crate::interrupt::unless_interrupted;
 use clap::Args;
 use hookbox::Digest;
-use hookbox::plugin::registry::{Description, Options, Registry};
-use hookbox::plugin::{
+use hookbox::text::escape;
+use hookbox_plugins::registry::{Description, Options, Registry};
+use hookbox_plugins::{
     Contents, Hosts, Location, OciReference, PluginName, Plugins, Silent, Source, Stage, Staged, fetch,
 };
-use hookbox::text::escape;
 use serde_json::json;
 
 use super::arrival::is_something;

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::manager::Manager;
-use hookbox::plugin::{PluginError, PluginErrorKind, PluginName, Plugins, Silent};
 use hookbox::text::{escape, shell_word};
+use hookbox_plugins::{PluginError, PluginErrorKind, PluginName, Plugins, Silent};
 use serde_json::{Value, json};
 
 use super::place::{self, Here, There};
@@ -70,7 +70,7 @@ impl Remove {
             let guard = place::lock(plugins)?;
             // First: a kill in between leaves a plugin that nobody trusts, not trust in one that may come again.
             let records = trusting::forget(manager, plugins, &there.path, &[])?;
-            hookbox::plugin::remove(&guard, name, &Silent).map_err(failed)?;
+            hookbox_plugins::remove(&guard, name, &Silent).map_err(failed)?;
             records
         };
         let location = plugins.location().as_str();

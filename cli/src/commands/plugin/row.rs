@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use hookbox::capability::Capability;
 use hookbox::discovery::{Approvable, Entry, EntryStatus};
 use hookbox::manager::Manager;
-use hookbox::plugin::{Contents, PluginHook, Plugins};
 use hookbox::text::escape;
 use hookbox::trust::{Record, Records};
 use hookbox::{Digest, EventName, Kind, OnFailure, Subscription};
+use hookbox_plugins::{Contents, PluginHook, Plugins};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ pub(super) fn of(
     let hooks: Vec<HookRow> = contents.hooks.iter().map(|it| HookRow::of(it, there, &known)).collect();
     let locked = there.locked.as_ref();
     let is_what_was_locked =
-        |tree: &Digest| hookbox::plugin::digest(&there.path).is_ok_and(|now| now == *tree);
+        |tree: &Digest| hookbox_plugins::digest(&there.path).is_ok_and(|now| now == *tree);
     Row {
         name: there.name.clone(),
         location: plugins.location().as_str(),

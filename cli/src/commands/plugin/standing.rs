@@ -2,8 +2,8 @@
 
 use hookbox::Kind;
 use hookbox::discovery::EntryStatus;
-use hookbox::plugin::{Contents, PluginHook};
 use hookbox::text::escape;
+use hookbox_plugins::{Contents, PluginHook};
 
 /// The hooks of the new state that can be used, by their full names.
 #[derive(Debug, Default, PartialEq, Eq)]

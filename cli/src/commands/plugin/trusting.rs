@@ -7,9 +7,9 @@ use hookbox::Kind;
 use hookbox::capability::Capability;
 use hookbox::discovery::{Approvable, EntryStatus};
 use hookbox::manager::Manager;
-use hookbox::plugin::{Contents, Installed, Location, Plugins};
 use hookbox::text::escape;
 use hookbox::trust::{Place, Record};
+use hookbox_plugins::{Contents, Installed, Location, Plugins};
 
 use super::consent::Answer;
 use super::failed;
@@ -171,7 +171,7 @@ fn not_shown(manager: &Manager, hook: &Approvable, runs: Option<&str>, plugin: &
 
 /// Checks that a plugin is what was shown.
 fn is_as_shown(installed: &Installed, shown: &Shown<'_>) -> anyhow::Result<()> {
-    let now = hookbox::plugin::digest(&installed.path).map_err(failed)?;
+    let now = hookbox_plugins::digest(&installed.path).map_err(failed)?;
     if now == *shown.tree {
         return Ok(());
     }

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use hookbox::plugin::{
+use hookbox::text::escape;
+use hookbox_plugins::{
     Contents, Difference, Files, Locked, PluginError, PluginErrorKind, Plugins, Replace, Source,
 };
-use hookbox::text::escape;
 use serde_json::{Value, json};
 
 use super::arrival::{Arrived, Wanted, is_interrupt};
@@ -165,7 +165,7 @@ impl Update {
         arrived: Arrived,
     ) -> anyhow::Result<Value> {
         let name = arrived.name.to_string();
-        let now = hookbox::plugin::digest(&old.there.path).map_err(failed)?;
+        let now = hookbox_plugins::digest(&old.there.path).map_err(failed)?;
         let by_hand = now != old.locked.tree;
         let same_bytes = now == *arrived.tree();
         let new = arrived.locked.clone();

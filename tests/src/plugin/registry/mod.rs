@@ -15,8 +15,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hookbox::Digest;
-use hookbox::plugin::registry::{Options, PublicKey, Registry, Timeouts};
-use hookbox::plugin::{
+use hookbox_plugins::registry::{Options, PublicKey, Registry, Timeouts};
+use hookbox_plugins::{
     Hosts, Location, OciReference, PluginError, Plugins, Resolved, Silent, Source, Stage, Staged,
 };
 use oci_client::client::{ClientConfig, ClientProtocol};
@@ -228,7 +228,7 @@ async fn what_other_webassembly_tools_publish_installs_and_they_can_fetch_ours()
     let bytes = std::fs::read(sample("guardrail")).unwrap();
 
     let ours = local.reference("org/ours:1.0");
-    let description = hookbox::plugin::registry::Description {
+    let description = hookbox_plugins::registry::Description {
         title: "guard".to_owned(),
         version: "1.0".to_owned(),
         ..Default::default()

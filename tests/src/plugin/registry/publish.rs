@@ -1,6 +1,6 @@
 //! `hookbox plugin publish`, with a registry on this machine.
 
-use hookbox::plugin::registry::PLUGIN_ARTIFACT_TYPE;
+use hookbox_plugins::registry::PLUGIN_ARTIFACT_TYPE;
 use serde_json::Value;
 
 use super::*;

@@ -1,0 +1,200 @@
+//! A path inside a plugin.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::INSTALLED;
+use super::limits::{MAX_DEPTH, MAX_PATH};
+use hookbox::internal::text;
+
+/// The longest name of a file on the file systems that there are, in bytes.
+const MAX_PART: usize = 255;
+
+/// A path inside a plugin: relative, in UTF-8, with plain parts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EntryPath(String);
+
+/// Why a path cannot stand in a plugin. The texts read after the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EntryPathError {
+    /// It is empty.
+    #[error("is empty: expected a path in the plugin")]
+    Empty,
+    /// It begins with a slash.
+    #[error("is absolute: it would lead out of the plugin")]
+    Absolute,
+    /// It has a part `..`.
+    #[error("has a part `..`: it would lead out of the plugin")]
+    Up,
+    /// It has an empty part, or a part `.`.
+    #[error("has a part that is empty or `.`")]
+    Part,
+    /// It has a control character, or a backslash.
+    #[error("has a control character or a backslash")]
+    Character,
+    /// It is no UTF-8.
+    #[error("is not UTF-8")]
+    NotUtf8,
+    /// It has a part `.git`.
+    #[error("has a part `.git`: it would be taken for a repository")]
+    Git,
+    /// It, or a part of it, is too long.
+    #[error("is too long: expected at most {MAX_PATH} bytes, and {MAX_PART} in a part")]
+    TooLong,
+    /// It is too deep.
+    #[error("is too deep: expected at most {MAX_DEPTH} directories in each other")]
+    TooDeep,
+}
+
+impl EntryPath {
+    /// The path of these bytes, as git and tar give them; one slash at its end is left out.
+    ///
+    /// # Errors
+    ///
+    /// [`EntryPathError`] says why such a path cannot stand in a plugin.
+    pub fn new(path: &[u8]) -> Result<Self, EntryPathError> {
+        let path = str::from_utf8(path).map_err(|_| EntryPathError::NotUtf8)?;
+        let path = path.strip_suffix('/').unwrap_or(path);
+        if path.is_empty() {
+            return Err(EntryPathError::Empty);
+        }
+        if path.starts_with('/') {
+            return Err(EntryPathError::Absolute);
+        }
+        if path.len() > MAX_PATH {
+            return Err(EntryPathError::TooLong);
+        }
+        if path.chars().any(|c| c.is_control() || c == '\\') {
+            return Err(EntryPathError::Character);
+        }
+        for (depth, part) in path.split('/').enumerate() {
+            match part {
+                _ if depth >= MAX_DEPTH => return Err(EntryPathError::TooDeep),
+                ".." => return Err(EntryPathError::Up),
+                "" | "." => return Err(EntryPathError::Part),
+                _ if part.eq_ignore_ascii_case(".git") => return Err(EntryPathError::Git),
+                _ if part.len() > MAX_PART => return Err(EntryPathError::TooLong),
+                _ => {}
+            }
+        }
+        Ok(Self(path.to_owned()))
+    }
+
+    /// Whether what stands at this path is installed: `skills`, `recipes`, `hooks`, and everything below them.
+    pub(super) fn is_installed(&self) -> bool {
+        self.parts().next().is_some_and(|first| INSTALLED.contains(&first))
+    }
+
+    /// Its parts.
+    pub fn parts(&self) -> std::str::Split<'_, char> {
+        self.0.split('/')
+    }
+
+    /// It as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// It as a path.
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+
+    /// Where it would lie on a file system that takes small and capital letters for the same.
+    pub(super) fn folded(&self) -> String {
+        self.0.to_lowercase()
+    }
+
+    /// The directory that it stands in; none at the top.
+    pub(super) fn parent(&self) -> Option<Self> {
+        self.0.rsplit_once('/').map(|(parent, _)| Self(parent.to_owned()))
+    }
+
+    /// Where a symlink at this path leads with this target; `None` where that is out of the plugin.
+    pub(super) fn target(&self, target: &Path) -> Option<PathBuf> {
+        let mut path: PathBuf = self.parent().map(|it| PathBuf::from(it.0)).unwrap_or_default();
+        for part in target.components() {
+            match part {
+                std::path::Component::CurDir => {}
+                std::path::Component::Normal(part) => path.push(part),
+                std::path::Component::ParentDir if path.pop() => {}
+                _ => return None,
+            }
+        }
+        Some(path)
+    }
+}
+
+impl fmt::Display for EntryPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text::escape(&self.0, MAX_PATH))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_in_a_plugin_is_relative_and_plain() {
+        for (path, installed) in [
+            ("hooks/guard", true),
+            ("hooks", true),
+            ("hooks/", true),
+            ("skills/a b/SKILL.md", true),
+            ("recipes/ä.md", true),
+            ("hooks/..x/...", true),
+            ("hooksx/y", false),
+            ("README.md", false),
+            ("lib/hooks/x", false),
+        ] {
+            let parsed = EntryPath::new(path.as_bytes()).unwrap();
+            assert_eq!(parsed.is_installed(), installed, "{path}");
+        }
+        use EntryPathError as E;
+        let (deep, long, part) = ("d/".repeat(33), "a/".repeat(600), "x".repeat(256));
+        for (path, error) in [
+            ("", E::Empty),
+            ("/", E::Empty),
+            ("/etc/passwd", E::Absolute),
+            ("//x", E::Absolute),
+            ("../x", E::Up),
+            ("hooks/../../x", E::Up),
+            ("hooks/..", E::Up),
+            ("./hooks", E::Part),
+            ("hooks//x", E::Part),
+            ("hooks/x//", E::Part),
+            ("hooks/.", E::Part),
+            ("hooks\\..\\x", E::Character),
+            ("hooks/\n", E::Character),
+            ("hooks/\0", E::Character),
+            ("hooks/\u{9b}31m", E::Character),
+            (".git/config", E::Git),
+            ("hooks/.GIT/config", E::Git),
+            (&deep, E::TooDeep),
+            (&long, E::TooLong),
+            (&part, E::TooLong),
+        ] {
+            assert_eq!(EntryPath::new(path.as_bytes()), Err(error), "{path}");
+        }
+        assert_eq!(EntryPath::new(b"hooks/\xff"), Err(E::NotUtf8));
+    }
+
+    #[test]
+    fn a_symlink_leads_somewhere_in_the_plugin_or_nowhere() {
+        let link = EntryPath::new(b"hooks/sub/link").unwrap();
+        for (target, leads) in [
+            ("x", Some("hooks/sub/x")),
+            ("./x", Some("hooks/sub/x")),
+            ("../x", Some("hooks/x")),
+            ("../../recipes/x", Some("recipes/x")),
+            ("../..", Some("")),
+            ("../../../x", None),
+            ("/etc/passwd", None),
+            ("../../../org@repo/hooks/x", None),
+        ] {
+            assert_eq!(link.target(Path::new(target)), leads.map(PathBuf::from), "{target}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The files of a plugin, to say which of them an update changes.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::limits::{MAX_BYTES, MAX_ENTRIES};
+use super::{PluginError, PluginErrorKind};
+use hookbox::internal::files::{EntryKind, FileAccess};
+
+/// All files and symlinks of a plugin, each with its kind and digest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files(BTreeMap<PathBuf, String>);
+
+impl Files {
+    /// The files below this directory. No symlink is followed.
+    ///
+    /// # Errors
+    ///
+    /// Where something cannot be read, or is larger than a plugin may be, twice over: what was changed by hand may be
+    /// more than what is installed.
+    pub fn of(dir: &Path) -> Result<Self, PluginError> {
+        let wrong = |path: &Path, error: io::Error| PluginError::io(path, error);
+        let too_large = || {
+            let what = "is larger than a plugin may be, so that its files are not compared".to_owned();
+            PluginError::new(dir.to_string_lossy(), PluginErrorKind::TooLarge(what))
+        };
+        let place = FileAccess::repository(dir).map_err(|error| wrong(dir, error))?;
+        let (mut entries, mut bytes) = (2 * MAX_ENTRIES, 2 * MAX_BYTES);
+        let mut files = BTreeMap::new();
+        let mut waiting = vec![dir.to_owned()];
+        while let Some(at) = waiting.pop() {
+            let (names, more) = place.names(&at).map_err(|error| wrong(&at, error))?;
+            if more {
+                return Err(too_large());
+            }
+            for name in names {
+                entries = entries.checked_sub(1).ok_or_else(too_large)?;
+                let path = at.join(name);
+                let is = if place.is_symlink(&path) {
+                    format!("symlink {}", place.read_link(&path).unwrap_or_default().display())
+                } else {
+                    match place.entry_kind(&path).map_err(|error| wrong(&path, error))? {
+                        EntryKind::Directory => {
+                            waiting.push(path);
+                            continue;
+                        }
+                        EntryKind::File { executable, len } => {
+                            bytes = bytes.checked_sub(len).ok_or_else(too_large)?;
+                            let digest = place.digest(&path, len).map_err(|error| wrong(&path, error))?;
+                            format!("{} {digest}", if executable { "program" } else { "file" })
+                        }
+                        EntryKind::Special => "special".to_owned(),
+                    }
+                };
+                files.insert(path.strip_prefix(dir).unwrap_or(&path).to_owned(), is);
+            }
+        }
+        Ok(Self(files))
+    }
+
+    /// The paths that only these files have, and not those.
+    pub(super) fn only<'a>(&'a self, those: &'a Self) -> impl Iterator<Item = &'a Path> {
+        self.0.keys().filter(|path| !those.0.contains_key(*path)).map(PathBuf::as_path)
+    }
+
+    /// The paths that both have, and that are not the same.
+    pub(super) fn changed<'a>(&'a self, after: &'a Self) -> impl Iterator<Item = &'a Path> {
+        let both = self.0.iter().filter(|(path, is)| after.0.get(*path).is_some_and(|now| now != *is));
+        both.map(|(path, _)| path.as_path())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn paths<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<&'a str> {
+        paths.map(|it| it.to_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn files_differ_by_bytes_execute_bit_and_what_a_symlink_says() {
+        let temp = tempfile::tempdir().unwrap();
+        let states = ["before", "after"].map(|name| {
+            let dir = temp.path().join(name);
+            fs::create_dir_all(dir.join("hooks/lib")).unwrap();
+            for file in ["same", "bytes", "mode", name] {
+                fs::write(dir.join("hooks/lib").join(file), "x").unwrap();
+            }
+            symlink(name, dir.join("link")).unwrap();
+            symlink("/etc/passwd", dir.join("out")).unwrap();
+            // A directory that leads back to itself.
+            symlink(".", dir.join("loop")).unwrap();
+            dir
+        });
+        let [before, after] = &states;
+        fs::write(after.join("hooks/lib/bytes"), "y").unwrap();
+        fs::set_permissions(after.join("hooks/lib/mode"), fs::Permissions::from_mode(0o755)).unwrap();
+        let (before, after) = (Files::of(before).unwrap(), Files::of(after).unwrap());
+        assert_eq!(paths(before.changed(&after)), ["hooks/lib/bytes", "hooks/lib/mode", "link"]);
+        assert_eq!(paths(before.only(&after)), ["hooks/lib/before"]);
+        assert_eq!(paths(after.only(&before)), ["hooks/lib/after"]);
+        assert_eq!(paths(before.changed(&before)), [""; 0]);
+        assert!(Files::of(&temp.path().join("gone")).is_err());
+    }
+}

@@ -1,0 +1,88 @@
+//! Who calls: what `docker login` keeps, read when a registry asks. Nothing of it is kept or shown.
+
+use std::fmt;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use docker_credential::{CredentialRetrievalError, DockerCredential};
+
+use super::address;
+use crate::{PluginError, PluginErrorKind};
+use hookbox::internal::text::escape;
+
+/// How large docker's configuration may be, in bytes.
+const MAX_CONFIG: u64 = 1 << 20;
+/// How long a credential helper may take. Some ask the user.
+const HELPER: Duration = Duration::from_secs(60);
+
+/// How a user proves who calls.
+pub(super) enum Login {
+    /// A user name and a password.
+    Password(String, String),
+    /// A token that is exchanged for others.
+    Identity(String),
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Login")
+    }
+}
+
+/// What docker knows for this registry; `None` where it knows nothing. `config` is the directory of docker's
+/// configuration, `DOCKER_CONFIG` or `~/.docker` unless it is given. A credential helper is a program of the user's
+/// own, and may be started.
+///
+/// # Errors
+///
+/// Where docker's configuration cannot be read, or a credential helper fails.
+pub(super) async fn find(registry: &str, config: Option<PathBuf>) -> Result<Option<Login>, PluginError> {
+    let directory = config.or_else(|| std::env::var_os("DOCKER_CONFIG").map(PathBuf::from));
+    let directory = directory.or_else(|| std::env::home_dir().map(|home| home.join(".docker")));
+    let Some(path) = directory.map(|directory| directory.join("config.json")) else { return Ok(None) };
+    let server = address::login(registry).to_owned();
+    let at = path.clone();
+    let looked = tokio::task::spawn_blocking(move || look(&at, &server));
+    match tokio::time::timeout(HELPER, looked).await {
+        Ok(Ok(found)) => found,
+        Ok(Err(error)) => Err(failed(&path, &error.to_string())),
+        Err(_) => Err(failed(&path, &format!("the credential helper took longer than {HELPER:?}"))),
+    }
+}
+
+fn look(path: &Path, server: &str) -> Result<Option<Login>, PluginError> {
+    let mut text = Vec::new();
+    match std::fs::File::open(path).and_then(|file| file.take(MAX_CONFIG + 1).read_to_end(&mut text)) {
+        Ok(_) if text.len() as u64 > MAX_CONFIG => {
+            return Err(failed(path, &format!("it has more than {MAX_CONFIG} bytes")));
+        }
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(path, &error.to_string())),
+    }
+    // What a helper prints may hold a secret: it is not repeated.
+    match docker_credential::get_credential_from_reader(text.as_slice(), server) {
+        Ok(DockerCredential::UsernamePassword(user, password)) => Ok(Some(Login::Password(user, password))),
+        Ok(DockerCredential::IdentityToken(token)) => Ok(Some(Login::Identity(token))),
+        Err(CredentialRetrievalError::NoCredentialConfigured) => Ok(None),
+        // Helpers have no other way to say that they know nothing.
+        Err(CredentialRetrievalError::HelperFailure { stdout, .. })
+            if stdout.contains("credentials not found") =>
+        {
+            Ok(None)
+        }
+        Err(CredentialRetrievalError::HelperFailure { helper, .. }) => {
+            Err(failed(path, &format!("the credential helper {} failed", escape(&helper, 80))))
+        }
+        Err(CredentialRetrievalError::ConfigReadError) => {
+            Err(failed(path, "it is no configuration of docker"))
+        }
+        Err(error) => Err(failed(path, &escape(&error.to_string(), 200))),
+    }
+}
+
+fn failed(path: &Path, why: &str) -> PluginError {
+    let what = format!("expected credentials for registries, but {why}");
+    PluginError::new(path.to_string_lossy(), PluginErrorKind::Fetch(what)).hint("see `docker login --help`")
+}

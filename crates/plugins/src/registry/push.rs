@@ -1,0 +1,205 @@
+//! Publishing: a component as other WebAssembly tools do, a plugin directory in the form of our own.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use bytes::Bytes;
+use oci_client::client::{Config, ImageLayer};
+use oci_client::manifest::{IMAGE_LAYER_GZIP_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE, OciImageManifest};
+use oci_wasm::{ToConfig as _, WasmConfig};
+use serde_json::json;
+
+use super::artifact::{PLUGIN_ARTIFACT_TYPE, PLUGIN_CONFIG_MEDIA_TYPE};
+use super::connection::Access;
+use super::repository::Repository;
+use super::{Registry, pack, too_slow};
+use crate::{Observer, OciReference, PluginError, PluginErrorKind, PluginName, Staged, Step};
+use hookbox::hook::Digest;
+use hookbox::internal::text::escape;
+
+/// Of which form the configuration of a published plugin directory is.
+const FORMAT: u32 = 1;
+
+/// What is said of an artifact in its annotations (OCI image specification, "Pre-Defined Annotation Keys"). What is
+/// empty is not said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// What it is called.
+    pub title: String,
+    /// Its version.
+    pub version: String,
+    /// What it does, in a sentence.
+    pub description: String,
+    /// Where its source code is, an address.
+    pub source: String,
+}
+
+impl Description {
+    fn annotations(&self) -> BTreeMap<String, String> {
+        let said = [
+            ("title", &self.title),
+            ("version", &self.version),
+            ("description", &self.description),
+            ("source", &self.source),
+        ];
+        said.into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(key, value)| (format!("org.opencontainers.image.{key}"), value.clone()))
+            .collect()
+    }
+}
+
+impl Registry {
+    /// Publishes a component under a tag, as `wkg` does, and says what its manifest is called. The same component with
+    /// the same description has the same name everywhere: the time of creation is 1970.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are no component, the reference has a digest, or the registry cannot be reached or refuses it.
+    pub async fn push_component(
+        &self,
+        reference: &OciReference,
+        component: Vec<u8>,
+        description: &Description,
+        observer: &dyn Observer,
+    ) -> Result<Digest, PluginError> {
+        let (about, annotations) = (reference.to_string(), description.annotations());
+        let ready = move || {
+            let no_component = |error: String| {
+                let what =
+                    format!("expected a component, found bytes that are none: {}", escape(&error, 200));
+                PluginError::new(&about, PluginErrorKind::Unexpected(what))
+            };
+            let (mut config, layer) = WasmConfig::from_raw_component(component, None)
+                .map_err(|error| no_component(error.to_string()))?;
+            config.created = Default::default();
+            let config = config.to_config().map_err(|error| no_component(error.to_string()))?;
+            let manifest = OciImageManifest::build(std::slice::from_ref(&layer), &config, Some(annotations));
+            Ready::new(&about, layer, config, manifest)
+        };
+        self.push(reference, ready, observer).await
+    }
+
+    /// Publishes a plugin directory under a tag, and says what its manifest is called. What was staged has passed all
+    /// rules for plugins. The same plugin with the same description has the same name everywhere.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read, the reference has a digest, or the registry cannot be reached or refuses it.
+    pub async fn push_directory(
+        &self,
+        reference: &OciReference,
+        name: &PluginName,
+        plugin: &Staged,
+        description: &Description,
+        observer: &dyn Observer,
+    ) -> Result<Digest, PluginError> {
+        let (about, annotations) = (reference.to_string(), description.annotations());
+        let (name, top) = (name.to_string(), plugin.path());
+        let ready = move || {
+            let layer = ImageLayer::new(pack::pack(&top)?, IMAGE_LAYER_GZIP_MEDIA_TYPE.to_owned(), None);
+            let contents: BTreeMap<&str, Vec<String>> = pack::contents(&top)?.into_iter().collect();
+            let config = json!({"format": FORMAT, "name": name, "contents": contents});
+            let config = Config::new(config.to_string(), PLUGIN_CONFIG_MEDIA_TYPE.to_owned(), None);
+            let mut manifest =
+                OciImageManifest::build(std::slice::from_ref(&layer), &config, Some(annotations));
+            manifest.artifact_type = Some(PLUGIN_ARTIFACT_TYPE.to_owned());
+            Ready::new(&about, layer, config, manifest)
+        };
+        self.push(reference, ready, observer).await
+    }
+
+    /// Publishes what `ready` gives. Packing and hashing take a while, on a thread of their own.
+    async fn push(
+        &self,
+        reference: &OciReference,
+        ready: impl FnOnce() -> Result<Ready, PluginError> + Send + 'static,
+        observer: &dyn Observer,
+    ) -> Result<Digest, PluginError> {
+        if reference.digest.is_some() {
+            let what = PluginErrorKind::Source("expected a tag to publish under, found a digest".to_owned());
+            return Err(PluginError::new(reference.to_string(), what).hint("write oci://HOST/ORG/NAME:TAG"));
+        }
+        let tag = reference.tag.as_deref().unwrap_or("latest");
+        let pushed = async {
+            let Ready { blobs, manifest } = tokio::task::spawn_blocking(ready).await.map_err(|error| {
+                PluginError::new(reference.to_string(), PluginErrorKind::Io(io::Error::other(error)))
+            })??;
+            let total =
+                blobs.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>() + manifest.len() as u64;
+            observer.step(&Step::Resolving);
+            let mut repository = Repository::new(reference, Access::Push, &self.options).await?;
+            let mut done = 0;
+            for (digest, content) in blobs {
+                observer.step(&Step::Fetching { done, total: Some(total) });
+                done += content.len() as u64;
+                repository.upload(&digest, content).await?;
+            }
+            let digest = Digest::of(&manifest);
+            repository.put_manifest(tag, manifest).await?;
+            observer.step(&Step::Fetching { done: total, total: Some(total) });
+            Ok(digest)
+        };
+        let whole = self.options.timeouts.whole;
+        tokio::time::timeout(whole, pushed).await.unwrap_or_else(|_| Err(too_slow(reference, whole)))
+    }
+}
+
+/// An artifact that is ready to be sent.
+struct Ready {
+    blobs: [(Digest, Bytes); 2],
+    manifest: Bytes,
+}
+
+impl Ready {
+    /// Of one layer.
+    fn new(
+        about: &str,
+        layer: ImageLayer,
+        config: Config,
+        mut manifest: OciImageManifest,
+    ) -> Result<Self, PluginError> {
+        manifest.media_type = Some(OCI_IMAGE_MEDIA_TYPE.to_owned());
+        let manifest = serde_json::to_vec(&manifest)
+            .map_err(|error| PluginError::new(about, PluginErrorKind::Unexpected(error.to_string())))?;
+        let blobs = [layer.data, config.data].map(|bytes| (Digest::of(&bytes), bytes));
+        Ok(Self { blobs, manifest: Bytes::from(manifest) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Hosts, Location, Plugins, Source, Stage};
+    use std::io::Read as _;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[derive(Default)]
+    struct Packed(AtomicBool);
+
+    impl Observer for Packed {
+        fn step(&self, step: &Step<'_>) {
+            self.0.fetch_or(*step == Step::Resolving, Ordering::SeqCst);
+        }
+    }
+
+    #[tokio::test]
+    async fn other_tasks_go_on_while_a_plugin_is_packed() {
+        let temp = tempfile::tempdir().unwrap();
+        let plugins = Plugins::open(Location::Local, temp.path(), ".hookbox").unwrap();
+        let mut stage = Stage::new(&plugins, &crate::Silent).unwrap();
+        let file = stage.path(b"skills/a/SKILL.md").unwrap();
+        stage.file(&file, false, None, std::io::repeat(7).take(8 << 20)).unwrap();
+        let staged = stage.finish().unwrap();
+
+        let Ok(Source::Oci(reference)) = Source::parse("oci://localhost:1/a/b:1", &Hosts::new("/")) else {
+            panic!("no reference");
+        };
+        let (registry, packed) = (Registry::default(), Packed::default());
+        let (name, description) = ("a/b".parse().unwrap(), Description::default());
+        let push = registry.push_directory(&reference, &name, &staged, &description, &packed);
+        let (pushed, before) = tokio::join!(push, async { packed.0.load(Ordering::SeqCst) });
+        assert!(matches!(pushed.unwrap_err().kind, PluginErrorKind::Fetch(_)), "nobody listens there");
+        assert!(packed.0.load(Ordering::SeqCst) && !before);
+    }
+}

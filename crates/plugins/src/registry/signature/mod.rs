@@ -1,0 +1,172 @@
+//! cosign's public-key signatures of an artifact, as they are found beside it in its repository.
+//!
+//! What is checked: that the given key signed the digest of the artifact's manifest, and with it (by the digests that
+//! the manifest holds) every byte of it. What is not: transparency logs, certificates and the identities in them
+//! (`cosign sign` without a key), timestamps, the name that the signer knew the artifact by, and attestations.
+
+mod bundle;
+mod key;
+mod simple_signing;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use oci_client::manifest::OciImageIndex;
+
+pub use self::key::PublicKey;
+
+use super::artifact::{Blob, image_manifest};
+use super::repository::Repository;
+use crate::{PluginError, PluginErrorKind};
+use hookbox::hook::Digest;
+use hookbox::internal::text::escape;
+
+/// How many signatures of one artifact are looked at, in each of the two forms.
+const MAX_SIGNATURES: usize = 32;
+/// How large what is signed may be, in bytes: some hundred in practice.
+const MAX_PAYLOAD: u64 = 64 << 10;
+/// How large a bundle may be, in bytes: some thousand in practice, with the proof of a transparency log.
+const MAX_BUNDLE: u64 = 1 << 20;
+
+/// The configuration of an artifact that has none (OCI image specification 1.1).
+const NO_CONFIG: &str = "application/vnd.oci.empty.v1+json";
+
+/// Why a signature does not count that somebody else made.
+const ANOTHER_KEY: &str = "it was made with another key";
+/// Why a signature does not count that was made without a key of its own.
+const KEYLESS: &str = "it was made with a certificate, and only signatures of keys are checked";
+
+/// Checks that this key signed this artifact. Nothing of the artifact but its manifest has been fetched by now.
+///
+/// # Errors
+///
+/// [`PluginErrorKind::Mismatch`] where no signature is found, or none is by this key and of this digest.
+pub(super) async fn verify(
+    repository: &mut Repository,
+    artifact: &Digest,
+    key: &PublicKey,
+) -> Result<(), PluginError> {
+    let mut rejected = Vec::new();
+    if simple(repository, artifact, key, &mut rejected).await?
+        || bundles(repository, artifact, key, &mut rejected).await?
+    {
+        return Ok(());
+    }
+    let fingerprint = key.fingerprint();
+    let expected = format!("expected a signature of {artifact} by the key {fingerprint}");
+    let name = repository.name().to_owned();
+    let error =
+        |what: String, hint: String| Err(PluginError::new(&name, PluginErrorKind::Mismatch(what)).hint(hint));
+    if rejected.is_empty() {
+        let hint = format!("sign it: cosign sign --key cosign.key {name}@{artifact}");
+        return error(format!("{expected}, found no signature"), hint);
+    }
+    let count = rejected.len();
+    rejected.dedup();
+    rejected.truncate(3);
+    let what = format!("{expected}, found {count} that do not fit: {}", rejected.join("; "));
+    error(what, "check that --key names the key of the plugin's author".to_owned())
+}
+
+/// Signatures of the older form: layers of a manifest with a tag made of the artifact's digest.
+async fn simple(
+    repository: &mut Repository,
+    artifact: &Digest,
+    key: &PublicKey,
+    rejected: &mut Vec<String>,
+) -> Result<bool, PluginError> {
+    let tag = format!("sha256-{}.sig", artifact.hex());
+    let Some(manifest) = repository.manifest(&tag).await? else { return Ok(false) };
+    let manifest = match image_manifest(&manifest) {
+        Ok(manifest) => manifest,
+        Err(mismatch) => {
+            rejected.push(format!("{tag} is {}", mismatch.found));
+            return Ok(false);
+        }
+    };
+    for layer in manifest.layers.iter().take(MAX_SIGNATURES) {
+        let annotations = layer.annotations.as_ref();
+        let signature = annotations.and_then(|it| it.get(simple_signing::ANNOTATION));
+        let checked = match (Blob::new(layer), signature.map(|it| STANDARD.decode(it))) {
+            _ if layer.media_type != simple_signing::MEDIA_TYPE => {
+                Err(format!("it is of type {}", escape(&layer.media_type, 80)))
+            }
+            (Ok(blob), Some(Ok(signature))) => match repository.bytes(&blob, MAX_PAYLOAD).await {
+                Ok(payload) if key.has_signed(&payload, &signature) => {
+                    simple_signing::check(&payload, artifact)
+                }
+                Ok(_) if annotations.is_some_and(|it| it.contains_key(simple_signing::CERTIFICATE)) => {
+                    Err(KEYLESS.to_owned())
+                }
+                Ok(_) => Err(ANOTHER_KEY.to_owned()),
+                Err(error) => Err(error.to_string()),
+            },
+            (Err(mismatch), _) => Err(format!("it has {}", mismatch.found)),
+            (_, None) => Err(format!("it has no annotation {}", simple_signing::ANNOTATION)),
+            (_, Some(Err(_))) => Err("it is no base64".to_owned()),
+        };
+        match checked {
+            Ok(()) => return Ok(true),
+            Err(why) => rejected.push(why),
+        }
+    }
+    Ok(false)
+}
+
+/// Signatures of the newer form: artifacts that refer to this one.
+async fn bundles(
+    repository: &mut Repository,
+    artifact: &Digest,
+    key: &PublicKey,
+    rejected: &mut Vec<String>,
+) -> Result<bool, PluginError> {
+    let Some(index) = repository.referrers(artifact, bundle::MEDIA_TYPE).await? else { return Ok(false) };
+    let index: OciImageIndex = match serde_json::from_slice(&index) {
+        Ok(index) => index,
+        Err(error) => {
+            rejected.push(format!(
+                "the list of what refers to it cannot be read: {}",
+                escape(&error.to_string(), 200)
+            ));
+            return Ok(false);
+        }
+    };
+    // Clients differ in what they call an entry of a list that is kept under a tag; its manifest says what it is.
+    let may_be_bundle = |kind: Option<&str>| matches!(kind, None | Some(bundle::MEDIA_TYPE | NO_CONFIG));
+    let entries = index.manifests.iter().filter(|entry| may_be_bundle(entry.artifact_type.as_deref()));
+    for entry in entries.take(MAX_SIGNATURES) {
+        let checked = match entry.digest.parse::<Digest>() {
+            Ok(digest) => one_bundle(repository, &digest, artifact, key).await,
+            Err(_) => Err(format!("it has the digest {}", escape(&entry.digest, 80))),
+        };
+        match checked {
+            Ok(()) => return Ok(true),
+            Err(why) => rejected.push(why),
+        }
+    }
+    Ok(false)
+}
+
+/// One artifact that holds a bundle.
+async fn one_bundle(
+    repository: &mut Repository,
+    digest: &Digest,
+    artifact: &Digest,
+    key: &PublicKey,
+) -> Result<(), String> {
+    let said = |error: PluginError| error.to_string();
+    let manifest = repository.manifest(&digest.to_string()).await.map_err(said)?;
+    let manifest = manifest.ok_or_else(|| "it is listed, but not there".to_owned())?;
+    if Digest::of(&manifest) != *digest {
+        return Err(format!("its manifest is not what {digest} names"));
+    }
+    let manifest = image_manifest(&manifest).map_err(|mismatch| format!("it is {}", mismatch.found))?;
+    let [layer] = manifest.layers.as_slice() else {
+        return Err(format!("it has {} layers", manifest.layers.len()));
+    };
+    let blob = Blob::new(layer).map_err(|mismatch| format!("it has {}", mismatch.found))?;
+    if blob.media_type != bundle::MEDIA_TYPE {
+        return Err(format!("it is of type {}", escape(&blob.media_type, 80)));
+    }
+    let bytes = repository.bytes(&blob, MAX_BUNDLE).await.map_err(said)?;
+    bundle::check(&bytes, artifact, key)
+}

@@ -1,0 +1,255 @@
+//! Where a plugin comes from: what a user writes, what the lock file says. No I/O.
+
+mod oci;
+mod url;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::{PluginError, PluginErrorKind, PluginName};
+use hookbox::hook::Digest;
+use hookbox::internal::files::normalize_path;
+use hookbox::internal::text;
+
+pub use oci::OciReference;
+pub use url::GitUrl;
+
+/// The git host of `org/repo`, unless the settings name another one.
+pub const DEFAULT_GIT_HOST: &str = "https://github.com";
+
+/// The longest text of a source, in bytes.
+const MAX_TEXT: usize = 2048;
+
+/// Where a plugin comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A git repository.
+    Git {
+        /// Its address.
+        url: GitUrl,
+        /// The branch, tag or commit; the repository's default branch where it is none.
+        reference: Option<String>,
+    },
+    /// A local directory, absolute.
+    Directory {
+        /// It.
+        path: PathBuf,
+    },
+    /// An artifact in an OCI registry.
+    Oci(OciReference),
+}
+
+/// What a source was, at the time when it was fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolved {
+    /// This commit of a git repository, in hexadecimal digits.
+    Commit(String),
+    /// The artifact whose manifest has this digest.
+    Manifest(Digest),
+    /// A directory; the digest of the installed tree is all there is to say.
+    Directory,
+}
+
+/// What the text of a source is read with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    /// What stands before `/org/repo`, such as `https://github.com`.
+    pub git: String,
+    /// Where a relative directory is looked for.
+    pub cwd: PathBuf,
+}
+
+impl Hosts {
+    /// The defaults, with this working directory.
+    pub fn new(cwd: impl Into<PathBuf>) -> Self {
+        Self { git: DEFAULT_GIT_HOST.to_owned(), cwd: cwd.into() }
+    }
+}
+
+impl Source {
+    /// Reads `org/repo[@ref]`, the URL of a git repository (with `@ref` in its last part, too), a directory (`./`,
+    /// `../` or `/` first), or `oci://…`.
+    ///
+    /// # Errors
+    ///
+    /// [`PluginErrorKind::Source`] or [`PluginErrorKind::Name`]: what was expected, and what was found.
+    pub fn parse(source: &str, hosts: &Hosts) -> Result<Self, PluginError> {
+        let wrong = |what: &str| {
+            PluginError::new(url::without_user(source), PluginErrorKind::Source(what.to_owned()))
+                .hint("give org/repo[@ref], the URL of a git repository, a directory (./DIR), or oci://HOST/ORG/NAME:TAG")
+        };
+        if source.is_empty() || source.len() > MAX_TEXT || source.chars().any(char::is_control) {
+            return Err(wrong("expected a source of 1 to 2048 bytes without control characters"));
+        }
+        if let Some(rest) = source.strip_prefix("oci://") {
+            return OciReference::parse(rest).map(Self::Oci).map_err(wrong);
+        }
+        if matches!(source, "." | "..") || ["./", "../", "/"].iter().any(|it| source.starts_with(it)) {
+            let path = normalize_path(&hosts.cwd.join(source));
+            if path.to_str().is_none() {
+                let what =
+                    "stands in a directory whose path is not UTF-8, so that plugins.lock could not name it";
+                return Err(wrong(what).hint("expected a directory whose whole path is UTF-8"));
+            }
+            return Ok(Self::Directory { path });
+        }
+        let before_slash = source.split('/').next().unwrap_or_default();
+        if before_slash.starts_with('-') || before_slash.contains(':') {
+            return Self::git(source).map_err(wrong);
+        }
+        let (name, reference) = match source.split_once('@') {
+            Some((name, reference)) => (name, Some(reference)),
+            None => (source, None),
+        };
+        let name: PluginName =
+            name.parse().map_err(|error| wrong("").with_kind(PluginErrorKind::Name(error)))?;
+        let url = GitUrl::new(format!("{}/{name}", hosts.git.trim_end_matches('/'))).map_err(wrong)?;
+        Ok(Self::Git { url, reference: checked(reference).map_err(wrong)? })
+    }
+
+    /// A git URL, with `@ref` in its last part if there is one.
+    fn git(url: &str) -> Result<Self, &'static str> {
+        // What stands before the path is the host's, and perhaps a password.
+        let last = match url.find("://").map(|at| at + 3) {
+            Some(host) => match url.rfind('/') {
+                Some(last) if last >= host => last,
+                _ => return Err("expected a path after the host"),
+            },
+            None => url.rfind(['/', ':']).unwrap_or_default(),
+        };
+        let (head, tail) = url.split_at(last);
+        let (tail, reference) = match tail.split_once('@') {
+            Some((tail, reference)) => (tail, Some(reference)),
+            None => (tail, None),
+        };
+        Ok(Self::Git { url: GitUrl::new(format!("{head}{tail}"))?, reference: checked(reference)? })
+    }
+
+    /// The same source at this branch, tag or commit.
+    ///
+    /// # Errors
+    ///
+    /// Where it has another one already, or is no git repository.
+    pub fn at(self, reference: Option<&str>) -> Result<Self, PluginError> {
+        let Some(wanted) = reference else { return Ok(self) };
+        let shown = self.shown();
+        let wrong = |what: &str| PluginError::new(&shown, PluginErrorKind::Source(what.to_owned()));
+        match self {
+            Self::Git { url, reference: None } => {
+                Ok(Self::Git { url, reference: checked(Some(wanted)).map_err(wrong)? })
+            }
+            Self::Git { reference: Some(ref has), .. } if has == wanted => Ok(self),
+            Self::Git { .. } => Err(wrong("names another branch, tag or commit than --ref")),
+            _ => Err(wrong("expected a git repository: nothing else has branches, tags and commits")),
+        }
+    }
+
+    /// The branch, tag or commit that is asked for.
+    pub fn reference(&self) -> Option<&str> {
+        match self {
+            Self::Git { reference, .. } => reference.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// What the plugin is called unless the user says otherwise: the last two parts of the path.
+    ///
+    /// # Errors
+    ///
+    /// Where those are no name.
+    pub fn name(&self) -> Result<PluginName, PluginError> {
+        let (path, fallback) = match self {
+            Self::Git { url, .. } => {
+                let path = url.path();
+                let path = path.trim_end_matches('/');
+                (path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/').to_owned(), None)
+            }
+            Self::Directory { path } => {
+                let last = path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+                // One that was installed elsewhere keeps its name.
+                if let Ok(name) = PluginName::from_dir(&last) {
+                    return Ok(name);
+                }
+                (path.to_string_lossy().into_owned(), Some("local"))
+            }
+            Self::Oci(reference) => (format!("{}/{}", reference.registry, reference.repository), None),
+        };
+        let mut parts = path.rsplit('/');
+        let (repo, org) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        // The host of an artifact that stands directly below it, without its user and port.
+        let org = org.rsplit('@').next().unwrap_or_default();
+        let org = org.split(':').next().unwrap_or_default();
+        let named = PluginName::new(org, repo);
+        let named = match (named, fallback) {
+            (Err(_), Some(fallback)) => PluginName::new(fallback, repo),
+            (named, _) => named,
+        };
+        named.map_err(|error| {
+            PluginError::new(self.shown(), PluginErrorKind::Name(error))
+                .hint("give the plugin a name: --name ORG/REPO")
+        })
+    }
+
+    /// The text for the lock file, where a directory beneath `base` is named from there. It parses back with `base` as
+    /// the working directory. The reference stands apart from it, and a password nowhere.
+    pub fn text(&self, base: &Path) -> String {
+        match self {
+            Self::Git { url, .. } => url.for_lock(),
+            Self::Directory { path } => match path.strip_prefix(base) {
+                Ok(relative) => format!("./{}", relative.display()),
+                Err(_) => path.display().to_string(),
+            },
+            Self::Oci(_) => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    /// As a user writes it. It may hold a password: see [`Source::shown`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Git { url, reference: Some(reference) } => write!(f, "{}@{reference}", url.as_str()),
+            Self::Git { url, reference: None } => f.write_str(url.as_str()),
+            Self::Directory { path } => write!(f, "{}", path.display()),
+            Self::Oci(reference) => reference.fmt(f),
+        }
+    }
+}
+
+impl Source {
+    /// For people: escaped, and without the password that a URL may hold.
+    pub fn shown(&self) -> String {
+        let shown = match self {
+            Self::Git { url, reference: Some(reference) } => format!("{}@{reference}", url.shown()),
+            Self::Git { url, reference: None } => url.shown(),
+            _ => self.to_string(),
+        };
+        text::escape(&shown, MAX_TEXT)
+    }
+
+    /// Whether its address holds a password. The lock file would keep that for everybody to read.
+    pub fn has_password(&self) -> bool {
+        matches!(self, Self::Git { url, .. } if url.has_password())
+    }
+}
+
+/// A branch, tag or commit that git takes for nothing else (git-check-ref-format(1)).
+pub(super) fn checked(reference: Option<&str>) -> Result<Option<String>, &'static str> {
+    const WRONG: &str = "names no branch, tag or commit after @: expected a name as git allows it";
+    let Some(name) = reference else { return Ok(None) };
+    let odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
+    let is_odd = name.is_empty()
+        || name == "@"
+        || name.len() > 255
+        || name.starts_with(['-', '/'])
+        || name.ends_with(['/', '.'])
+        || name.contains("..")
+        || name.contains("//")
+        || name.contains("@{")
+        || name.contains(odd)
+        || name.split('/').any(|part| part.starts_with('.') || part.ends_with(".lock"));
+    if is_odd { Err(WRONG) } else { Ok(Some(name.to_owned())) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! Changes that end before they are done: by an error, or by a kill.
+
+use super::*;
+
+#[test]
+fn a_change_that_fails_on_its_way_is_undone() {
+    // What goes wrong when a step is reached, and how it is put right again.
+    type Act = fn(&Path);
+    let block: Act = |root| {
+        fs::rename(root.join("plugins.lock"), root.join("aside")).unwrap();
+        fs::create_dir(root.join("plugins.lock")).unwrap();
+    };
+    let unblock: Act = |root| {
+        fs::remove_dir(root.join("plugins.lock")).unwrap();
+        fs::rename(root.join("aside"), root.join("plugins.lock")).unwrap();
+    };
+    for (name, replace, exchanges) in
+        [("new/one", Replace::No, true), ("org/repo", Replace::Yes, true), ("org/repo", Replace::Yes, false)]
+    {
+        let place = Place::new();
+        let plugins = place.open();
+        add(&plugins, "org/repo", "old", Replace::No, &Silent).unwrap();
+        let before = place.all();
+        let root = place.path(".hookbox");
+        let observer = At::new("Exchanged", move || block(&root));
+        let staged = staged(&plugins, "new");
+        let locked = locked(name, &staged);
+        let guard = plugins.lock_exclusively().unwrap();
+        let error = put(&guard, staged, locked, replace, &observer, exchanges).unwrap_err();
+        assert!(error.to_string().contains("plugins.lock"), "{error}");
+        unblock(&place.path(".hookbox"));
+        assert_eq!(place.all(), before, "{name} {exchanges}");
+        assert_eq!(repair(&guard).unwrap(), []);
+    }
+
+    let place = Place::new();
+    let plugins = place.open();
+    add(&plugins, "org/repo", "old", Replace::No, &Silent).unwrap();
+    let before = place.all();
+    let root = place.path(".hookbox");
+    let observer = At::new("Exchanged", move || block(&root));
+    let guard = plugins.lock_exclusively().unwrap();
+    remove(&guard, &"org/repo".parse().unwrap(), &observer).unwrap_err();
+    unblock(&place.path(".hookbox"));
+    assert_eq!(place.all(), before);
+}
+
+#[test]
+fn a_directory_that_comes_between_is_not_written_over() {
+    let place = Place::new();
+    let plugins = place.open();
+    let path = place.path(".hookbox/plugins/org@repo");
+    let observer = At::new("Journalled", move || fs::create_dir(&path).unwrap());
+    let error = add(&plugins, "org/repo", "new", Replace::No, &observer).unwrap_err();
+    assert!(
+        matches!(&error.kind, PluginErrorKind::Io(it) if it.kind() == io::ErrorKind::AlreadyExists),
+        "{error}"
+    );
+    assert_eq!(place.plugin("org@repo").unwrap().len(), 0);
+    assert_eq!((place.own(), plugins.lock().unwrap()), (vec![], Lock::default()));
+}
+
+/// Where the two tests below tell themselves what to do: a directory, and after how many steps to stop.
+const CHILD: &str = "HOOKBOX_TEST_TWO_STEPS";
+
+#[test]
+fn a_replacement_in_two_steps_is_finished_or_undone_wherever_it_is_killed() {
+    let mut withdrawn = false;
+    for n in 0.. {
+        let place = Place::new();
+        let plugins = place.open();
+        add(&plugins, "org/repo", "old", Replace::No, &Silent).unwrap();
+        let old = place.plugin("org@repo");
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "plugin::transaction::tests::cut_short::the_child_that_is_killed",
+                "--nocapture",
+            ])
+            .env(CHILD, format!("{n} {}", place.dir.path().display()))
+            .output()
+            .unwrap();
+        let is_cut_short = needs_repair(&plugins).unwrap();
+        withdrawn |= place.plugin("org@repo").is_none();
+        let done = repair(&plugins.lock_exclusively().unwrap()).unwrap();
+        let now = place.plugin("org@repo");
+        let is_old = now == old;
+        assert!(is_old || now.unwrap()[Path::new("hooks/guard")] == "100755 new", "{n}");
+        let lock = plugins.lock().unwrap();
+        let said = &lock.get(&"org/repo".parse().unwrap()).unwrap().tree;
+        let is = crate::digest(&place.path(".hookbox/plugins/org@repo")).unwrap();
+        assert_eq!((*said == is, place.own()), (true, vec![]), "{n}");
+        if child.status.success() {
+            assert!(n >= 4 && !is_old && done.is_empty(), "{n} {child:?} {done:?}");
+            break;
+        }
+        assert_eq!(done.is_empty(), !is_cut_short, "{n} {child:?} {done:?}");
+        add(&plugins, "org/repo", "new", Replace::Yes, &Silent).unwrap();
+    }
+    assert!(withdrawn, "one kill lay between the two steps");
+}
+
+#[test]
+fn the_child_that_is_killed() {
+    let Ok(what) = std::env::var(CHILD) else { return };
+    let (steps, base) = what.split_once(' ').unwrap();
+    let left = Mutex::new(steps.parse::<usize>().unwrap());
+    struct Killer(Mutex<usize>);
+    impl Observer for Killer {
+        fn step(&self, _: &Step<'_>) {
+            let mut left = self.0.lock().unwrap();
+            *left = left.checked_sub(1).unwrap_or_else(|| std::process::abort());
+        }
+    }
+    let plugins = open(Path::new(base));
+    let staged = staged(&plugins, "new");
+    let locked = locked("org/repo", &staged);
+    let guard = plugins.lock_exclusively().unwrap();
+    put(&guard, staged, locked, Replace::Yes, &Killer(left), false).unwrap();
+}
