@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use serde_json::json;
 
-use crate::client::Client;
+use crate::client::{Client, Trust};
 use crate::mock::Mock;
 use crate::place::Place;
 use crate::process::Ended;
@@ -44,6 +44,8 @@ pub(crate) enum Want {
     Changed,
     /// The tool runs, and the model is told these.
     Told([&'static str; 2]),
+    /// No hook runs.
+    NoHook,
 }
 
 /// A case.
@@ -53,6 +55,8 @@ pub(crate) struct Case {
     hooks: Vec<Hook>,
     /// The `on_failure` of the hook, where it matters.
     policy: Option<&'static str>,
+    /// The user's trust. Where it is not bypassed, `hookbox doctor` has to say what the client does.
+    pub(crate) trust: Trust,
     want: Want,
 }
 
@@ -73,6 +77,7 @@ pub(crate) fn all() -> Vec<Case> {
         line: LINE.to_owned(),
         hooks,
         policy: None,
+        trust: Trust::Bypassed,
         want,
     };
     let dangerous = Case {
@@ -91,6 +96,13 @@ pub(crate) fn all() -> Vec<Case> {
         case("inject, component", vec![Injects { is_component: true }], told),
         case("inject, native", vec![Injects { is_component: false }], told_natively),
     ];
+    let denied = || vec![Native { name: "friday", run: denies, settings: "" }];
+    for (name, trust, want) in [
+        ("trust, given", Trust::Given, Want::Blocked("not on a Friday")),
+        ("trust, missing", Trust::Missing, Want::NoHook),
+    ] {
+        all.push(Case { trust, ..case(name, denied(), want) });
+    }
     for Failure { name, said, hook } in FAILURES {
         for policy in ["block", "pass"] {
             let want = if policy == "block" { Want::Blocked(said) } else { Want::Warned(said) };
@@ -208,8 +220,16 @@ impl Case {
         if ended.status.is_none() {
             found.note("the client did not end in time");
         }
-        if model.seen().is_empty() {
+        // A client may refuse to work in a folder that is not trusted.
+        if model.seen().is_empty() && self.trust != Trust::Missing {
             found.note("the model was asked nothing");
+        }
+        if self.trust != Trust::Bypassed {
+            let findings = client.doctor(place, self.trust).unwrap_or_default();
+            let says = |status: &str| findings.iter().any(|it| it.0 == status && it.1 == "trust");
+            let (says_given, says_missing) = (says("ok"), says("failed"));
+            let is_given = self.trust == Trust::Given;
+            found.expect(says_given == is_given && says_missing != is_given, "doctor says otherwise");
         }
         found.expect(place.worked("victim/file").is_some(), "a directory was removed");
         match &self.want {
@@ -233,6 +253,9 @@ impl Case {
             Want::Changed => {
                 found.expect(!has_run && !has_changed, "the tool ran");
                 found.expect(model.was_told(INSTEAD), "the model was not told the new input");
+            }
+            Want::NoHook => {
+                found.expect(!model.was_told("not on a Friday"), "a hook ran");
             }
             Want::Told(texts) => {
                 found.expect(has_run, "the tool did not run");

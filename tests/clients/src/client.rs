@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
-use serde_json::json;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::place::Place;
 
@@ -18,13 +19,26 @@ pub(crate) struct Client {
     pub(crate) package: &'static str,
     pub(crate) version: &'static str,
     /// What it has to be told beside its hooks: where the model is, and not to ask or to send anything.
-    configure: fn(&Place) -> io::Result<()>,
-    command: fn(&Place) -> Command,
+    configure: fn(&Place, Trust) -> io::Result<()>,
+    command: fn(&Place, Trust) -> Command,
+    /// Records the trust that its user gives to the hooks, if the client asks for it.
+    pub(crate) trust: Option<fn(&Place) -> io::Result<()>>,
     /// Whether a hook may change what a tool gets; else a change is a block.
     pub(crate) changes_input: bool,
     /// Whether it shows the user a hook's warning when it runs without a terminal. For one that does not, the warnings are
     /// kept in a file.
     pub(crate) shows_warnings: bool,
+}
+
+/// The user's trust in the hooks and the folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// The client is told not to ask for it.
+    Bypassed,
+    /// The user has given it.
+    Given,
+    /// The user has not given it.
+    Missing,
 }
 
 /// Every client. The first two are run where nobody says which.
@@ -35,6 +49,7 @@ pub(crate) const ALL: [Client; 6] = [
         version: "0.169.0",
         configure: codex,
         command: run_codex,
+        trust: Some(trust_codex),
         changes_input: true,
         shows_warnings: false,
     },
@@ -44,6 +59,7 @@ pub(crate) const ALL: [Client; 6] = [
         version: "0.61.0",
         configure: gemini,
         command: run_gemini,
+        trust: Some(trust_gemini),
         changes_input: true,
         shows_warnings: true,
     },
@@ -53,6 +69,7 @@ pub(crate) const ALL: [Client; 6] = [
         version: "2.1.329",
         configure: nothing,
         command: run_claude,
+        trust: None,
         changes_input: true,
         shows_warnings: true,
     },
@@ -62,6 +79,7 @@ pub(crate) const ALL: [Client; 6] = [
         version: "0.24.4",
         configure: qwen,
         command: run_qwen,
+        trust: None,
         changes_input: false,
         shows_warnings: false,
     },
@@ -71,6 +89,7 @@ pub(crate) const ALL: [Client; 6] = [
         version: "1.0.102",
         configure: nothing,
         command: run_copilot,
+        trust: None,
         changes_input: true,
         shows_warnings: false,
     },
@@ -80,6 +99,7 @@ pub(crate) const ALL: [Client; 6] = [
         version: "1.18.33",
         configure: opencode,
         command: run_opencode,
+        trust: None,
         changes_input: true,
         shows_warnings: true,
     },
@@ -92,41 +112,58 @@ impl Client {
     }
 
     /// Writes its configuration into the home of a place, the hooks by `hookbox install`.
-    pub(crate) fn configure(&self, place: &Place) -> io::Result<()> {
-        (self.configure)(place)?;
+    pub(crate) fn configure(&self, place: &Place, trust: Trust) -> io::Result<()> {
+        (self.configure)(place, trust)?;
         if self.name == "opencode" {
             return Ok(());
         }
         let mut install = Command::new(&place.hookbox);
         install.args(["install", self.name, "--user", "--program"]).arg(place.program(self.shows_warnings)?);
-        self.surround(&mut install, place);
+        self.surround(&mut install, place, trust);
         let output = install.output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         let failed = || io::Error::other(format!("hookbox install {}: {}", self.name, said.trim()));
-        if output.status.success() { Ok(()) } else { Err(failed()) }
+        if !output.status.success() {
+            return Err(failed());
+        }
+        match self.trust {
+            Some(give) if trust == Trust::Given => give(place),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the status and the subject of every finding of `hookbox doctor`.
+    pub(crate) fn doctor(&self, place: &Place, trust: Trust) -> io::Result<Vec<(String, String)>> {
+        let mut doctor = Command::new(&place.hookbox);
+        doctor.args(["doctor", self.name, "--json"]);
+        self.surround(&mut doctor, place, trust);
+        let found: Value = serde_json::from_slice(&doctor.output()?.stdout)?;
+        let findings = found.pointer("/0/findings").and_then(Value::as_array).cloned().unwrap_or_default();
+        let text = |it: &Value, key: &str| it.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Ok(findings.iter().map(|it| (text(it, "status"), text(it, "about"))).collect())
     }
 
     /// The command that makes it work on one message.
-    pub(crate) fn command(&self, place: &Place) -> Command {
-        let mut command = (self.command)(place);
-        self.surround(&mut command, place);
+    pub(crate) fn command(&self, place: &Place, trust: Trust) -> Command {
+        let mut command = (self.command)(place, trust);
+        self.surround(&mut command, place, trust);
         command
     }
 
     /// Lets a command see the place, and nothing of the user's: no proxy, no key, no configuration.
-    fn surround(&self, command: &mut Command, place: &Place) {
+    fn surround(&self, command: &mut Command, place: &Place, trust: Trust) {
         command.current_dir(place.work()).env_clear();
         let path = env::var_os("PATH").unwrap_or_default();
         command.env("PATH", path).env("HOME", place.home()).env("TMPDIR", place.tmp());
         command.env("TERM", "dumb").env("LANG", "C.UTF-8").env("NO_PROXY", "127.0.0.1").env("CI", "1");
-        for (name, value) in variables(self.name, place) {
+        for (name, value) in variables(self.name, place, trust) {
             command.env(name, value);
         }
     }
 }
 
 /// The variables of a client.
-fn variables(name: &str, place: &Place) -> Vec<(&'static str, String)> {
+fn variables(name: &str, place: &Place, trust: Trust) -> Vec<(&'static str, String)> {
     let url = place.url.clone();
     let v1 = format!("{url}/v1");
     let text = str::to_owned;
@@ -139,7 +176,8 @@ fn variables(name: &str, place: &Place) -> Vec<(&'static str, String)> {
             ("GEMINI_API_KEY", text("test")),
             ("GOOGLE_GEMINI_BASE_URL", url),
             ("GEMINI_TELEMETRY_ENABLED", text("false")),
-            ("GEMINI_CLI_TRUST_WORKSPACE", text("true")),
+            // An empty one counts as not set.
+            ("GEMINI_CLI_TRUST_WORKSPACE", text(if trust == Trust::Bypassed { "true" } else { "" })),
             ("GEMINI_CLI_NO_RELAUNCH", text("true")),
         ],
         "claude" => vec![
@@ -173,7 +211,7 @@ fn variables(name: &str, place: &Place) -> Vec<(&'static str, String)> {
     }
 }
 
-fn codex(place: &Place) -> io::Result<()> {
+fn codex(place: &Place, _: Trust) -> io::Result<()> {
     let url = &place.url;
     let config = format!(
         r#"model = "mock-model"
@@ -200,24 +238,51 @@ stream_max_retries = 0
     place.home_file(".codex/config.toml", &config)
 }
 
-fn run_codex(place: &Place) -> Command {
+fn run_codex(place: &Place, trust: Trust) -> Command {
     let mut command = Command::new(place.client.join("node_modules/.bin/codex"));
-    // A user looks at the hooks once, with `/hooks`.
-    command.args(["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", PROMPT]);
+    command.args(["exec", "--json", "--skip-git-repo-check"]);
+    if trust == Trust::Bypassed {
+        command.arg("--dangerously-bypass-hook-trust");
+    }
+    command.arg(PROMPT);
     command
 }
 
-fn gemini(place: &Place) -> io::Result<()> {
+/// Writes what Codex writes when its user approves the command before tool calls in `/hooks`.
+fn trust_codex(place: &Place) -> io::Result<()> {
+    let file = place.home().join(".codex/hooks.json");
+    let hooks: Value = serde_json::from_slice(&fs::read(&file)?)?;
+    let value = |key: &str| hooks.pointer(&format!("/hooks/PreToolUse/0/hooks/0/{key}")).cloned();
+    let (command, timeout) = (value("command").unwrap_or_default(), value("timeout").unwrap_or_default());
+    let identity = format!(
+        r#"{{"event_name":"pre_tool_use","hooks":[{{"async":false,"command":{command},"timeout":{timeout},"type":"command"}}]}}"#
+    );
+    let hash: String =
+        Sha256::digest(identity).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+    let key = format!("{}:pre_tool_use:0:0", file.display());
+    let state = format!("[hooks.state.\"{key}\"]\ntrusted_hash = \"sha256:{hash}\"\n");
+    let config = fs::read_to_string(place.home().join(".codex/config.toml"))?;
+    place.home_file(".codex/config.toml", &(config + &state))
+}
+
+fn gemini(place: &Place, trust: Trust) -> io::Result<()> {
+    let asks = trust != Trust::Bypassed;
     let settings = json!({
         "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
         "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false},
-        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},
+        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": asks}},
         "ide": {"enabled": false}, "model": {"name": "gemini-2.5-flash"},
     });
     place.home_file(".gemini/settings.json", &settings.to_string())
 }
 
-fn run_gemini(place: &Place) -> Command {
+/// Writes what Gemini CLI writes when its user trusts the folder.
+fn trust_gemini(place: &Place) -> io::Result<()> {
+    let rules = json!({place.work().to_string_lossy(): "TRUST_FOLDER"});
+    place.home_file(".gemini/trustedFolders.json", &rules.to_string())
+}
+
+fn run_gemini(place: &Place, _: Trust) -> Command {
     let mut command = Command::new("node");
     command.arg(place.client.join("node_modules/@google/gemini-cli/bundle/gemini.js"));
     command.args(["--yolo", "-m", "gemini-2.5-flash", "--output-format", "stream-json", "-p", PROMPT]);
@@ -225,18 +290,18 @@ fn run_gemini(place: &Place) -> Command {
 }
 
 /// What it needs are variables.
-fn nothing(_: &Place) -> io::Result<()> {
+fn nothing(_: &Place, _: Trust) -> io::Result<()> {
     Ok(())
 }
 
-fn run_claude(place: &Place) -> Command {
+fn run_claude(place: &Place, _: Trust) -> Command {
     let scope = place.client.join("node_modules/@anthropic-ai");
     let mut command = Command::new(of_platform(&scope, "claude-code-").join("claude"));
     command.args(["--output-format", "stream-json", "--verbose", "--allowedTools", "Bash", "-p", PROMPT]);
     command
 }
 
-fn qwen(place: &Place) -> io::Result<()> {
+fn qwen(place: &Place, _: Trust) -> io::Result<()> {
     let settings = json!({
         "general": {"enableAutoUpdate": false, "disableAutoUpdate": true},
         "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false},
@@ -246,19 +311,19 @@ fn qwen(place: &Place) -> io::Result<()> {
     place.home_file(".qwen/settings.json", &settings.to_string())
 }
 
-fn run_qwen(place: &Place) -> Command {
+fn run_qwen(place: &Place, _: Trust) -> Command {
     let mut command = Command::new(place.client.join("node_modules/.bin/qwen"));
     command.args(["--yolo", "-p", PROMPT]);
     command
 }
 
-fn run_copilot(place: &Place) -> Command {
+fn run_copilot(place: &Place, _: Trust) -> Command {
     let mut command = Command::new(place.client.join("node_modules/.bin/copilot"));
     command.args(["--allow-all-tools", "--no-color", "-p", PROMPT]);
     command
 }
 
-fn opencode(place: &Place) -> io::Result<()> {
+fn opencode(place: &Place, _: Trust) -> io::Result<()> {
     let models = json!({"mock-model": {"name": "mock"}});
     let options = json!({"baseURL": format!("{}/v1", place.url), "apiKey": "test"});
     let plugin = place.plugin.display().to_string();
@@ -272,7 +337,7 @@ fn opencode(place: &Place) -> io::Result<()> {
     place.home_file(".config/opencode/opencode.json", &config.to_string())
 }
 
-fn run_opencode(place: &Place) -> Command {
+fn run_opencode(place: &Place, _: Trust) -> Command {
     let program = of_platform(&place.client.join("node_modules"), "opencode-").join("bin/opencode");
     let mut command = Command::new(program);
     command.args(["run", "--print-logs", "--log-level", "WARN", PROMPT]);
