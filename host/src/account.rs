@@ -1,4 +1,4 @@
-//! The user's account, by the system's databases.
+//! The user's account in the system's databases.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -10,8 +10,8 @@ fn user() -> Option<User> {
     User::from_uid(Uid::effective()).ok().flatten()
 }
 
-/// Where hooks of the user's may stand that are not found with this home directory. `Some(None)` where nobody knows: no
-/// user lives in `/`, and the accounts do not say where this one does.
+/// Returns the home directory of the account, if hooks there are missed with `home` as the home directory. Returns
+/// `Some(None)` if the account has no home directory and `home` is `/`, in which no user lives.
 pub(crate) fn other_home(home: &Path, roots: &[String]) -> Option<Option<PathBuf>> {
     elsewhere(home, user().map(|user| user.dir), roots)
 }
@@ -24,14 +24,14 @@ fn elsewhere(home: &Path, account: Option<PathBuf>, roots: &[String]) -> Option<
     }
 }
 
-/// Whether two paths name one directory.
+/// Returns true if two paths name one directory.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
     one == other || identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
-/// Whether a group is the user's private one: the user's own group and namesake, with nobody else in it. Where each user
-/// has one, files are writable by their group.
+/// Returns true if a group is the user's private one: it has the user's name and no other members. On systems with such
+/// groups, files are writable by their group.
 pub(crate) fn is_private_group(gid: u32) -> bool {
     let group = Group::from_gid(Gid::from_raw(gid)).ok().flatten();
     user().zip(group).is_some_and(|(user, group)| {
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_home_matters_where_it_has_hooks_or_nobody_knows_it() {
+    fn another_home_matters_if_it_has_hooks_or_is_unknown() {
         let temp = tempfile::tempdir().unwrap();
         let at = |name: &str| temp.path().join(name);
         fs::create_dir_all(at("hooks/.hookbox")).unwrap();

@@ -1,18 +1,22 @@
-//! Which certificates a server may show.
+//! The certificates that TLS accepts.
 
 use std::sync::Arc;
 
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// What TLS accepts with the certificates of the system (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), or else those
-/// of Mozilla. Reads files. An error is in words.
+/// Returns a configuration that accepts the certificates of the system (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), or
+/// Mozilla's if the system has none. Reads files.
+///
+/// # Errors
+///
+/// A sentence, if the variables name no certificate.
 pub fn system_roots() -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     let (accepted, _) = roots.add_parsable_certificates(system.certs);
     if accepted == 0 {
-        // Who names other roots means them.
+        // A user who names other certificates wants no fallback.
         if ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some()) {
             return Err("no certificate in the place that SSL_CERT_FILE or SSL_CERT_DIR names".to_owned());
         }
@@ -22,7 +26,11 @@ pub fn system_roots() -> Result<ClientConfig, String> {
     config(roots)
 }
 
-/// What TLS accepts with these certificates and no others.
+/// Returns a configuration that accepts these certificates and no others.
+///
+/// # Errors
+///
+/// A sentence, if TLS cannot be set up.
 pub fn config(roots: RootCertStore) -> Result<ClientConfig, String> {
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

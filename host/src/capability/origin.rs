@@ -1,9 +1,9 @@
-//! The origins that can be named in a right.
+//! The origins that a right can name.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An origin (RFC 6454): scheme, host and port. A port that is the scheme's own is not written.
+/// An origin (RFC 6454): scheme, host and port. The default port of the scheme is not written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin {
     scheme: Scheme,
@@ -11,7 +11,7 @@ pub struct Origin {
     port: u16,
 }
 
-/// How an origin is spoken to.
+/// The protocol of an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scheme {
     /// `http`, port 80.
@@ -27,7 +27,7 @@ enum Host {
 }
 
 impl Scheme {
-    /// The name, such as `https`.
+    /// Returns the name, such as `https`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -35,7 +35,7 @@ impl Scheme {
         }
     }
 
-    /// The port where none is written.
+    /// Returns the default port.
     pub fn port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -78,18 +78,18 @@ impl Origin {
         Ok(Self { scheme, host: Host::parse(host)?, port })
     }
 
-    /// The origin of a request: the parts of its URI, in any case, with or without the port.
+    /// Returns the origin of a request, from the parts of its URI in any case, with or without the port.
     pub fn of(scheme: Scheme, host: &str, port: Option<u16>) -> Option<Self> {
         let host = Host::parse(&host.to_ascii_lowercase()).ok()?;
         Some(Self { scheme, host, port: port.unwrap_or(scheme.port()) })
     }
 
-    /// How it is spoken to.
+    /// Returns the protocol.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// The host without brackets: a name, or an address.
+    /// Returns the host without brackets: a name or an address.
     pub fn host(&self) -> String {
         match &self.host {
             Host::Name(name) => name.clone(),
@@ -97,12 +97,12 @@ impl Origin {
         }
     }
 
-    /// The port.
+    /// Returns the port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The address, where the host is one.
+    /// Returns the address, if the host is one.
     pub fn address(&self) -> Option<IpAddr> {
         match self.host {
             Host::Name(_) => None,
@@ -110,7 +110,13 @@ impl Origin {
         }
     }
 
-    /// Whether the host is the name `localhost`.
+    /// Returns the origin with the same scheme and port at an address.
+    #[must_use]
+    pub fn with_address(&self, address: IpAddr) -> Self {
+        Self { host: Host::Address(address), ..self.clone() }
+    }
+
+    /// Returns true if the host is the name `localhost`.
     pub fn is_localhost(&self) -> bool {
         matches!(&self.host, Host::Name(name) if name == "localhost")
     }

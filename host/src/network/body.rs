@@ -19,7 +19,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{MAX_BODY, NetworkError};
 
-/// The body of a request, which fails beyond its limit.
+/// The body of a request. It fails beyond its limit.
 pub(super) struct Limited<B> {
     body: B,
     left: u64,
@@ -27,7 +27,7 @@ pub(super) struct Limited<B> {
 }
 
 impl<B: Body> Limited<B> {
-    /// The body, and what says afterwards whether it was larger than its limit.
+    /// Returns the body, and a flag that is set if the body was larger than its limit.
     pub(super) fn new(body: B) -> Result<(Self, Arc<AtomicBool>), NetworkError> {
         if body.size_hint().lower() > MAX_BODY {
             return Err(NetworkError::RequestTooLarge);
@@ -69,7 +69,7 @@ where
     }
 }
 
-/// What an answer holds while it is read: dropping it ends the connection and lets another request run.
+/// The resources of an answer that is read. Dropping them ends the connection and lets another request run.
 pub(super) struct Hold {
     driver: JoinHandle<()>,
     _permit: SemaphorePermit<'static>,
@@ -87,10 +87,10 @@ impl Drop for Hold {
     }
 }
 
-/// The body of an answer: at most [`MAX_BODY`] bytes, within its time. The connection lives as long as the body is read.
+/// The body of an answer: at most [`MAX_BODY`] bytes, within its time limits. The connection lives while it is read.
 pub struct ResponseBody {
     incoming: Incoming,
-    /// Gone when the body has ended.
+    /// None once the body has ended.
     hold: Option<Hold>,
     left: u64,
     between: Duration,
@@ -119,7 +119,7 @@ impl ResponseBody {
         Ok(Self { incoming, hold: Some(hold), left: MAX_BODY, between, until, timer })
     }
 
-    /// The whole body, without trailers.
+    /// Reads the whole body, without trailers.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl ResponseBody {
     }
 }
 
-/// When the next piece of a body has to be there.
+/// Returns the deadline of the next part of a body.
 fn next(between: Duration, until: Instant) -> Instant {
     Instant::now().checked_add(between).map_or(until, |idle| idle.min(until))
 }
@@ -154,7 +154,7 @@ impl Body for ResponseBody {
             return Poll::Ready(None);
         }
         let frame = match Pin::new(&mut self.incoming).poll_frame(cx) {
-            // A server that never pauses has no more time than one that does.
+            // A server that never pauses has the same total time.
             Poll::Ready(Some(Ok(_))) if Instant::now() >= self.until => Some(Err(NetworkError::BodyTimeout)),
             Poll::Ready(Some(Ok(frame))) => Some(self.take(frame)),
             Poll::Ready(Some(Err(error))) => Some(Err(NetworkError::http(&error))),

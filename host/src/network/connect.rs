@@ -1,4 +1,4 @@
-//! Connections: to an address that was checked, with TLS where the scheme wants it.
+//! Connections to a checked address, with TLS for `https`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,10 +19,10 @@ use super::NetworkError;
 use crate::capability::Origin;
 use crate::tls;
 
-/// How much is read at once.
+/// The number of bytes that are read at once.
 const READ: usize = 8 << 10;
 
-/// A connection to one of these addresses, tried in their order; the time left is shared among them.
+/// Connects to one of these addresses. They are tried in their order and share the time that is left.
 pub(super) async fn tcp(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NetworkError> {
     let mut failed = NetworkError::ConnectTimeout;
     for (tried, address) in addresses.iter().enumerate() {
@@ -31,7 +31,7 @@ pub(super) async fn tcp(addresses: &[SocketAddr], until: Instant) -> Result<TcpS
         let share = until.saturating_duration_since(now).checked_div(others).unwrap_or_default();
         match timeout_at(now + share, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
-                // A request is written in few pieces; waiting to join them gains nothing.
+                // A request is written in few parts, so Nagle's algorithm would only delay it.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
@@ -42,7 +42,7 @@ pub(super) async fn tcp(addresses: &[SocketAddr], until: Instant) -> Result<TcpS
     Err(failed)
 }
 
-/// TLS on top, with the certificate checked against the origin's host.
+/// Starts TLS and checks the certificate against the origin's host.
 pub(super) async fn secure(
     config: Arc<ClientConfig>,
     origin: &Origin,
@@ -56,12 +56,12 @@ pub(super) async fn secure(
     TlsConnector::from(config).connect(name, stream).await.map_err(|error| NetworkError::tls(&error))
 }
 
-/// What TLS accepts with the certificates of the system, or else those of Mozilla. Reads files.
+/// Returns a TLS configuration that accepts the certificates of the system, or Mozilla's. Reads files.
 pub(super) fn system_roots() -> Result<ClientConfig, NetworkError> {
     tls::system_roots().map_err(NetworkError::Tls)
 }
 
-/// What TLS accepts with these certificates and no others.
+/// Returns a TLS configuration that accepts these certificates and no others.
 pub(super) fn own_roots(pem: &[u8]) -> Result<ClientConfig, NetworkError> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem) {
@@ -80,7 +80,7 @@ pub(super) enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// A connection as hyper wants it.
+/// A connection with hyper's traits.
 pub(super) struct Io {
     pub(super) stream: Stream,
     buffer: Box<[u8]>,
@@ -115,7 +115,7 @@ impl hyper::rt::Read for Io {
     ) -> Poll<io::Result<()>> {
         let Self { stream, buffer } = self.get_mut();
         let room = buffer.len().min(into.remaining());
-        // By way of a buffer of our own: hyper's cannot be filled without `unsafe`.
+        // Hyper's buffer cannot be filled without `unsafe`, so the bytes are copied from a buffer of our own.
         let mut read = ReadBuf::new(buffer.get_mut(..room).unwrap_or_default());
         ready!(either!(stream, inner => inner.poll_read(cx, &mut read)))?;
         into.put_slice(read.filled());

@@ -1,8 +1,8 @@
 //! HTTP requests of component hooks: to the origins that were granted, at addresses that were checked, within limits.
 //!
 //! A request is checked, its host resolved once, every address checked, and the connection made to the checked address
-//! itself. Redirects are answers like others: who follows one makes a new request, which is checked again. Proxies that
-//! the environment names are not used: the address that is checked would be the proxy's.
+//! itself. A redirect is an answer like any other: a hook that follows it makes a new request, which is checked again.
+//! Proxies of the environment are not used, because the checked address would be the proxy's.
 
 mod body;
 mod connect;
@@ -36,44 +36,45 @@ use self::connect::{Io, Stream};
 use self::resolve::Resolve;
 use crate::capability::{Origin, Scheme};
 
-/// How large the body of a request, and that of an answer, may be, in bytes.
+/// The largest body of a request or an answer, in bytes.
 pub const MAX_BODY: u64 = 4 << 20;
-/// How large the head of a request, and that of an answer, may be, in bytes.
+/// The largest head of a request or an answer, in bytes.
 pub const MAX_HEAD: usize = 64 << 10;
-/// How many fields a head may have.
+/// The largest number of fields in a head.
 pub const MAX_HEADERS: usize = 100;
-/// How long the path and query of a request may be, in bytes.
+/// The longest path and query of a request, in bytes.
 pub const MAX_TARGET: usize = 16 << 10;
-/// How many requests of this process run at once, with the reading of their answers.
+/// The number of requests of this process that run at once, including the reading of their answers.
 pub const MAX_REQUESTS: usize = 32;
 
 static REQUESTS: Semaphore = Semaphore::const_new(MAX_REQUESTS);
 
-/// What sends requests. Cheap to clone; clones share the root certificates, which are loaded for the first `https` request.
+/// The client that sends requests. Cheap to clone; clones share the root certificates, which are loaded for the first
+/// `https` request.
 #[derive(Clone)]
 pub struct Network {
     tls: Arc<OnceCell<Arc<ClientConfig>>>,
     resolve: Resolve,
-    /// Connects here, whatever the port of the origin is.
+    /// The port to connect to instead of the origin's.
     port: Option<u16>,
 }
 
-/// What one request may do.
+/// The limits of one request.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// The origins that requests may go to.
     pub origins: Arc<[Origin]>,
-    /// All the origins that the user has named: a literal address among them allows an origin of the same scheme and
-    /// port to be at that address, though it is none of the internet.
+    /// All origins that the user has named. A private address among them allows an origin of the same scheme and port to
+    /// be at that address.
     pub listed: Arc<[Origin]>,
-    /// How long it may take.
+    /// The time limits.
     pub timeouts: Timeouts,
 }
 
-/// How long a request may take.
+/// The time limits of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until there is a connection, with resolving the name and TLS; 10 s.
+    /// For the connection, including the resolution of the name and TLS; 10 s.
     pub connect: Duration,
     /// From the connection to the head of the answer; 30 s.
     pub first_byte: Duration,
@@ -103,23 +104,23 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// Trusts the system's root certificates (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), or Mozilla's where the
-    /// system has none; resolves names as the system does. Loads nothing yet.
+    /// Creates a client that trusts the system's root certificates (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), or
+    /// Mozilla's if the system has none, and uses the system's resolver. Loads nothing yet.
     pub fn new() -> Self {
         Self { tls: Arc::default(), resolve: resolve::system(), port: None }
     }
 
-    /// Trusts these root certificates and no others.
+    /// Creates a client that trusts these root certificates and no others.
     ///
     /// # Errors
     ///
-    /// [`NetworkError::Tls`] where `pem` holds none, or something else.
+    /// [`NetworkError::Tls`] if `pem` has no certificate, or anything else.
     pub fn with_roots(pem: &[u8]) -> Result<Self, NetworkError> {
         let config = Arc::new(connect::own_roots(pem)?);
         Ok(Self { tls: Arc::new(OnceCell::new_with(Some(config))), ..Self::new() })
     }
 
-    /// The same, but names are resolved by `resolve`. What it finds is checked like what the system finds.
+    /// Resolves names by `resolve`. Its addresses are checked like those of the system's resolver.
     #[must_use]
     pub fn with_resolver<F, R>(mut self, resolve: F) -> Self
     where
@@ -130,29 +131,29 @@ impl Network {
         self
     }
 
-    /// The same, but connects to this port whatever that of the origin is: for tests, with a server of one's own in the
-    /// place of the real one. What is granted and checked stays the origin.
+    /// Connects to this port instead of the origin's: for tests, with a server of their own. The origin is granted and
+    /// checked as before.
     #[must_use]
     pub fn with_port(mut self, port: u16) -> Self {
         self.port = Some(port);
         self
     }
 
-    /// The origin of a request with this URI, as a right names it.
+    /// Returns the origin of a request with this URI, as a right names it.
     ///
     /// # Errors
     ///
-    /// [`NetworkError::Invalid`] where it has none: another scheme, no host, a user.
+    /// [`NetworkError::Invalid`] for another scheme, a missing host, or a user in the URI.
     pub fn origin(uri: &http::Uri) -> Result<Origin, NetworkError> {
         target::origin_of(uri)
     }
 
-    /// Sends a request whose URI is whole, over HTTP/1.1, and waits for the head of its answer. Dropping the future, or the
-    /// body that it gives, ends the connection.
+    /// Sends a request with an absolute URI over HTTP/1.1, and waits for the head of its answer. Dropping the future or
+    /// the body of the answer ends the connection.
     ///
     /// # Errors
     ///
-    /// As [`NetworkError`] says; nothing was sent where it is refused.
+    /// [`NetworkError`]. A refused request was not sent.
     pub async fn send<B>(
         &self,
         request: Request<B>,
@@ -179,7 +180,7 @@ impl Network {
         http.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
         let handshake = http.handshake(Io::new(stream)).await;
         let (mut sender, connection) = handshake.map_err(|error| NetworkError::http(&error))?;
-        // Why a connection failed is told to whoever waits for the answer.
+        // The caller that waits for the answer gets the error of the connection.
         let driver = tokio::spawn(async move { drop(connection.await) });
         let hold = Hold::new(driver, permit);
 
@@ -218,7 +219,7 @@ impl Network {
     }
 }
 
-/// The moment after this time; far away where the clock does not reach that far.
+/// Returns the moment after this time, or a distant one if the clock does not reach that far.
 fn after(time: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(time).unwrap_or_else(|| now + Duration::from_secs(1 << 30))

@@ -1,4 +1,4 @@
-//! From the name of a host to the addresses that may be connected to.
+//! Resolves the name of a host to the addresses that a request may connect to.
 
 use std::future::Future;
 use std::io;
@@ -9,21 +9,20 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::NetworkError;
-use super::target::literal;
 use crate::capability::{Origin, address};
 use crate::text;
 
-/// How many addresses of one name are looked at.
+/// The number of addresses of one name that are used.
 const MAX_ADDRESSES: usize = 16;
 
-/// How many names are resolved at once. Each takes a thread, which lives on when the request has given up.
+/// The number of names that are resolved at once. Each takes a thread, which outlives a request that gives up.
 static LOOKUPS: Semaphore = Semaphore::const_new(16);
 
-/// Turns the name of a host into its addresses.
+/// A resolver of host names.
 pub(super) type Resolve = Arc<dyn Fn(String) -> Resolving + Send + Sync>;
 pub(super) type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
-/// The system's resolver.
+/// Returns the system's resolver.
 pub(super) fn system() -> Resolve {
     Arc::new(|host| {
         Box::pin(async move {
@@ -38,7 +37,7 @@ pub(super) fn system() -> Resolve {
     })
 }
 
-/// The addresses of an origin that may be connected to; `listed` are the origins that the user has named.
+/// Returns the addresses of an origin that a request may connect to; `listed` are the origins that the user has named.
 pub(super) async fn addresses(
     resolve: &Resolve,
     origin: &Origin,
@@ -54,7 +53,7 @@ pub(super) async fn addresses(
     allowed(origin, listed, &found)
 }
 
-/// Those of the addresses found that may be connected to, in their order and each once.
+/// Keeps the addresses that a request may connect to, in their order and each once.
 fn allowed(origin: &Origin, listed: &[Origin], found: &[IpAddr]) -> Result<Vec<SocketAddr>, NetworkError> {
     let found = found.get(..found.len().min(MAX_ADDRESSES)).unwrap_or_default();
     let mut allowed = Vec::new();
@@ -77,7 +76,7 @@ fn is_allowed(origin: &Origin, listed: &[Origin], found: IpAddr) -> bool {
     address::is_public(found)
         || origin.address() == Some(found)
         || (origin.is_localhost() && found.is_loopback())
-        || literal(origin, found).is_some_and(|literal| listed.contains(&literal))
+        || listed.contains(&origin.with_address(found))
 }
 
 #[cfg(test)]

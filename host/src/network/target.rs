@@ -1,6 +1,4 @@
-//! What a request asks for: checked before anything is sent, without I/O.
-
-use std::net::IpAddr;
+//! Checks a request before anything is sent, without I/O.
 
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Uri, request};
@@ -8,7 +6,7 @@ use http::{HeaderMap, Method, Uri, request};
 use super::{MAX_BODY, MAX_HEAD, MAX_HEADERS, MAX_TARGET, NetworkError, Rules};
 use crate::capability::{Origin, Scheme};
 
-/// Fields that speak of the connection, which is ours, or that say where a body ends.
+/// Fields that control the connection, which is ours, or that mark the end of a body.
 const CONNECTION: [HeaderName; 8] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -24,8 +22,8 @@ fn invalid<T>(reason: &str) -> Result<T, NetworkError> {
     Err(NetworkError::Invalid(reason.to_owned()))
 }
 
-/// The origin that a request goes to, where that is granted and the request can be sent. From then on the request is
-/// in the form in which it is sent: its target is a path, and its `Host` the origin.
+/// Returns the origin of a request that is granted and can be sent, and puts the request into the form in which it is
+/// sent: its target is a path, and its `Host` is the origin.
 pub(super) fn check(parts: &mut request::Parts, rules: &Rules) -> Result<Origin, NetworkError> {
     let origin = origin_of(&parts.uri)?;
     if !rules.origins.contains(&origin) {
@@ -54,7 +52,7 @@ pub(super) fn check(parts: &mut request::Parts, rules: &Rules) -> Result<Origin,
     Ok(origin)
 }
 
-/// The origin of a URI that is whole.
+/// Returns the origin of an absolute URI.
 pub(super) fn origin_of(uri: &Uri) -> Result<Origin, NetworkError> {
     let scheme = match uri.scheme_str() {
         Some("http") => Scheme::Http,
@@ -69,11 +67,11 @@ pub(super) fn origin_of(uri: &Uri) -> Result<Origin, NetworkError> {
     }
 }
 
-/// The origin of `host[:port]`.
+/// Returns the origin of `host[:port]`.
 fn origin(scheme: Scheme, authority: &str) -> Option<Origin> {
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !authority.starts_with('[') || host.ends_with(']') => {
-            // No sign, which `parse` would take.
+            // `parse` would accept a sign.
             let digits = port.bytes().all(|byte| byte.is_ascii_digit());
             (host, Some(port.parse().ok().filter(|port| digits && *port != 0)?))
         }
@@ -107,15 +105,6 @@ fn check_fields(fields: &HeaderMap, origin: &Origin) -> Result<(), NetworkError>
         }
     }
     Ok(())
-}
-
-/// The same scheme and port at a literal address.
-pub(super) fn literal(origin: &Origin, address: IpAddr) -> Option<Origin> {
-    let host = match address {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => format!("[{address}]"),
-    };
-    Origin::of(origin.scheme(), &host, Some(origin.port()))
 }
 
 #[cfg(test)]
@@ -182,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_servers_could_read_in_two_ways_is_not_sent() {
+    fn an_ambiguous_request_is_not_sent() {
         let rules = rules(&["https://a.org", "http://127.0.0.1"]);
         let (large, many) = ("x".repeat(MAX_HEAD), vec![("x", "x"); MAX_HEADERS + 1]);
         for (method, uri, fields) in [
