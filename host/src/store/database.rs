@@ -1,24 +1,44 @@
-//! The connection to the database: opened when it is needed, and again when the database was set aside.
+//! The connection to the database. It is opened by the first operation, and again after the database was set aside.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::entries::SCHEMA;
-use super::place::{Identity, Lock, PATIENCE, Place};
+use super::db_files::{DbFiles, Identity, PATIENCE};
 use super::{Notices, StoreError};
+use crate::files::FileLock;
 use crate::text;
 
-/// Marks the database as hookbox's: the letters `hkbx`.
+/// The application id of hookbox's databases: the letters `hkbx`.
 const APPLICATION: i64 = 0x686b_6278;
 /// The version of [`SCHEMA`].
 const VERSION: i64 = 1;
-/// How often one operation starts again because the database was replaced under it.
+/// The tables. `used` is what the entries of a bucket count together; `next` numbers them within their bucket, so that
+/// a cursor says nothing about other hooks.
+const SCHEMA: &str = "
+    CREATE TABLE bucket (
+        id INTEGER PRIMARY KEY,
+        identity BLOB NOT NULL UNIQUE,
+        used INTEGER NOT NULL CHECK (used >= 0),
+        next INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE entry (
+        id INTEGER PRIMARY KEY,
+        bucket INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        value BLOB NOT NULL,
+        UNIQUE (bucket, key),
+        UNIQUE (bucket, number)
+    ) STRICT;
+";
+
+/// The number of attempts of one operation while other processes replace the database.
 const ATTEMPTS: usize = 4;
 
-/// For each connection. Closing one leaves the log where it is: after the database was set aside, the log of that name
-/// belongs to another. What the log holds is copied over every 1 000 pages.
+/// The settings of a connection. Closing it leaves the log in place, because after the database was set aside, the log of
+/// that name belongs to another database. The log is copied into the database every 1 000 pages.
 const SETTINGS: &str = "
     PRAGMA synchronous = NORMAL;
     PRAGMA cell_size_check = ON;
@@ -26,12 +46,12 @@ const SETTINGS: &str = "
     PRAGMA journal_size_limit = 4194304;
 ";
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// What stands in the file cannot be.
+    /// The file is damaged.
     Corrupt(String),
-    /// Anything else.
+    /// Any other error.
     Error(StoreError),
 }
 
@@ -45,7 +65,7 @@ impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::Error as E;
         match (&error, error.sqlite_error_code()) {
-            // The statements are fixed and keep the tables' rules; only a damaged table breaks them.
+            // The statements keep the tables' constraints; only a damaged table breaks one.
             (
                 _,
                 Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation),
@@ -57,7 +77,7 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-/// The error without a path: SQLite's own text for its code, where it has one.
+/// Describes an error without a path: by SQLite's own text for its code, if it has one.
 fn reason(error: &rusqlite::Error) -> String {
     let shown = error.sqlite_error().map_or_else(|| error.to_string(), ToString::to_string);
     text::escape(&shown, 200)
@@ -74,14 +94,14 @@ pub(super) struct Database {
 #[derive(Debug)]
 struct Open {
     connection: Connection,
-    place: Place,
+    files: DbFiles,
     identity: Identity,
 }
 
 impl Open {
-    /// Whether the name still stands for the file that is open.
+    /// Returns true if the database's name still belongs to the open file.
     fn is_current(&self) -> bool {
-        matches!(self.place.look(), Ok(Some((identity, _))) if identity == self.identity)
+        matches!(self.files.look(), Ok(Some((identity, _))) if identity == self.identity)
     }
 }
 
@@ -90,8 +110,8 @@ impl Database {
         Self { directory, open: None, notices }
     }
 
-    /// Runs a transaction. It runs again on a fresh database when this one turns out corrupt, or when another process
-    /// has set it aside meanwhile: what is committed to a file that has been set aside does not count.
+    /// Runs a transaction. It runs again on a new database if this one is corrupt, or if another process has set it aside
+    /// meanwhile, because a commit to a file that was set aside is lost.
     pub(super) fn run<T>(
         &mut self,
         work: impl Fn(&mut Connection) -> Result<T, Failure>,
@@ -117,39 +137,39 @@ impl Database {
     }
 
     fn open(&self) -> Result<Open, StoreError> {
-        let place = Place::open(&self.directory)?;
+        let files = DbFiles::open(&self.directory)?;
         {
-            let _lock = place.lock_shared()?;
-            if let Some((identity, true)) = place.look()?
-                && let Some(connection) = ready(&place.database())?
+            let _lock = files.lock_shared()?;
+            if let Some((identity, true)) = files.look()?
+                && let Some(connection) = ready(&files.database())?
             {
-                return Ok(Open { connection, place, identity });
+                return Ok(Open { connection, files, identity });
             }
         }
-        let lock = place.lock_alone()?;
-        let (connection, identity) = self.make(&place, &lock)?;
+        let lock = files.lock_alone()?;
+        let (connection, identity) = self.make(&files, &lock)?;
         drop(lock);
-        Ok(Open { connection, place, identity })
+        Ok(Open { connection, files, identity })
     }
 
-    /// Makes the database, where another process has not done so meanwhile. What stands in its place and is none is
+    /// Creates the database, unless another process has done so meanwhile. A file of its name that is not a database is
     /// set aside.
-    fn make(&self, place: &Place, lock: &Lock) -> Result<(Connection, Identity), StoreError> {
+    fn make(&self, files: &DbFiles, lock: &FileLock) -> Result<(Connection, Identity), StoreError> {
         let mut last = String::new();
         for _ in 0..2 {
-            let identity = match place.look()? {
+            let identity = match files.look()? {
                 Some((identity, _)) => identity,
                 None => {
-                    self.move_away(place, lock, "its log stood there without a database")?;
-                    place.make(lock)?;
-                    made(place)?
+                    self.move_away(files, lock, "its log had no database")?;
+                    files.create(lock)?;
+                    made(files)?
                 }
             };
-            match connect(&place.database()).and_then(initialise) {
+            match connect(&files.database()).and_then(initialise) {
                 Ok(connection) => return Ok((connection, identity)),
                 Err(Failure::Error(error)) => return Err(error),
                 Err(Failure::Corrupt(reason)) => {
-                    self.move_away(place, lock, &reason)?;
+                    self.move_away(files, lock, &reason)?;
                     last = reason;
                 }
             }
@@ -159,18 +179,18 @@ impl Database {
 
     /// Sets the database of this connection aside, unless another process has done so.
     fn set_aside(&self, open: Open, reason: &str) -> Result<(), StoreError> {
-        let Open { connection, place, identity } = open;
-        let lock = place.lock_alone()?;
-        if matches!(place.look()?, Some((current, _)) if current == identity) {
-            self.move_away(&place, &lock, reason)?;
+        let Open { connection, files, identity } = open;
+        let lock = files.lock_alone()?;
+        if matches!(files.look()?, Some((current, _)) if current == identity) {
+            self.move_away(&files, &lock, reason)?;
         }
-        // Only now: while it is open, no other file can have its identity.
+        // Last, because no other file can have the identity of an open one.
         drop(connection);
         Ok(())
     }
 
-    fn move_away(&self, place: &Place, lock: &Lock, reason: &str) -> Result<(), StoreError> {
-        if let Some(notice) = place.set_aside(lock, reason)? {
+    fn move_away(&self, files: &DbFiles, lock: &FileLock, reason: &str) -> Result<(), StoreError> {
+        if let Some(notice) = files.set_aside(lock, reason)? {
             tracing::warn!("{notice}");
             self.notices.push(notice);
         }
@@ -178,13 +198,13 @@ impl Database {
     }
 }
 
-/// Which file was just made.
-fn made(place: &Place) -> Result<Identity, StoreError> {
-    let made = place.look()?.ok_or_else(|| StoreError::Unavailable("the database vanished".to_owned()))?;
+/// Returns the identity of the new file.
+fn made(files: &DbFiles) -> Result<Identity, StoreError> {
+    let made = files.look()?.ok_or_else(|| StoreError::Unavailable("the database vanished".to_owned()))?;
     Ok(made.0)
 }
 
-/// A connection to a database that is ready; none where it has to be made or set aside.
+/// Connects to a database that is ready. Returns none for one that must be created or set aside.
 fn ready(path: &Path) -> Result<Option<Connection>, StoreError> {
     let connection = connect(path).and_then(|connection| Ok((state(&connection)?, connection)));
     match connection {
@@ -204,7 +224,7 @@ fn connect(path: &Path) -> Result<Connection, Failure> {
     Ok(connection)
 }
 
-/// What a database is.
+/// The state of a database.
 enum State {
     Fresh,
     Ready,
@@ -222,11 +242,11 @@ fn state(connection: &Connection) -> Result<State, Failure> {
             Err(StoreError::Unavailable(format!("its database is of a newer hookbox (version {newer})"))
                 .into())
         }
-        _ => Err(Failure::Corrupt("it is no database of hookbox".to_owned())),
+        _ => Err(Failure::Corrupt("it is not a database of hookbox".to_owned())),
     }
 }
 
-/// Makes the tables, where there are none.
+/// Creates the tables, if there are none.
 fn initialise(mut connection: Connection) -> Result<Connection, Failure> {
     if matches!(state(&connection)?, State::Ready) {
         return Ok(connection);

@@ -5,26 +5,6 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehav
 use super::database::Failure;
 use super::{Entry, OVERHEAD, PAGE, StoreError};
 
-/// The tables. `used` is what the entries of a bucket count together; `next` numbers them within their bucket, so that
-/// a cursor says nothing about other hooks.
-pub(super) const SCHEMA: &str = "
-    CREATE TABLE bucket (
-        id INTEGER PRIMARY KEY,
-        identity BLOB NOT NULL UNIQUE,
-        used INTEGER NOT NULL CHECK (used >= 0),
-        next INTEGER NOT NULL
-    ) STRICT;
-    CREATE TABLE entry (
-        id INTEGER PRIMARY KEY,
-        bucket INTEGER NOT NULL,
-        number INTEGER NOT NULL,
-        key TEXT NOT NULL,
-        value BLOB NOT NULL,
-        UNIQUE (bucket, key),
-        UNIQUE (bucket, number)
-    ) STRICT;
-";
-
 const GET: &str = "SELECT value FROM entry
     WHERE bucket = (SELECT id FROM bucket WHERE identity = ?1) AND key = ?2";
 
@@ -132,18 +112,18 @@ pub(super) fn increment(
     Ok(sum)
 }
 
-/// Decimal digits and nothing else.
+/// Parses decimal digits and nothing else.
 fn number(value: &[u8]) -> Option<u64> {
     let digits = std::str::from_utf8(value).ok()?;
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-/// A transaction that changes one bucket. It holds the lock for writing from the start, so that what it has read
-/// stays true; dropped without [`Writer::commit`], it changes nothing.
+/// A transaction that changes one bucket. It has the write lock from the start, so that its reads stay valid. Without
+/// [`Writer::commit`] it changes nothing.
 struct Writer<'a> {
     transaction: Transaction<'a>,
     bucket: i64,
-    /// What the bucket held at the start, and what it holds now.
+    /// The size of the bucket at the start, and now.
     before: i64,
     used: i64,
     next: i64,
@@ -164,7 +144,7 @@ impl<'a> Writer<'a> {
         Ok(Self { transaction, bucket, before: used, used, next })
     }
 
-    /// The entry of a key, and what it counts.
+    /// Returns the entry of a key, and its size.
     fn find(&self, key: &str) -> Result<Option<(i64, i64)>, Failure> {
         let sql = "SELECT id, length(value) FROM entry WHERE bucket = ?1 AND key = ?2";
         let entry = self
@@ -201,7 +181,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Keeps the changes, if the bucket may hold what it holds now; it may always hold less than before.
+    /// Keeps the changes if the bucket is within its quota, or smaller than before.
     fn commit(self, quota: u64) -> Result<(), Failure> {
         if self.used > signed(quota) && self.used > self.before {
             return Err(StoreError::Quota { limit: quota, wanted: self.used.unsigned_abs() }.into());
@@ -214,7 +194,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What an entry counts.
+/// Returns the size of an entry.
 fn size(key: &str, value: i64) -> i64 {
     signed(key.len() as u64 + OVERHEAD).saturating_add(value)
 }

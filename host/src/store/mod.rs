@@ -1,19 +1,19 @@
 //! The key-value store: state of component hooks that outlives a call and a process.
 //!
-//! All buckets stand in one SQLite database, `state.db` in the user's data directory (mode 0600, write-ahead log),
-//! which any number of processes and tasks may use at once.
+//! All buckets are in one SQLite database, `state.db` in the user's data directory (mode 0600, write-ahead log). Any
+//! number of processes and tasks may use it at once.
 //!
-//! * A write is one transaction. Once its method has returned, it outlives the process, however that ends; a crash of the
-//!   whole machine may take the writes of the last moments, never half of one.
+//! * A write is one transaction. Once its method has returned, it survives the end of the process. A crash of the machine
+//!   may lose the last writes, but never a part of one.
 //! * A bucket holds at most [`QUOTA`] bytes, counted as key + value + [`OVERHEAD`] for every entry.
-//! * A database that turns out corrupt, when it is opened or in the middle of use, is set aside as
-//!   `state.db.corrupt-TIME` with a warning and a [`Notice`], and a fresh one takes its place. SQLite notices a damaged
-//!   structure, not a flipped bit inside a value; reading everything at each start would cost more than a hook does.
-//! * Dropping a future is harmless: what it asked for happens as a whole or not at all.
+//! * A corrupt database is renamed to `state.db.corrupt-TIME`, with a warning and a [`Notice`], and a new one replaces
+//!   it. SQLite notices a damaged structure, but not a flipped bit in a value; reading everything at each start would
+//!   cost more than a hook does.
+//! * Dropping a future is harmless: its operation happens as a whole or not at all.
 
 mod database;
+mod db_files;
 mod entries;
-mod place;
 #[cfg(test)]
 mod tests;
 
@@ -26,40 +26,40 @@ use tokio::sync::Mutex;
 
 use self::database::{Database, Failure};
 
-/// How many bytes a bucket may hold: 16 MiB.
+/// The largest size of a bucket: 16 MiB.
 pub const QUOTA: u64 = 16 << 20;
-/// What an entry counts beside its key and its value, in bytes.
+/// The bytes that an entry counts in addition to its key and its value.
 pub const OVERHEAD: u64 = 64;
-/// How long a key may be, in bytes.
+/// The longest key, in bytes.
 pub const MAX_KEY: usize = 1 << 10;
-/// How many keys one page of [`Bucket::list_keys`] has at most.
+/// The largest number of keys in one page of [`Bucket::list_keys`].
 pub const PAGE: usize = 1_000;
-/// How many entries one call of a `_many` method may name.
+/// The largest number of entries in one call of a `_many` method.
 pub const MAX_BATCH: usize = 1_000;
 
-/// How many notices wait to be taken; beyond that, only the log has them.
+/// The number of notices that are kept; later ones are only logged.
 const MAX_NOTICES: usize = 16;
 
 /// A key and its value.
 pub type Entry = (String, Vec<u8>);
 
-/// Why an operation of the store failed. It has changed nothing then.
+/// The reason why an operation failed. It has changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The bucket would hold more than it may.
     #[error("the bucket would hold {wanted} bytes, {limit} are allowed")]
     Quota {
-        /// What is allowed, in bytes.
+        /// The allowed size, in bytes.
         limit: u64,
-        /// What the bucket would hold, in bytes.
+        /// The size that the bucket would have, in bytes.
         wanted: u64,
     },
     /// The key has more than [`MAX_KEY`] bytes.
     #[error("a key of {0} bytes is too long, {MAX_KEY} are allowed")]
     KeyTooLong(usize),
-    /// The value to increment is no decimal number below 2^64.
-    #[error("the value is no number that can be incremented")]
+    /// The value to increment is not a decimal number below 2^64.
+    #[error("the value is not a number that can be incremented")]
     NotANumber,
     /// The sum does not fit in 64 bits.
     #[error("the sum is larger than 64 bits can hold")]
@@ -67,21 +67,21 @@ pub enum StoreError {
     /// More than [`MAX_BATCH`] entries in one call.
     #[error("{0} entries in one call are too many, {MAX_BATCH} are allowed")]
     TooMany(usize),
-    /// What would be read in one call is more than a bucket may hold: the same large value again and again.
+    /// One call would read more than a bucket may hold: the same large value many times.
     #[error("more than {0} bytes would be read in one call")]
     TooMuch(u64),
-    /// The database cannot be used now: the disk is full or may not be written, another process holds it for too
-    /// long. No path in it, for a guest may read it.
+    /// The database cannot be used now: the disk is full or read-only, or another process has locked it for too long.
+    /// The text has no path in it, because a guest may read it.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
 }
 
-/// Something that the user should know, though the store goes on.
+/// An event that the user should know of, although the store works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// What the database was renamed to.
+    /// The new path of the database.
     pub set_aside: PathBuf,
-    /// What was wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -92,7 +92,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// The notices that wait to be taken.
+/// The notices that were not taken yet.
 #[derive(Clone, Debug, Default)]
 struct Notices(Arc<SyncMutex<Vec<Notice>>>);
 
@@ -109,33 +109,33 @@ impl Notices {
     }
 }
 
-/// The store in one directory. Cheap to clone; clones share one connection, which is opened when it is first needed.
+/// The store in one directory. Cheap to clone; clones share one connection, which the first operation opens.
 #[derive(Clone, Debug)]
 pub struct Store {
-    /// Whoever waits here waits in a future that can be dropped, so a slow database holds one thread and no more.
+    /// An asynchronous lock, so that a slow database occupies one thread only.
     database: Arc<Mutex<Database>>,
     notices: Notices,
     quota: u64,
 }
 
 impl Store {
-    /// The store in this directory, which belongs to the user alone ([`crate::files::private_dir::open`]). Nothing is read or
-    /// made before the first operation.
+    /// Names the store in a directory that was opened with [`private_dir::open`](crate::private_dir::open). Nothing is
+    /// read or created before the first operation.
     pub fn at(directory: PathBuf) -> Self {
         let notices = Notices::default();
         let database = Database::at(directory, notices.clone());
         Self { database: Arc::new(Mutex::new(database)), notices, quota: QUOTA }
     }
 
-    /// The same store with another quota for each bucket, in bytes, for the buckets opened through it.
+    /// Sets the quota of the buckets that are opened through it, in bytes.
     #[must_use]
     pub fn with_quota(mut self, bytes: u64) -> Self {
         self.quota = bytes;
         self
     }
 
-    /// The bucket that these parts name together (place, plugin, name). Other parts are another bucket:
-    /// `["a", "bc"]` is not `["ab", "c"]`.
+    /// Returns the bucket that these parts name together. Other parts name another bucket: `["a", "bc"]` is not
+    /// `["ab", "c"]`.
     pub fn bucket<P: AsRef<[u8]>>(&self, parts: impl IntoIterator<Item = P>) -> Bucket {
         let mut identity = Vec::new();
         for part in parts {
@@ -146,7 +146,7 @@ impl Store {
         Bucket { store: self.clone(), identity: identity.into() }
     }
 
-    /// What happened since they were last taken; at most 16 wait.
+    /// Returns the notices since the last call, at most 16.
     pub fn take_notices(&self) -> Vec<Notice> {
         self.notices.take()
     }
@@ -154,8 +154,8 @@ impl Store {
 
 /// The state of one hook. Cheap to clone.
 ///
-/// Every method can answer [`StoreError::Unavailable`], and [`StoreError::KeyTooLong`] where it takes a key. The
-/// methods need a tokio runtime; the work is done on its threads for blocking calls.
+/// Every method can return [`StoreError::Unavailable`], and [`StoreError::KeyTooLong`] if it takes a key. The methods
+/// need a tokio runtime; the work is done on its threads for blocking calls.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     store: Store,
@@ -163,7 +163,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// The value of a key.
+    /// Returns the value of a key.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl Bucket {
         self.run(move |connection, bucket| entries::get(connection, bucket, &key)).await
     }
 
-    /// Gives a key a value, in the place of the one that it had.
+    /// Sets the value of a key.
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ impl Bucket {
         self.set_many(vec![(key, value)]).await
     }
 
-    /// Removes a key; one that is not there is no error.
+    /// Removes a key. A missing key is not an error.
     ///
     /// # Errors
     ///
@@ -191,7 +191,7 @@ impl Bucket {
         self.delete_many(vec![key]).await
     }
 
-    /// Whether a key is there.
+    /// Returns true if a key exists.
     ///
     /// # Errors
     ///
@@ -201,8 +201,8 @@ impl Bucket {
         self.run(move |connection, bucket| entries::exists(connection, bucket, &key)).await
     }
 
-    /// Up to [`PAGE`] keys after the cursor, in the order in which they were first set, and the cursor of the next
-    /// page if there is one. A key that stands all the while is listed once, whatever else is set and deleted.
+    /// Returns up to [`PAGE`] keys after the cursor, in the order in which they were first set, and the cursor of the next
+    /// page if there is one. A key that exists throughout is listed once, although others are set and deleted meanwhile.
     ///
     /// # Errors
     ///
@@ -211,8 +211,8 @@ impl Bucket {
         self.run(move |connection, bucket| entries::list_keys(connection, bucket, cursor)).await
     }
 
-    /// Adds to the number in a key, over all processes at once, and answers the sum. The number is kept as decimal
-    /// digits, so `get` shows it and `set` may start it; a key that is not there counts as 0.
+    /// Adds to the number of a key in one step for all processes, and returns the sum. The number is kept as decimal
+    /// digits, for `get` and `set`; a missing key counts as 0.
     ///
     /// # Errors
     ///
@@ -223,29 +223,29 @@ impl Bucket {
         self.run(move |connection, bucket| entries::increment(connection, bucket, quota, &key, delta)).await
     }
 
-    /// The keys that are there, each with its value, at the place where it was asked for; all of one moment.
+    /// Returns the existing keys with their values, each at the position of its request, all of one moment.
     ///
     /// # Errors
     ///
-    /// [`StoreError::TooMany`]; [`StoreError::TooMuch`] where the same large value is asked for again and again.
+    /// [`StoreError::TooMany`]; [`StoreError::TooMuch`] if the same large value is requested many times.
     pub async fn get_many(&self, keys: Vec<String>) -> Result<Vec<Option<Entry>>, StoreError> {
         check_all(keys.iter())?;
         let quota = self.store.quota;
         self.run(move |connection, bucket| entries::get_many(connection, bucket, quota, &keys)).await
     }
 
-    /// Gives all these keys their values, or none of them. Of a key that is named twice the last value counts.
+    /// Sets all these keys or none. If a key is given twice, the last value counts.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Quota`], of all of them together; [`StoreError::TooMany`].
+    /// [`StoreError::Quota`], for all of them together; [`StoreError::TooMany`].
     pub async fn set_many(&self, pairs: Vec<Entry>) -> Result<(), StoreError> {
         check_all(pairs.iter().map(|(key, _)| key))?;
         let quota = self.store.quota;
         self.run(move |connection, bucket| entries::set_many(connection, bucket, quota, &pairs)).await
     }
 
-    /// Removes all these keys, or none of them.
+    /// Removes all these keys or none.
     ///
     /// # Errors
     ///
@@ -256,7 +256,7 @@ impl Bucket {
         self.run(move |connection, bucket| entries::delete_many(connection, bucket, quota, &keys)).await
     }
 
-    /// What happened to the store since it was last asked ([`Store::take_notices`]).
+    /// Returns the notices of the store since the last call ([`Store::take_notices`]).
     pub fn take_notices(&self) -> Vec<Notice> {
         self.store.take_notices()
     }
