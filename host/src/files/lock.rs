@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::private_dir;
 
 /// The time between two attempts to get a lock.
-const PAUSE: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// A locked file. Dropping it unlocks the file.
 ///
