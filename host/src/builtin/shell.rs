@@ -1,20 +1,20 @@
-//! A reading of shell text: its simple commands, with those in substitutions, and which of them feed each other.
+//! Reads shell text: its simple commands, with those in substitutions, and which of them feed each other.
 //!
-//! It is made for texts from outside: one pass, no recursion without a limit, and it reports where it is not sure
-//! ([`Script::odd`]). It keeps too much rather than too little, so it is no parser of a whole grammar.
+//! It reads any text in one pass, with limited recursion, and finds the commands of a text with an error, too
+//! ([`Script::odd`]): a parser of the whole grammar returns nothing for those, or recurses without a limit.
 
-/// How deep substitutions may be nested.
+/// The depth of nested substitutions.
 const MAX_DEPTH: usize = 16;
 
-/// Up to which length a substitution stays in its word as it was written, in bytes. Its commands are read anyway.
+/// The longest substitution that stays in its word as it was written, in bytes. Its commands are read in any case.
 const MAX_RAW: usize = 16 << 10;
 
 /// A word without its quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Word {
-    /// Its letters; variables and substitutions as they were written.
+    /// The text; variables and substitutions stay as they were written.
     pub(super) text: String,
-    /// Whether it is a pattern for names of files.
+    /// True if it is a pattern for file names.
     pub(super) glob: bool,
 }
 
@@ -23,25 +23,25 @@ pub(super) struct Word {
 pub(super) struct Command {
     /// Assignments, the program, arguments.
     pub(super) words: Vec<Word>,
-    /// Files that its output goes to.
+    /// The files that its output goes to.
     pub(super) outputs: Vec<Word>,
-    /// Its here-documents and here-strings.
+    /// The here-documents and here-strings.
     pub(super) texts: Vec<String>,
-    /// What it shares with the commands that it may feed, or be fed by: those of its pipeline, its substitutions, and the
-    /// compound command whose end has a pipe or a redirection.
+    /// The number that it shares with the commands that it may feed or be fed by: those of its pipeline, its
+    /// substitutions, and the compound command whose end has a pipe or a redirection.
     pub(super) flow: usize,
-    /// Whether it runs only after the one before has worked (`&&`).
+    /// True if it runs only after the previous one succeeded (`&&`).
     pub(super) after: bool,
-    /// In how many subshells and substitutions it is.
+    /// The number of subshells and substitutions around it.
     pub(super) level: usize,
 }
 
 /// A piece of shell text.
 #[derive(Debug, Default)]
 pub(super) struct Script {
-    /// Its commands; those of a substitution are beside the one that it belongs to.
+    /// The commands; those of a substitution are beside the one that it belongs to.
     pub(super) commands: Vec<Command>,
-    /// Whether it was not understood to its end: a quote or a document that is not closed, too many levels.
+    /// True if it was not understood to its end: an open quote or document, or too many levels.
     pub(super) odd: bool,
     flows: usize,
     level: usize,
@@ -73,7 +73,7 @@ struct Reader<'a> {
     script: Script,
 }
 
-/// A here-document whose body comes after the line.
+/// A here-document whose body follows the line.
 struct Pending {
     command: usize,
     delimiter: String,
@@ -81,17 +81,17 @@ struct Pending {
     expands: bool,
 }
 
-/// What the next word is.
+/// The meaning of the next word.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Next {
     #[default]
     Word,
     Output,
     /// A file that is only read, or the name of a function.
-    Nothing,
+    Ignored,
 }
 
-/// A compound command that is open.
+/// An open compound command.
 struct Group {
     end: &'static str,
     /// The first of its commands.
@@ -102,11 +102,11 @@ struct Group {
 /// The state of a list of commands.
 #[derive(Default)]
 struct List {
-    /// The command that is being read, by its place.
+    /// The index of the command that is being read.
     command: Option<usize>,
     word: Option<(Vec<u8>, bool)>,
     quoted: bool,
-    /// Whether it is in the brackets of `a=(b c)`, whose words are one here.
+    /// True within the brackets of `a=(b c)`, which count as one word.
     array: bool,
     next: Next,
     flow: usize,
@@ -128,7 +128,7 @@ impl Reader<'_> {
         found
     }
 
-    /// Reads commands to the end of the text, or to the byte that closes a substitution, which it takes.
+    /// Reads commands to the end of the text, or to and including the byte that closes a substitution.
     fn list(&mut self, close: Option<u8>) {
         let mut list = List { flow: self.script.next_flow(), ..List::default() };
         let mut closed = close.is_none();
@@ -188,7 +188,7 @@ impl Reader<'_> {
         self.script.odd |= !closed || !list.pending.is_empty();
     }
 
-    /// A part of a word, which begins with this byte.
+    /// Reads a part of a word that begins with this byte.
     fn part(&mut self, byte: u8, list: &mut List) {
         match byte {
             b'\\' => match self.peek() {
@@ -205,7 +205,7 @@ impl Reader<'_> {
             b'$' if self.peek() == Some(b'"') => {}
             b'$' if self.eat(b'(') => self.substitution(list, 2, b')'),
             b'$' if self.eat(b'{') => {
-                // What is in braces is part of the word, whatever it is.
+                // Everything in the braces belongs to the word.
                 list.push(b'$');
                 list.push(b'{');
                 while let Some(byte) = self.peek().filter(|byte| !b"}'\"`$\n".contains(byte)) {
@@ -223,7 +223,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What is between single quotes; with `escapes` as in `$'…'`.
+    /// Reads to the closing single quote; with `escapes` as in `$'…'`.
     fn single_quotes(&mut self, list: &mut List, escapes: bool) {
         list.quote();
         while let Some(byte) = self.peek() {
@@ -284,7 +284,7 @@ impl Reader<'_> {
         self.script.odd = true;
     }
 
-    /// `$(…)`, `` `…` `` and their like, behind their beginning, which has this many bytes.
+    /// Reads the rest of a `$(…)`, `` `…` `` or `<(…)`, after its beginning of this many bytes.
     fn substitution(&mut self, list: &mut List, beginning: usize, close: u8) {
         let start = self.at.saturating_sub(beginning);
         if self.depth >= MAX_DEPTH {
@@ -303,7 +303,7 @@ impl Reader<'_> {
         list.word.get_or_insert_default().0.extend(raw.unwrap_or(b"$()"));
     }
 
-    /// What follows `<` or `>`.
+    /// Reads a redirection after its `<` or `>`.
     fn redirection(&mut self, byte: u8, list: &mut List) {
         if list.word.as_ref().is_some_and(|(word, _)| word.iter().all(u8::is_ascii_digit)) {
             // The number of a file descriptor.
@@ -332,11 +332,11 @@ impl Reader<'_> {
             }
         } else {
             self.eat(b'&');
-            list.redirect(Next::Nothing, &mut self.script);
+            list.redirect(Next::Ignored, &mut self.script);
         }
     }
 
-    /// One word, apart from the list that it is in, and whether it has quotes.
+    /// Reads one word apart from its list. The flag is true if it has quotes.
     fn word(&mut self, flow: usize) -> (String, bool) {
         while matches!(self.peek(), Some(b' ' | b'\t')) {
             self.at += 1;
@@ -353,7 +353,7 @@ impl Reader<'_> {
         (String::from_utf8_lossy(&word).into_owned(), raw.iter().any(|byte| b"'\"\\".contains(byte)))
     }
 
-    /// The bodies of the here-documents that the line which has just ended announced.
+    /// Reads the bodies of the here-documents of the line that has just ended.
     fn bodies(&mut self, list: &mut List) {
         for Pending { command, delimiter, strips_tabs, expands } in std::mem::take(&mut list.pending) {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
@@ -381,7 +381,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The substitutions in a here-document.
+    /// Reads the substitutions in a here-document.
     fn expand(&mut self, body: &[u8], flow: usize) {
         if self.depth >= MAX_DEPTH {
             self.script.odd = true;
@@ -413,7 +413,7 @@ impl List {
         self.quoted = true;
     }
 
-    /// The place of the command that is being read.
+    /// Returns the index of the command that is being read.
     fn command(&mut self, script: &mut Script) -> usize {
         *self.command.get_or_insert_with(|| {
             let (flow, after, level) = (self.flow, self.after, script.level);
@@ -422,7 +422,7 @@ impl List {
         })
     }
 
-    /// A redirection: of a compound command, where one has just ended.
+    /// Begins a redirection. After a compound command it applies to all of its commands.
     fn redirect(&mut self, next: Next, script: &mut Script) {
         if let Some(from) = self.closed {
             script.merge(from, self.flow);
@@ -438,7 +438,7 @@ impl List {
     fn close(&mut self, end: &str, script: &mut Script) {
         let Some(group) = self.groups.pop_if(|it| it.end == end) else { return };
         script.level = script.level.saturating_sub(usize::from(end == ")"));
-        // What a pipe leads into.
+        // A pipe leads into the group.
         if script.commands.iter().take(group.from).next_back().is_some_and(|it| it.flow == group.flow) {
             script.merge(group.from, group.flow);
             self.flow = group.flow;
@@ -453,11 +453,11 @@ impl List {
         let Some((word, glob)) = self.word.take() else { return };
         let text = String::from_utf8_lossy(&word).into_owned();
         let next = std::mem::take(&mut self.next);
-        if next == Next::Nothing && text.starts_with("<(") {
+        if next == Next::Ignored && text.starts_with("<(") {
             let command = self.command(script);
             script.commands.get_mut(command).into_iter().for_each(|it| it.texts.push(text.clone()));
         }
-        if next == Next::Nothing || (next == Next::Word && !is_quoted && self.is_grammar(&text, script)) {
+        if next == Next::Ignored || (next == Next::Word && !is_quoted && self.is_grammar(&text, script)) {
             return;
         }
         let command = self.command(script);
@@ -466,7 +466,7 @@ impl List {
         words.push(Word { text, glob });
     }
 
-    /// Takes a word of the grammar at the beginning of a command.
+    /// Returns true for a keyword at the beginning of a command, and applies it.
     fn is_grammar(&mut self, word: &str, script: &mut Script) -> bool {
         if self.command.is_some() {
             return false;
@@ -480,7 +480,7 @@ impl List {
                 return false;
             }
             "}" | "fi" | "done" | "esac" => self.close(word, script),
-            "function" => self.next = Next::Nothing,
+            "function" => self.next = Next::Ignored,
             "then" | "elif" | "else" | "do" | "!" => {}
             _ => return false,
         }
