@@ -150,7 +150,7 @@ pub mod internal {
     }
 
     pub mod tree {
-        pub use crate::trust::tree::*;
+        pub use crate::trust::tree_digest::*;
     }
 }
 

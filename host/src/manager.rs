@@ -23,7 +23,7 @@ use crate::event::EventName;
 use crate::hook::{Hook, OnFailure, Subscription};
 use crate::report::Kind;
 use crate::session::{Session, Thresholds};
-use crate::trust::{Protected, TrustFile};
+use crate::trust::{ProtectedDirs, TrustFile};
 
 /// The hooks of an agent. Cheap to clone; an empty one does nothing and costs nothing.
 ///
@@ -157,7 +157,7 @@ impl Manager {
     }
 
     /// Which directories no hook may be allowed to write.
-    pub fn protected(&self) -> Arc<Protected> {
+    pub fn protected(&self) -> Arc<ProtectedDirs> {
         Arc::clone(&self.snapshot().protected)
     }
 

@@ -25,7 +25,7 @@ fn place(names: &[&str]) -> TestEnvironment {
 /// What a sample keeps.
 fn bucket(env: &TestEnvironment, name: &str) -> hookbox::store::Bucket {
     let store = hookbox::store::Store::at(env.path("home/.local/share/hookbox"));
-    store.bucket([hookbox::trust::Place::Global.identity(None, &format!("{name}.wasm"))])
+    store.bucket([hookbox::trust::Scope::Global.identity(None, &format!("{name}.wasm"))])
 }
 
 /// A session in `o/r` on this branch.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hookbox::discovery::{Approvable, EntryStatus};
 use hookbox::manager::Manager;
 use hookbox::text::escape;
-use hookbox::trust::{Place, Record, Records};
+use hookbox::trust::{Record, Records, Scope};
 
 use crate::error::InputError;
 
@@ -71,7 +71,7 @@ pub(crate) fn find_plugin(manager: &Manager, word: &str) -> Result<Option<Vec<Ap
 /// Returns the records of the hooks of the plugin of this name.
 pub(crate) fn records_of_plugin(manager: &Manager, records: &Records, word: &str) -> Vec<Record> {
     let repo = manager.repository().and_then(|repo| repo.canonicalize().ok());
-    let is_here = |record: &&Record| record.place.repository().is_none_or(|it| Some(it) == repo.as_deref());
+    let is_here = |record: &&Record| record.scope.repository().is_none_or(|it| Some(it) == repo.as_deref());
     records.iter().filter(is_here).filter(|it| plugin_of(&it.path, word).is_some()).cloned().collect()
 }
 
@@ -90,12 +90,12 @@ pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> R
     let hooks = manager.approvable();
     let path = absolute(word);
     let by_path = hooks.iter().find(|hook| hook.reference == path).and_then(|hook| hook.key.as_ref());
-    if let Some(record) = by_path.and_then(|(place, path)| records.get(place, path)) {
+    if let Some(record) = by_path.and_then(|(scope, path)| records.get(scope, path)) {
         return Ok(record.clone());
     }
-    let file = |record: &Record| match &record.place {
-        Place::Repository(repo) => repo.join(&record.path),
-        Place::Global => std::env::home_dir().unwrap_or_default().join(&record.path),
+    let file = |record: &Record| match &record.scope {
+        Scope::Repository(repo) => repo.join(&record.path),
+        Scope::Global => std::env::home_dir().unwrap_or_default().join(&record.path),
     };
     if let Some(record) = records.iter().find(|record| file(record) == path) {
         return Ok(record.clone());
@@ -103,12 +103,12 @@ pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> R
     // A component of the user has one record, with the name of one of the entries that declare it.
     let mut of_name: Vec<&Record> = Vec::new();
     let keys = hooks.iter().filter(|hook| hook.name == word).filter_map(|hook| hook.key.as_ref());
-    for record in keys.filter_map(|(place, path)| records.get(place, path)) {
+    for record in keys.filter_map(|(scope, path)| records.get(scope, path)) {
         if !of_name.contains(&record) {
             of_name.push(record);
         }
     }
-    let is_here = |record: &&Record| record.place.repository().is_none_or(|it| Some(it) == repo.as_deref());
+    let is_here = |record: &&Record| record.scope.repository().is_none_or(|it| Some(it) == repo.as_deref());
     let recorded = || records.iter().filter(is_here).filter(|it| it.name == word).collect();
     let named: Vec<&Record> = if of_name.is_empty() { recorded() } else { of_name };
     match named.as_slice() {
@@ -178,10 +178,10 @@ pub(super) mod tests {
         let (_temp, manager) =
             found(r#"[{"component": "g.wasm", "name": "g1"}, {"component": "g.wasm"}]"#).await;
         let hook = find(&manager, "g1").unwrap();
-        let (place, path) = crate::approval::key(&hook).unwrap();
+        let (scope, path) = crate::approval::key(&hook).unwrap();
         let mut records = Records::default();
         records.insert(Record {
-            place,
+            scope,
             path,
             name: hook.name.clone(),
             kind: hook.kind,

@@ -12,7 +12,7 @@ use hookbox::discovery::Approvable;
 use hookbox::manager::Manager;
 use hookbox::report::Kind;
 use hookbox::text::escape;
-use hookbox::trust::{Place, Records, TrustFile, TrustFileError, TrustFileErrorKind};
+use hookbox::trust::{Records, Scope, TrustFile, TrustFileError, TrustFileErrorKind};
 
 pub(crate) use self::find::{find, find_plugin, find_record, records_of_plugin};
 pub(crate) use self::show::{line, list, means, show, show_namesakes, showable};
@@ -93,7 +93,7 @@ pub(crate) fn asked(hook: &Approvable) -> Vec<Capability> {
 }
 
 /// Returns the key of the hook in the trust file.
-pub(crate) fn key(hook: &Approvable) -> Result<(Place, PathBuf), InputError> {
+pub(crate) fn key(hook: &Approvable) -> Result<(Scope, PathBuf), InputError> {
     hook.key.clone().ok_or_else(|| {
         InputError::new("the path of the repository cannot be read", "work in a directory that you may read")
     })

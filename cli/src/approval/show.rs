@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use hookbox::capability::Capability;
 use hookbox::discovery::Approvable;
 use hookbox::event::EventName;
+use hookbox::report::Kind;
 use hookbox::text::escape;
-use hookbox::trust::Place;
+use hookbox::trust::Scope;
 use hookbox::{Digest, OnFailure};
 
 use crate::error::{InputError, say};
@@ -96,8 +97,10 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
             for path in hook.names() {
                 say(format_args!("  with    {}", escape(&path.to_string_lossy(), 1024)));
             }
-            if hook.may_use_more() {
-                say("  not all files that it uses can be known, and trust does not end where those change");
+            if hook.kind != Kind::Native {
+                say(
+                    "  not all files that it uses can be known: trust does not end when another file changes",
+                );
             }
         }
         None => say("  runs with all your rights"),
@@ -126,7 +129,7 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
 }
 
 /// Shows the hooks of the same name: those that this hook replaces, and those that run beside it.
-pub(crate) fn show_namesakes(hook: &Approvable, replaces: &[(Place, PathBuf)]) {
+pub(crate) fn show_namesakes(hook: &Approvable, replaces: &[(Scope, PathBuf)]) {
     for it in &hook.namesakes {
         let blocks = if it.on_failure == Some(OnFailure::Block) { ", blocks where it fails" } else { "" };
         let shown =

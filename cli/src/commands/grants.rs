@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use hookbox::capability::Capability;
 use hookbox::manager::Manager;
 use hookbox::text::escape;
-use hookbox::trust::{Place, Record};
+use hookbox::trust::{Record, Scope};
 use serde_json::json;
 
 use super::trust;
@@ -73,7 +73,7 @@ async fn show(find: &options::Find, as_json: bool) -> anyhow::Result<ExitCode> {
     if as_json {
         let rows = records.iter().map(|record| {
             json!({
-                "name": record.name, "path": record.path, "place": record.place, "kind": record.kind,
+                "name": record.name, "path": record.path, "place": record.scope, "kind": record.kind,
                 "digest": record.digest, "trusted": record.trusted, "asked": record.asked,
                 "granted": record.grants, "status": status(&manager, record),
             })
@@ -87,9 +87,9 @@ async fn show(find: &options::Find, as_json: bool) -> anyhow::Result<ExitCode> {
     let rows = records.iter().map(|record| {
         vec![
             escape(&record.name, 200),
-            match &record.place {
-                Place::Global => "global".to_owned(),
-                Place::Repository(path) => escape(&path.to_string_lossy(), 1024),
+            match &record.scope {
+                Scope::Global => "global".to_owned(),
+                Scope::Repository(path) => escape(&path.to_string_lossy(), 1024),
             },
             if record.trusted { "yes" } else { "no" }.to_owned(),
             approval::list(&record.grants),
@@ -101,7 +101,7 @@ async fn show(find: &options::Find, as_json: bool) -> anyhow::Result<ExitCode> {
 
 /// Whether a record still holds for what stands there. What lies in another repository is only looked for.
 fn status(manager: &Manager, record: &Record) -> &'static str {
-    let key = (record.place.clone(), record.path.clone());
+    let key = (record.scope.clone(), record.path.clone());
     if let Some(hook) = manager.approvable().iter().find(|hook| hook.key.as_ref() == Some(&key)) {
         return match hook.digest() {
             Ok(Some(digest)) if digest == record.digest => "current",
@@ -112,7 +112,7 @@ fn status(manager: &Manager, record: &Record) -> &'static str {
     let entry = record.path.to_str().and_then(|path| path.rsplit_once('#')).map(|(file, _)| Path::new(file));
     let is_there =
         |repo: &Path| [Some(&*record.path), entry].into_iter().flatten().any(|it| repo.join(it).is_file());
-    let is_elsewhere = record.place.repository().is_some_and(is_there);
+    let is_elsewhere = record.scope.repository().is_some_and(is_there);
     if is_elsewhere { "elsewhere" } else { "missing" }
 }
 
@@ -139,7 +139,7 @@ async fn add(
     approval::confirm("Grant this?", yes)?;
     let fresh = trust::record(hook, digest.clone(), asked, Vec::new())?;
     let record = approval::update(file, |records| {
-        let kept = records.current(&fresh.place, &fresh.path, &digest).cloned();
+        let kept = records.current(&fresh.scope, &fresh.path, &digest).cloned();
         let mut record = Record { when: fresh.when.clone(), ..kept.unwrap_or_else(|| fresh.clone()) };
         record.grants.extend(rights);
         record.grants.sort();
@@ -162,7 +162,7 @@ async fn remove(find: &options::Find, name: &str, rights: &[Capability]) -> anyh
         return Err(InputError::new(what, format!("granted is: {granted}")).into());
     }
     let left = approval::update(file, |records| {
-        let mut record = records.get(&found.place, &found.path)?.clone();
+        let mut record = records.get(&found.scope, &found.path)?.clone();
         record.grants.retain(|right| !rights.is_empty() && !rights.contains(right));
         record.when = hookbox::trust::now();
         records.insert(record.clone());

@@ -52,7 +52,7 @@ fn granted(file: &Path, component: &Component) -> Vec<Capability> {
     });
     let file = file.canonicalize().ok();
     let is_this = |record: &&Record| {
-        let base = record.place.repository().or(home.as_deref()).unwrap_or(Path::new("/"));
+        let base = record.scope.repository().or(home.as_deref()).unwrap_or(Path::new("/"));
         record.digest == *component.digest() && base.join(&record.path).canonicalize().ok() == file
     };
     records.iter().find(is_this).map(|record| record.grants.clone()).unwrap_or_default()

@@ -9,7 +9,7 @@ use hookbox::capability::Capability;
 use hookbox::discovery::Approvable;
 use hookbox::manager::Manager;
 use hookbox::text::escape;
-use hookbox::trust::{Place, Record};
+use hookbox::trust::{Record, Scope};
 
 use crate::error::{InputError, say};
 use crate::{approval, human, options, output};
@@ -99,8 +99,8 @@ impl Trust {
 impl Trust {
     /// The hooks that this one takes the place of: those that are shown, where the user wants that, and those that the
     /// user let it take the place of before.
-    fn replaces(&self, hook: &Approvable, current: Option<&Record>) -> Vec<(Place, PathBuf)> {
-        let before = |key: &(Place, PathBuf)| current.is_some_and(|record| record.replaces.contains(key));
+    fn replaces(&self, hook: &Approvable, current: Option<&Record>) -> Vec<(Scope, PathBuf)> {
+        let before = |key: &(Scope, PathBuf)| current.is_some_and(|record| record.replaces.contains(key));
         let keys = hook.namesakes.iter().map(|it| it.key.clone());
         keys.filter(|key| self.replace || before(key)).collect()
     }
@@ -161,8 +161,8 @@ pub(crate) fn record(
     asked: Vec<Capability>,
     grants: Vec<Capability>,
 ) -> Result<Record, InputError> {
-    let (place, path) = approval::key(hook)?;
+    let (scope, path) = approval::key(hook)?;
     let (name, kind, on_failure) = (hook.name.clone(), hook.kind, hook.on_failure);
     let (trusted, replaces, when) = (true, Vec::new(), hookbox::trust::now());
-    Ok(Record { place, name, path, kind, digest, trusted, grants, asked, on_failure, replaces, when })
+    Ok(Record { scope, name, path, kind, digest, trusted, grants, asked, on_failure, replaces, when })
 }

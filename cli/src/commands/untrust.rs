@@ -35,7 +35,7 @@ impl Untrust {
                 return if records.is_empty() { Err(error.into()) } else { self.plugin(file, &records) };
             }
         };
-        approval::update(file, |records| records.remove(&record.place, &record.path))?;
+        approval::update(file, |records| records.remove(&record.scope, &record.path))?;
         if self.json {
             return output::json(&record);
         }
@@ -46,7 +46,7 @@ impl Untrust {
     fn plugin(&self, file: &TrustFile, records: &[Record]) -> anyhow::Result<ExitCode> {
         approval::update(file, |held| {
             for record in records {
-                held.remove(&record.place, &record.path);
+                held.remove(&record.scope, &record.path);
             }
         })?;
         if self.json {

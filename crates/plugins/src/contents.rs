@@ -71,8 +71,6 @@ pub struct PluginHook {
     pub asks: Vec<Capability>,
     /// What an entry of hooks.json runs. Not escaped.
     pub runs: Option<String>,
-    /// Whether a command line may use files that no word of it names, so that trust does not end where those change.
-    pub may_use_more: bool,
     /// What a component says of itself. Not escaped.
     pub description: Option<String>,
     /// The digest of its file, or of the file that declares it, where that could be read.
@@ -185,7 +183,6 @@ fn hooks(dir: &Path, name: &str, discovery: &Discovery) -> Vec<PluginHook> {
             answers: manifest.map(|it| it.answers.names()).unwrap_or_default(),
             asks: manifest.map(|it| it.capabilities.clone()).unwrap_or_default(),
             runs: found.runs.clone(),
-            may_use_more: found.may_use_more(),
             description: manifest.map(|it| it.description.clone()),
             digest: place.digest(&found.path, MAX_FILE).ok(),
             entry: found.entry(),

@@ -6,8 +6,8 @@ use super::entry::EntryStatus;
 use crate::event::EventName;
 use crate::hook::{Digest, Manifest, OnFailure, Tier};
 use crate::report::Kind;
-use crate::trust::tree::Belongings;
-use crate::trust::{Place, Record, TreeError};
+use crate::trust::native_digest::DigestInput;
+use crate::trust::{Record, Scope, TreeError};
 
 /// A hook for somebody who is to trust it, or to grant rights to it.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub struct Approvable {
     pub manifest: Option<Manifest>,
     /// Its key in the trust file: scope, and path there. `None` if the real path of the repository is not
     /// known, so that nothing can be recorded.
-    pub key: Option<(Place, PathBuf)>,
+    pub key: Option<(Scope, PathBuf)>,
     /// The user's record of it, also if it has changed since.
     pub record: Option<Record>,
     /// The policy for its failures.
@@ -53,14 +53,14 @@ pub struct Approvable {
     /// The digest of its bytes, if they were read.
     pub(super) bytes: Option<Digest>,
     /// The files and settings that its digest covers, if it needs trust.
-    pub(super) belongings: Option<Belongings>,
+    pub(super) digest_input: Option<DigestInput>,
 }
 
 /// A hook that has the name of another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namesake {
     /// Its key in the trust file.
-    pub key: (Place, PathBuf),
+    pub key: (Scope, PathBuf),
     /// The path by which a command finds it.
     pub reference: PathBuf,
     /// Where it was found.
@@ -73,32 +73,21 @@ impl Approvable {
     /// Returns the files and directories of the repository that its command line or its shebang names. Its
     /// digest covers them beside the hook's own directory. Paths are relative to the repository.
     pub fn names(&self) -> Vec<PathBuf> {
-        self.named().0
+        let input = self.digest_input.as_ref().filter(|_| self.kind != Kind::Component);
+        input.and_then(|it| it.names().ok()).unwrap_or_default()
     }
 
     /// Returns the repository's settings for it, key by key: a part of its digest.
     pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
-        let settings = self.belongings.iter().flat_map(|it| &it.settings);
+        let settings = self.digest_input.iter().flat_map(|it| &it.settings);
         settings.map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
     /// Returns the digest of the entry that declares it, with its position in its file.
     #[doc(hidden)]
     pub fn entry(&self) -> Option<Digest> {
-        let declared = self.belongings.as_ref().map(|it| &it.declared).filter(|it| !it.is_empty())?;
+        let declared = self.digest_input.as_ref().map(|it| &it.declared).filter(|it| !it.is_empty())?;
         Some(Digest::of(format!("{declared:?}").as_bytes()))
-    }
-
-    /// Returns true if its command line may use files of the repository that no word of it names, so that its
-    /// digest does not cover them. The cause is a variable, a pattern, the output of another command, or a
-    /// program such as `make`.
-    pub fn may_use_more(&self) -> bool {
-        self.named().1
-    }
-
-    fn named(&self) -> (Vec<PathBuf>, bool) {
-        let files = self.belongings.as_ref().filter(|_| self.kind != Kind::Component);
-        files.and_then(|it| it.names().ok()).unwrap_or_default()
     }
 
     /// Returns the digest that trust and grants are bound to. A component's is the one of the bytes that were
@@ -108,7 +97,7 @@ impl Approvable {
     ///
     /// [`TreeError`] says why the files of a hook have no digest.
     pub fn digest(&self) -> Result<Option<Digest>, TreeError> {
-        match &self.belongings {
+        match &self.digest_input {
             Some(it) if self.kind != Kind::Component => it.digest().map(Some),
             _ => Ok(self.bytes.as_ref().map(|bytes| self.digest_of(bytes))),
         }
@@ -116,6 +105,6 @@ impl Approvable {
 
     /// Returns the digest that trust and grants are bound to, for a component of these bytes.
     pub fn digest_of(&self, bytes: &Digest) -> Digest {
-        self.belongings.as_ref().map_or_else(|| bytes.clone(), |it| it.of_component(bytes))
+        self.digest_input.as_ref().map_or_else(|| bytes.clone(), |it| it.of_component(bytes))
     }
 }

@@ -19,7 +19,7 @@ use crate::files::{self, FileAccess};
 use crate::hook::{Digest, HookError, OnFailure};
 use crate::native::Verify;
 use crate::report::{Cause, Kind};
-use crate::trust::Standing;
+use crate::trust::TrustLevel;
 use crate::wasm::{Component, MAX_COMPONENT, RUNS_COMPONENTS, Runtime};
 
 /// How long a native hook may take to name its event (design, section 6).
@@ -41,7 +41,7 @@ pub(super) struct Job {
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
     /// Whether it may be run to find out; if it is refused, only its digest is taken.
-    pub(super) standing: Standing,
+    pub(super) standing: TrustLevel,
     /// The variables that a native hook gets; all of them when absent.
     pub(super) environment: Option<Vec<String>>,
     /// Whether its digest is that of all that belongs to it, which the gate has worked out.
@@ -181,7 +181,7 @@ impl Examiner {
 
     /// Looks into what is not trusted, in what is left of its time.
     async fn look_at_untrusted(&self, job: Job) -> Examined {
-        if job.standing == Standing::Refused {
+        if job.standing == TrustLevel::Refused {
             return Examined::unasked(job.digest);
         }
         if job.kind == Kind::Component {
@@ -241,13 +241,13 @@ impl Eyes {
 /// Its events stand in the file that declares it: there is nothing to ask.
 fn declared(job: Job) -> Examined {
     match job.standing {
-        Standing::Refused => Examined::unasked(job.digest),
+        TrustLevel::Refused => Examined::unasked(job.digest),
         _ => Examined::new(job.digest, Ok(Ready::Declared)),
     }
 }
 
 async fn native(job: Job, here: bool, cache: Option<&HookCache>, last: &LastGood) -> Examined {
-    if job.standing == Standing::Refused {
+    if job.standing == TrustLevel::Refused {
         return Examined::unasked(job.digest);
     }
     let environment = job.environment.as_deref();
@@ -363,7 +363,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
-    fn job(path: PathBuf, kind: Kind, standing: Standing) -> Job {
+    fn job(path: PathBuf, kind: Kind, standing: TrustLevel) -> Job {
         Job {
             place: FileAccess::Global,
             path,
@@ -393,11 +393,11 @@ mod tests {
         *examiner.used.lock().unwrap() = examiner.together;
         for _round in 0..2 {
             let jobs = vec![
-                job(at("hook"), Kind::Component, Standing::Confined),
-                job(at("hook"), Kind::Native, Standing::Trusted),
-                job(at("hook"), Kind::Native, Standing::Refused),
-                job(at("hook"), Kind::Native, Standing::Trusted),
-                job(at("hook"), Kind::Component, Standing::Confined),
+                job(at("hook"), Kind::Component, TrustLevel::Confined),
+                job(at("hook"), Kind::Native, TrustLevel::Trusted),
+                job(at("hook"), Kind::Native, TrustLevel::Refused),
+                job(at("hook"), Kind::Native, TrustLevel::Trusted),
+                job(at("hook"), Kind::Component, TrustLevel::Confined),
             ];
             let [a, b, c, d, e] = <[Examined; 5]>::try_from(examiner.examine(jobs).await).ok().unwrap();
             for late in [&a, &e] {

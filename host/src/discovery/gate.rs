@@ -17,34 +17,35 @@ use crate::hook::{Digest, HookError, Origin, Tier};
 use crate::native::Verify;
 use crate::report::{Cause, Kind};
 use crate::text;
-use crate::trust::tree::{Allowance, Belongings, Seen};
+use crate::trust::native_digest::{DigestInput, SharedTrees};
+use crate::trust::tree_digest::Allowance;
 use crate::trust::{
-    self, Bases, Place, Protected, Record, Records, Standing, TreeError, TrustFile, TrustPolicy,
+    self, Bases, ProtectedDirs, Record, Records, Scope, TreeError, TrustFile, TrustLevel, TrustPolicy,
 };
 use crate::wasm::{Access, Backends, Component, MAX_COMPONENT, Places, Runtime};
 
 /// What the user said, and where it holds.
 pub(super) struct Gate {
-    records: Records,
+    records: Arc<Records>,
     /// Where hooks of the repository are found; `None` where its real path is not known.
-    repo: Option<Place>,
+    repo: Option<Scope>,
     home: Option<PathBuf>,
     /// The private data directory.
     data: Option<PathBuf>,
     backends: Backends,
-    pub(super) protected: Arc<Protected>,
+    pub(super) protected: Arc<ProtectedDirs>,
     bases: Bases,
 }
 
 /// What the gate says of one candidate.
 pub(super) struct Judgement {
-    pub(super) standing: Standing,
+    pub(super) standing: TrustLevel,
     /// What it is called in the trust file; `None` where nothing can be recorded of it.
-    pub(super) key: Option<(Place, PathBuf)>,
+    pub(super) key: Option<(Scope, PathBuf)>,
     /// What the user said of it, whatever it was then.
     pub(super) record: Option<Record>,
     /// All that belongs to it, where it needs trust.
-    pub(super) belongings: Option<Belongings>,
+    pub(super) digest_input: Option<DigestInput>,
     /// The digest of that; `None` of a component that nobody trusted.
     pub(super) digest: Option<Result<Digest, TreeError>>,
     /// The bytes of a component for which that digest was taken.
@@ -66,7 +67,7 @@ pub(super) struct Judgement {
 impl Judgement {
     /// Whether the user trusted something else than it is now.
     pub(super) fn has_changed(&self) -> bool {
-        self.standing != Standing::Trusted && self.was_trusted()
+        self.standing != TrustLevel::Trusted && self.was_trusted()
     }
 
     /// Whether the user trusts it, or trusted what it was.
@@ -76,14 +77,14 @@ impl Judgement {
 
     /// Whether what the user said holds for a component of these bytes.
     pub(super) fn holds_for(&self, bytes: &Digest) -> bool {
-        match &self.belongings {
+        match &self.digest_input {
             Some(_) => self.is_current && self.bytes.as_ref() == Some(bytes),
             None => self.record.as_ref().is_some_and(|record| record.digest == *bytes),
         }
     }
 
     /// The hooks that it takes the place of: all where its owner trusts it anyway, else those that the user named.
-    pub(super) fn replaces(&self) -> Option<&[(Place, PathBuf)]> {
+    pub(super) fn replaces(&self) -> Option<&[(Scope, PathBuf)]> {
         self.record.as_ref().filter(|_| self.by_record).map(|record| record.replaces.as_slice())
     }
 
@@ -100,9 +101,9 @@ impl Judgement {
     /// tier.
     pub(super) fn verify(&self) -> Option<Verify> {
         let record = self.record.as_ref().filter(|record| record.trusted)?;
-        let belongings = self.belongings.clone().filter(|_| self.by_record && self.bytes.is_none())?;
+        let digest_input = self.digest_input.clone().filter(|_| self.by_record && self.bytes.is_none())?;
         let (trusted, approve) = (record.digest.clone(), self.approve(&record.name));
-        Some(Arc::new(move || match belongings.digest() {
+        Some(Arc::new(move || match digest_input.digest() {
             Ok(digest) if digest == trusted => Ok(()),
             Ok(_) => Err(HookError::new(Cause::Untrusted, format!("{}; {approve}", trust::CHANGED))),
             Err(error) => Err(HookError::new(Cause::Untrusted, format!("{}: {error}", trust::CHANGED))),
@@ -110,26 +111,28 @@ impl Judgement {
     }
 }
 
+/// Reads the trust file. If it cannot be read, nothing is trusted or granted.
+pub(super) fn read_records(options: &Options, problems: &mut Vec<Problem>) -> Arc<Records> {
+    let Some(data) = &options.data else { return Arc::default() };
+    let records = TrustFile::new(data).read().unwrap_or_else(|error| {
+        let path = text::escape(&error.path.to_string_lossy(), 4096);
+        let problem = Problem::new(&error.path, format!("{}: nothing is trusted or granted", error.kind));
+        problems.push(problem.off().hint(format!("move it aside: mv {path} {path}.old")));
+        Records::default()
+    });
+    Arc::new(records)
+}
+
 impl Gate {
-    /// Reads what the user said. Where that cannot be read, nothing is trusted or granted. It judges what this repository
-    /// brought, and what the user installed; `around` are all repositories, whose roots no hook may write.
+    /// Returns the gate for the hooks of this repository and of the user. `around` are all repositories, whose roots no hook
+    /// may write.
     pub(super) fn open(
         options: &Options,
         runtime: &Runtime,
         repo: Option<&Path>,
         around: &[PathBuf],
-        problems: &mut Vec<Problem>,
+        records: Arc<Records>,
     ) -> Self {
-        let records = match &options.data {
-            None => Records::default(),
-            Some(data) => TrustFile::new(data).read().unwrap_or_else(|error| {
-                let path = text::escape(&error.path.to_string_lossy(), 4096);
-                let problem =
-                    Problem::new(&error.path, format!("{}: nothing is trusted or granted", error.kind));
-                problems.push(problem.off().hint(format!("move it aside: mv {path} {path}.old")));
-                Records::default()
-            }),
-        };
         let roots =
             |base: &Path| -> Vec<PathBuf> { options.roots.iter().map(|root| base.join(root)).collect() };
         let own = [&options.data, &options.cache].into_iter().flatten().cloned();
@@ -138,11 +141,11 @@ impl Gate {
         let bases = Bases { repo: repo.map(Path::to_owned), home: options.home.clone() };
         Self {
             records,
-            repo: repo.and_then(|repo| repo.canonicalize().ok()).map(Place::Repository),
+            repo: repo.and_then(|repo| repo.canonicalize().ok()).map(Scope::Repository),
             home: options.home.clone(),
             data: options.data.clone(),
             backends: Backends::new(options.data.as_deref(), runtime),
-            protected: Arc::new(Protected::new(
+            protected: Arc::new(ProtectedDirs::new(
                 bases.clone(),
                 whole,
                 around.iter().flat_map(|it| roots(it)).collect(),
@@ -158,12 +161,12 @@ impl Gate {
             *counts.entry(&candidate.name).or_default() += 1;
         }
         let mut unapproved = Allowance::of_unapproved();
-        let seen = Seen::default();
+        let trees = SharedTrees::default();
         let tables: Vec<Option<&Table>> =
             scan.candidates.iter().map(|candidate| scan.table_of(candidate)).collect();
         let looks = scan.candidates.iter().zip(&tables);
         let mut all: Vec<Judgement> =
-            looks.map(|(it, table)| self.look(it, *table, options, &mut unapproved, &seen)).collect();
+            looks.map(|(it, table)| self.look(it, *table, options, &mut unapproved, &trees)).collect();
         // From the last to the first: a hook takes the place of later ones only.
         let mut later: HashMap<&str, Vec<(Origin, bool, Namesake)>> = HashMap::new();
         for ((candidate, table), judged) in scan.candidates.iter().zip(&tables).zip(&mut all).rev() {
@@ -195,12 +198,12 @@ impl Gate {
         judged: &[Judgement],
         is_looked_for: impl Fn(&Record) -> bool + 'a,
     ) -> impl Iterator<Item = &'a Record> {
-        let found: BTreeSet<(Place, PathBuf)> = judged.iter().filter_map(|it| it.key.clone()).collect();
+        let found: BTreeSet<(Scope, PathBuf)> = judged.iter().filter_map(|it| it.key.clone()).collect();
         self.records.iter().filter(move |record| {
             record.trusted
-                && self.repo.as_ref() == Some(&record.place)
+                && self.repo.as_ref() == Some(&record.scope)
                 && is_looked_for(record)
-                && !found.contains(&(record.place.clone(), record.path.clone()))
+                && !found.contains(&(record.scope.clone(), record.path.clone()))
         })
     }
 
@@ -210,13 +213,13 @@ impl Gate {
         table: Option<&Table>,
         options: &Options,
         unapproved: &mut Allowance,
-        seen: &Seen,
+        trees: &SharedTrees,
     ) -> Judgement {
         let Candidate { dir, kind, path, .. } = candidate;
         let standing = if dir.needs_trust {
-            Standing::unless_recorded(options.trust, *kind)
+            TrustLevel::unless_recorded(options.trust, *kind)
         } else {
-            Standing::of(options.trust, dir.tier, *kind)
+            TrustLevel::of(options.trust, dir.tier, *kind)
         };
         let key = self.key(candidate);
         let record = key.as_ref().and_then(|(place, path)| self.records.get(place, path)).cloned();
@@ -224,7 +227,7 @@ impl Gate {
             standing,
             key,
             record,
-            belongings: None,
+            digest_input: None,
             digest: None,
             bytes: None,
             is_current: false,
@@ -238,39 +241,39 @@ impl Gate {
         if !is_usable || !dir.needs_trust {
             return judged;
         }
-        let Some(belongings) = self.belongings(candidate, table, options) else { return judged };
+        let Some(digest_input) = self.digest_input(candidate, table, options) else { return judged };
         let trusted = judged.record.as_ref().filter(|record| record.trusted);
         let digest = match (kind, dir.tier.origin(), trusted) {
             (Kind::Component, _, None) => None,
             (Kind::Component, ..) => {
                 judged.bytes = dir.place.digest(path, MAX_COMPONENT).ok();
-                judged.bytes.as_ref().map(|bytes| Ok(belongings.of_component(bytes)))
+                judged.bytes.as_ref().map(|bytes| Ok(digest_input.of_component(bytes)))
             }
-            (_, Origin::Repo, None) => Some(belongings.digest_in(&dir.place, unapproved, seen)),
+            (_, Origin::Repo, None) => Some(digest_input.digest_in(&dir.place, unapproved, trees)),
             // What the user approved once, or installed, has an allowance of its own, so that nothing beside it takes it
             // away.
             (_, Origin::Repo, Some(_)) => {
-                Some(belongings.digest_in(&dir.place, &mut Allowance::of_one(), &Seen::default()))
+                Some(digest_input.digest_in(&dir.place, &mut Allowance::of_one(), &SharedTrees::default()))
             }
-            _ => Some(belongings.digest()),
+            _ => Some(digest_input.digest()),
         };
         judged.is_current = trusted.is_some_and(|record| {
             record.name == candidate.name
                 && digest.as_ref().and_then(|it| it.as_ref().ok()) == Some(&record.digest)
         });
         if !standing.is_trusted() && judged.is_current {
-            judged.standing = Standing::Trusted;
+            judged.standing = TrustLevel::Trusted;
             judged.by_record = true;
         }
-        (judged.belongings, judged.digest) = (Some(belongings), digest);
+        (judged.digest_input, judged.digest) = (Some(digest_input), digest);
         judged
     }
 
     /// What a candidate is called in the trust file.
-    fn key(&self, candidate: &Candidate) -> Option<(Place, PathBuf)> {
+    fn key(&self, candidate: &Candidate) -> Option<(Scope, PathBuf)> {
         let (place, base) = match candidate.dir.tier.origin() {
             Origin::Repo => (self.repo.clone()?, self.bases.repo.as_deref()),
-            _ => (Place::Global, self.home.as_deref()),
+            _ => (Scope::Global, self.home.as_deref()),
         };
         let reference = candidate.reference();
         // A component of the user's own is its bytes, whoever names it; anything else is what its entry says.
@@ -280,18 +283,18 @@ impl Gate {
         Some((place, relative.to_owned()))
     }
 
-    fn belongings(
+    fn digest_input(
         &self,
         candidate: &Candidate,
         table: Option<&Table>,
         options: &Options,
-    ) -> Option<Belongings> {
+    ) -> Option<DigestInput> {
         let HooksDir { tier, path, base, .. } = &*candidate.dir;
         let is_plugin = matches!(tier, Tier::RepoPlugin | Tier::GlobalPlugin);
         let is_repo = tier.origin() == Origin::Repo;
         // What the user's own file says of a plugin's hook is the user's, and no part of it.
         let table = table.filter(|_| is_repo);
-        Some(Belongings {
+        Some(DigestInput {
             // A plugin of the home directory is all that there is of it.
             repo: if is_repo { self.bases.repo.clone()? } else { base.clone() },
             dir: path.parent().filter(|_| is_plugin).unwrap_or(path).to_owned(),
@@ -299,12 +302,7 @@ impl Gate {
             base: candidate.dir.base.clone(),
             cwd: options.cwd.clone(),
             declared: candidate.declared.as_ref().map(Declared::fields).unwrap_or_default(),
-            words: candidate.declared.as_ref().map(Declared::words).unwrap_or_default(),
-            variables: candidate
-                .declared
-                .as_ref()
-                .map(|it| it.variables(candidate.dir.plugin.is_some()))
-                .unwrap_or_default(),
+            lines: candidate.declared.as_ref().map(Declared::words).unwrap_or_default(),
             settings: table.map(Table::fields).unwrap_or_default(),
         })
     }
@@ -325,7 +323,7 @@ impl Gate {
             return (access, Vec::new());
         };
         let (rights, refused) = self.protected.rights(&manifest.capabilities, &granted.grants);
-        let identity = granted.place.identity(candidate.dir.plugin.as_deref(), &candidate.identity());
+        let identity = granted.scope.identity(candidate.dir.plugin.as_deref(), &candidate.identity());
         access.places = Places {
             repo: self.bases.repo.clone(),
             home: self.bases.home.clone(),

@@ -140,7 +140,7 @@ impl JudgedCandidate<'_> {
             observe: self.declared().is_some_and(|it| it.observe),
             namesakes: self.judgement.namesakes.clone(),
             bytes: None,
-            belongings: self.judgement.belongings.clone(),
+            digest_input: self.judgement.digest_input.clone(),
             reference: self.reference(),
             runs: self.declared().and_then(Declared::runs),
             events: self.declared().and_then(|it| it.event.clone()).into_iter().collect(),

@@ -17,7 +17,7 @@ use crate::hook::{Budget, Descriptor, HookError, OnFailure, Origin, Tier};
 use crate::outcome::Answers;
 use crate::report::{Cause, Kind};
 use crate::text;
-use crate::trust::{self, Standing};
+use crate::trust::{self, TrustLevel};
 
 /// Finds the tables that speak of no hook. One with `on_failure = "block"` is a guard that somebody took away: it
 /// fails in every event. Any other is a problem, for it may be misspelt.
@@ -103,7 +103,7 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
         on_failure: OnFailure::Block,
         budget: budget(Budget::for_kind(kind), tier, Some(table), &options.limits),
         answers: Answers::NONE,
-        trusted: Standing::of(options.trust, tier, kind).is_trusted(),
+        trusted: TrustLevel::of(options.trust, tier, kind).is_trusted(),
         ..Descriptor::new(name, kind)
     };
     let error = HookError::new(Cause::NotFound, "is not there, but its settings say that it must be");

@@ -54,7 +54,7 @@ pub(crate) use unreadable_guard::guard as guard_of_unseen;
 use crate::builtin::Wishes;
 use crate::files::FileAccess;
 use crate::hook::Hook;
-use crate::trust::Protected;
+use crate::trust::ProtectedDirs;
 use crate::wasm::Runtime;
 
 /// What was found.
@@ -83,7 +83,7 @@ pub struct Discovery {
     /// name and file name.
     pub approvable: Vec<Approvable>,
     /// Which directories no hook may write.
-    pub protected: Arc<Protected>,
+    pub protected: Arc<ProtectedDirs>,
     /// What is broken now, and what of the last look stays in force in its place.
     pub(crate) kept: Vec<Kept>,
     /// What an entry does not show of a hook (its settings, grants and declaration), by its name and file.
@@ -159,14 +159,14 @@ pub(crate) async fn discover_again(options: &Options, last: &Arc<LastGood>, runt
             let global = global_settings::of(&found.roots, &options, &mut found.problems);
             let around: Vec<PathBuf> =
                 repositories.outer.iter().chain(&repositories.nearest).cloned().collect();
-            let gate = gate::Gate::open(&options, &runtime, repo, &around, &mut found.problems);
+            let records = gate::read_records(&options, &mut found.problems);
+            let gate = gate::Gate::open(&options, &runtime, repo, &around, Arc::clone(&records));
             let outer: Vec<_> =
                 repositories.outer.iter().map(|repo| scan::scan_outer(&options, repo, &found)).collect();
             let all: Vec<&scan::Scan> = outer.iter().chain([&found]).collect();
             let judged = gate.judge(&found, &all, &options);
             let look = |(repo, scan): (&PathBuf, &scan::Scan)| {
-                // What is wrong with the trust file is said once.
-                let gate = gate::Gate::open(&options, &runtime, Some(repo), &around, &mut Vec::new());
+                let gate = gate::Gate::open(&options, &runtime, Some(repo), &around, Arc::clone(&records));
                 let judged = gate.judge(scan, &all, &options);
                 (gate, judged)
             };
@@ -240,14 +240,9 @@ pub async fn look_into_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Di
     let looked = {
         let (options, runtime) = (Arc::clone(&options), runtime.clone());
         tokio::task::spawn_blocking(move || {
-            let mut found = scan::scan_plugin(&dir, &called);
-            let gate = gate::Gate::open(
-                &options,
-                &runtime,
-                Some(&dir),
-                std::slice::from_ref(&dir),
-                &mut found.problems,
-            );
+            let found = scan::scan_plugin(&dir, &called);
+            let gate =
+                gate::Gate::open(&options, &runtime, Some(&dir), std::slice::from_ref(&dir), Arc::default());
             let judged = gate.judge(&found, &[&found], &options);
             (found, gate, judged)
         })

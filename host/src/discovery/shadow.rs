@@ -5,18 +5,18 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::hook::Origin;
-use crate::trust::{Place, Standing};
+use crate::trust::{Scope, TrustLevel};
 
 /// The properties of a hook that count if another hook has its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim<'a> {
     pub(super) origin: Origin,
-    pub(super) standing: Standing,
+    pub(super) standing: TrustLevel,
     /// Its key in the trust file.
-    pub(super) key: Option<&'a (Place, PathBuf)>,
+    pub(super) key: Option<&'a (Scope, PathBuf)>,
     /// The hooks that the user let it replace. `None` if it replaces every later one: it is the user's own,
     /// or everything is trusted.
-    pub(super) replaces: Option<&'a [(Place, PathBuf)]>,
+    pub(super) replaces: Option<&'a [(Scope, PathBuf)]>,
 }
 
 impl Claim<'_> {
@@ -30,9 +30,11 @@ impl Claim<'_> {
     fn shadows(&self, later: &Self) -> bool {
         let is_untrusted_neighbour = self.origin == later.origin && !later.standing.is_trusted();
         match self.standing {
-            Standing::Refused => false,
-            Standing::Confined => is_untrusted_neighbour && self.origin == Origin::Repo,
-            Standing::Trusted => self.replaces.is_none() || is_untrusted_neighbour || self.may_replace(later),
+            TrustLevel::Refused => false,
+            TrustLevel::Confined => is_untrusted_neighbour && self.origin == Origin::Repo,
+            TrustLevel::Trusted => {
+                self.replaces.is_none() || is_untrusted_neighbour || self.may_replace(later)
+            }
         }
     }
 }
@@ -83,8 +85,8 @@ mod tests {
     #[test]
     fn a_hook_takes_the_place_of_another_that_the_user_relies_on_only_where_the_user_asked_for_it() {
         use Origin::{Repo, User};
-        use Standing::{Confined, Refused, Trusted};
-        let (key, other) = ((Place::Global, PathBuf::from("x")), (Place::Global, PathBuf::from("y")));
+        use TrustLevel::{Confined, Refused, Trusted};
+        let (key, other) = ((Scope::Global, PathBuf::from("x")), (Scope::Global, PathBuf::from("y")));
         let (named, unnamed) = ([key.clone()], [other]);
         let recorded = Some(&unnamed[..]);
         let asked = Some(&named[..]);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::discovery::{Approvable, Discovery, Entry, GlobalSettings, Kept, Problem};
 use crate::hook::Hook;
-use crate::trust::{Protected, TrustFile};
+use crate::trust::{ProtectedDirs, TrustFile};
 
 /// The hooks of a manager at one moment, and what is to be said of them.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Snapshot {
     /// The repositories that it lies in.
     #[cfg_attr(not(feature = "watch"), allow(dead_code, reason = "only who follows changes asks"))]
     pub(super) outer: Vec<PathBuf>,
-    pub(super) protected: Arc<Protected>,
+    pub(super) protected: Arc<ProtectedDirs>,
     /// What holds for all hooks together.
     pub(super) global: GlobalSettings,
     pub(super) trust_file: Option<TrustFile>,

@@ -1,72 +1,75 @@
 //! The trust file: `trust.json` in the private data directory.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use super::record::{Record, Records};
+use crate::files::{FileLock, LockError, private_dir, write_atomic};
 use crate::text;
 
 /// The file's name.
 const FILE: &str = "trust.json";
 
-/// The name of the file that is locked to write the other.
+/// The file that is locked while the trust file is changed.
 const LOCK: &str = "trust.lock";
 
 /// The version of the format.
 const VERSION: u64 = 1;
 
-/// A trust file beyond this size is not read, in bytes: it would hold thousands of hooks.
-const MAX_FILE: u64 = 4 << 20;
+/// The largest trust file that is read, in bytes: it would hold thousands of hooks.
+const MAX_BYTES: u64 = 4 << 20;
 
-/// How long to wait for another process that writes.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How long to wait between two tries.
-const PAUSE: Duration = Duration::from_millis(10);
-
-/// Why the trust file cannot be read or written.
+/// The reason why the trust file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {kind}", path = path.display())]
 pub struct TrustFileError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong.
+    /// The reason.
+    #[source]
     pub kind: TrustFileErrorKind,
 }
 
-/// What is wrong with the trust file.
+/// The kinds of [`TrustFileError`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustFileErrorKind {
-    /// It is no regular file of the user's own that only the user may write.
-    #[error("is no private file of your own: {0}")]
-    NotPrivate(&'static str),
+    /// It is not a regular file of the user's own that only the user may write.
+    #[error("is not a private file of your own: {0}")]
+    NotPrivate(#[source] io::Error),
     /// It has too many bytes.
-    #[error("has more than {MAX_FILE} bytes")]
+    #[error("has more than {MAX_BYTES} bytes")]
     TooLarge,
-    /// It holds something else.
+    /// It is not a trust file.
     #[error("holds no record of trust: {0}")]
     Garbage(String),
-    /// It was written by a program that knows more.
+    /// A newer program has written it.
     #[error("has version {0}, and this program knows version {VERSION}")]
     Version(u64),
-    /// Another process writes it.
-    #[error("is locked by another process for more than {} s", PATIENCE.as_secs())]
+    /// Another process changes it.
+    #[error("is locked by another process for more than {} s", FileLock::PATIENCE.as_secs())]
     Locked,
-    /// A path or name in it is no UTF-8, so that JSON cannot hold it.
+    /// A path or name in it is not UTF-8, so that JSON cannot hold it.
     #[error("cannot hold this: {0}")]
     Unwritable(String),
-    /// The system says no.
+    /// The system refused.
     #[error(transparent)]
-    Io(#[from] io::Error),
+    Io(io::Error),
 }
 
-/// The wire.
+impl From<io::Error> for TrustFileErrorKind {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::InvalidInput => Self::NotPrivate(error),
+            io::ErrorKind::FileTooLarge => Self::TooLarge,
+            _ => Self::Io(error),
+        }
+    }
+}
+
+/// The on-disk form.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wire {
@@ -74,7 +77,7 @@ struct Wire {
     records: Vec<Record>,
 }
 
-/// The version alone, which is read first: another version may hold other fields.
+/// The version alone, which is read first: another version may have other fields.
 #[derive(Deserialize)]
 struct Version {
     version: u64,
@@ -87,41 +90,45 @@ pub struct TrustFile {
 }
 
 impl TrustFile {
-    /// Its name in the directory.
+    /// The file's name in the directory.
     pub(crate) const NAME: &'static str = FILE;
 
-    /// The one in this directory, which was opened with [`crate::files::private_dir::open`].
+    /// Names the trust file of a directory that was opened with [`private_dir::open`].
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into() }
     }
 
-    /// The private data directory that it is in.
+    /// Returns the private data directory that holds the file.
     pub fn directory(&self) -> &Path {
         &self.dir
     }
 
-    /// Its path.
+    /// Returns the path of the file.
     pub fn path(&self) -> PathBuf {
         self.dir.join(FILE)
     }
 
-    /// Reads it. No file is no record.
+    /// Reads the file. A missing file has no records.
     ///
     /// # Errors
     ///
-    /// Anything but a whole file of this version: nothing is trusted or granted then.
+    /// For anything but a whole file of this version: nothing is trusted or granted then.
     pub fn read(&self) -> Result<Records, TrustFileError> {
         self.load().map_err(|kind| self.error(kind))
     }
 
-    /// Changes it while nobody else does: reads it, lets `change` at it, and writes it whole or not at all. What
-    /// `change` returns comes back. This blocks, up to 10 s while another process writes.
+    /// Changes the file under a lock: reads it, calls `change`, and replaces it in one step. Returns the result of
+    /// `change`. Blocks for up to 10 s while another process changes the file.
     ///
     /// # Errors
     ///
-    /// As for [`TrustFile::read`], in which case what stands there is left alone; and where it cannot be written.
+    /// As for [`TrustFile::read`], and if the file cannot be written. The file is unchanged then.
     pub fn update<T>(&self, change: impl FnOnce(&mut Records) -> T) -> Result<T, TrustFileError> {
-        let _lock = self.lock().map_err(|kind| self.error(kind))?;
+        let lock = FileLock::private(&self.dir.join(LOCK)).map_err(|error| match error {
+            LockError::Io(error) => error.into(),
+            _ => TrustFileErrorKind::Locked,
+        });
+        let _lock = lock.map_err(|kind| self.error(kind))?;
         let mut records = self.read()?;
         let result = change(&mut records);
         self.store(&records).map_err(|kind| self.error(kind))?;
@@ -133,17 +140,10 @@ impl TrustFile {
     }
 
     fn load(&self) -> Result<Records, TrustFileErrorKind> {
-        let file = match open_private(&self.path(), OpenOptions::new().read(true)) {
-            Err(TrustFileErrorKind::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Records::default());
-            }
-            opened => opened?,
+        let bytes = match private_dir::read_file(&self.path(), MAX_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Records::default()),
+            bytes => bytes?,
         };
-        let mut bytes = Vec::new();
-        file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_FILE {
-            return Err(TrustFileErrorKind::TooLarge);
-        }
         let garbage =
             |error: serde_json::Error| TrustFileErrorKind::Garbage(text::escape(&error.to_string(), 200));
         let Version { version } = serde_json::from_slice(&bytes).map_err(garbage)?;
@@ -153,7 +153,7 @@ impl TrustFile {
         let wire: Wire = serde_json::from_slice(&bytes).map_err(garbage)?;
         let mut records = Records::default();
         for record in wire.records {
-            if records.get(&record.place, &record.path).is_some() {
+            if records.get(&record.scope, &record.path).is_some() {
                 return Err(TrustFileErrorKind::Garbage("two records of the same file".to_owned()));
             }
             records.insert(record);
@@ -166,51 +166,10 @@ impl TrustFile {
         let mut text = serde_json::to_vec_pretty(&wire)
             .map_err(|error| TrustFileErrorKind::Unwritable(error.to_string()))?;
         text.push(b'\n');
-        if text.len() as u64 > MAX_FILE {
+        if text.len() as u64 > MAX_BYTES {
             return Err(TrustFileErrorKind::TooLarge);
         }
-        // Mode 0600 from the start.
-        let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
-        file.write_all(&text)?;
-        file.as_file().sync_all()?;
-        file.persist(self.path()).map_err(|error| error.error)?;
-        File::open(&self.dir)?.sync_all()?;
-        Ok(())
-    }
-
-    /// The lock, held until it is dropped. Its file stays: removing it would let two processes lock two files.
-    fn lock(&self) -> Result<File, TrustFileErrorKind> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = open_private(&self.dir.join(LOCK), &mut options)?;
-        let begin = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::Error(error)) => return Err(error.into()),
-                Err(TryLockError::WouldBlock) if begin.elapsed() >= PATIENCE => {
-                    return Err(TrustFileErrorKind::Locked);
-                }
-                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-            }
-        }
-    }
-}
-
-/// Opens a regular file of the user's own that nobody else may write; no symlink is followed, no pipe waited for.
-fn open_private(path: &Path, options: &mut OpenOptions) -> Result<File, TrustFileErrorKind> {
-    use TrustFileErrorKind::NotPrivate;
-    if fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink()) {
-        return Err(NotPrivate("a symlink stands there"));
-    }
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
-    let about = file.metadata()?;
-    match () {
-        () if !about.is_file() => Err(NotPrivate("something else than a file stands there")),
-        () if about.uid() != rustix::process::geteuid().as_raw() => Err(NotPrivate("somebody else owns it")),
-        () if about.mode() & 0o022 != 0 => Err(NotPrivate("others may write it")),
-        () => Ok(file),
+        Ok(write_atomic(&self.path(), &text)?)
     }
 }
 
@@ -219,12 +178,13 @@ mod tests {
     use super::*;
     use crate::hook::{Digest, OnFailure};
     use crate::report::Kind;
-    use crate::trust::Place;
+    use crate::trust::Scope;
+    use std::fs::{self, File};
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     fn record(name: &str) -> Record {
         Record {
-            place: Place::Repository("/repo".into()),
+            scope: Scope::Repository("/repo".into()),
             name: name.to_owned(),
             path: name.into(),
             kind: Kind::Component,
@@ -233,13 +193,13 @@ mod tests {
             grants: vec!["read:$REPO".parse().unwrap()],
             asked: vec!["read:$REPO".parse().unwrap(), "store".parse().unwrap()],
             on_failure: OnFailure::Block,
-            replaces: vec![(Place::Global, ".hookbox/hooks/x".into())],
+            replaces: vec![(Scope::Global, ".hookbox/hooks/x".into())],
             when: "2026-01-01T00:00:00Z".to_owned(),
         }
     }
 
     #[test]
-    fn what_is_recorded_is_read_again_and_private() {
+    fn records_are_read_again_from_a_private_file() {
         let temp = tempfile::tempdir().unwrap();
         let file = TrustFile::new(temp.path());
         assert_eq!(file.read().unwrap(), Records::default());
@@ -268,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_and_left_alone() {
+    fn a_broken_file_is_refused_and_left_alone() {
         let whole = {
             let temp = tempfile::tempdir().unwrap();
             let file = TrustFile::new(temp.path());
@@ -297,16 +257,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_private_file_is_refused() {
+    fn a_file_that_is_not_private_is_refused() {
         let temp = tempfile::tempdir().unwrap();
         let file = TrustFile::new(temp.path());
         let refused = || file.read().unwrap_err().to_string();
         symlink("elsewhere", file.path()).unwrap();
-        assert!(refused().contains("a symlink stands there"));
+        assert!(refused().contains("it is a symlink"));
         fs::remove_file(file.path()).unwrap();
 
         assert!(std::process::Command::new("mkfifo").arg(file.path()).status().unwrap().success());
-        assert!(refused().contains("something else than a file"));
+        assert!(refused().contains("not a regular file"));
         fs::remove_file(file.path()).unwrap();
 
         fs::write(file.path(), "{\"version\":1,\"records\":[]}").unwrap();
@@ -314,7 +274,7 @@ mod tests {
         assert!(refused().contains("others may write it"));
         fs::set_permissions(file.path(), fs::Permissions::from_mode(0o600)).unwrap();
         assert!(file.read().is_ok());
-        File::create(file.path()).unwrap().set_len(MAX_FILE + 1).unwrap();
+        File::create(file.path()).unwrap().set_len(MAX_BYTES + 1).unwrap();
         assert!(refused().contains("has more than"));
     }
 }

@@ -1,4 +1,4 @@
-//! What the user said of hooks: pure data.
+//! The records of trust and grants: pure data.
 
 use std::path::{Path, PathBuf};
 
@@ -8,34 +8,34 @@ use crate::capability::Capability;
 use crate::hook::{Digest, OnFailure};
 use crate::report::Kind;
 
-/// Where a hook is found: trust and grants hold there only.
+/// The scope of trust and grants: a hook of another scope has none of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
-    /// What the user installed.
+pub enum Scope {
+    /// The hooks that the user installed.
     Global,
     /// One repository, by its path without symlinks.
     Repository(PathBuf),
 }
 
-impl Place {
-    /// Names the state of one hook: 64 hexadecimal digits that depend on this place, the hook's plugin and its full
-    /// name. A hook of the same name in another repository has another one.
+impl Scope {
+    /// Returns the identity of a hook's state: 64 hexadecimal digits that depend on this scope, the hook's plugin and its
+    /// full name. A hook of the same name in another repository has another identity.
     pub fn identity(&self, plugin: Option<&str>, name: &str) -> String {
         use std::os::unix::ffi::OsStrExt as _;
-        let place = match self {
+        let scope = match self {
             Self::Global => &b"global"[..],
             Self::Repository(path) => path.as_os_str().as_bytes(),
         };
         let mut fields = Vec::new();
-        for field in [place, plugin.unwrap_or_default().as_bytes(), name.as_bytes()] {
+        for field in [scope, plugin.unwrap_or_default().as_bytes(), name.as_bytes()] {
             fields.extend_from_slice(&(field.len() as u64).to_le_bytes());
             fields.extend_from_slice(field);
         }
         Digest::of(&fields).hex()
     }
 
-    /// The repository, if it is one.
+    /// Returns the path of the repository, if this is one.
     pub fn repository(&self) -> Option<&Path> {
         match self {
             Self::Global => None,
@@ -44,69 +44,70 @@ impl Place {
     }
 }
 
-/// What the user said of one hook, as it was then, in this place.
+/// The trust and the grants that the user gave to one hook, with the bytes that it had then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Where it is found.
-    pub place: Place,
-    /// Its full name.
+    /// The scope of the hook.
+    #[serde(rename = "place")]
+    pub scope: Scope,
+    /// The full name.
     pub name: String,
-    /// Its file, or the file that declares it with its position there (`hooks.json#PreToolUse[0]`): relative to the
-    /// repository or to the home directory, absolute where it lies outside of them.
+    /// The hook's file, or the file that declares it with its position there (`hooks.json#PreToolUse[0]`): relative to
+    /// the repository or to the home directory, and absolute outside of them.
     pub path: PathBuf,
-    /// Its kind.
+    /// The kind.
     pub kind: Kind,
-    /// What the user looked at: the digest of all that belongs to a hook that needs trust, or of the bytes of a
-    /// component of the user's own.
+    /// The digest that the user approved: of all that belongs to a hook that needs trust, or of the bytes of a component
+    /// of the user's own.
     pub digest: Digest,
-    /// Whether the user trusts it.
+    /// True if the user trusts it.
     pub trusted: bool,
-    /// The rights that the user gave to it.
+    /// The rights that the user granted.
     pub grants: Vec<Capability>,
-    /// What it asked for then.
+    /// The rights that it asked for then.
     pub asked: Vec<Capability>,
-    /// What happened when it failed, as the user saw it.
+    /// The effect of its failures, as it was shown to the user.
     #[serde(default)]
     pub on_failure: OnFailure,
-    /// The hooks of the same name that it takes the place of, as the user asked.
+    /// The hooks of the same name that it replaces, as the user agreed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub replaces: Vec<(Place, PathBuf)>,
-    /// When, in RFC 3339.
+    pub replaces: Vec<(Scope, PathBuf)>,
+    /// The time of the approval, in RFC 3339.
     pub when: String,
 }
 
-/// What the user said of all hooks. There is at most one record for each file in each place.
+/// All records. There is at most one for each file in each scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Records {
     list: Vec<Record>,
 }
 
 impl Records {
-    /// What was said last of the file at this path, whatever its bytes were then.
-    pub fn get(&self, place: &Place, path: &Path) -> Option<&Record> {
-        self.list.iter().find(|it| it.place == *place && it.path == path)
+    /// Returns the last record of the file at this path, whatever its bytes were then.
+    pub fn get(&self, scope: &Scope, path: &Path) -> Option<&Record> {
+        self.list.iter().find(|it| it.scope == *scope && it.path == path)
     }
 
-    /// What was said of exactly these bytes.
-    pub fn current(&self, place: &Place, path: &Path, digest: &Digest) -> Option<&Record> {
-        self.get(place, path).filter(|it| it.digest == *digest)
+    /// Returns the record of exactly these bytes.
+    pub fn current(&self, scope: &Scope, path: &Path, digest: &Digest) -> Option<&Record> {
+        self.get(scope, path).filter(|it| it.digest == *digest)
     }
 
-    /// Adds a record in place of what was said of the same file.
+    /// Adds a record, and replaces an earlier one of the same file.
     pub fn insert(&mut self, record: Record) {
-        self.remove(&record.place, &record.path);
+        self.remove(&record.scope, &record.path);
         self.list.push(record);
-        self.list.sort_by(|a, b| (&a.place, &a.path).cmp(&(&b.place, &b.path)));
+        self.list.sort_by(|a, b| (&a.scope, &a.path).cmp(&(&b.scope, &b.path)));
     }
 
-    /// Takes back what was said of a file, and says what that was.
-    pub fn remove(&mut self, place: &Place, path: &Path) -> Option<Record> {
-        let at = self.list.iter().position(|it| it.place == *place && it.path == path)?;
+    /// Removes and returns the record of a file.
+    pub fn remove(&mut self, scope: &Scope, path: &Path) -> Option<Record> {
+        let at = self.list.iter().position(|it| it.scope == *scope && it.path == path)?;
         Some(self.list.remove(at))
     }
 
-    /// All of them, by place and path.
+    /// Iterates over all records, by scope and path.
     pub fn iter(&self) -> std::slice::Iter<'_, Record> {
         self.list.iter()
     }
@@ -116,9 +117,9 @@ impl Records {
 mod tests {
     use super::*;
 
-    fn record(place: Place, path: &str, bytes: &str) -> Record {
+    fn record(scope: Scope, path: &str, bytes: &str) -> Record {
         Record {
-            place,
+            scope,
             name: path.to_owned(),
             path: path.into(),
             kind: Kind::Native,
@@ -133,19 +134,19 @@ mod tests {
     }
 
     #[test]
-    fn a_record_holds_for_these_bytes_at_this_path_in_this_place_only() {
-        let here = Place::Repository("/here".into());
+    fn a_record_holds_for_these_bytes_at_this_path_in_this_scope_only() {
+        let here = Scope::Repository("/here".into());
         let mut records = Records::default();
         records.insert(record(here.clone(), "x", "1"));
         let digest = Digest::of(b"1");
         assert!(records.current(&here, Path::new("x"), &digest).is_some());
-        for (place, path, bytes) in [
-            (Place::Global, "x", "1"),
-            (Place::Repository("/there".into()), "x", "1"),
+        for (scope, path, bytes) in [
+            (Scope::Global, "x", "1"),
+            (Scope::Repository("/there".into()), "x", "1"),
             (here.clone(), "y", "1"),
             (here.clone(), "x", "2"),
         ] {
-            assert!(records.current(&place, Path::new(path), &Digest::of(bytes.as_bytes())).is_none());
+            assert!(records.current(&scope, Path::new(path), &Digest::of(bytes.as_bytes())).is_none());
         }
         records.insert(record(here.clone(), "x", "2"));
         assert_eq!(records.iter().count(), 1, "the newer record takes the place of the older");
@@ -156,12 +157,12 @@ mod tests {
 
     #[test]
     fn each_hook_has_an_identity_of_its_own() {
-        let repo = |path: &str| Place::Repository(path.into());
+        let repo = |path: &str| Scope::Repository(path.into());
         let all = [
-            Place::Global.identity(None, "x"),
-            Place::Global.identity(None, "y"),
-            Place::Global.identity(Some("x"), ""),
-            Place::Global.identity(Some("o/r"), "o/r/x"),
+            Scope::Global.identity(None, "x"),
+            Scope::Global.identity(None, "y"),
+            Scope::Global.identity(Some("x"), ""),
+            Scope::Global.identity(Some("o/r"), "o/r/x"),
             repo("/a").identity(None, "x"),
             repo("/ax").identity(None, ""),
             repo("/b").identity(None, "x"),

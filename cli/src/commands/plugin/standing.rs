@@ -95,7 +95,6 @@ mod tests {
             asks: Vec::new(),
             runs: None,
             timeout: "3s".to_owned(),
-            may_use_more: false,
             description: None,
             digest: Some(Digest::of(bytes)),
             entry: None,

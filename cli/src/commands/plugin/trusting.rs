@@ -8,7 +8,7 @@ use hookbox::capability::Capability;
 use hookbox::discovery::{Approvable, EntryStatus};
 use hookbox::manager::Manager;
 use hookbox::text::escape;
-use hookbox::trust::{Place, Record};
+use hookbox::trust::{Record, Scope};
 use hookbox_plugins::{Contents, Installed, Location, Plugins};
 
 use super::consent::Answer;
@@ -73,7 +73,7 @@ pub(super) fn record(
     approval::update(&file, |held| {
         for record in &mut records {
             // What was granted to the same hook in the same place stays, and whose place it takes.
-            let kept = held.current(&record.place, &record.path, &record.digest).filter(|it| it.trusted);
+            let kept = held.current(&record.scope, &record.path, &record.digest).filter(|it| it.trusted);
             let kept = kept.cloned();
             record.grants.extend(kept.iter().flat_map(|it| it.grants.iter().cloned()));
             record.grants.sort();
@@ -194,16 +194,16 @@ pub(super) fn forget(
     let Some(file) = manager.trust_file() else { return Ok(Vec::new()) };
     let base = plugins.base();
     let place = match plugins.location() {
-        Location::Global => Place::Global,
-        Location::Local => Place::Repository(base.canonicalize().unwrap_or_else(|_| base.to_owned())),
+        Location::Global => Scope::Global,
+        Location::Local => Scope::Repository(base.canonicalize().unwrap_or_else(|_| base.to_owned())),
     };
     let all = manager.approvable();
     let kept = hooks(&all, plugin).filter(|hook| besides.contains(&hook.name));
     let kept: Vec<_> = kept.filter_map(|hook| hook.key.as_ref()).collect();
     let beneath = plugin.strip_prefix(base).unwrap_or(plugin);
     let is_taken = |record: &&Record| {
-        let is_kept = kept.iter().any(|(place, path)| *place == record.place && *path == record.path);
-        record.place == place && record.path.starts_with(beneath) && !is_kept
+        let is_kept = kept.iter().any(|(place, path)| *place == record.scope && *path == record.path);
+        record.scope == place && record.path.starts_with(beneath) && !is_kept
     };
     if !approval::read(&file)?.iter().any(|record| is_taken(&record)) {
         return Ok(Vec::new());
@@ -211,7 +211,7 @@ pub(super) fn forget(
     let taken = approval::update(&file, |records| {
         let taken: Vec<Record> = records.iter().filter(is_taken).cloned().collect();
         for record in &taken {
-            records.remove(&record.place, &record.path);
+            records.remove(&record.scope, &record.path);
         }
         taken
     })?;

@@ -19,7 +19,6 @@ fn hook(name: &str) -> PluginHook {
         asks: vec!["store".parse().unwrap()],
         runs: None,
         timeout: "3s".to_owned(),
-        may_use_more: false,
         description: None,
         digest: Some(Digest::of(b"1")),
         entry: None,

@@ -149,7 +149,7 @@ async fn trusting(directories: &Directories) -> Result<Manager> {
     let file = found.trust_file().context("expected a private data directory")?;
     for hook in found.approvable().iter() {
         let asked = hook.manifest.as_ref().map(|it| it.capabilities.clone()).unwrap_or_default();
-        let (Some((place, path)), Some(digest)) = (hook.key.clone(), hook.digest()?) else {
+        let (Some((scope, path)), Some(digest)) = (hook.key.clone(), hook.digest()?) else {
             bail!(
                 "{}: not a component that can be used\nhint: build the samples again with `cargo hooks`",
                 escape(&hook.name, 100)
@@ -157,7 +157,7 @@ async fn trusting(directories: &Directories) -> Result<Manager> {
         };
         let (name, grants) = (hook.name.clone(), asked.clone());
         let record = Record {
-            place,
+            scope,
             name,
             path,
             kind: hook.kind,

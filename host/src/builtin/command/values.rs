@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::expansion::{GIVEN, braces, variables};
 use super::{Judge, MAX_DEPTH, MAX_DIRECTORIES, MAX_LINE, MAX_WAYS, Seen, pieces};
-use crate::builtin::programs::{assignment, use_of};
+use crate::builtin::programs::{Use, assignment, use_of};
 use crate::builtin::shell::{Command, Word};
 
 /// Options that name a directory to go to.

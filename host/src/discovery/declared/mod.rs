@@ -28,7 +28,6 @@ pub(super) use self::file::{Contents, parse, read, read_foreign};
 pub(super) use self::foreign::{ForeignFile, Outside, Within, parse as parse_foreign};
 pub(super) use self::servers::{Server, Servers};
 
-use crate::dialect::agent::Agent;
 use crate::dialect::claude::Matcher;
 use crate::dialect::foreign::Foreign;
 use crate::event::EventName;
@@ -36,7 +35,6 @@ use crate::hook::{DEFAULT_PRIORITY, OnFailure, Subscription};
 use crate::native::command::CommandLine;
 use crate::report::Kind;
 use crate::text;
-use crate::trust::Variables;
 
 /// Where the hooks of a root come from, in the order of ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -234,7 +232,7 @@ impl Declared {
         own.into_iter().chain(server).map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// The texts in which files of the repository may be named.
+    /// Returns the texts that may name files of the repository: the command line, and the variables that the entry sets.
     pub(super) fn words(&self) -> Vec<String> {
         match (&self.handler, &self.server) {
             (Ok(Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. })), _) => line.words(),
@@ -242,33 +240,12 @@ impl Declared {
                 let mut words = command.line.words();
                 // What its words name is meant from there.
                 words.extend(command.cwd.iter().map(|cwd| format!("cd {}", text::shell_word(cwd))));
+                let set = command.env.iter().chain(&command.project_env);
+                words.extend(set.map(|(_, value)| value.clone()));
                 words
             }
             (Ok(Handler::Tool { .. }), Some(server)) => server.words(),
             _ => Vec::new(),
-        }
-    }
-
-    /// The variables in which it finds directories, as they are set when it starts, and what its entry sets.
-    pub(super) fn variables(&self, is_of_plugin: bool) -> Variables {
-        let of = |agent, own| {
-            let plugin: &[_] = match agent {
-                _ if !is_of_plugin => &[],
-                Agent::Codex => &["CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT"],
-                _ => &["CLAUDE_PLUGIN_ROOT"],
-            };
-            Variables { project: agent.project_variables(), plugin, own }
-        };
-        match (&self.handler, &self.server) {
-            (Ok(Handler::Claude(_)), _) => of(Agent::Claude, Vec::new()),
-            (Ok(Handler::Foreign(command)), _) => {
-                let set = command.env.iter().chain(&command.project_env);
-                of(command.foreign.agent(), set.cloned().collect())
-            }
-            (Ok(Handler::Tool { .. }), Some(server)) => {
-                Variables { own: server.variables(), ..Variables::default() }
-            }
-            _ => Variables::default(),
         }
     }
 

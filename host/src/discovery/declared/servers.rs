@@ -37,18 +37,12 @@ impl Server {
         }
     }
 
-    /// Returns the texts in which files may be named.
+    /// Returns the texts that may name files: the command, its arguments, and the values of its variables.
     pub(super) fn words(&self) -> Vec<String> {
         match &self.transport {
-            Transport::Stdio { command, args, .. } => std::iter::once(command).chain(args).cloned().collect(),
-            Transport::Http { .. } => Vec::new(),
-        }
-    }
-
-    /// Returns the variables that its declaration sets.
-    pub(super) fn variables(&self) -> Vec<(String, String)> {
-        match &self.transport {
-            Transport::Stdio { env, .. } => env.clone().into_iter().collect(),
+            Transport::Stdio { command, args, env, .. } => {
+                std::iter::once(command).chain(args).chain(env.values()).cloned().collect()
+            }
             Transport::Http { .. } => Vec::new(),
         }
     }

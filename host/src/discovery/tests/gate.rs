@@ -57,8 +57,8 @@ fn a_plugin_that_was_installed_in_the_home_directory_runs_once_it_is_trusted() {
     let error = failure(&discovery, "o/installed/x");
     assert!(error.message.contains("its plugin was installed and you have not trusted it"), "{error}");
     let it = discovery.approvable.iter().find(|it| it.name == "o/installed/x").unwrap();
-    let (place, path) = it.key.clone().unwrap();
-    assert!(it.needs_trust && place == crate::trust::Place::Global, "{it:?}");
+    let (scope, path) = it.key.clone().unwrap();
+    assert!(it.needs_trust && scope == crate::trust::Scope::Global, "{it:?}");
     let digest = it.digest().unwrap().unwrap();
 
     // The digest covers the plugin.
@@ -69,7 +69,7 @@ fn a_plugin_that_was_installed_in_the_home_directory_runs_once_it_is_trusted() {
 
     let data = tree.path("data");
     let record = crate::trust::Record {
-        place,
+        scope,
         name: it.name.clone(),
         path,
         kind: it.kind,

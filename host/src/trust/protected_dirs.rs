@@ -1,10 +1,10 @@
-//! Directories that no hook may write: what stands there decides what runs.
+//! Directories that no hook may write, because their files decide which hooks run.
 
 use std::path::{Path, PathBuf};
 
 use crate::capability::{Base, Capability, Directory, Rights};
 
-/// What `$REPO` and `$HOME` stand for.
+/// The directories that `$REPO` and `$HOME` stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bases {
     /// `$REPO`.
@@ -13,25 +13,25 @@ pub struct Bases {
     pub home: Option<PathBuf>,
 }
 
-/// Hookbox's own directories, and the roots.
+/// Hookbox's own directories, and the roots of hooks.
 #[derive(Clone, Debug, Default)]
-pub struct Protected {
+pub struct ProtectedDirs {
     bases: Bases,
-    /// What may neither lie in what a hook may write nor hold it: hookbox's own directories and the user's roots.
+    /// Hookbox's own directories and the user's roots. A hook may write neither in them nor in a directory above them.
     whole: Vec<PathBuf>,
-    /// The roots of the repository: what stands there is trusted for its bytes, so that what holds them may be
-    /// written, but nothing is granted in one of them.
+    /// The roots of the repository. A hook may not write in them. It may write in a directory above them, because their
+    /// files are trusted by their digests.
     inside: Vec<PathBuf>,
 }
 
-impl Protected {
-    /// Protects these; symlinks in them are followed once, here.
+impl ProtectedDirs {
+    /// Protects these directories. Their symlinks are followed once, here.
     pub(crate) fn new(bases: Bases, whole: Vec<PathBuf>, inside: Vec<PathBuf>) -> Self {
         let both = |paths: Vec<PathBuf>| paths.into_iter().flat_map(|path| [real(&path), path]).collect();
         Self { bases, whole: both(whole), inside: both(inside) }
     }
 
-    /// The directory of hookbox's or of a root that a hook with this right could write, if there is one.
+    /// Returns the protected directory that a hook with this right could write, if there is one.
     pub fn conflict(&self, right: &Capability) -> Option<&Path> {
         let Capability::ReadWrite(directory) = right else { return None };
         let written = self.path(directory)?;
@@ -42,8 +42,8 @@ impl Protected {
         whole.or_else(|| self.inside.iter().find(|path| lies_in(path))).map(PathBuf::as_path)
     }
 
-    /// The rights of a hook that asks for these and was granted those, without what could write hookbox's own files;
-    /// and what was left out for that.
+    /// Returns the rights of a hook that asked for `asked` and was granted `granted`, without those that could write a
+    /// protected directory, and the rights that were left out for that reason.
     pub fn rights(&self, asked: &[Capability], granted: &[Capability]) -> (Rights, Vec<Capability>) {
         let rights = Rights::of(asked, granted);
         let (refused, kept): (Vec<_>, Vec<_>) =
@@ -51,14 +51,14 @@ impl Protected {
         if refused.is_empty() {
             return (rights, refused);
         }
-        // Addresses that are listed without being asked for stay.
+        // A granted address counts although the hook has not asked for it.
         let others =
             granted.iter().filter(|it| !matches!(it, Capability::Read(_) | Capability::ReadWrite(_)));
         let kept: Vec<Capability> = kept.into_iter().chain(others.cloned()).collect();
         (Rights::of(asked, &kept), refused)
     }
 
-    /// Where a directory of a right lies; a hook's own `$DATA` is its own.
+    /// Returns the path of a directory; none for `$DATA`, which belongs to the hook.
     fn path(&self, directory: &Directory) -> Option<PathBuf> {
         let base = match directory.base() {
             Base::Root => Path::new("/"),
@@ -70,11 +70,11 @@ impl Protected {
     }
 }
 
-/// A path without symlinks, as far as it is there.
+/// Resolves the symlinks of a path, as far as it exists.
 fn real(path: &Path) -> PathBuf {
-    for there in path.ancestors() {
-        if let Ok(real) = there.canonicalize() {
-            return match path.strip_prefix(there) {
+    for existing in path.ancestors() {
+        if let Ok(real) = existing.canonicalize() {
+            return match path.strip_prefix(existing) {
                 Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
                 _ => real,
             };
@@ -96,7 +96,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(at("home/.hookbox"), at("repo/link")).unwrap();
         let bases = Bases { repo: Some(at("repo")), home: Some(at("home")) };
-        let protected = Protected::new(
+        let protected = ProtectedDirs::new(
             bases,
             vec![at("home/data"), at("home/.hookbox"), at("home/.kodelet")],
             vec![at("repo/.hookbox")],
