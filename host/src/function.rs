@@ -1,4 +1,4 @@
-//! Hooks from code (Base Coat's pattern C): a closure as a hook.
+//! Hooks from code: a closure as a hook.
 
 use std::fmt;
 use std::pin::Pin;
@@ -6,9 +6,8 @@ use std::pin::Pin;
 use async_trait::async_trait;
 
 use crate::event::{Event, EventName};
-use crate::hook::{Budget, Descriptor, Hook, HookError};
+use crate::hook::{Budget, Descriptor, Hook, HookError, Kind};
 use crate::outcome::Outcome;
-use crate::report::Kind;
 
 type Answer = Pin<Box<dyn Future<Output = Result<Outcome, HookError>> + Send>>;
 
@@ -29,7 +28,8 @@ pub struct FunctionHook {
 }
 
 impl FunctionHook {
-    /// A hook of this name that answers this event by `run`. The event is a copy that shares its documents.
+    /// Creates a hook of this name that answers this event by `run`. The event is a copy that shares its
+    /// documents. See [`Hook::run`] for the rules that `run` obeys.
     pub fn new<F, A>(name: impl Into<String>, event: EventName, run: F) -> Self
     where
         F: Fn(Event) -> A + Send + Sync + 'static,
@@ -38,7 +38,7 @@ impl FunctionHook {
         Self::with(Descriptor::new(name, Kind::Code).on(event), run)
     }
 
-    /// A hook with this descriptor: several events, a priority, a failure policy.
+    /// Creates a hook with this descriptor: several events, a priority, a failure policy.
     pub fn with<F, A>(descriptor: Descriptor, run: F) -> Self
     where
         F: Fn(Event) -> A + Send + Sync + 'static,

@@ -158,7 +158,8 @@ pub use crate::event::{
     Context, Document, Event, EventData, EventName, InvokedBy, Message, ToolCall, ToolResult, Usage,
 };
 pub use crate::hook::{
-    Budget, Descriptor, Digest, Hook, HookError, Limits, Manifest, OnFailure, Settings, Subscription, Tier,
+    Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Limits, Manifest, OnFailure, Settings, Subscription,
+    Tier,
 };
 pub use crate::outcome::{Action, Answers, Callback, Outcome, Verdict};
-pub use crate::report::{Cause, HookReport, Kind, Report, Status};
+pub use crate::report::{HookReport, Report, Status};

@@ -88,13 +88,11 @@ impl Exec {
         let runtime = compiler::runtime(cache.as_deref());
         let component = runtime.load(bytes).await.map_err(|error| input::no_component(&self.file, &error))?;
         let manifest = component.manifest();
-        let descriptor = Descriptor {
-            subscriptions: manifest.subscriptions.clone(),
-            answers: manifest.answers,
-            on_failure: manifest.on_failure.unwrap_or_default(),
-            path: Some(self.file.clone()),
-            ..Descriptor::new(name, Kind::Component)
-        };
+        let mut descriptor = Descriptor::new(name, Kind::Component);
+        descriptor.subscriptions.clone_from(&manifest.subscriptions);
+        descriptor.answers = manifest.answers;
+        descriptor.on_failure = manifest.on_failure.unwrap_or_default();
+        descriptor.path = Some(self.file.clone());
         Ok(Arc::new(ComponentHook::new(component, descriptor, Settings::new())))
     }
 

@@ -1,11 +1,11 @@
-//! What one call may use up.
+//! The limits of one call.
 
 use std::time::Duration;
 
-use crate::report::Kind;
+use super::Kind;
 
-/// What one call may use up. It always has every limit; the one place that builds it from defaults, settings and
-/// flags is [`Budget::for_kind`] with [`Limits::apply`].
+/// The limits of one call. [`Budget::for_kind`] has the defaults; settings and flags change them by
+/// [`Limits::apply`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Wall-clock time, over start and call. Executables of a hooks directory: 30 s; everything else: 3 s.
@@ -14,23 +14,23 @@ pub struct Budget {
     pub fuel: u64,
     /// Memory in bytes, over all memories of the call together. Components only. 64 MiB.
     pub memory: u64,
-    /// What may be answered or printed on standard output, in bytes. 4 MiB.
+    /// Bytes of the answer, or of standard output. 4 MiB.
     pub output: usize,
-    /// What may be written to standard error or the log, in bytes; the rest is cut off. 64 KiB.
+    /// Bytes of standard error or the log; the rest is cut off. 64 KiB.
     pub log: usize,
-    /// What host calls may copy out of the guest, in bytes. Components only. 4 MiB.
+    /// Bytes that host calls may copy out of the guest. Components only. 4 MiB.
     pub hostcall_copies: usize,
-    /// How many handles (resources) may be open at once. Components only. 1 000.
+    /// Handles (resources) that may be open at once. Components only. 1 000.
     pub handles: usize,
-    /// How many elements all tables together may have. Components only. 100 000.
+    /// Elements of all tables together. Components only. 100 000.
     pub tables: usize,
 }
 
-/// How deep a component's stack may grow, in bytes. It is the engine's, so the same for all.
+/// The limit on a component's stack, in bytes. It belongs to the engine, so it is the same for all.
 pub const STACK: usize = 512 << 10;
 
 impl Budget {
-    /// The defaults of this kind (design, sections 8 and 11).
+    /// Returns the defaults of this kind.
     pub fn for_kind(kind: Kind) -> Self {
         let wall = match kind {
             Kind::Native => Duration::from_secs(30),
@@ -48,7 +48,7 @@ impl Budget {
         }
     }
 
-    /// The same budget with at most this wall-clock time.
+    /// Returns the budget with at most this wall-clock time.
     #[must_use]
     pub fn within(mut self, wall: Duration) -> Self {
         self.wall = self.wall.min(wall);
@@ -56,7 +56,7 @@ impl Budget {
     }
 }
 
-/// Limits that settings or a flag put in the place of the defaults.
+/// Limits that settings or a flag put in place of the defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Wall-clock time of one hook.
@@ -69,7 +69,7 @@ pub struct Limits {
     pub output: Option<usize>,
     /// Standard error and the log, in bytes.
     pub log: Option<usize>,
-    /// What host calls may copy out of the guest, in bytes.
+    /// Bytes that host calls may copy out of the guest.
     pub copies: Option<usize>,
     /// Handles that may be open at once.
     pub handles: Option<usize>,
@@ -78,12 +78,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The budget with these limits.
+    /// Returns the budget with these limits.
     pub fn apply(&self, budget: Budget) -> Budget {
         self.combine(budget, Choose::Mine)
     }
 
-    /// The budget with these limits where they are lower: what a repository may say.
+    /// Returns the budget with those of these limits that are lower: a repository may not raise one.
     pub fn lower(&self, budget: Budget) -> Budget {
         self.combine(budget, Choose::Lower)
     }

@@ -1,4 +1,4 @@
-//! What names the bytes that run.
+//! The digest of the bytes that run.
 
 use std::fmt;
 use std::io;
@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of these bytes.
+    /// Returns the digest of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         use sha2::Digest as _;
         Self(sha2::Sha256::digest(bytes).into())
     }
 
-    /// The digest of what this gives until its end, which is not kept.
+    /// Reads to the end and returns the digest of the bytes, without keeping them.
     ///
     /// # Errors
     ///
-    /// Where reading fails.
+    /// Fails if the reader does.
     pub fn of_reader(mut reader: impl io::Read) -> io::Result<Self> {
         use sha2::Digest as _;
         let mut hasher = sha2::Sha256::new();
@@ -35,13 +35,13 @@ impl Digest {
         }
     }
 
-    /// The digest that a hasher has worked out piece by piece.
+    /// Creates a digest from the result of a hasher.
     #[doc(hidden)]
     pub fn from_hash(hash: [u8; 32]) -> Self {
         Self(hash)
     }
 
-    /// The digest without its prefix: 64 hexadecimal digits.
+    /// Returns the digest without its prefix: 64 hexadecimal digits.
     pub fn hex(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -80,7 +80,7 @@ impl std::str::FromStr for Digest {
     }
 }
 
-/// A text that is no digest.
+/// The error for a text that is not a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected sha256: and 64 hexadecimal digits in lower case")]
 pub struct DigestError;

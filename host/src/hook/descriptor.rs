@@ -1,0 +1,286 @@
+//! The descriptor of a hook: kind, tier, subscriptions, failure policy.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Budget, Digest};
+use crate::capability::Capability;
+use crate::event::{Event, EventName};
+use crate::outcome::Answers;
+
+/// The kind of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// An executable in a hooks directory.
+    Native,
+    /// A WASI component.
+    Component,
+    /// A command of a hooks.json.
+    Command,
+    /// A tool of an MCP server.
+    Tool,
+    /// Part of hookbox.
+    Builtin,
+    /// Registered by the agent.
+    Code,
+}
+
+impl Kind {
+    /// Returns the name, such as `native`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Component => "component",
+            Self::Command => "command",
+            Self::Tool => "tool",
+            Self::Builtin => "builtin",
+            Self::Code => "code",
+        }
+    }
+}
+
+/// The group of directories that a hook was found in. Earlier tiers shadow hooks of the same name in later
+/// ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Tier {
+    /// `<repo>/<root>/hooks/`.
+    Repo,
+    /// `<repo>/<root>/plugins/<org>@<repo>/hooks/`.
+    RepoPlugin,
+    /// `~/<root>/hooks/`.
+    Global,
+    /// `~/<root>/plugins/<org>@<repo>/hooks/`.
+    GlobalPlugin,
+    /// Registered by the agent.
+    Code,
+    /// Part of hookbox.
+    Builtin,
+}
+
+impl Tier {
+    /// Returns the name, such as `repo plugin`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Repo => "repo",
+            Self::RepoPlugin => "repo plugin",
+            Self::Global => "global",
+            Self::GlobalPlugin => "global plugin",
+            Self::Code => "code",
+            Self::Builtin => "built in",
+        }
+    }
+
+    /// Returns the owner of the tier. It is the first criterion of the order in a chain.
+    pub fn origin(self) -> Origin {
+        match self {
+            Self::Repo | Self::RepoPlugin => Origin::Repo,
+            Self::Global | Self::GlobalPlugin => Origin::User,
+            Self::Code | Self::Builtin => Origin::Host,
+        }
+    }
+}
+
+impl Serialize for Tier {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// The owner of a hook. A repository's hooks run first, so that the user's guards judge the call as those
+/// changed it, and the host's judge last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Origin {
+    /// The repository.
+    Repo,
+    /// The user.
+    User,
+    /// The agent that embeds hookbox.
+    Host,
+}
+
+/// The failure policy of a hook.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// The agent goes on, with a warning.
+    #[default]
+    Pass,
+    /// The action is blocked, where the event can be blocked.
+    Block,
+}
+
+impl OnFailure {
+    /// Returns `pass` or `block`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Block => "block",
+        }
+    }
+}
+
+/// The priority of a hook that gives none.
+pub const DEFAULT_PRIORITY: i32 = 50;
+
+/// A subscription of a hook to an event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subscription {
+    /// The event.
+    pub event: EventName,
+    /// Only for these tools: names as agents spell them, or kinds such as `kind:shell`. Empty: all.
+    pub tools: Vec<String>,
+    /// Lower runs first.
+    pub priority: i32,
+    /// The hook only observes: it also runs after a block, and its answer has no effect.
+    pub observe: bool,
+}
+
+impl Subscription {
+    /// Creates a subscription to this event, for every tool, with the default priority.
+    pub fn to(event: EventName) -> Self {
+        Self { event, tools: Vec::new(), priority: DEFAULT_PRIORITY, observe: false }
+    }
+
+    /// Returns true if the hook is to see this event.
+    pub fn matches(&self, event: &Event) -> bool {
+        if self.event != event.name() {
+            return false;
+        }
+        match event.tool_call() {
+            Some(call) if !self.tools.is_empty() => self.tools.iter().any(|pattern| {
+                pattern == &call.name
+                    || pattern.strip_prefix("kind:").is_some_and(|kind| kind == call.facts.kind.as_str())
+            }),
+            _ => true,
+        }
+    }
+}
+
+/// The properties of a hook, fixed for its life.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Descriptor {
+    /// The full name: the file name, `org/repo/file` for a plugin's hook.
+    pub name: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// The tier that it was found in.
+    pub tier: Tier,
+    /// Its file, if it has one.
+    pub path: Option<PathBuf>,
+    /// The plugin that it belongs to, as `org/repo`.
+    pub plugin: Option<String>,
+    /// Its subscriptions.
+    pub subscriptions: Vec<Subscription>,
+    /// Its failure policy.
+    pub on_failure: OnFailure,
+    /// The limits of one call.
+    pub budget: Budget,
+    /// The answers that it may give: declared and allowed.
+    pub answers: Answers,
+    /// True if the user trusts it. The words of an untrusted hook are for the user's eyes, never for the
+    /// model.
+    pub trusted: bool,
+    /// The digest of what runs, if it has a file.
+    pub digest: Option<Digest>,
+    /// The priority of the subscriptions that [`Descriptor::on`] adds.
+    pub(crate) default_priority: i32,
+}
+
+impl Descriptor {
+    /// Creates the descriptor of a trusted hook of the agent's own, with no subscriptions, every answer, and
+    /// the budget of its kind.
+    pub fn new(name: impl Into<String>, kind: Kind) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            tier: if kind == Kind::Builtin { Tier::Builtin } else { Tier::Code },
+            path: None,
+            plugin: None,
+            subscriptions: Vec::new(),
+            on_failure: OnFailure::Pass,
+            budget: Budget::for_kind(kind),
+            answers: Answers::ALL,
+            trusted: true,
+            digest: None,
+            default_priority: DEFAULT_PRIORITY,
+        }
+    }
+
+    /// Adds a subscription to this event.
+    #[must_use]
+    pub fn on(mut self, event: EventName) -> Self {
+        self.subscriptions.push(Subscription { priority: self.default_priority, ..Subscription::to(event) });
+        self
+    }
+
+    /// Sets the failure policy (default: [`OnFailure::Pass`]).
+    #[must_use]
+    pub fn on_failure(mut self, policy: OnFailure) -> Self {
+        self.on_failure = policy;
+        self
+    }
+
+    /// Sets the priority at all its events, including those that [`Descriptor::on`] adds later. A lower one
+    /// runs first (default: [`DEFAULT_PRIORITY`]).
+    #[must_use]
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.default_priority = priority;
+        for subscription in &mut self.subscriptions {
+            subscription.priority = priority;
+        }
+        self
+    }
+
+    /// Returns true if it subscribes to this event, at least for some tools.
+    pub fn subscribes_to(&self, event: &EventName) -> bool {
+        self.subscriptions.iter().any(|subscription| &subscription.event == event)
+    }
+}
+
+/// The manifest that a component's `describe` returns, checked and in the host's types.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Its name, for people; the file's name is what identifies it.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// One sentence.
+    pub description: String,
+    /// Its subscriptions.
+    pub subscriptions: Vec<Subscription>,
+    /// The answers that it may give.
+    pub answers: Answers,
+    /// The capabilities that it asks for.
+    pub capabilities: Vec<Capability>,
+    /// The failure policy that it asks for. The user's settings override it.
+    pub on_failure: Option<OnFailure>,
+}
+
+/// A hook's own settings, as `wasi:config` serves them: text stays text, anything else is JSON text.
+pub type Settings = BTreeMap<String, String>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_priority_holds_whatever_the_order_of_the_calls() {
+        let hook = || Descriptor::new("a", Kind::Code);
+        let event = || EventName::BeforeToolCall;
+        for (order, hook, priorities) in [
+            ("none", hook().on(event()), &[50][..]),
+            ("first", hook().priority(5).on(event()), &[5]),
+            ("last", hook().on(event()).priority(5), &[5]),
+            ("between", hook().on(event()).priority(5).on(EventName::OnError), &[5, 5]),
+            ("twice", hook().priority(9).on(event()).priority(5), &[5]),
+        ] {
+            let found: Vec<i32> = hook.subscriptions.iter().map(|it| it.priority).collect();
+            assert_eq!(found, priorities, "{order}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The failure of a hook, its cause, and the limit that it exceeded.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Spent;
+
+/// The cause of a hook's failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Cause {
+    /// Its file is gone.
+    NotFound,
+    /// It could not be started.
+    Spawn,
+    /// It ended with a status other than 0, or a component answered with an error.
+    Exit,
+    /// A signal ended it.
+    Signal,
+    /// It took longer than its wall-clock limit, or the chain's.
+    Timeout,
+    /// It used up its fuel.
+    Fuel,
+    /// It needed more memory than its limit.
+    Memory,
+    /// It trapped.
+    Trap,
+    /// It wrote or returned more than its limit.
+    OutputLimit,
+    /// Its answer could not be read.
+    MalformedOutput,
+    /// It did or answered something that it has no right to.
+    Denied,
+    /// It belongs to a repository, and the user does not trust it.
+    Untrusted,
+    /// It needs another version of the interface, or is not a hook.
+    Incompatible,
+    /// The host failed.
+    Internal,
+}
+
+impl Cause {
+    /// Returns the name, such as `output_limit`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::Spawn => "spawn",
+            Self::Exit => "exit",
+            Self::Signal => "signal",
+            Self::Timeout => "timeout",
+            Self::Fuel => "fuel",
+            Self::Memory => "memory",
+            Self::Trap => "trap",
+            Self::OutputLimit => "output_limit",
+            Self::MalformedOutput => "malformed_output",
+            Self::Denied => "denied",
+            Self::Untrusted => "untrusted",
+            Self::Incompatible => "incompatible",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A limit that was exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Limit {
+    /// The resource.
+    pub of: LimitKind,
+    /// The limit.
+    pub limit: u64,
+    /// The amount that was used or requested, if known.
+    pub used: Option<u64>,
+}
+
+/// The resource of a limit, and its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LimitKind {
+    /// Fuel, about one per wasm instruction.
+    Fuel,
+    /// Wall-clock time in milliseconds.
+    Wall,
+    /// Memory in bytes, over all memories.
+    Memory,
+    /// Elements, over all tables.
+    Tables,
+    /// Handles that are open at once.
+    Handles,
+    /// Bytes that host calls and the answer copy out of the guest.
+    Copies,
+    /// Bytes of the stack.
+    Stack,
+    /// Bytes of standard output.
+    Output,
+    /// Bytes of a component's file.
+    Component,
+    /// Bytes of one function's code. It bounds the memory that compiling takes.
+    Function,
+    /// Time to compile, in milliseconds.
+    Compile,
+}
+
+/// A failure of a hook, with the cost of the call so far.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{cause}: {message}")]
+pub struct HookError {
+    /// The cause.
+    pub cause: Cause,
+    /// The message. It reads after the hook's name, and text of the hook in it is escaped.
+    pub message: String,
+    /// The limit that was exceeded.
+    pub limit: Option<Limit>,
+    /// The cost of the call.
+    pub spent: Box<Spent>,
+}
+
+impl HookError {
+    /// Creates a failure of this cause.
+    pub fn new(cause: Cause, message: impl Into<String>) -> Self {
+        Self { cause, message: message.into(), limit: None, spent: Box::default() }
+    }
+
+    /// Creates the failure of a hook that exceeded a limit.
+    pub fn exceeded(
+        cause: Cause,
+        of: LimitKind,
+        limit: u64,
+        used: Option<u64>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { limit: Some(Limit { of, limit, used }), ..Self::new(cause, message) }
+    }
+
+    /// Creates the failure of a hook that was still running at its wall-clock limit.
+    pub fn timeout(wall: Duration) -> Self {
+        let limit = u64::try_from(wall.as_millis()).unwrap_or(u64::MAX);
+        let message = format!("did not answer within {wall:?}");
+        Self::exceeded(Cause::Timeout, LimitKind::Wall, limit, Some(limit), message)
+    }
+
+    /// Creates the failure of a hook that printed more than `limit` bytes, and `used` until it was stopped.
+    pub fn output_limit(limit: usize, used: usize) -> Self {
+        let message = format!("printed more than {limit} bytes");
+        let (limit, used) = (limit as u64, used as u64);
+        Self::exceeded(Cause::OutputLimit, LimitKind::Output, limit, Some(used), message)
+    }
+
+    /// Adds the cost of the call.
+    #[must_use]
+    pub fn spent(mut self, spent: Spent) -> Self {
+        self.spent = Box::new(spent);
+        self
+    }
+}
