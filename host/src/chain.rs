@@ -1,103 +1,54 @@
-//! One event through a chain of hooks (design, section 5).
+//! One event through a chain of hooks.
+
+mod clocks;
+mod options;
 
 use std::fmt;
-use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tracing::Instrument as _;
 
+pub(crate) use self::clocks::Clocks;
+use self::clocks::Ran;
+pub use self::options::ChainOptions;
 use crate::capability::Denial;
 use crate::event::{Event, EventName};
 use crate::facts;
-use crate::hook::{Budget, Descriptor, Hook, HookError, OnFailure, Origin, Subscription};
-use crate::outcome::{Action, Answers, Author, Fold, MAX_CONTEXT, Outcome, Spent, Verdict};
+use crate::hook::{Cause, Descriptor, Hook, OnFailure, Origin, Subscription};
+use crate::outcome::{Action, Answers, Author, Fold, MAX_CONTEXT, Spent, Verdict};
 use crate::redact;
-use crate::report::{Cause, HookReport, Kind, Report, Status};
-#[cfg(feature = "otel")]
-use crate::telemetry::Telemetry;
+use crate::report::{HookReport, Report, Status};
 use crate::text;
 
-/// How much of a hook's log a report keeps, in bytes (the budget has cut it before; escaping may lengthen it).
+/// The limit on a hook's log in a report, in bytes. The budget has cut it before, but escaping may lengthen
+/// it.
 const MAX_LOG: usize = 128 << 10;
-/// How long a message in a report may be, in bytes.
+/// The limit on a message in a report, in bytes.
 const MAX_MESSAGE: usize = 2_000;
-/// How much of a changed value the log shows, in bytes.
+/// The limit on a changed value in the log, in bytes.
 const MAX_CHANGE: usize = 1_024;
 
-tokio::task_local! {
-    /// Set while a hook of this task runs.
-    static INSIDE_A_HOOK: ();
-}
-
-/// The limits of a chain.
-#[derive(Clone, Debug)]
-pub struct ChainOptions {
-    /// How long the user's and the host's hooks may take together. 60 s.
-    pub deadline: Duration,
-    /// How long the hooks of a repository that the user trusts may take together, on a clock of their own. 60 s.
-    pub repo_deadline: Duration,
-    /// How long the hooks of a repository that the user has not trusted may take together. 5 s.
-    pub untrusted_deadline: Duration,
-    /// The user's home directory, for the facts of a tool call.
-    pub home: Option<PathBuf>,
-    /// How deep in hooks this process is (`HOOKBOX_DEPTH`); more than 0 means a hook started it.
-    pub depth: u32,
-    /// Run hooks also from inside a hook.
-    pub allow_nested: bool,
-    /// Where sessions report each event. Nowhere.
-    #[cfg(feature = "otel")]
-    pub telemetry: Option<Telemetry>,
-}
-
-impl Default for ChainOptions {
-    fn default() -> Self {
-        Self {
-            deadline: Duration::from_secs(60),
-            repo_deadline: Duration::from_secs(60),
-            untrusted_deadline: Duration::from_secs(5),
-            home: None,
-            depth: 0,
-            allow_nested: false,
-            #[cfg(feature = "otel")]
-            telemetry: None,
-        }
-    }
-}
-
-impl ChainOptions {
-    /// The same where all hooks of an event may take only so long together, whoever brought them: half of it is for the
-    /// user's and the host's hooks, a third for those of a repository that the user trusts, a sixth, at most 5 s, for
-    /// those that nobody trusts.
-    #[must_use]
-    pub fn within(self, total: Duration) -> Self {
-        let untrusted_deadline = (total / 6).min(Self::default().untrusted_deadline);
-        Self { deadline: total / 2, repo_deadline: total / 3, untrusted_deadline, ..self }
-    }
-}
-
-/// What a chain made of an event.
+/// An event that went through a chain, with the verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fired {
     /// The event as the last hook saw it, with every change that was applied.
     pub event: Event,
-    /// What the hooks decided.
+    /// The decision of the hooks.
     pub verdict: Verdict,
-    /// What each of them did.
+    /// The report, hook by hook.
     pub report: Report,
 }
 
-/// Whether any of these hooks wants to see this event.
+/// Returns true if any of these hooks subscribes to this event.
 pub fn concerns(hooks: &[Arc<dyn Hook>], event: &EventName) -> bool {
     hooks.iter().any(|hook| hook.descriptor().subscribes_to(event))
 }
 
-/// Runs one event through the hooks that want to see it. `hooks` are in the order of their registration (tier,
-/// root, plugin, file name; then code); their order in the chain follows from it, from who brought them and from
-/// their priorities.
+/// Runs one event through the hooks that subscribe to it. `hooks` are in the order of their registration
+/// (tier, root, plugin, file name; then code). Their order in the chain is by origin, priority and
+/// registration.
 pub async fn run(hooks: &[Arc<dyn Hook>], event: Event, options: &ChainOptions) -> Fired {
     let mut clocks = Clocks::new(options);
     let mut ruled = rule(hooks, event, &mut clocks, options, MAX_CONTEXT).await;
@@ -105,7 +56,7 @@ pub async fn run(hooks: &[Arc<dyn Hook>], event: Event, options: &ChainOptions) 
     ruled.fired
 }
 
-/// An event on which the hooks have ruled, and those that only observe what came of it.
+/// An event with its verdict, and the observers that still have to run.
 #[derive(Debug)]
 pub(crate) struct Ruled {
     pub(crate) fired: Fired,
@@ -124,14 +75,14 @@ impl fmt::Debug for Late {
 }
 
 impl Ruled {
-    /// Runs the observers that come after a block. Nothing of it changes the ruling.
+    /// Runs the observers that come after a block. They cannot change the verdict.
     pub(crate) async fn observe(&mut self, clocks: &mut Clocks) {
         let Fired { event, verdict, report } = &mut self.fired;
         for (at, Late(hook)) in std::mem::take(&mut self.late) {
             let began = self.began.elapsed();
             let ran = clocks.run(hook.as_ref(), event).await;
             let mut fold = Fold::new();
-            // It blocks nothing, so that the model reads nothing of it.
+            // An observer cannot block, so the model never reads its name.
             let member = Member { hook: &hook, observe: true, untrusted: None };
             let settled = settle(&mut fold, event, &member, ran);
             trace(&report.event, &settled);
@@ -144,7 +95,7 @@ impl Ruled {
     }
 }
 
-/// Runs one event up to the ruling, on these clocks and with room for only so many bytes of context.
+/// Runs one event up to the verdict, on these clocks and with room for this many bytes of context.
 pub(crate) async fn rule(
     hooks: &[Arc<dyn Hook>],
     event: Event,
@@ -201,16 +152,16 @@ async fn rule_in_order(
     Ruled { fired, late, began }
 }
 
-/// Whether a block has ended the chain for this hook.
+/// Returns true if a block has ended the chain for this hook.
 ///
-/// After a tool call a block undoes nothing: the tool has run, and its output goes on to the model. So a hook that the
-/// user has not trusted cannot, by blocking there, keep the user's hooks from the output.
+/// After a tool call a block undoes nothing: the tool has run, and its output goes on to the model. So a hook
+/// that the user has not trusted cannot, by blocking there, keep the user's hooks from the output.
 fn ends(fold: &Fold, descriptor: &Descriptor, event: &EventName) -> bool {
     let is_theirs = *event == EventName::AfterToolCall && descriptor.tier.origin() != Origin::Repo;
     if is_theirs { fold.is_blocked_by_trusted() } else { fold.is_blocked() }
 }
 
-/// The hooks that want to see this event, in run order, each with whether it only observes.
+/// Returns the hooks that subscribe to this event, in run order, each with its `observe`.
 pub fn in_run_order<'a>(hooks: &'a [Arc<dyn Hook>], event: &Event) -> Vec<(&'a Arc<dyn Hook>, bool)> {
     let mut order: Vec<(&Arc<dyn Hook>, &Subscription)> = hooks
         .iter()
@@ -228,7 +179,7 @@ pub fn in_run_order<'a>(hooks: &'a [Arc<dyn Hook>], event: &Event) -> Vec<(&'a A
 struct Member<'a> {
     hook: &'a Arc<dyn Hook>,
     observe: bool,
-    /// The words for it that the model may read, where the user does not trust it.
+    /// Its name for the model, if the user does not trust it.
     untrusted: Option<String>,
 }
 
@@ -242,7 +193,8 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Gives those that the user does not trust words in the place of their names, which somebody else chose.
+/// Gives hooks that the user does not trust a name of the host's: the model must not read one that a stranger
+/// chose.
 fn members<'a>(order: Vec<(&'a Arc<dyn Hook>, bool)>) -> Vec<Member<'a>> {
     let group = |hook: &Arc<dyn Hook>| {
         let descriptor = hook.descriptor();
@@ -271,174 +223,6 @@ fn work_out_facts(event: &mut Event, options: &ChainOptions) {
     }
 }
 
-/// What became of one hook.
-struct Ran {
-    result: Result<Outcome, HookError>,
-    duration: Duration,
-}
-
-impl Ran {
-    fn refused() -> Self {
-        let what = "hooks are not run from inside a hook";
-        Self { result: Err(HookError::new(Cause::Denied, what)), duration: Duration::ZERO }
-    }
-}
-
-/// The time that is left to each group of hooks. What one group uses up never shortens another's.
-#[derive(Debug)]
-pub(crate) struct Clocks {
-    untrusted: Clock,
-    repo: Clock,
-    others: Clock,
-    /// Whether this happens inside a hook, where nothing is started.
-    is_nested: bool,
-}
-
-/// The time that is left to one group of hooks.
-#[derive(Debug)]
-struct Clock {
-    left: Duration,
-    /// How many of the group have not had their turn.
-    waiting: u32,
-    /// The hook that used up the most, and how much.
-    slowest: Option<(String, Duration)>,
-}
-
-impl Clock {
-    fn new(left: Duration) -> Self {
-        Self { left, waiting: 0, slowest: None }
-    }
-
-    /// How long the hook may take whose turn it is: half of what is left, and of the other half as much as each of those
-    /// that wait behind it. So no hook that hangs takes the time of all others.
-    fn part(&self) -> Duration {
-        let half = self.left / 2;
-        if self.waiting == 0 { self.left } else { half + half / (self.waiting + 1) }
-    }
-
-    /// Names the hook that used up more of the time than this part, if one did.
-    fn used_by(&self, part: Duration) -> String {
-        let slowest = self.slowest.as_ref().filter(|(_, used)| *used > part);
-        slowest.map(|(name, used)| format!("; {name} took {:?} of it", rounded(*used))).unwrap_or_default()
-    }
-
-    /// Notes how long a hook took.
-    fn spend(&mut self, descriptor: &Descriptor, used: Duration) {
-        self.left = self.left.saturating_sub(used);
-        if self.slowest.as_ref().is_none_or(|(_, most)| used > *most) {
-            self.slowest = Some((Author::trusted(&descriptor.name).shown(), used));
-        }
-    }
-}
-
-/// The time of a group, in the message of a hook that it was too short for.
-const ALL_TIME: &str = "the time that the hooks have together";
-
-/// A time as it is shown: in whole milliseconds.
-fn rounded(time: Duration) -> Duration {
-    time - Duration::from_nanos(u64::from(time.subsec_nanos() % 1_000_000))
-}
-
-impl Clocks {
-    pub(crate) fn new(options: &ChainOptions) -> Self {
-        Self {
-            untrusted: Clock::new(options.untrusted_deadline),
-            repo: Clock::new(options.repo_deadline),
-            others: Clock::new(options.deadline),
-            is_nested: !options.allow_nested && (options.depth > 0 || INSIDE_A_HOOK.try_get().is_ok()),
-        }
-    }
-
-    /// The clock of a hook; `None` for what is built in, which starts nothing and judges whatever the others did.
-    fn of(&mut self, descriptor: &Descriptor) -> Option<&mut Clock> {
-        match (descriptor.kind, descriptor.trusted, descriptor.tier.origin()) {
-            (Kind::Builtin, ..) => None,
-            (_, false, _) => Some(&mut self.untrusted),
-            (_, true, Origin::Repo) => Some(&mut self.repo),
-            (_, true, Origin::User | Origin::Host) => Some(&mut self.others),
-        }
-    }
-
-    /// Counts the hooks that are to have a turn.
-    fn expect<'a>(&mut self, hooks: impl Iterator<Item = &'a Descriptor>) {
-        for clock in [&mut self.untrusted, &mut self.repo, &mut self.others] {
-            clock.waiting = 0;
-        }
-        for descriptor in hooks {
-            if let Some(clock) = self.of(descriptor) {
-                clock.waiting += 1;
-            }
-        }
-    }
-
-    /// Takes note that a hook has no turn.
-    fn skip(&mut self, descriptor: &Descriptor) {
-        if let Some(clock) = self.of(descriptor) {
-            clock.waiting = clock.waiting.saturating_sub(1);
-        }
-    }
-
-    async fn run(&mut self, hook: &dyn Hook, event: &Event) -> Ran {
-        let descriptor = hook.descriptor();
-        let is_nested = self.is_nested;
-        let Some(clock) = self.of(descriptor) else {
-            let budget = descriptor.budget;
-            return bounded(hook, event, &budget, budget.wall).await;
-        };
-        clock.waiting = clock.waiting.saturating_sub(1);
-        if is_nested {
-            return Ran::refused();
-        }
-        let part = rounded(clock.part());
-        if part.is_zero() {
-            let what = format!("did not run: {ALL_TIME} was up{}", clock.used_by(part));
-            return Ran { result: Err(HookError::new(Cause::Timeout, what)), duration: Duration::ZERO };
-        }
-        let budget = descriptor.budget.within(part);
-        // Executables and components keep their wall-clock limit themselves, to end what they started and to
-        // report what it used; waiting for a free slot is not on a component's clock. Nothing outlasts its part.
-        let wall = match descriptor.kind {
-            // It ends by its own clock, which stands still while others have the thread.
-            Kind::Component if descriptor.budget.wall <= part => clock.left,
-            Kind::Native | Kind::Command | Kind::Component => part,
-            _ => budget.wall,
-        };
-        let mut ran = bounded(hook, event, &budget, wall).await;
-        if let Err(error) = &mut ran.result
-            && error.cause == Cause::Timeout
-            && part < descriptor.budget.wall
-        {
-            error.message.push_str(&format!(", its part of {ALL_TIME}{}", clock.used_by(part)));
-        }
-        clock.spend(descriptor, ran.duration);
-        ran
-    }
-}
-
-/// Runs a hook for so long at most.
-async fn bounded(hook: &dyn Hook, event: &Event, budget: &Budget, wall: Duration) -> Ran {
-    let started = Instant::now();
-    let run = INSIDE_A_HOOK.scope((), catch_panic(hook.run(event, budget)));
-    // The grace lets the hook's own deadline come first where both are the same.
-    let result = tokio::time::timeout(wall + Duration::from_millis(100), run)
-        .await
-        .unwrap_or_else(|_| Err(HookError::timeout(wall)));
-    Ran { result, duration: started.elapsed() }
-}
-
-/// A hook from code that panics has failed; it does not take the agent with it.
-async fn catch_panic(run: impl Future<Output = Result<Outcome, HookError>>) -> Result<Outcome, HookError> {
-    let mut run = pin!(run);
-    std::future::poll_fn(|cx| {
-        std::panic::catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(cx))).unwrap_or_else(|panic| {
-            let said = panic.downcast_ref::<&str>().copied().map(str::to_owned);
-            let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-            Poll::Ready(Err(HookError::new(Cause::Trap, format!("panicked: {}", text::escape(&said, 200)))))
-        })
-    })
-    .await
-}
-
 fn empty_report(descriptor: &Descriptor, status: Status) -> HookReport {
     HookReport {
         name: descriptor.name.clone(),
@@ -460,7 +244,7 @@ fn empty_report(descriptor: &Descriptor, status: Status) -> HookReport {
     }
 }
 
-/// Applies what a hook answered, or its failure policy, and writes its part of the report.
+/// Applies a hook's answer or its failure policy, and writes its part of the report.
 fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> HookReport {
     let descriptor = member.descriptor();
     let mut report = empty_report(descriptor, Status::Passed);
@@ -470,7 +254,7 @@ fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> 
         Err(error) => {
             note_spent(&mut report, &error.spent);
             report.limit = error.limit;
-            // A hook that gives up for want of a right has failed for that.
+            // A hook that gave up after a denial has failed because of it.
             let wanting = error.cause == Cause::Exit && !report.denied.is_empty();
             let cause = if wanting { Cause::Denied } else { error.cause };
             fail(fold, event, member, &mut report, cause, &error.message);
@@ -516,7 +300,7 @@ fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> 
     report
 }
 
-/// Says which rights a hook looked for in vain, and what would allow them.
+/// Warns of the rights that a hook lacked, and how to allow them.
 fn warn_denied(fold: &mut Fold, author: Author<'_>, report: &HookReport) {
     for Denial { right, fix } in &report.denied {
         fold.warn(Some(author.name), format!("{} was denied {right}; {fix}", author.shown()));
@@ -530,7 +314,7 @@ fn note_spent(report: &mut HookReport, spent: &Spent) {
     report.denied.clone_from(&spent.denied);
 }
 
-/// A failure: by the hook's policy a warning or a block, never silent.
+/// Records a failure: a warning or a block by the hook's policy, never silent.
 fn fail(
     fold: &mut Fold,
     event: &Event,

@@ -95,6 +95,7 @@ mod files;
 pub mod function;
 pub mod hook;
 pub mod json;
+mod live;
 pub mod lockfile;
 pub mod manager;
 #[cfg(feature = "mcp")]

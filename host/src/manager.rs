@@ -1,39 +1,36 @@
-//! What an agent sees: a [`Manager`] holds the hooks, a [`Session`] sends them events.
+//! The [`Manager`] finds the hooks of an agent and makes the [`Session`]s that send them events.
 
 mod builder;
 mod reload;
-mod snapshot;
 #[cfg(feature = "watch")]
 mod watch;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::builder::Builder;
 pub use self::reload::{Changed, Reload};
-pub(crate) use self::snapshot::Snapshot;
 #[cfg(feature = "watch")]
 pub use self::watch::{WatchError, Watcher};
 
-use crate::chain::ChainOptions;
 use crate::discovery::{Approvable, Entry, LastGood, Problem, SwitchedOff};
 use crate::event::EventName;
-use crate::hook::{Hook, OnFailure, Subscription};
-use crate::report::Kind;
+use crate::hook::{Hook, Kind, OnFailure, Subscription};
+use crate::live::{Live, Snapshot};
 use crate::session::{Session, Thresholds};
 use crate::trust::{ProtectedDirs, TrustFile};
 
 /// The hooks of an agent. Cheap to clone; an empty one does nothing and costs nothing.
 ///
-/// A tokio runtime with time and I/O enabled has to run where its futures are awaited; a `current_thread` runtime
-/// is enough.
+/// A tokio runtime with time and I/O enabled has to run where its futures are awaited; a `current_thread`
+/// runtime is enough.
 ///
 /// ```
 /// use hookbox::{EventName, Outcome, ToolCall};
 /// use hookbox::manager::Manager;
-/// use hookbox::session::Decision;
+/// use hookbox::session::ToolDecision;
 /// use serde_json::json;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -52,26 +49,19 @@ use crate::trust::{ProtectedDirs, TrustFile};
 /// let session = manager.session("conversation-1").agent("backend-dev");
 /// let verdict = session.before_tool_call(ToolCall::new("bash", json!({"command": "sudo ls"}))).await;
 /// match verdict.decision {
-///     Decision::Block(ruling) => assert_eq!(ruling.reason, "no root here"),
+///     ToolDecision::Block(ruling) => assert_eq!(ruling.for_user(), "no root here"),
 ///     other => unreachable!("{other:?}"),
 /// }
 /// # }
 /// ```
 #[derive(Clone, Default)]
 pub struct Manager {
-    inner: Arc<Inner>,
+    live: Arc<Live>,
+    /// `None` if there are no hooks to look for. The lock admits one reload at a time.
+    plan: Arc<tokio::sync::Mutex<Option<Plan>>>,
 }
 
-#[derive(Default)]
-struct Inner {
-    current: RwLock<Arc<Snapshot>>,
-    /// How to look again; `None` where there is nothing to look for. One look at a time.
-    plan: tokio::sync::Mutex<Option<Plan>>,
-    chain: ChainOptions,
-    cwd: PathBuf,
-}
-
-/// What another look needs.
+/// The input of a reload.
 struct Plan {
     builder: Builder,
     last: Arc<LastGood>,
@@ -79,50 +69,50 @@ struct Plan {
 
 impl fmt::Debug for Manager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let snapshot = self.snapshot();
-        let names: Vec<&str> = snapshot.hooks.iter().map(|hook| hook.descriptor().name.as_str()).collect();
-        f.debug_struct("Manager").field("hooks", &names).finish_non_exhaustive()
+        f.debug_struct("Manager").field("hooks", &self.live).finish_non_exhaustive()
     }
 }
 
 impl Manager {
-    /// A builder with the defaults: this process's working directory and home, both roots, the recorded trust.
+    /// Returns a builder with the defaults: this process's working directory and home, both roots, the
+    /// recorded trust.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// A manager without hooks.
+    /// Creates a manager without hooks.
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// A session of the main agent in this conversation.
+    /// Creates a session of the main agent in this conversation.
     pub fn session(&self, conversation_id: impl Into<String>) -> Session {
-        let cwd = self.inner.cwd.to_string_lossy().into_owned();
-        Session::new(self.clone(), conversation_id.into(), cwd)
+        Session::new(Arc::clone(&self.live), conversation_id.into())
     }
 
-    /// The hook with this full name, such as `guardrail.wasm` or `org/repo/audit`; where a repository brought one of
-    /// the same name that is not trusted, the user's own.
+    /// Returns the hook with this full name, such as `guardrail.wasm` or `org/repo/audit`; where a repository
+    /// brought one of the same name that is not trusted, the user's own.
     pub fn hook(&self, name: &str) -> Option<Arc<dyn Hook>> {
         let snapshot = self.snapshot();
         let named = || snapshot.hooks.iter().filter(|hook| hook.descriptor().name == name);
         named().find(|hook| hook.descriptor().trusted).or_else(|| named().next()).cloned()
     }
 
-    /// Every hook that runs now, in the order of their registration. What this and the methods below return is of
-    /// this moment; [`Manager::reload`] does not change it.
+    /// Returns every hook that runs now, in the order of registration. What this and the methods below return
+    /// is of this moment; [`Manager::reload`] does not change it.
     pub fn hooks(&self) -> Arc<[Arc<dyn Hook>]> {
         Arc::clone(&self.snapshot().hooks)
     }
 
-    /// What the hooks of this event ask for where the event itself cannot be sent to them: [`OnFailure::Block`] where one
-    /// of them does that does not only observe. Of all events where the event is not known.
+    /// What the hooks of this event ask for where the event itself cannot be sent to them:
+    /// [`OnFailure::Block`] where one of them does that does not only observe. Of all events where the event
+    /// is not known.
     pub fn on_failure(&self, event: Option<&EventName>) -> OnFailure {
         let snapshot = self.snapshot();
         let concerns = |hook: &&Arc<dyn Hook>| {
             let descriptor = hook.descriptor();
-            // What is built in judges calls that it can see; it does not stop an agent whose calls cannot be read.
+            // A built-in hook judges calls that it can read. It does not stop an agent whose calls cannot be
+            // read.
             let judges =
                 |wanted: &Subscription| !wanted.observe && event.is_none_or(|event| *event == wanted.event);
             descriptor.kind != Kind::Builtin && descriptor.subscriptions.iter().any(judges)
@@ -131,17 +121,17 @@ impl Manager {
         if snapshot.hooks.iter().filter(concerns).any(blocks) { OnFailure::Block } else { OnFailure::Pass }
     }
 
-    /// Everything that was found, also what does not run, in run order.
+    /// Returns every hook that was found, also those that do not run, in run order.
     pub fn entries(&self) -> Arc<[Entry]> {
         Arc::clone(&self.snapshot().entries)
     }
 
-    /// What went wrong while hooks were looked for.
+    /// Returns the problems that discovery met.
     pub fn problems(&self) -> Arc<[Problem]> {
         Arc::clone(&self.snapshot().problems)
     }
 
-    /// The repository whose hooks were looked for.
+    /// Returns the repository of the working directory.
     pub fn repository(&self) -> Option<PathBuf> {
         self.snapshot().repository.clone()
     }
@@ -151,39 +141,34 @@ impl Manager {
         Arc::clone(&self.snapshot().approvable)
     }
 
-    /// Where trust and grants are recorded; `None` without a private data directory.
+    /// Returns the file that records trust and grants; `None` without a private data directory.
     pub fn trust_file(&self) -> Option<TrustFile> {
         self.snapshot().trust_file.clone()
     }
 
-    /// Which directories no hook may be allowed to write.
+    /// Returns the directories that no hook may be allowed to write.
     pub fn protected(&self) -> Arc<ProtectedDirs> {
         Arc::clone(&self.snapshot().protected)
     }
 
-    /// What holds for an event that begins now. The lock is held for the copy of a pointer.
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.inner.current.read().unwrap_or_else(PoisonError::into_inner))
+    fn snapshot(&self) -> Arc<Snapshot> {
+        self.live.snapshot()
     }
 
-    /// Why no hook runs at all, where none does.
+    /// Returns the reason if all hooks are switched off.
     pub fn switched_off(&self) -> Option<SwitchedOff> {
         self.snapshot().global.switched_off.clone()
     }
 
-    /// From which shares of a context window on [`Session::observe_usage`] sends `on_budget_exceeded`: the user's
-    /// settings (`[budget]`), else [`Builder::thresholds`].
+    /// From which shares of a context window on [`Session::observe_usage`] sends `on_budget_exceeded`: the
+    /// user's settings (`[budget]`), else [`Builder::thresholds`].
     pub fn thresholds(&self) -> Thresholds {
         self.snapshot().global.thresholds
     }
 
-    /// How long the look for these hooks took for what is not trusted.
+    /// Returns the time that discovery spent on hooks that the user does not trust.
     #[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge shares out what is left"))]
     pub(crate) fn untrusted_look(&self) -> Duration {
         self.snapshot().untrusted_look
-    }
-
-    pub(crate) fn chain_options(&self) -> &ChainOptions {
-        &self.inner.chain
     }
 }

@@ -1,16 +1,16 @@
-//! The thresholds of a context window: from which share of it on the user is warned, and from which on the
+//! The thresholds of a context window: the share at which the user is warned, and the share at which the
 //! conversation is compacted or rotated.
 
-/// When and how a session that fills its context window is ended in time.
+/// The thresholds of a context window.
 ///
-/// Shares of the window lie above 0 and at or below 1; one that does not is never reached.
+/// A share is above 0 and at most 1; any other is never reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// The share from which on the user and the model are warned. 0.7 (seed: Base Coat, section 7).
+    /// The share at which the user and the model are warned. 0.7, from Base Coat's specification.
     pub warn: f64,
-    /// The share at which it is time to compact or to rotate. 0.8 (seed: Base Coat, section 7).
+    /// The share at which the conversation is compacted or rotated. 0.8, from Base Coat's specification.
     pub rotate: f64,
-    /// What happens there. [`AtThreshold::Compact`].
+    /// The action at `rotate`. [`AtThreshold::Compact`].
     pub at: AtThreshold,
 }
 
@@ -20,7 +20,7 @@ impl Default for Thresholds {
     }
 }
 
-/// What becomes of a conversation that reaches [`Thresholds::rotate`].
+/// The action on a conversation that reaches [`Thresholds::rotate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtThreshold {
@@ -32,7 +32,7 @@ pub enum AtThreshold {
 }
 
 impl AtThreshold {
-    /// `compact` or `rotate`.
+    /// Returns `compact` or `rotate`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Compact => "compact",
@@ -41,12 +41,12 @@ impl AtThreshold {
     }
 }
 
-/// Whether this can be a threshold: a share above 0 that a window reaches.
+/// Returns true if this is a threshold: a share above 0 and at most 1.
 pub(crate) fn is_threshold(share: f64) -> bool {
     share > 0.0 && share <= 1.0
 }
 
-/// Whether a window of which `share` is in use has reached this threshold.
+/// Returns true if a window of which `share` is in use has reached this threshold.
 pub(crate) fn is_reached(threshold: f64, share: f64) -> bool {
     is_threshold(threshold) && share >= threshold
 }

@@ -1,9 +1,9 @@
 //! Building a [`Manager`]: what to look for and where, and the look itself.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
-use super::{Inner, Manager, Plan, Snapshot};
+use super::{Manager, Plan};
 use crate::account;
 use crate::builtin::{self, SELF_PROTECTION, Surroundings};
 use crate::chain::ChainOptions;
@@ -12,10 +12,10 @@ use crate::discovery::{self, Discovery, Entry, EntryStatus, GlobalSettings, Last
 use crate::event::{Event, EventName};
 use crate::files::private_dir;
 use crate::function::FunctionHook;
-use crate::hook::{Hook, HookError, Limits};
+use crate::hook::{Hook, HookError, Kind, Limits};
+use crate::live::{Live, Snapshot};
 use crate::native;
 use crate::outcome::Outcome;
-use crate::report::Kind;
 use crate::session::Thresholds;
 use crate::trust::{TrustFile, TrustPolicy};
 #[cfg(feature = "component")]
@@ -32,6 +32,8 @@ pub struct Builder {
     pub(super) discovery: discovery::Options,
     hooks: Vec<Arc<dyn Hook>>,
     chain: ChainOptions,
+    #[cfg(feature = "otel")]
+    telemetry: Option<crate::telemetry::Telemetry>,
     home: Home,
     private_cache: KeptAt,
     private_data: KeptAt,
@@ -82,6 +84,8 @@ impl Default for Builder {
             discovery: discovery::Options::new(std::env::current_dir().unwrap_or_default(), home.clone()),
             hooks: Vec::new(),
             chain: ChainOptions { home, depth, ..ChainOptions::default() },
+            #[cfg(feature = "otel")]
+            telemetry: None,
             home: Home::Process,
             private_cache: KeptAt::Default,
             private_data: KeptAt::Default,
@@ -243,7 +247,7 @@ impl Builder {
     /// Where sessions report each event as spans and metrics (default: nowhere).
     #[cfg(feature = "otel")]
     pub fn telemetry(mut self, telemetry: crate::telemetry::Telemetry) -> Self {
-        self.chain.telemetry = Some(telemetry);
+        self.telemetry = Some(telemetry);
         self
     }
 
@@ -336,9 +340,13 @@ impl Builder {
         for problem in snapshot.problems.iter() {
             tracing::warn!(path = %problem.path.display(), "{}", problem.message);
         }
+        let live = Live {
+            #[cfg(feature = "otel")]
+            telemetry: self.telemetry.clone(),
+            ..Live::new(snapshot, chain, cwd)
+        };
         let plan = Plan { builder: self, last: last.unwrap_or_default() };
-        let current = RwLock::new(Arc::new(snapshot));
-        Manager { inner: Arc::new(Inner { current, plan: Some(plan).into(), chain, cwd }) }
+        Manager { live: Arc::new(live), plan: Arc::new(Some(plan).into()) }
     }
 
     /// Looks for the hooks, knowing what worked the last time. Without the second value they could not be looked for.

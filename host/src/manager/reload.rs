@@ -1,49 +1,50 @@
-//! Looking again for hooks and settings while sessions run, and what came of it.
+//! Reloading hooks and settings while sessions run.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
 
-use super::{Manager, Plan, Snapshot};
+use super::{Manager, Plan};
 use crate::discovery::{Entry, EntryStatus, Kept, Problem};
+use crate::live::Snapshot;
 use crate::text;
 
-/// What changed when a [`Manager`] looked again. Hooks are the rows of [`Manager::entries`], by full name.
+/// The changes of one [`Manager::reload`]. Hooks are the rows of [`Manager::entries`], by full name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reload {
-    /// Hooks that were not there before.
+    /// Hooks that are new.
     pub added: Vec<String>,
     /// Hooks that are gone.
     pub removed: Vec<String>,
-    /// Hooks that are others now: their bytes, settings, rights or status.
+    /// Hooks with other bytes, settings, rights or status than before.
     pub changed: Vec<Changed>,
-    /// What is broken now, and runs or holds as it was before. As long as it is broken it stands in every reload.
+    /// What is broken now, and runs or holds as it was before. As long as it is broken it stands in every
+    /// reload.
     pub kept: Vec<Kept>,
-    /// Problems that the look before did not find.
+    /// Problems that are new.
     pub problems: Vec<Problem>,
     /// Problems that are gone.
     pub solved: Vec<Problem>,
-    /// Files change all the time, this one last: the watcher looks again only once a second. Said once, until it is
-    /// quiet again.
+    /// Files change all the time, this one last: the watcher looks again only once a second. Said once, until
+    /// it is quiet again.
     pub storm: Option<PathBuf>,
 }
 
-/// A hook that is another now.
+/// A hook that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Changed {
     /// Its full name.
     pub name: String,
-    /// What became of it before.
+    /// Its status before.
     pub was: EntryStatus,
-    /// What becomes of it now.
+    /// Its status now.
     pub is: EntryStatus,
 }
 
 impl Reload {
-    /// Whether nothing changed and there is nothing new to say.
+    /// Returns true if nothing changed and no problem is new or gone.
     pub fn is_empty(&self) -> bool {
         let Self { added, removed, changed, kept: _, problems, solved, storm } = self;
         added.is_empty()
@@ -81,7 +82,7 @@ impl Reload {
     }
 }
 
-/// Two hooks may have one name, and what has no file has a name of its own.
+/// Two hooks may have the same name, so the file is part of the key.
 type Key<'a> = (&'a str, Option<&'a Path>);
 
 fn key(entry: &Entry) -> Key<'_> {
@@ -97,7 +98,7 @@ fn only_in(these: &[Problem], others: &[Problem]) -> Vec<Problem> {
 }
 
 impl fmt::Display for Reload {
-    /// A line for each thing, safe to show; nothing where nothing changed.
+    /// Writes one escaped line for each change.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines: Vec<String> = Vec::new();
         let shown = |name: &str| text::escape(name, 300);
@@ -122,23 +123,24 @@ impl fmt::Display for Reload {
 }
 
 impl Manager {
-    /// Looks again for everything that the builder looked for, with its options, and replaces what was found before:
-    /// the next event of every session meets the new hooks, an event that is running keeps its own to the end. Hooks
-    /// from code stay.
+    /// Looks again for everything that the builder looked for, with its options, and replaces what was found
+    /// before: the next event of every session meets the new hooks, an event that is running keeps its own to
+    /// the end. Hooks from code stay.
     ///
-    /// A file that worked and is broken now (a component that does not load, a `hookbox.toml` that is no TOML) stays in
-    /// force as it was, and a problem says so. Not so a hook that was removed, disabled or is not trusted any more,
-    /// and a native hook, whose old bytes are gone. Where nothing could be looked through, everything stays.
+    /// A file that worked and is broken now (a component that does not load, a `hookbox.toml` that is no
+    /// TOML) stays in force as it was, and a problem says so. Not so a hook that was removed, disabled or is
+    /// not trusted any more, and a native hook, whose old bytes are gone. Where nothing could be looked
+    /// through, everything stays.
     ///
     /// Two calls at a time run one after another.
     pub async fn reload(&self) -> Reload {
         self.reload_if(|| true).await.unwrap_or_default()
     }
 
-    /// [`Manager::reload`], where what was read may count only if `is_settled` says so at the end: else nothing is
-    /// replaced, and the answer is `None`.
+    /// [`Manager::reload`], where what was read may count only if `is_settled` says so at the end: else
+    /// nothing is replaced, and the answer is `None`.
     pub(super) async fn reload_if(&self, is_settled: impl Fn() -> bool) -> Option<Reload> {
-        let mut plan = self.inner.plan.lock().await;
+        let mut plan = self.plan.lock().await;
         let Some(Plan { builder, last }) = plan.as_mut() else { return Some(Reload::default()) };
         let (found, next) = builder.look(last).await;
         if !is_settled() {
@@ -154,7 +156,7 @@ impl Manager {
         *last = next;
         let reload = Reload::between(&before, &found);
         warn(&reload.problems);
-        *self.inner.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
+        self.live.replace(found);
         drop(before);
         if let Some(runtime) = &builder.runtime {
             runtime.forget_unused();

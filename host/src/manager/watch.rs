@@ -19,45 +19,46 @@ use super::{Manager, Reload};
 use crate::discovery::Problem;
 use crate::text;
 
-/// How long files have to be quiet before they are read: an editor saves, a compiler writes, in many steps.
+/// The time without changes before files are read: an editor saves, and a compiler writes, in many steps.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// How long to wait for that quiet.
+/// The longest wait for that.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// At least this long lies between two looks: a hook that writes into its own directory at every event must not keep
-/// the host busy.
+/// The shortest time between two reloads: a hook that writes into its own directory at every event must not
+/// keep the host busy.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How many looks in a row, each forced by a change within [`PAUSE`] of the one before, make a storm.
+/// The number of reloads in a row, each within [`PAUSE`] of the one before, that make a storm.
 const STORM: u32 = 5;
 
-/// How many looks may come to nothing because files changed meanwhile.
+/// The number of reloads that may be discarded because files changed meanwhile.
 const UNSETTLED: u32 = 3;
 
-/// How many reloads wait for a reader; beyond it the oldest are dropped.
+/// The number of reloads that wait for a reader. The oldest are dropped beyond it.
 const WAITING: usize = 16;
 
-/// Why changes cannot be followed.
+/// The error if changes cannot be followed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
     /// It was not called inside a tokio runtime.
     #[error("changes of files cannot be followed: expected a tokio runtime, found none")]
     NoRuntime,
-    /// The system says no.
-    #[error("changes of files cannot be followed: {0}")]
-    System(String),
+    /// The system does not let files be watched.
+    #[error("changes of files cannot be followed: {}", text::escape(&.0.to_string(), 500))]
+    System(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// Calls [`Manager::reload`] whenever hooks or settings change on disk, until it is dropped.
 ///
-/// It follows the roots, their `hooks/` and `plugins/*/hooks/`, the builder's directories, and the trust file, also
-/// those that do not exist yet, and what symlinks in the home directory lead to in the end. It looks once files have
-/// been quiet for 200 ms (after 2 s at the latest), and at most once a second.
+/// It follows the roots, their `hooks/` and `plugins/*/hooks/`, the builder's directories, and the trust
+/// file, also those that do not exist yet, and what symlinks in the home directory lead to in the end. It
+/// looks once files have been quiet for 200 ms (after 2 s at the latest), and at most once a second.
 ///
-/// What another machine changes on a network filesystem is not seen, nor are files elsewhere that a script loads:
-/// call [`Manager::reload`] for those. What the user trusts in a repository is checked before it runs in any case.
+/// What another machine changes on a network filesystem is not seen, nor are files elsewhere that a script
+/// loads: call [`Manager::reload`] for those. What the user trusts in a repository is checked before it runs
+/// in any case.
 #[derive(Debug)]
 #[must_use = "it stops when it is dropped"]
 pub struct Watcher {
@@ -67,8 +68,8 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// What the next look changed or found wrong; a look that found nothing new is none. `None` once the runtime
-    /// ends. Of reloads that nobody waits for, the last 16 are kept.
+    /// What the next look changed or found wrong; a look that found nothing new is none. `None` once the
+    /// runtime ends. Of reloads that nobody waits for, the last 16 are kept.
     pub async fn next(&mut self) -> Option<Reload> {
         loop {
             match self.reloads.recv().await {
@@ -88,19 +89,19 @@ impl Drop for Watcher {
 }
 
 impl Manager {
-    /// Follows changes of hooks and settings on disk and reloads when there are some; once at the start, for what
-    /// changed since they were looked for.
+    /// Follows changes of hooks and settings on disk and reloads when there are some; once at the start, for
+    /// what changed since they were looked for.
     ///
     /// # Errors
     ///
-    /// [`WatchError`] outside of a tokio runtime, and where the system does not let files be watched at all. A single
-    /// directory that cannot be watched is a problem of the next reload.
+    /// [`WatchError`] outside of a tokio runtime, and where the system does not let files be watched at all.
+    /// A single directory that cannot be watched is a problem of the next reload.
     pub fn watch(&self) -> Result<Watcher, WatchError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| WatchError::NoRuntime)?;
         let system = Arc::new(System::default());
         let signal = Arc::clone(&system.signal);
         let watcher = notify::recommended_watcher(move |event| signal.hear(event))
-            .map_err(|error| WatchError::System(text::escape(&error.to_string(), 500)))?;
+            .map_err(|error| WatchError::System(error.into()))?;
         *system.watcher() = Some(watcher);
         let (tell, reloads) = broadcast::channel(WAITING);
         let task = runtime.spawn(follow(self.clone(), Arc::clone(&system), tell));
@@ -108,7 +109,7 @@ impl Manager {
     }
 }
 
-/// The system's watcher, and what it says.
+/// The system's watcher, and its signal.
 #[derive(Debug, Default)]
 struct System {
     watcher: Mutex<Option<RecommendedWatcher>>,
@@ -120,8 +121,8 @@ impl System {
         self.watcher.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Watches these directories and no others. All of them are watched anew: one that was replaced has the old
-    /// path and is another. What changes in between is seen by the look that follows.
+    /// Watches these directories and no others. All of them are watched anew: one that was replaced has the
+    /// old path and is another. What changes in between is seen by the look that follows.
     fn arm(&self, interests: Interests) -> Vec<Problem> {
         let before = std::mem::replace(&mut *self.signal.interests(), interests.clone());
         let mut slot = self.watcher();
@@ -147,7 +148,7 @@ impl System {
     }
 }
 
-/// What changed, from the system's thread to the task that looks.
+/// The changes, from the system's thread to the task that reloads.
 #[derive(Debug, Default)]
 struct Signal {
     interests: Mutex<Interests>,
@@ -166,7 +167,7 @@ impl Signal {
     }
 
     fn hear(&self, event: notify::Result<notify::Event>) {
-        // Where events were lost nobody knows what changed.
+        // Events were lost: anything may have changed.
         let path = match event {
             Err(_) => None,
             Ok(event) if event.need_rescan() => None,
@@ -216,7 +217,7 @@ impl Signal {
     }
 }
 
-/// Whether files may be others afterwards. Looking for hooks opens and reads them, which is no change.
+/// Returns true if files may have changed. Discovery opens and reads them, which is not a change.
 fn is_change(kind: EventKind) -> bool {
     match kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
@@ -248,11 +249,11 @@ async fn follow(manager: Manager, system: Arc<System>, tell: broadcast::Sender<R
                 tracing::warn!(path = %path.display(), "changes all the time: hooks are looked for once a second");
             }
             if !reload.is_empty() {
-                // That nobody listens is no reason to stop.
+                // An error means that nobody listens, which is fine.
                 tell.send(reload).ok();
             }
         }
-        // What was found leads to more places, or to fewer: they are looked at once they are watched.
+        // The reload found other directories to watch: read those once they are watched.
         if manager.interests().await != armed {
             signal.note();
         }
@@ -263,7 +264,7 @@ async fn follow(manager: Manager, system: Arc<System>, tell: broadcast::Sender<R
     }
 }
 
-/// Whether changes follow each other without end.
+/// A run of changes without end.
 #[derive(Debug, Default)]
 struct Storm {
     in_a_row: u32,
@@ -271,7 +272,7 @@ struct Storm {
 }
 
 impl Storm {
-    /// Notes a change that came so long after the look before.
+    /// Records a change that came this long after the reload before.
     fn note(&mut self, after: Duration) {
         *self = if after < PAUSE {
             Self { in_a_row: self.in_a_row.saturating_add(1), ..*self }
@@ -280,7 +281,7 @@ impl Storm {
         };
     }
 
-    /// Whether it is to be said now that there is one.
+    /// Returns true once per storm: when it starts.
     fn begins(&mut self) -> bool {
         let begins = self.in_a_row >= STORM && !self.said;
         self.said |= begins;
@@ -290,7 +291,7 @@ impl Storm {
 
 impl Manager {
     async fn interests(&self) -> Interests {
-        let plan = self.inner.plan.lock().await;
+        let plan = self.plan.lock().await;
         let Some(plan) = plan.as_ref().filter(|plan| plan.builder.directories) else {
             return Interests::default();
         };

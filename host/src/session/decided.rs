@@ -1,4 +1,4 @@
-//! An event after the verdict: what still follows from it.
+//! An event after the verdict, with the work that follows from it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use super::Session;
 use crate::chain::{self, Clocks, Fired, Ruled};
 use crate::event::{ErrorEvent, ErrorSource, Event, EventData, EventName};
 use crate::hook::Hook;
-use crate::manager::Snapshot;
+use crate::live::Snapshot;
 use crate::outcome::{MAX_CONTEXT, Warning};
 use crate::report::{FailureReport, HookReport};
 
-/// How many failures of one event `on_error` hooks are told of.
+/// The largest number of failures of one event that are sent to `on_error` hooks.
 const MAX_TOLD: usize = 8;
 
-/// An event on which there is a verdict. What follows ([`Decided::follow_up`]) may add context and warnings to it, and
-/// changes nothing else: whoever has to answer in time answers first.
+/// An event with its verdict. [`Decided::follow_up`] may add context and warnings and changes nothing else,
+/// so an agent that has to answer in time answers first.
 ///
 /// ```
 /// use hookbox::manager::Manager;
@@ -36,7 +36,7 @@ const MAX_TOLD: usize = 8;
 pub struct Decided {
     pub(super) session: Session,
     pub(super) snapshot: Arc<Snapshot>,
-    /// What the hooks left of the time of the event.
+    /// The time of the event that is left.
     pub(super) clocks: Clocks,
     pub(super) ruled: Ruled,
 }
@@ -48,19 +48,19 @@ impl fmt::Debug for Decided {
 }
 
 impl Decided {
-    /// The same where the hooks that are told of failures may take only so long together, as
-    /// [`ChainOptions::within`](crate::chain::ChainOptions::within) shares it out (default: as the session says).
+    /// Limits the time of the `on_error` hooks together, shared out as [`Session::within`] does (default: the
+    /// session's time).
     pub fn within(mut self, total: Duration) -> Self {
         self.session = self.session.within(total);
         self
     }
 
-    /// The event, its verdict and its report so far.
+    /// Returns the event, its verdict and its report so far.
     pub fn fired(&self) -> &Fired {
         &self.ruled.fired
     }
 
-    /// The event, its verdict and its report, also where what follows was cut short.
+    /// Returns the event, its verdict and its report, also if [`Decided::follow_up`] was cut short.
     pub fn into_fired(self) -> Fired {
         self.ruled.fired
     }
@@ -70,8 +70,8 @@ impl Decided {
         &mut self.ruled.fired
     }
 
-    /// Runs what follows: hooks that observe what was blocked, `on_error` for hooks that failed, telemetry. All of
-    /// `on_error` together has the clocks of one event.
+    /// Runs the hooks that observe a block, sends `on_error` for hooks that failed, and records telemetry.
+    /// All `on_error` events together have the clocks of one event.
     pub async fn follow_up(&mut self) {
         self.ruled.observe(&mut self.clocks).await;
         self.tell_of_failures().await;
@@ -79,19 +79,19 @@ impl Decided {
         self.tell_telemetry().await;
     }
 
-    /// Records the event; what was recorded is sent at the end of a session, in bounded time.
+    /// Records the event. The end of a session sends everything that was recorded, in bounded time.
     #[cfg(feature = "otel")]
     async fn tell_telemetry(&self) {
-        let Some(telemetry) = &self.session.chain_options().telemetry else { return };
+        let Some(telemetry) = &self.session.live.telemetry else { return };
         telemetry.record(self.fired());
         if self.fired().report.event == EventName::SessionEnd {
             telemetry.flush(crate::telemetry::FLUSH).await;
         }
     }
 
-    /// Sends `on_error` for hooks that failed, but never for one that failed in `on_error`, and never for what the user
-    /// has not trusted: it could make the user's hooks run without end. Nor does what the user has not trusted hear of it:
-    /// a failure of others is no reason to run it.
+    /// Sends `on_error` for hooks that failed. Never for a hook that failed in `on_error`, nor for a hook
+    /// that the user does not trust: it could make the user's hooks run without end. A hook that the user
+    /// does not trust gets no `on_error`.
     async fn tell_of_failures(&mut self) {
         let fired = &mut self.ruled.fired;
         if fired.report.event == EventName::OnError {
@@ -108,7 +108,7 @@ impl Decided {
         let errors: Vec<(String, ErrorEvent)> = failed.take(MAX_TOLD).map(error_event).collect();
         for (of, error) in errors {
             let event = Event { context: Arc::clone(&fired.event.context), data: EventData::OnError(error) };
-            // What these hooks inject reaches the model only where the event itself takes text, and counts as its own.
+            // Their context reaches the model only if the event takes text, and counts as the event's own.
             let injects = fired.report.event.allows().inject;
             let held: usize = if injects { fired.verdict.context.iter().map(String::len).sum() } else { 0 };
             let room = MAX_CONTEXT.saturating_sub(held);
@@ -118,7 +118,7 @@ impl Decided {
             if injects {
                 fired.verdict.context.extend(verdict.context);
             }
-            // That a hook failed here as well stands in its report; here it would only be said twice.
+            // The report has the failures of these hooks; a warning would repeat them.
             let heard = |warning: &Warning| {
                 let Some(name) = &warning.hook else { return true };
                 report.hooks.iter().any(|hook| &hook.name == name && hook.cause.is_none())
@@ -129,7 +129,7 @@ impl Decided {
     }
 }
 
-/// The failure of a hook as an event.
+/// Creates the event for the failure of a hook.
 fn error_event(hook: &HookReport) -> (String, ErrorEvent) {
     let error = ErrorEvent {
         source: ErrorSource::Hook(hook.name.clone()),

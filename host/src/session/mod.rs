@@ -11,8 +11,8 @@ use std::time::Duration;
 pub use self::decided::Decided;
 pub use self::monitor::BudgetMonitor;
 pub use self::verdict::{
-    Decision, ErrorVerdict, GateVerdict, MessageVerdict, Noted, Notes, OutputVerdict, StopVerdict,
-    ToolVerdict, Turn, TurnVerdict,
+    Decision, ErrorVerdict, GateVerdict, MessageVerdict, Noted, Notes, OutputDecision, OutputVerdict,
+    StopVerdict, ToolDecision, ToolVerdict, Turn, TurnVerdict,
 };
 
 use crate::chain::{self, ChainOptions, Clocks, Fired};
@@ -20,29 +20,30 @@ use crate::event::{
     AfterTurn, AgentStop, Context, Document, ErrorEvent, Event, EventData, InvokedBy, TokenBudget, ToolCall,
     ToolResult, Usage, now_ms,
 };
-use crate::manager::Manager;
+use crate::live::Live;
 use crate::outcome::{MAX_CONTEXT, Warning};
 pub use crate::thresholds::{AtThreshold, Thresholds};
 
-/// How many times in a row hooks of `agent_stop` may make an agent go on.
+/// The number of times in a row that hooks of `agent_stop` may make an agent go on.
 pub const MAX_FOLLOW_UPS: u32 = 8;
 
-/// One conversation. Cheap to clone; clones share the count of follow-ups and the budget monitor. A subagent gets a
-/// session of its own with [`Session::subagent`].
+/// One conversation. Cheap to clone; clones share the count of follow-ups and the budget monitor. A subagent
+/// gets a session of its own with [`Session::subagent`].
 #[derive(Clone, Debug)]
 pub struct Session {
-    manager: Manager,
+    live: Arc<Live>,
     context: Arc<Context>,
     follow_ups: Arc<AtomicU32>,
     monitor: Arc<Mutex<BudgetMonitor>>,
-    /// Limits of its own.
+    /// Limits that replace the manager's.
     chain: Option<Arc<ChainOptions>>,
 }
 
 impl Session {
-    pub(crate) fn new(manager: Manager, conversation_id: String, cwd: String) -> Self {
+    pub(crate) fn new(live: Arc<Live>, conversation_id: String) -> Self {
+        let cwd = live.cwd.to_string_lossy().into_owned();
         Self {
-            manager,
+            live,
             context: Arc::new(Context::new(conversation_id, cwd)),
             follow_ups: Arc::default(),
             monitor: Arc::default(),
@@ -55,25 +56,25 @@ impl Session {
         self
     }
 
-    /// The same session with this working directory of the agent (default: the manager's).
+    /// Returns the session with this working directory of the agent (default: the manager's).
     #[must_use]
     pub fn cwd(self, cwd: impl Into<String>) -> Self {
         self.with(|context| context.cwd = cwd.into())
     }
 
-    /// The same session with this recipe.
+    /// Returns the session with this recipe.
     #[must_use]
     pub fn recipe(self, name: impl Into<String>) -> Self {
         self.with(|context| context.recipe_name = Some(name.into()))
     }
 
-    /// The same session with this name of the agent.
+    /// Returns the session with this name of the agent.
     #[must_use]
     pub fn agent(self, name: impl Into<String>) -> Self {
         self.with(|context| context.agent = Some(name.into()))
     }
 
-    /// The same session in this repository, on this branch.
+    /// Returns the session in this repository, on this branch.
     #[must_use]
     pub fn repository(self, repository: impl Into<String>, branch: Option<String>) -> Self {
         self.with(|context| {
@@ -82,27 +83,28 @@ impl Session {
         })
     }
 
-    /// The same session in this mode of the agent.
+    /// Returns the session in this mode of the agent.
     #[must_use]
     pub fn mode(self, mode: impl Into<String>) -> Self {
         self.with(|context| context.mode = Some(mode.into()))
     }
 
-    /// The same session with this token budget, until [`Session::observe_usage`] knows better.
+    /// Returns the session with this token budget, until [`Session::observe_usage`] replaces it.
     #[must_use]
     pub fn budget(self, budget: TokenBudget) -> Self {
         self.with(|context| context.budget = Some(budget))
     }
 
-    /// The same session where all hooks of an event may take only so long together, as [`ChainOptions::within`] shares
-    /// it out (default: as the manager was built).
+    /// Returns the session with a limit on the time of all hooks of an event together: half of it for the
+    /// user's and the agent's hooks, a third for those of a repository that the user trusts, a sixth, at most
+    /// 5 s, for those that the user does not trust (default: the manager's limits).
     #[must_use]
     pub fn within(mut self, total: Duration) -> Self {
         self.chain = Some(Arc::new(self.chain_options().clone().within(total)));
         self
     }
 
-    /// The same session where what is not trusted has used up so much of its time.
+    /// Returns the session with this much less time for hooks that the user does not trust.
     #[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge shares out what is left"))]
     pub(crate) fn untrusted_took(mut self, used: Duration) -> Self {
         let mut options = self.chain_options().clone();
@@ -112,11 +114,11 @@ impl Session {
     }
 
     fn chain_options(&self) -> &ChainOptions {
-        self.chain.as_deref().unwrap_or_else(|| self.manager.chain_options())
+        self.chain.as_deref().unwrap_or(&self.live.chain)
     }
 
-    /// A session of a subagent: the same hooks, directory, repository, recipe, agent and mode; another conversation,
-    /// with a context window, a budget monitor and a count of follow-ups of its own.
+    /// Creates a session of a subagent: the same hooks, directory, repository, recipe, agent and mode;
+    /// another conversation, with a context window, a budget monitor and a count of follow-ups of its own.
     #[must_use]
     pub fn subagent(&self, conversation_id: impl Into<String>) -> Self {
         let mut session = self.clone().with(|context| {
@@ -129,94 +131,96 @@ impl Session {
         session
     }
 
-    /// Where its events happen; with the token budget that was given, not with what was observed since.
+    /// Returns the context of its events, with the token budget that was given, not with usage that was
+    /// observed since.
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// The session begins.
+    /// Sends `session_start`: the session begins.
     pub async fn session_start(&self, source: &str) -> Noted {
         self.fire(EventData::SessionStart { source: Some(source.to_owned()) }).await.into()
     }
 
-    /// The session ends.
+    /// Sends `session_end`: the session ends.
     pub async fn session_end(&self, reason: &str) -> Noted {
         self.fire(EventData::SessionEnd { reason: Some(reason.to_owned()) }).await.into()
     }
 
-    /// The user sends a message.
+    /// Sends `user_message_send`: the user sends a message.
     pub async fn user_message_send(&self, message: impl Into<String>) -> MessageVerdict {
         self.follow_ups.store(0, Ordering::Relaxed);
         self.fire(EventData::UserMessageSend { message: Some(message.into()) }).await.into()
     }
 
-    /// A tool is about to run.
+    /// Sends `before_tool_call`: a tool is about to run.
     pub async fn before_tool_call(&self, call: ToolCall) -> ToolVerdict {
         self.fire(EventData::BeforeToolCall(call)).await.into()
     }
 
-    /// A tool has run; or was blocked, see [`ToolResult::blocked`].
+    /// Sends `after_tool_call`: a tool has run, or was blocked ([`ToolResult::blocked`]).
     pub async fn after_tool_call(&self, result: ToolResult) -> OutputVerdict {
         self.fire(EventData::AfterToolCall(result)).await.into()
     }
 
-    /// Something failed.
+    /// Sends `on_error`: a tool or a turn failed.
     pub async fn on_error(&self, error: ErrorEvent) -> ErrorVerdict {
         self.fire(EventData::OnError(error)).await.into()
     }
 
-    /// The model has answered.
+    /// Sends `after_turn`: the model has answered.
     pub async fn after_turn(&self, turn: AfterTurn) -> TurnVerdict {
         self.fire(EventData::AfterTurn(turn)).await.into()
     }
 
-    /// A turn of the user is over.
+    /// Sends `turn_end`: a turn of the user is over.
     pub async fn turn_end(&self, response: impl Into<String>, turn_number: u64) -> Noted {
         self.fire(EventData::TurnEnd { response: Some(response.into()), turn_number: Some(turn_number) })
             .await
             .into()
     }
 
-    /// The agent would stop. After [`MAX_FOLLOW_UPS`] rounds in a row follow-ups are not applied any more.
+    /// Sends `agent_stop`: the agent would stop. After [`MAX_FOLLOW_UPS`] rounds in a row no follow-up is
+    /// applied.
     pub async fn agent_stop(&self, stop: AgentStop) -> StopVerdict {
         self.fire(EventData::AgentStop(stop)).await.into()
     }
 
-    /// The conversation is about to be compacted.
+    /// Sends `pre_compact`: the conversation is about to be compacted.
     pub async fn pre_compact(&self, trigger: &str, usage: Option<Usage>, messages: Document) -> GateVerdict {
         self.fire(EventData::PreCompact { trigger: Some(trigger.to_owned()), usage, messages }).await.into()
     }
 
-    /// The conversation has been compacted.
+    /// Sends `post_compact`: the conversation has been compacted.
     pub async fn post_compact(&self, trigger: &str, summary: &str, usage: Option<Usage>) -> Noted {
         let (trigger, summary) = (Some(trigger.to_owned()), Some(summary.to_owned()));
         self.fire(EventData::PostCompact { trigger, summary, usage }).await.into()
     }
 
-    /// The token budget has passed a threshold.
+    /// Sends `on_budget_exceeded`: the token budget has passed a threshold.
     pub async fn on_budget_exceeded(&self, usage: Usage, threshold: f64) -> GateVerdict {
         self.fire(EventData::OnBudgetExceeded { usage: Some(usage), threshold: Some(threshold) }).await.into()
     }
 
-    /// How full the context window is now. From here on it is the token budget of every event of this session, and
-    /// the first time that it reaches one of the manager's [`Thresholds`], `on_budget_exceeded` is sent with that
-    /// threshold; again only after it has fallen below. Of two thresholds that are reached at once the higher one is
-    /// sent. `None`: none was crossed.
+    /// Records the usage of the context window. From now on it is the token budget of every event of this
+    /// session. When it first reaches one of the manager's [`Thresholds`], `on_budget_exceeded` is sent with
+    /// that threshold, and again only after it has fallen below. Of two thresholds that are reached at once
+    /// the higher one is sent. Returns `None` if no threshold was crossed.
     ///
     /// An agent calls it after each answer of the model, before `after_turn`. A window of unknown size
     /// (`max_context_window` 0) changes nothing.
     pub async fn observe_usage(&self, usage: Usage) -> Option<GateVerdict> {
-        let crossed = self.monitor().observe(usage, self.manager.thresholds());
+        let crossed = self.monitor().observe(usage, self.live.snapshot().global.thresholds);
         match crossed {
             Some(threshold) => Some(self.on_budget_exceeded(usage, threshold).await),
             None => None,
         }
     }
 
-    /// Arms the thresholds again: the next [`Session::observe_usage`] that reaches one sends `on_budget_exceeded`, also
-    /// where the usage has not fallen below it. Sends nothing itself.
+    /// Arms the thresholds again: the next [`Session::observe_usage`] that reaches one sends
+    /// `on_budget_exceeded`, even if the usage has not fallen below it. Sends nothing itself.
     ///
-    /// An agent calls it where the compaction or rotation that a hook asked for did not happen (it failed, or
+    /// An agent calls it if the compaction or rotation that a hook asked for did not happen (it failed, or
     /// `pre_compact` blocked it): otherwise nobody would ask again while the window fills up.
     pub fn rearm_budget(&self) {
         self.monitor().rearm();
@@ -227,32 +231,34 @@ impl Session {
         self.monitor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Any event, with the verdict as it is. The typed methods call this.
+    /// Sends any event and returns the untyped verdict. The typed methods call this.
     pub async fn fire(&self, data: EventData) -> Fired {
         let mut context = Context::clone(&self.context);
         context.timestamp_ms = now_ms();
         if let Some(observed) = self.monitor().budget() {
-            // What the event itself says is the newest.
+            // The event's own usage is the newest.
             let own = data.usage().filter(|usage| usage.share().is_some());
             context.budget = Some(own.map_or(observed, TokenBudget::from));
         }
         self.fire_event(Event { context: Arc::new(context), data }).await
     }
 
-    /// Any event, in a context of its own.
+    /// Sends any event in a context of its own.
     pub async fn fire_event(&self, event: Event) -> Fired {
         let mut decided = self.decide(event).await;
         decided.follow_up().await;
         decided.into_fired()
     }
 
-    /// Decides on an event, and leaves what follows to [`Decided::follow_up`]: for who has to answer first.
+    /// Decides on an event, and leaves the rest to [`Decided::follow_up`]. For an agent that has to answer
+    /// first.
     pub async fn decide(&self, mut event: Event) -> Decided {
         if let EventData::AgentStop(stop) = &mut event.data {
             stop.follow_ups = stop.follow_ups.max(self.follow_ups.load(Ordering::Relaxed));
         }
-        // One set of hooks for the event and all that follows from it, also when they are replaced meanwhile.
-        let snapshot = self.manager.snapshot();
+        // One set of hooks for the event and all that follows from it, even if a reload replaces them
+        // meanwhile.
+        let snapshot = self.live.snapshot();
         let options = self.chain_options();
         let mut clocks = Clocks::new(options);
         let mut ruled = chain::rule(&snapshot.hooks, event, &mut clocks, options, MAX_CONTEXT).await;
@@ -262,7 +268,7 @@ impl Session {
         Decided { session: self.clone(), snapshot, clocks, ruled }
     }
 
-    /// Counts how often in a row hooks made the agent go on, and ends it at the cap.
+    /// Counts the follow-ups in a row, and drops those beyond the cap.
     fn count_follow_ups(&self, so_far: u32, fired: &mut Fired) {
         if fired.verdict.follow_ups.is_empty() {
             self.follow_ups.store(0, Ordering::Relaxed);

@@ -3,8 +3,8 @@
 use crate::event::{TokenBudget, Usage};
 use crate::thresholds::{Thresholds, is_reached};
 
-/// Watches how full a context window is. It fires once for each threshold that is crossed upwards; below it, the
-/// threshold is armed again.
+/// Watches how full a context window is. It fires once for each threshold that is crossed upwards; below it,
+/// the threshold is armed again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BudgetMonitor {
     budget: Option<TokenBudget>,
@@ -13,8 +13,9 @@ pub struct BudgetMonitor {
 }
 
 impl BudgetMonitor {
-    /// Takes note of this usage, and returns the threshold that it has just crossed. Of two that are crossed at
-    /// once it is the higher one, and the lower one counts as crossed too: who is told to rotate need not be warned.
+    /// Takes note of this usage, and returns the threshold that it has just crossed. Of two that are crossed
+    /// at once it is the higher one, and the lower one counts as crossed too: who is told to rotate need not
+    /// be warned.
     ///
     /// A window of unknown size (`max_context_window` 0) crosses nothing and changes nothing.
     pub fn observe(&mut self, usage: Usage, thresholds: Thresholds) -> Option<f64> {

@@ -1,0 +1,90 @@
+//! The hooks that run now. A manager replaces them, and its sessions read them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use crate::chain::ChainOptions;
+use crate::discovery::{Approvable, Discovery, Entry, GlobalSettings, Kept, Problem};
+use crate::hook::Hook;
+#[cfg(feature = "otel")]
+use crate::telemetry::Telemetry;
+use crate::trust::{ProtectedDirs, TrustFile};
+
+/// The state that a manager shares with its sessions.
+#[derive(Default)]
+pub(crate) struct Live {
+    current: RwLock<Arc<Snapshot>>,
+    pub(crate) chain: ChainOptions,
+    pub(crate) cwd: PathBuf,
+    /// Receives each event of every session.
+    #[cfg(feature = "otel")]
+    pub(crate) telemetry: Option<Telemetry>,
+}
+
+impl Live {
+    pub(crate) fn new(snapshot: Snapshot, chain: ChainOptions, cwd: PathBuf) -> Self {
+        Self { current: RwLock::new(Arc::new(snapshot)), chain, cwd, ..Self::default() }
+    }
+
+    /// Returns the hooks for an event that begins now. The lock is held for the copy of a pointer.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the hooks for every event that begins from now on.
+    pub(crate) fn replace(&self, snapshot: Snapshot) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let snapshot = self.snapshot();
+        f.debug_list().entries(snapshot.hooks.iter().map(|hook| &hook.descriptor().name)).finish()
+    }
+}
+
+/// The hooks of a manager at one moment. An event runs with one snapshot from beginning to end.
+#[derive(Default)]
+pub(crate) struct Snapshot {
+    pub(crate) hooks: Arc<[Arc<dyn Hook>]>,
+    pub(crate) entries: Arc<[Entry]>,
+    pub(crate) problems: Arc<[Problem]>,
+    pub(crate) approvable: Arc<[Approvable]>,
+    pub(crate) repository: Option<PathBuf>,
+    /// The repositories that contain `repository`.
+    #[cfg_attr(not(feature = "watch"), allow(dead_code, reason = "only a watcher reads it"))]
+    pub(crate) outer: Vec<PathBuf>,
+    pub(crate) protected: Arc<ProtectedDirs>,
+    /// The settings that apply to every hook.
+    pub(crate) global: GlobalSettings,
+    pub(crate) trust_file: Option<TrustFile>,
+    /// How long discovery spent on hooks that the user has not trusted.
+    pub(crate) untrusted_look: Duration,
+    /// The files that are broken now and stay in force as they were before.
+    pub(crate) kept: Vec<Kept>,
+    /// Details of a hook that its entry does not show, by name and file.
+    pub(crate) details: BTreeMap<(String, PathBuf), String>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(hooks: Vec<Arc<dyn Hook>>, found: Discovery, trust_file: Option<TrustFile>) -> Self {
+        Self {
+            hooks: hooks.into(),
+            entries: found.entries.into(),
+            problems: found.problems.into(),
+            approvable: found.approvable.into(),
+            repository: found.repo,
+            outer: found.outer,
+            protected: found.protected,
+            global: found.global,
+            trust_file,
+            untrusted_look: found.untrusted_look,
+            kept: found.kept,
+            details: found.details,
+        }
+    }
+}
