@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkId, Criterion};
 use hookbox::manager::Manager;
 use hookbox::native::NativeHook;
-use hookbox::session::{Decision, Session};
+use hookbox::session::{Session, ToolDecision};
 use hookbox::wasm::{Allocation, ComponentHook, Runtime};
 use hookbox::{Descriptor, EventName, Kind, Settings, ToolCall};
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ impl Bench {
         for session in [&self.component, &self.native] {
             let call = ToolCall::new("bash", input.clone());
             let verdict = self.tokio.block_on(session.before_tool_call(call));
-            assert!(matches!(verdict.decision, Decision::Block(_)), "{verdict:?}");
+            assert!(matches!(verdict.decision, ToolDecision::Block(_)), "{verdict:?}");
         }
     }
 

@@ -1,8 +1,9 @@
 //! What the host works out about a tool call, once, so that a guard is portable and need not parse.
 //!
 //! Agents name the same tool differently: `Bash`, `bash`, `shell`, `run_shell_command`. The table in
-//! `facts/tools.rs` says what each name means, and what Claude Code calls it. Names are compared without regard to case,
-//! `_`, `-` and `.`, so that `WebFetch`, `webfetch` and `web_fetch` are one entry. Facts help; they are never a reason to hide the raw input.
+//! `facts/tools.rs` says what each name means, and what Claude Code calls it. Names are compared without
+//! regard to case, `_`, `-` and `.`, so that `WebFetch`, `webfetch` and `web_fetch` are one entry. Facts
+//! help; they are never a reason to hide the raw input.
 
 mod command;
 mod paths;
@@ -18,15 +19,16 @@ pub(crate) use self::tools::{claude_names, mcp_names};
 
 use crate::event::{Document, Facts, ToolKind};
 
-/// The facts of a call of `name` with `input`, by an agent that works in `cwd` for a user whose home is `home`.
+/// The facts of a call of `name` with `input`, by an agent that works in `cwd` for a user whose home is
+/// `home`.
 ///
 /// * `command`: for a shell tool, the line, whatever the field is called. An array of words is joined, quoted
-///   where needed; of `["bash", "-lc", "ls"]` the script is the line. Where several such fields are given, all
-///   of them, one a line: which of them the tool obeys is not known here.
-/// * `paths`: for tools that read, write, edit or search files, what their path fields and the file lines of an
-///   `apply_patch` name. Relative paths start at `cwd`, `~` is `home`, and symlinks are followed the way the
-///   kernel does it, before `..` is taken away; what does not exist is appended as it stands. At most
-///   256 paths. A path that cannot be followed to its end within the bounds is never `inside`.
+///   where needed; of `["bash", "-lc", "ls"]` the script is the line. Where several such fields are given,
+///   all of them, one a line: which of them the tool obeys is not known here.
+/// * `paths`: for tools that read, write, edit or search files, what their path fields and the file lines of
+///   an `apply_patch` name. Relative paths start at `cwd`, `~` is `home`, and symlinks are followed the way
+///   the kernel does it, before `..` is taken away; what does not exist is appended as it stands. At most 256
+///   paths. A path that cannot be followed to its end within the bounds is never `inside`.
 ///
 /// This looks at the file system (`lstat`, `readlink`), so what it says can be outdated a moment later.
 pub fn of(name: &str, input: &Document, cwd: &Path, home: Option<&Path>) -> Facts {

@@ -1,8 +1,9 @@
-//! Run the hooks of coding agents behind one trait: native executables over stdin/stdout, unchanged, and WebAssembly
-//! components in a sandbox.
+//! Run the hooks of coding agents behind one trait: native executables over stdin/stdout, unchanged, and
+//! WebAssembly components in a sandbox.
 //!
-//! An agent builds a [`Manager`](manager::Manager) once, opens a [`Session`](session::Session) per conversation, and
-//! sends it every event of its life; each typed method returns a typed verdict, to be obeyed on the next lines.
+//! An agent builds a [`Manager`](manager::Manager) once, opens a [`Session`](session::Session) per
+//! conversation, and sends it every event of its life; each typed method returns a typed verdict, to be
+//! obeyed on the next lines.
 //!
 //! # Building
 //!
@@ -36,7 +37,7 @@
 //!
 //! ```
 //! use hookbox::manager::Manager;
-//! use hookbox::session::Decision;
+//! use hookbox::session::ToolDecision;
 //! use hookbox::{ToolCall, ToolResult};
 //! use serde_json::json;
 //!
@@ -47,12 +48,15 @@
 //! // What the model wrote, also where it is no JSON: a guard sees it either way.
 //! let call = ToolCall::from_text("bash", r#"{"command": "make test"}"#).with_id("call-1");
 //! let verdict = session.before_tool_call(call.clone()).await;
-//! let result = match &verdict.decision {
-//!     Decision::Proceed => {
-//!         let output = json!({"toolName": "bash", "success": true}); // run it with `verdict.input`
-//!         ToolResult::new(ToolCall { input: verdict.input.clone(), ..call }, output)
+//! let result = match verdict.decision {
+//!     ToolDecision::Run(input) => {
+//!         let output = json!({"toolName": "bash", "success": true}); // run the tool with `input`, not with the call's
+//!         ToolResult::new(call.with_input(input), output)
 //!     }
-//!     Decision::Ask(ruling) | Decision::Block(ruling) => ToolResult::blocked(call, &ruling.for_model()),
+//!     // Nobody is here to ask.
+//!     ToolDecision::Ask { ruling, .. } | ToolDecision::Block(ruling) => {
+//!         ToolResult::blocked(call, &ruling.for_model())
+//!     }
 //! };
 //! let after = session.after_tool_call(result).await;
 //! assert!(after.report.hooks.is_empty(), "nothing ran, and the report says so");
@@ -66,14 +70,14 @@
 //!
 //! # Hooks from code
 //!
-//! A closure: [`Builder::on`](manager::Builder::on) or [`FunctionHook`](function::FunctionHook). Anything else:
-//! implement [`Hook`] and register it with [`Builder::hook`](manager::Builder::hook).
+//! A closure: [`Builder::on`](manager::Builder::on) or [`FunctionHook`](function::FunctionHook). Anything
+//! else: implement [`Hook`] and register it with [`Builder::hook`](manager::Builder::hook).
 //!
 //! # Features
 //!
 //! * `bridge`: serving as the hook command of other agents, and their configuration ([`bridge`]).
-//! * `component` (default): component hooks and the engine that runs them. Without it only native hooks and hooks from code run, and a
-//!   `.wasm` file is a problem that says so.
+//! * `component` (default): component hooks and the engine that runs them. Without it only native hooks and
+//!   hooks from code run, and a `.wasm` file is a problem that says so.
 //! * `http` (default): components may send requests to the origins that were granted to them.
 //! * `mcp` (default): hooks that are tools of MCP servers, over stdio and streamable HTTP.
 //! * `otel`: spans and metrics of events and hooks, sent to an OpenTelemetry collector.
@@ -159,8 +163,8 @@ pub use crate::event::{
     Context, Document, Event, EventData, EventName, InvokedBy, Message, ToolCall, ToolResult, Usage,
 };
 pub use crate::hook::{
-    Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Limits, Manifest, OnFailure, Settings, Subscription,
-    Tier,
+    Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Limits, Manifest, OnFailure, Settings,
+    Subscription, Tier,
 };
 pub use crate::outcome::{Action, Answers, Callback, Outcome, Verdict};
 pub use crate::report::{HookReport, Report, Status};

@@ -29,6 +29,11 @@ impl Live {
         Self { current: RwLock::new(Arc::new(snapshot)), chain, cwd, ..Self::default() }
     }
 
+    #[cfg(feature = "otel")]
+    pub(crate) fn reporting_to(self, telemetry: Option<Telemetry>) -> Self {
+        Self { telemetry, ..self }
+    }
+
     /// Returns the hooks for an event that begins now. The lock is held for the copy of a pointer.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))

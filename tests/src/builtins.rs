@@ -49,7 +49,7 @@ async fn a_session_fires_once_for_each_threshold_that_it_crosses() {
         let verdict = session.observe_usage(usage(current)).await;
         assert_eq!(verdict.as_ref().map(threshold), crossed, "{current}");
         if let Some(verdict) = verdict {
-            assert_eq!(verdict.decision, Decision::Proceed);
+            assert_eq!(verdict.decision, Decision::Proceed(()));
             assert_eq!(verdict.warnings[0].text, format!("{current}/100"));
         }
     }

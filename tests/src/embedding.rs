@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use hookbox::event::{AgentStop, EventData, InvokedBy};
 use hookbox::manager::Manager;
 use hookbox::private_dir::PrivateErrorKind;
-use hookbox::session::{Decision, Session};
+use hookbox::session::{Decision, OutputDecision, Session, ToolDecision};
 use hookbox::wasm::{Component, Runtime};
 use hookbox::{EventName, Hook, Outcome, Status, ToolCall, ToolResult, private_dir};
 use hookbox_agent::{Agent, Scripted, Step, Tools};
@@ -72,8 +72,8 @@ async fn an_empty_manager_yields_verdicts_and_reports_of_nothing() {
         assert_eq!((manager.hooks().len(), manager.entries().len(), manager.problems().len()), (0, 0, 0));
         let session = manager.session("c");
         let verdict = session.before_tool_call(call("ls")).await;
-        assert_eq!(verdict.decision, Decision::Proceed);
-        assert_eq!((verdict.input.value(), verdict.modified), (&json!({"command": "ls"}), false));
+        assert_eq!(verdict.decision, ToolDecision::Run(json!({"command": "ls"}).into()));
+        assert!(!verdict.modified);
         assert_eq!(
             verdict.report,
             hookbox::Report {
@@ -82,9 +82,10 @@ async fn an_empty_manager_yields_verdicts_and_reports_of_nothing() {
                 ..hookbox::Report::new(BEFORE.clone())
             }
         );
-        assert_eq!(session.user_message_send("hello").await.message, "hello");
+        assert_eq!(session.user_message_send("hello").await.decision, Decision::Proceed("hello".to_owned()));
         let result = ToolResult::new(call("ls"), json!("out"));
-        assert_eq!(session.after_tool_call(result).await.output.value(), &json!("out"));
+        let after = session.after_tool_call(result).await;
+        assert_eq!(after.decision, OutputDecision::Proceed(json!("out").into()));
         assert!(session.agent_stop(AgentStop::default()).await.follow_ups.is_empty());
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use hookbox::chain::Fired;
 use hookbox::event::EventData;
 use hookbox::report::{Cause, HookReport};
+use hookbox::session::ToolDecision;
 use hookbox::{Status, ToolCall};
 use serde_json::{Value, json};
 
@@ -48,7 +49,7 @@ fn hostile(fired: &Fired) -> &HookReport {
 /// The guard ran after what misbehaved, and judged rightly.
 #[track_caller]
 fn guarded(fired: &Fired, what: &str) {
-    let block = fired.verdict.block.as_ref().map(|ruling| (ruling.by.as_str(), ruling.reason.as_str()));
+    let block = fired.verdict.block.as_ref().map(|ruling| (ruling.by.as_str(), ruling.for_user()));
     let want = Some(("guardrail.wasm", "Security policy: 'sudo' is not allowed"));
     assert_eq!(block, want, "{what}: {:#?}", fired.report);
 }
@@ -130,7 +131,7 @@ async fn a_component_reaches_nothing_that_it_was_not_given() {
     ] {
         let fired = fire(&env, deed).await;
         assert_eq!(hostile(&fired).status, Status::Blocked, "{deed}: {:#?}", hostile(&fired));
-        let said = &fired.verdict.block.as_ref().unwrap().reason;
+        let said = fired.verdict.block.as_ref().unwrap().for_user();
         if deed == "stdin" {
             assert_eq!(&json!(said), &want);
             continue;
@@ -173,7 +174,7 @@ async fn one_process_survives_them_all_and_the_guard_is_well() {
             assert_eq!(hostile(&fired).status, Status::Failed, "{deed}: {:#?}", hostile(&fired));
             guarded(&fired, deed);
             let healthy = session.before_tool_call(ToolCall::new("bash", json!({"command": "ls"}))).await;
-            assert_eq!(healthy.decision, hookbox::session::Decision::Proceed, "after {deed}");
+            assert_eq!(healthy.decision, ToolDecision::Run(json!({"command": "ls"}).into()), "after {deed}");
         }
     }
 }

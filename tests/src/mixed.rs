@@ -4,7 +4,7 @@ use hookbox::builtin::{COMPACT_TRIGGER, SELF_PROTECTION};
 use hookbox::event::{AfterTurn, EventData};
 use hookbox::manager::Builder;
 use hookbox::outcome::{Callback, MAX_CONTEXT};
-use hookbox::session::Decision;
+use hookbox::session::ToolDecision;
 use hookbox::{Action, Cause, EventName, HookError, Kind, Outcome, Status, ToolCall, Usage};
 use serde_json::json;
 
@@ -156,8 +156,9 @@ async fn one_event_goes_through_ten_hooks_of_every_kind_and_the_report_reads_in_
     ];
     assert_eq!(ran, expected);
     assert_eq!(env.read("home/ran"), None, "what nobody trusts does not run");
-    assert!(matches!(&verdict.decision, Decision::Ask(ruling) if ruling.by == ask));
-    assert!(verdict.modified && verdict.input.value() == &json!({"command": "ls -l"}));
+    let ToolDecision::Ask { ruling, input } = &verdict.decision else { panic!("{verdict:?}") };
+    assert_eq!((ruling.by.as_str(), input.value()), (&*ask, &json!({"command": "ls -l"})));
+    assert!(verdict.modified);
     assert_eq!(verdict.context.len(), 1);
     let change = &verdict.report.hook("lists").unwrap().changes[0];
     assert_eq!((&change.before["command"], &change.after["command"]), (&json!("ls"), &json!("ls -l")));
@@ -173,7 +174,7 @@ async fn one_event_goes_through_ten_hooks_of_every_kind_and_the_report_reads_in_
     );
     manager.reload().await;
     let verdict = manager.session("c").before_tool_call(sudo).await;
-    assert!(matches!(&verdict.decision, Decision::Block(ruling) if ruling.by == "guardrail.wasm"));
+    assert!(matches!(&verdict.decision, ToolDecision::Block(ruling) if ruling.by == "guardrail.wasm"));
     let after: Vec<_> = verdict.report.hooks.iter().skip(2).map(|it| (it.name.as_str(), it.status)).collect();
     assert_eq!(
         after,

@@ -46,7 +46,8 @@ async fn fire(hook: &Arc<dyn Hook>, data: EventData) -> Fired {
 async fn act(hook: &Arc<dyn Hook>, deeds: Value) -> (Vec<String>, Fired) {
     let call = ToolCall::new("bash", json!({ "do": deeds }));
     let fired = fire(hook, EventData::BeforeToolCall(call)).await;
-    let said = fired.verdict.block.as_ref().unwrap_or_else(|| panic!("{:#?}", fired.report)).reason.clone();
+    let said =
+        fired.verdict.block.as_ref().unwrap_or_else(|| panic!("{:#?}", fired.report)).for_user().to_owned();
     (serde_json::from_str(&said).unwrap(), fired)
 }
 

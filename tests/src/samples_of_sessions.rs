@@ -3,7 +3,7 @@
 use hookbox::event::{AfterTurn, AgentStop, Document, Usage};
 use hookbox::manager::Manager;
 use hookbox::report::HookReport;
-use hookbox::session::{Decision, Session};
+use hookbox::session::{Session, ToolDecision};
 use hookbox::{Report, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
@@ -184,7 +184,7 @@ async fn a_session_that_spent_its_budget_hands_over_and_its_large_work_is_blocke
     let manager = env.builder().build().await;
     let one = session(&manager, "one", "feat/145-x");
     let decision = |session: Session, call: ToolCall| async move {
-        session.before_tool_call(call).await.decision.blocked().map(|ruling| ruling.reason.clone())
+        session.before_tool_call(call).await.decision.blocked().map(|ruling| ruling.for_user().to_owned())
     };
     let fetch = || ToolCall::new("WebFetch", json!({"url": "https://example.com"}));
     let read = |name: &str| ToolCall::new("Read", json!({"file_path": env.path("repo").join(name)}));
@@ -246,7 +246,7 @@ async fn every_pattern_of_a_loop_is_seen() {
         let manager = manager.clone();
         async move {
             let verdict = session(&manager, id, "main").after_tool_call(result("make", output, false)).await;
-            verdict.decision.blocked().map(|ruling| ruling.reason.clone())
+            verdict.decision.blocked().map(|ruling| ruling.for_user().to_owned())
         }
     };
     // The same error each time; another one begins anew.
@@ -294,7 +294,9 @@ async fn every_pattern_of_a_loop_is_seen() {
         assert_eq!(after.context.len(), usize::from(round == 3), "{round}: {after:#?}");
     }
     let before = full.pre_compact("auto", Some(usage(900)), conversation("x")).await;
-    assert!(before.decision.blocked().unwrap().reason.starts_with("Loop detected: 3 compactions in a row"));
+    assert!(
+        before.decision.blocked().unwrap().for_user().starts_with("Loop detected: 3 compactions in a row")
+    );
     assert!(
         full.pre_compact("manual", Some(usage(900)), conversation("x")).await.decision.blocked().is_none()
     );
@@ -478,7 +480,7 @@ async fn a_session_goes_round_with_all_of_them_together() {
     for attempt in 1..=2 {
         let before = one.before_tool_call(shell("make")).await;
         healthy(&before.report);
-        assert_eq!(before.decision, Decision::Proceed, "{attempt}");
+        assert_eq!(before.decision, ToolDecision::Run(shell("make").input), "{attempt}");
         healthy(&one.after_tool_call(result("make", json!({"error": "error: no rule"}), false)).await.report);
     }
     let warned = one.before_tool_call(shell("make")).await;
@@ -511,7 +513,7 @@ async fn a_session_goes_round_with_all_of_them_together() {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert_eq!(of(&start.report, "session-memory").metadata["retained_anchors"], 4);
-    assert_eq!(two.before_tool_call(fetch).await.decision, Decision::Proceed);
+    assert_eq!(two.before_tool_call(fetch.clone()).await.decision, ToolDecision::Run(fetch.input));
 }
 
 /// What a conversation of a megabyte costs; the pages say it.

@@ -2,7 +2,7 @@
 
 use hookbox::ToolCall;
 use hookbox::builtin::SELF_PROTECTION;
-use hookbox::session::Decision;
+use hookbox::session::ToolDecision;
 use serde_json::{Value, json};
 
 use crate::environment::TestEnvironment;
@@ -90,7 +90,7 @@ async fn an_embedder_has_it_unless_it_says_otherwise() {
         let manager =
             env.builder().builtins(true).self_protection(guard).directories(directories).build().await;
         let verdict = manager.session("c").before_tool_call(call()).await;
-        assert_eq!(matches!(verdict.decision, Decision::Block(_)), guard, "{directories}");
+        assert_eq!(matches!(verdict.decision, ToolDecision::Block(_)), guard, "{directories}");
         assert_eq!(manager.hook(SELF_PROTECTION).is_some(), guard);
     }
 }
@@ -147,7 +147,7 @@ async fn nearly_every_line_that_changes_what_guards_is_stopped_and_no_everyday_l
     ] {
         for (is_known, line) in lines(file, &env) {
             let verdict = session.before_tool_call(ToolCall::new("bash", json!({"command": line}))).await;
-            match (matches!(verdict.decision, Decision::Block(_)), is_change) {
+            match (matches!(verdict.decision, ToolDecision::Block(_)), is_change) {
                 (true, true) => stopped += 1,
                 (false, true) if is_known => known += 1,
                 (false, false) => passed += 1,

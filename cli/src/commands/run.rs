@@ -127,8 +127,8 @@ fn tell(fired: &Fired) {
         warn(text::escape(&warning.text, 4_000));
     }
     let rulings = fired.verdict.block.iter().chain(&fired.verdict.ask);
-    for ruling in rulings.filter(|ruling| !ruling.trusted && !ruling.reason.is_empty()) {
-        warn(format_args!("{} (not trusted) says: {}", ruling.by, ruling.reason));
+    for ruling in rulings.filter(|ruling| !ruling.trusted && !ruling.for_user().is_empty()) {
+        warn(format_args!("{} (not trusted) says: {}", ruling.by, ruling.for_user()));
     }
 }
 

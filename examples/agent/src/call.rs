@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use hookbox::event::ErrorSource;
+use hookbox::session::{OutputDecision, ToolDecision};
 use hookbox::{Document, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
@@ -12,17 +13,25 @@ use crate::{Agent, Step};
 
 impl<M: Model> Agent<M> {
     /// One tool call; what the model gets for it.
-    pub(crate) async fn call(&mut self, mut call: ToolCall) -> String {
+    pub(crate) async fn call(&mut self, call: ToolCall) -> String {
         (self.watch)(Step::Wants(&call.name, &call.input));
         let verdict = self.thread.session.before_tool_call(call.clone()).await;
         self.note(&verdict);
+        let input = match verdict.decision {
+            ToolDecision::Run(input) => input,
+            ToolDecision::Ask { ruling, .. } => {
+                let why = self.unasked(&ruling);
+                return self.refuse(call, &why).await;
+            }
+            ToolDecision::Block(ruling) => {
+                let why = self.blocked(&ruling);
+                return self.refuse(call, &why).await;
+            }
+        };
         if verdict.modified {
-            self.because(format!("the input is now {}", verdict.input.text()));
+            self.because(format!("the input is now {}", input.text()));
         }
-        call.input = verdict.input.clone();
-        if let Some(why) = self.stopped(&verdict.decision) {
-            return self.refuse(call, &why).await;
-        }
+        let call = call.with_input(input);
 
         let started = Instant::now();
         let ran = self.run_tool(&call).await;
@@ -35,12 +44,16 @@ impl<M: Model> Agent<M> {
         if after.modified {
             self.because("the model sees another output than the tool's");
         }
-        let mut output = text_of(&after.output);
+        let (output, ruling) = match after.decision {
+            OutputDecision::Proceed(output) => (output, None),
+            OutputDecision::Block { ruling, output } => (output, Some(ruling)),
+        };
+        let mut output = text_of(&output);
         if !ran.success {
             output = format!("error: {}", self.failed(ErrorSource::Tool(call), output, 1).await);
         }
-        if let Some(why) = self.stopped(&after.decision) {
-            output = format!("{output}\nstop and change course: {why}");
+        if let Some(ruling) = ruling {
+            output = format!("{output}\nstop and change course: {}", self.blocked(&ruling));
         }
         output
     }

@@ -157,7 +157,8 @@ impl<M: Model> Agent<M> {
         let before = before.await;
         self.note(&before);
         let told = std::mem::take(&mut self.thread.told);
-        if self.stopped(&before.decision).is_some() {
+        if let Some(ruling) = before.decision.blocked() {
+            self.blocked(ruling);
             return Ok(None);
         }
         let mut question = self.thread.conversation.messages.clone();

@@ -15,6 +15,7 @@
 
 use anyhow::{Result, anyhow};
 use hookbox::event::{AfterTurn, AgentStop, ErrorEvent, ErrorSource};
+use hookbox::outcome::Ruling;
 use hookbox::session::{AtThreshold, Decision, MAX_FOLLOW_UPS, Notes, Turn};
 use hookbox::{Message, ToolCall};
 use serde_json::{Value, json};
@@ -71,11 +72,15 @@ impl<M: Model> Agent<M> {
     pub async fn turn(&mut self, message: &str) -> Result<String> {
         let sent = self.thread.session.user_message_send(message).await;
         self.note(&sent);
-        if let Some(why) = self.stopped(&sent.decision) {
-            self.turn_end(&why, 1).await;
-            return Ok(why);
-        }
-        self.thread.conversation.push("user", &sent.message);
+        let message = match sent.decision {
+            Decision::Proceed(message) => message,
+            Decision::Block(ruling) => {
+                let why = self.blocked(&ruling);
+                self.turn_end(&why, 1).await;
+                return Ok(why);
+            }
+        };
+        self.thread.conversation.push("user", &message);
         let said = self.work().await;
         self.thread.leave_recipes();
         self.save();
@@ -133,7 +138,7 @@ impl<M: Model> Agent<M> {
         let (mut refused, mut wanted) = (None, None);
         if let Some(exceeded) = exceeded {
             self.note(&exceeded);
-            refused = self.stopped(&exceeded.decision);
+            refused = exceeded.decision.blocked().map(|ruling| self.blocked(ruling));
             wanted = exceeded.callback.map(Turn::Callback);
         }
 
@@ -269,15 +274,19 @@ impl<M: Model> Agent<M> {
         verdict.message
     }
 
-    /// The reason for which the agent must not go on. There is nobody to ask here, so a question is a block.
-    pub(crate) fn stopped(&mut self, decision: &Decision) -> Option<String> {
-        let (ruling, what) = match decision {
-            Decision::Proceed => return None,
-            Decision::Ask(ruling) => (ruling, "wants to ask you, and nobody is here"),
-            Decision::Block(ruling) => (ruling, "blocked it"),
-        };
-        self.because(format!("it does not happen: {} {what}: {}", ruling.by, ruling.reason));
-        Some(ruling.for_model())
+    /// Tells the user of a block. Returns the reason for the model.
+    pub(crate) fn blocked(&mut self, ruling: &Ruling) -> String {
+        self.stopped(ruling, "blocked it")
+    }
+
+    /// Tells the user of a question. There is nobody to ask here, so it is a block.
+    pub(crate) fn unasked(&mut self, ruling: &Ruling) -> String {
+        self.stopped(ruling, "wants to ask you, and nobody is here")
+    }
+
+    fn stopped(&mut self, ruling: &Ruling, what: &str) -> String {
+        self.because(format!("it does not happen: {} {what}: {}", ruling.by, ruling.for_user()));
+        ruling.for_model()
     }
 
     /// What comes with every verdict: text for the model, notes for the user, the report. The text waits until the

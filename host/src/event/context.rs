@@ -1,10 +1,10 @@
-//! Where an event happens: conversation, directory, tokens, time.
+//! The context of an event: conversation, directory, tokens, time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-/// Who caused an event.
+/// The agent that caused an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InvokedBy {
@@ -40,7 +40,7 @@ pub struct Usage {
     pub absent: AbsentTokens,
 }
 
-/// Which numbers of a [`Usage`] were not given. None.
+/// The numbers of a [`Usage`] that were not given (default: none).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AbsentTokens {
     /// [`Usage::input_tokens`].
@@ -54,8 +54,8 @@ pub struct AbsentTokens {
 }
 
 impl Usage {
-    /// The share of the context window that is in use: 1 is full, and an agent may report more than that. `None`
-    /// where the window's size is not known (0), or what is in use was not given.
+    /// Returns the share of the context window that is in use: 1 is full, and an agent may report more than
+    /// that. `None` if the window's size is unknown (0), or the tokens in use were not given.
     pub fn share(self) -> Option<f64> {
         // Tokens are counted in millions; a float is exact far beyond.
         let share = self.current_context_window as f64 / self.max_context_window as f64;
@@ -78,7 +78,7 @@ impl From<Usage> for TokenBudget {
     }
 }
 
-/// Where an event happened. It comes with every event.
+/// The conversation, directory, agent and time of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Context {
     /// The conversation.
@@ -97,14 +97,14 @@ pub struct Context {
     pub branch: Option<String>,
     /// The agent's mode, such as `plan`.
     pub mode: Option<String>,
-    /// When it happened, in milliseconds since 1970.
+    /// The time of the event, in milliseconds since 1970.
     pub timestamp_ms: u64,
     /// The token budget, when the agent knows it.
     pub budget: Option<TokenBudget>,
 }
 
 impl Context {
-    /// A context of the main agent in this conversation and directory, now.
+    /// Creates a context of the main agent in this conversation and directory, now.
     pub fn new(conversation_id: impl Into<String>, cwd: impl Into<String>) -> Self {
         Self {
             conversation_id: conversation_id.into(),
@@ -121,14 +121,14 @@ impl Context {
     }
 }
 
-/// Milliseconds since 1970.
+/// Returns the time now, in milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// A time in milliseconds since 1970 in the form of RFC 3339, in UTC, such as `2025-04-27T18:42:31Z`.
+/// Formats a time in milliseconds since 1970 by RFC 3339, in UTC, such as `2025-04-27T18:42:31Z`.
 pub(crate) fn rfc3339(ms: u64) -> String {
     let at = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     at.unwrap_or_default().to_string()

@@ -17,37 +17,38 @@ struct DocumentInner {
 }
 
 impl Document {
-    /// A document of this value.
+    /// Creates a document of this value.
     pub fn new(value: Value) -> Self {
         Self(Arc::new(DocumentInner { value, text: OnceLock::new() }))
     }
 
-    /// A document of what stands in `text`, as [`json::from_model`] reads it: also what a model wrote wrongly is seen.
+    /// Creates a document of JSON that a model wrote. Text that is not JSON becomes a string, so that hooks
+    /// see it.
     pub fn from_text(text: &str) -> Self {
         Self::new(json::from_model(text))
     }
 
-    /// The value that was not given.
+    /// Creates the document of a value that was not given.
     pub fn absent() -> Self {
         Self::new(Value::Null)
     }
 
-    /// Whether it was not given, or is null.
+    /// Returns true if the value was not given, or is null.
     pub fn is_absent(&self) -> bool {
         self.0.value.is_null()
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn value(&self) -> &Value {
         &self.0.value
     }
 
-    /// The value as JSON text.
+    /// Returns the value as JSON text.
     pub fn text(&self) -> &str {
         self.0.text.get_or_init(|| self.0.value.to_string())
     }
 
-    /// The value at a JSON Pointer (RFC 6901).
+    /// Returns the value at a JSON Pointer (RFC 6901).
     pub fn pointer(&self, pointer: &str) -> Option<&Value> {
         self.0.value.pointer(pointer)
     }

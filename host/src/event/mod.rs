@@ -29,13 +29,13 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message of the user.
+    /// Creates a message of the user.
     pub fn user(content: impl Into<String>) -> Self {
         Self { role: "user".to_owned(), content: content.into() }
     }
 }
 
-/// What failed.
+/// The thing that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ErrorSource {
     /// A tool call.
@@ -49,13 +49,13 @@ pub enum ErrorSource {
 /// Something failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorEvent {
-    /// What failed.
+    /// The thing that failed.
     pub source: ErrorSource,
-    /// What it said.
+    /// The text of the error.
     pub message: String,
     /// The class of the error, where the agent has one.
     pub kind: Option<String>,
-    /// Which try this was, from 1.
+    /// The number of this attempt, from 1.
     pub attempt: Option<u32>,
 }
 
@@ -64,15 +64,16 @@ pub struct ErrorEvent {
 pub struct AfterTurn {
     /// The turn, from 1.
     pub turn_number: Option<u64>,
-    /// Whether the answer used tools.
+    /// True if the answer used tools.
     pub tools_used: Option<bool>,
     /// Tokens.
     pub usage: Option<Usage>,
-    /// Whether the agent compacts by itself.
+    /// True if the agent compacts by itself.
     pub auto_compact_enabled: Option<bool>,
-    /// At which share of the window it does, from 0 to 1.
+    /// The share of the window at which it does, from 0 to 1.
     pub auto_compact_threshold: Option<f64>,
-    /// The conversation. Components see it with the right `conversation`; it is no field of kodelet's.
+    /// The conversation. Components see it with the right `conversation`; kodelet's payload has no such
+    /// field.
     pub messages: Document,
 }
 
@@ -98,11 +99,11 @@ pub struct AgentStop {
     pub usage: Option<Usage>,
     /// The recipe that started the session.
     pub invoked_recipe: Option<String>,
-    /// Whether the agent compacts by itself.
+    /// True if the agent compacts by itself.
     pub auto_compact_enabled: Option<bool>,
-    /// At which share of the window it does, from 0 to 1.
+    /// The share of the window at which it does, from 0 to 1.
     pub auto_compact_threshold: Option<f64>,
-    /// How many times in a row hooks have already made this agent go on. A session counts it.
+    /// The number of times in a row that hooks have made this agent go on. A session counts it.
     pub follow_ups: u32,
 }
 
@@ -119,18 +120,18 @@ impl Default for AgentStop {
     }
 }
 
-/// What happened, with its data.
+/// The data of an event, by its name.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum EventData {
     /// A session begins.
     SessionStart {
-        /// Why: `startup`, `resume`, `rotate` …
+        /// The reason: `startup`, `resume`, `rotate` …
         source: Option<String>,
     },
     /// A session ends.
     SessionEnd {
-        /// Why: `exit`, `rotate` …
+        /// The reason: `exit`, `rotate` …
         reason: Option<String>,
     },
     /// The user sends a message.
@@ -148,7 +149,7 @@ pub enum EventData {
     AfterTurn(AfterTurn),
     /// A turn of the user is over.
     TurnEnd {
-        /// What the agent said last.
+        /// The last text of the agent.
         response: Option<String>,
         /// The turn, from 1.
         turn_number: Option<u64>,
@@ -157,7 +158,7 @@ pub enum EventData {
     AgentStop(AgentStop),
     /// The conversation is about to be compacted.
     PreCompact {
-        /// Why: `auto`, `manual` …
+        /// The reason: `auto`, `manual` …
         trigger: Option<String>,
         /// Tokens.
         usage: Option<Usage>,
@@ -166,9 +167,9 @@ pub enum EventData {
     },
     /// The conversation has been compacted.
     PostCompact {
-        /// Why: `auto`, `manual` …
+        /// The reason: `auto`, `manual` …
         trigger: Option<String>,
-        /// What is left of it.
+        /// The summary that replaces it.
         summary: Option<String>,
         /// Tokens.
         usage: Option<Usage>,
@@ -190,7 +191,7 @@ pub enum EventData {
 }
 
 impl EventData {
-    /// The token usage, if there is any.
+    /// Returns the token usage, if the event has one.
     pub fn usage(&self) -> Option<Usage> {
         match self {
             Self::AfterTurn(AfterTurn { usage, .. })
@@ -203,17 +204,17 @@ impl EventData {
     }
 }
 
-/// One event: where it happened and what.
+/// One event: its context and its data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Where.
+    /// The context: conversation, directory, agent, time.
     pub context: Arc<Context>,
-    /// What.
+    /// The data.
     pub data: EventData,
 }
 
 impl Event {
-    /// The event's name.
+    /// Returns the event's name.
     pub fn name(&self) -> EventName {
         match &self.data {
             EventData::SessionStart { .. } => EventName::SessionStart,
@@ -232,7 +233,7 @@ impl Event {
         }
     }
 
-    /// The tool call that the event is about, if it is about one.
+    /// Returns the tool call that the event is about, if it is about one.
     pub fn tool_call(&self) -> Option<&ToolCall> {
         match &self.data {
             EventData::BeforeToolCall(call) => Some(call),
@@ -242,7 +243,7 @@ impl Event {
         }
     }
 
-    /// The same, to change it.
+    /// Mutable version of [`Event::tool_call`].
     pub fn tool_call_mut(&mut self) -> Option<&mut ToolCall> {
         match &mut self.data {
             EventData::BeforeToolCall(call) => Some(call),
@@ -252,12 +253,13 @@ impl Event {
         }
     }
 
-    /// The token usage that the event carries, if any.
+    /// Returns the token usage, if the event has one.
     pub fn usage(&self) -> Option<Usage> {
         self.data.usage()
     }
 
-    /// The token budget: the context's, else what the event's usage says, where it knows the window.
+    /// Returns the token budget: the context's, else the one of the event's usage if that has the window's
+    /// size.
     pub fn budget(&self) -> Option<TokenBudget> {
         let told = self.usage().filter(|usage| usage.share().is_some());
         self.context.budget.or_else(|| told.map(TokenBudget::from))

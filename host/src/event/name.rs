@@ -39,7 +39,7 @@ pub enum EventName {
     Other(String),
 }
 
-/// What an event lets a hook do. Passing and warning are always allowed.
+/// The answers that an event allows. Passing and warning are always allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allows {
     /// Stop it.
@@ -78,13 +78,13 @@ impl EventName {
     /// Events of other agents that a hook may name although hookbox itself does not send them yet.
     const RESERVED: [&'static str; 3] = ["subagent_stop", "permission_request", "notification"];
 
-    /// Every event that a hook may name.
+    /// Returns every event that a hook may name.
     pub(crate) fn subscribable() -> impl Iterator<Item = Self> {
         let reserved = Self::RESERVED.into_iter().map(|name| Self::Other(name.to_owned()));
         Self::ALL.into_iter().chain(reserved)
     }
 
-    /// The name in snake case, as kodelet writes it.
+    /// Returns the name in snake case, as kodelet writes it.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Other(name) => name,
@@ -92,7 +92,7 @@ impl EventName {
         }
     }
 
-    /// The name of an event that is not `Other`.
+    /// Returns the name of an event that is not `Other`.
     fn known_str(&self) -> &'static str {
         match self {
             Self::SessionStart => "session_start",
@@ -111,7 +111,7 @@ impl EventName {
         }
     }
 
-    /// The name in the Base Coat specification, for the events that it has.
+    /// Returns the name in the Base Coat specification, if that has the event.
     pub fn base_coat(&self) -> Option<&'static str> {
         Some(match self {
             Self::SessionStart => "SessionStart",
@@ -126,7 +126,7 @@ impl EventName {
         })
     }
 
-    /// What a hook may do at this event (design, section 4).
+    /// Returns the answers that this event allows.
     pub fn allows(&self) -> Allows {
         let none = Allows::default();
         match self {
@@ -145,7 +145,7 @@ impl EventName {
         }
     }
 
-    /// The known name that is nearest to `name`, for a hint.
+    /// Returns the known name that is nearest to `name`, for a hint.
     pub fn nearest(name: &str) -> &'static str {
         let known = Self::ALL.iter().flat_map(|event| [Some(event.known_str()), event.base_coat()]);
         text::nearest(name, known.flatten()).unwrap_or("before_tool_call")
@@ -158,7 +158,7 @@ impl fmt::Display for EventName {
     }
 }
 
-/// A name that is no event's.
+/// The error for a name that no event has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown event {name:?}")]
 pub struct UnknownEvent {
@@ -171,7 +171,7 @@ pub struct UnknownEvent {
 impl FromStr for EventName {
     type Err = UnknownEvent;
 
-    /// Reads either spelling, `before_tool_call` or `PreToolUse`; letters count as they stand.
+    /// Reads either spelling, `before_tool_call` or `PreToolUse`. Case matters.
     fn from_str(name: &str) -> Result<Self, UnknownEvent> {
         if let Some(event) = Self::ALL.iter().find(|e| e.as_str() == name || e.base_coat() == Some(name)) {
             return Ok(event.clone());

@@ -9,7 +9,7 @@ use super::context::{now_ms, rfc3339};
 use super::document::Document;
 use crate::text;
 
-/// What a tool does, whatever an agent calls it.
+/// The purpose of a tool, whatever its name is in an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
@@ -48,8 +48,8 @@ impl ToolKind {
         Self::Other,
     ];
 
-    /// The kind that a pattern such as `kind:shell` means, whatever its case and the spaces around its words; else the
-    /// name of the nearest one. `None` for a pattern that means no kind.
+    /// The kind that a pattern such as `kind:shell` means, whatever its case and the spaces around its words;
+    /// else the name of the nearest one. `None` for a pattern that means no kind.
     pub(crate) fn of_pattern(pattern: &str) -> Option<Result<Self, &'static str>> {
         let (head, name) = pattern.split_once(':')?;
         let name = name.trim();
@@ -59,7 +59,7 @@ impl ToolKind {
         })
     }
 
-    /// The name, such as `shell`.
+    /// Returns the name, such as `shell`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Shell => "shell",
@@ -80,14 +80,15 @@ impl ToolKind {
 pub struct ResolvedPath {
     /// Absolute, without `.` and `..`, symlinks followed as far as they exist.
     pub path: String,
-    /// Whether it lies in the working directory.
+    /// True if it is inside the working directory.
     pub inside: bool,
 }
 
-/// What the host worked out about a tool call (see [`crate::facts`]).
+/// Facts about a tool call that the host works out, so that a guard need not parse the input of each agent's
+/// tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Facts {
-    /// What the tool does.
+    /// The purpose of the tool.
     pub kind: ToolKind,
     /// The shell line of a shell tool.
     pub command: Option<String>,
@@ -104,18 +105,18 @@ pub struct ToolCall {
     pub name: String,
     /// The input.
     pub input: Document,
-    /// What the host worked out about it. The chain fills it in before the first hook runs, and again when a
-    /// hook has changed the input.
+    /// The facts of the call. The chain fills them in before the first hook runs, and again after a hook
+    /// changed the input.
     pub facts: Arc<Facts>,
 }
 
 impl ToolCall {
-    /// A call of this tool with this input.
+    /// Creates a call of this tool with this input.
     pub fn new(name: impl Into<String>, input: impl Into<Document>) -> Self {
         Self { id: None, name: name.into(), input: input.into(), facts: Arc::default() }
     }
 
-    /// A call whose input is what a model wrote: JSON, or what should have been.
+    /// Creates a call with input that a model wrote: JSON, or text that should have been JSON.
     pub fn from_text(name: impl Into<String>, input: &str) -> Self {
         Self::new(name, Document::from_text(input))
     }
@@ -126,6 +127,13 @@ impl ToolCall {
         self.id = Some(id.into());
         self
     }
+
+    /// The same call with this input, which a hook may have changed.
+    #[must_use]
+    pub fn with_input(mut self, input: Document) -> Self {
+        self.input = input;
+        self
+    }
 }
 
 /// A tool call that is over.
@@ -133,22 +141,22 @@ impl ToolCall {
 pub struct ToolResult {
     /// The call, with the input that the tool got.
     pub call: ToolCall,
-    /// What the tool gave back.
+    /// The output of the tool.
     pub output: Document,
-    /// Whether it worked.
+    /// True if the tool succeeded.
     pub success: Option<bool>,
-    /// What went wrong.
+    /// The error of the tool.
     pub error: Option<String>,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     pub duration_ms: Option<u64>,
     /// The exit status of a command.
     pub exit_status: Option<i32>,
-    /// What it cost, in tokens.
+    /// The cost in tokens.
     pub cost_tokens: Option<u64>,
 }
 
 impl ToolResult {
-    /// The result of a call that gave `output` back. `success` and `error` are taken from the output where it
+    /// Creates the result of a call with this output. `success` and `error` are taken from the output if it
     /// is a kodelet `StructuredToolResult`.
     pub fn new(call: ToolCall, output: impl Into<Document>) -> Self {
         let output = output.into();
@@ -157,7 +165,7 @@ impl ToolResult {
         Self { call, output, success, error, duration_ms: None, exit_status: None, cost_tokens: None }
     }
 
-    /// The result of a call that a hook blocked: it did not run, and `reason` is its error.
+    /// Creates the result of a call that a hook blocked: the tool did not run, and `reason` is the error.
     pub fn blocked(call: ToolCall, reason: &str) -> Self {
         let output = json!({
             "toolName": call.name, "success": false, "error": reason, "timestamp": rfc3339(now_ms()),

@@ -340,11 +340,9 @@ impl Builder {
         for problem in snapshot.problems.iter() {
             tracing::warn!(path = %problem.path.display(), "{}", problem.message);
         }
-        let live = Live {
-            #[cfg(feature = "otel")]
-            telemetry: self.telemetry.clone(),
-            ..Live::new(snapshot, chain, cwd)
-        };
+        let live = Live::new(snapshot, chain, cwd);
+        #[cfg(feature = "otel")]
+        let live = live.reporting_to(self.telemetry.clone());
         let plan = Plan { builder: self, last: last.unwrap_or_default() };
         Manager { live: Arc::new(live), plan: Arc::new(Some(plan).into()) }
     }

@@ -6,10 +6,10 @@ use super::{Action, Change, Outcome, Ruling, Verdict, Warning};
 use crate::event::{Document, Event, EventData, EventName};
 use crate::text;
 
-/// How much injected context one event may carry, in bytes. The oldest text is kept.
+/// The limit on injected context of one event, in bytes. The oldest text is kept.
 pub const MAX_CONTEXT: usize = 16 * 1024;
 
-/// Who gave an outcome, as far as the fold has to know.
+/// The hook that gave an outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Author<'a> {
     /// The hook's name.
@@ -19,13 +19,14 @@ pub struct Author<'a> {
     pub untrusted: Option<&'a str>,
 }
 
-/// How much of an untrusted hook's text the user is shown, in bytes.
+/// The limit on an untrusted hook's text that the user is shown, in bytes.
 const UNTRUSTED_TEXT: usize = 512;
-/// How many notes of one answer the user is shown: of a hook that the user trusts, and of another.
+/// The limits on the notes of one answer that the user is shown: of a hook that the user trusts, and of
+/// another.
 const MAX_NOTES: (usize, usize) = (100, 8);
 
 impl<'a> Author<'a> {
-    /// A hook that the user trusts.
+    /// Creates the author of a hook that the user trusts.
     pub fn trusted(name: &'a str) -> Self {
         Self { name, untrusted: None }
     }
@@ -34,7 +35,7 @@ impl<'a> Author<'a> {
         self.untrusted.is_none()
     }
 
-    /// The name as it may stand in a line of text.
+    /// Returns the name, escaped for a line of text.
     pub(crate) fn shown(&self) -> String {
         text::escape(self.name, 200)
     }
@@ -44,9 +45,9 @@ impl<'a> Author<'a> {
 #[derive(Debug)]
 pub struct Fold {
     verdict: Verdict,
-    /// How much more context the event may carry, in bytes.
+    /// The room for more context, in bytes.
     room: usize,
-    /// What was cut from the context of the outcome that was applied last.
+    /// A note on context that was cut from the last outcome.
     cut: Option<String>,
     /// Hooks that changed what the event is about.
     changed_by: Vec<String>,
@@ -61,12 +62,12 @@ impl Default for Fold {
 }
 
 impl Fold {
-    /// An empty fold.
+    /// Creates an empty fold.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty fold for a part of an event that may carry only so much more context, in bytes.
+    /// Creates an empty fold with room for only this much more context, in bytes.
     pub fn with_room(room: usize) -> Self {
         Self {
             verdict: Verdict::default(),
@@ -77,17 +78,17 @@ impl Fold {
         }
     }
 
-    /// What was cut from the context of the outcome that was applied last, for its report.
+    /// Takes the note on context that was cut from the last outcome, for its report.
     pub fn take_cut(&mut self) -> Option<String> {
         self.cut.take()
     }
 
-    /// Whether a hook has blocked.
+    /// Returns true if a hook has blocked.
     pub fn is_blocked(&self) -> bool {
         self.verdict.block.is_some()
     }
 
-    /// Whether a hook that the user trusts has blocked.
+    /// Returns true if a hook that the user trusts has blocked.
     pub fn is_blocked_by_trusted(&self) -> bool {
         self.verdict.block.as_ref().is_some_and(|ruling| ruling.trusted)
     }
@@ -97,19 +98,19 @@ impl Fold {
         self.verdict.warnings.push(Warning { hook: hook.map(str::to_owned), text: text.into() });
     }
 
-    /// Blocks because a hook failed whose owner asked for that.
+    /// Blocks because a hook with `on_failure = "block"` failed.
     pub fn block(&mut self, author: Author<'_>, reason: String) {
         self.rule_out(author, reason);
     }
 
-    /// Sets the block; the first one stands, but for that of a hook that the user does not trust.
+    /// Sets the block. The first one counts, unless the user does not trust its hook and trusts this one.
     fn rule_out(&mut self, author: Author<'_>, reason: String) {
         if self.verdict.block.as_ref().is_none_or(|first| author.is_trusted() && !first.trusted) {
             self.verdict.block = Some(ruling(author, reason));
         }
     }
 
-    /// Sets the question in the same way; one that is not asked is a note.
+    /// Sets the question by the same rule. A question that is not asked becomes a note.
     fn ask(&mut self, author: Author<'_>, reason: String) {
         let asked = ruling(author, reason);
         let unasked = match self.verdict.ask.take() {
@@ -124,11 +125,11 @@ impl Fold {
             }
         };
         let text =
-            format!("{} would ask as well: {}", unasked.by, text::escape(&unasked.reason, UNTRUSTED_TEXT));
+            format!("{} would ask as well: {}", unasked.by, text::escape(unasked.for_user(), UNTRUSTED_TEXT));
         self.warn(Some(&unasked.by), text);
     }
 
-    /// Applies what one hook answered. What the event does not allow is not applied, and is a warning.
+    /// Applies the outcome of one hook. An answer that the event does not allow becomes a warning.
     pub fn apply(&mut self, event: &mut Event, author: Author<'_>, outcome: Outcome) -> Vec<Change> {
         let mut changes = Vec::new();
         self.cut = None;
@@ -200,7 +201,7 @@ impl Fold {
         }
     }
 
-    /// The verdict.
+    /// Returns the verdict.
     pub fn finish(self, event: &Event) -> Verdict {
         let mut verdict = self.verdict;
         if let [_, _, ..] = self.changed_by.as_slice() {
@@ -211,8 +212,8 @@ impl Fold {
         }
         if verdict.block.is_some() {
             verdict.ask = None;
-            // What was blocked does not happen, so a new input has no use. A tool that has run stays run: its
-            // output must stay redacted.
+            // A new input has no use after a block. A tool that has run is different: its output must stay
+            // redacted.
             verdict.modified &= event.name() == EventName::AfterToolCall;
         }
         verdict
@@ -265,7 +266,7 @@ impl Fold {
         changes.push(Change { what, before, after: value });
     }
 
-    /// Whether this hook is the first to turn the conversation; a later one is a conflict.
+    /// Returns true if this hook is the first to turn the conversation. A later one is a conflict.
     fn may_turn(&mut self, author: Author<'_>, what: &str) -> bool {
         if let Some(first) = &self.turned_by {
             let text =
@@ -285,19 +286,15 @@ impl Fold {
 
 fn ruling(author: Author<'_>, reason: String) -> Ruling {
     match author.untrusted {
-        None => {
-            Ruling { reason, by: author.name.to_owned(), known_as: author.name.to_owned(), trusted: true }
+        None => Ruling::trusted(author.name, reason),
+        Some(words) => {
+            let reason = text::escape(&reason, UNTRUSTED_TEXT);
+            Ruling::untrusted(text::plain_name(author.name), words, reason)
         }
-        Some(words) => Ruling {
-            reason: text::escape(&reason, UNTRUSTED_TEXT),
-            by: text::plain_name(author.name),
-            known_as: words.to_owned(),
-            trusted: false,
-        },
     }
 }
 
-/// A changed message or error: a JSON string stands for its text, anything else for its JSON.
+/// Returns the text of a changed message or error: of a JSON string its content, of any other value its JSON.
 fn into_text(value: Value) -> String {
     match value {
         Value::String(text) => text,
@@ -418,7 +415,7 @@ mod tests {
         let verdict = fold.finish(&event);
         let block = verdict.block.unwrap();
         assert_eq!(block.for_model(), "blocked by a hook of this repository (1 of 1)");
-        for text in [&block.reason, &verdict.warnings[0].text] {
+        for text in [block.for_user(), &verdict.warnings[0].text] {
             assert!(text.len() < 700 && !text.contains('\u{1b}'), "{text}");
         }
     }

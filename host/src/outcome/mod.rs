@@ -1,4 +1,4 @@
-//! Outcomes, what hooks answer, and the fold that makes one verdict of them. Nothing here does I/O.
+//! Outcomes, the answers of hooks, and the fold that makes one verdict of them. Nothing here does I/O.
 
 mod fold;
 
@@ -19,13 +19,13 @@ pub struct Callback {
     pub args: Vec<(String, String)>,
 }
 
-/// What a hook wants to happen.
+/// The action that a hook asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Action {
     /// Nothing.
     #[default]
     Pass,
-    /// Stop it, for this reason.
+    /// Stop, for this reason.
     Block(String),
     /// Let the user decide, for this reason.
     Ask(String),
@@ -37,10 +37,10 @@ pub enum Action {
     Callback(Callback),
 }
 
-/// What one hook answers to one event.
+/// The answer of one hook to one event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// What is to happen.
+    /// The action.
     pub action: Action,
     /// Messages of the user with which the agent goes on; also beside `Mutate` and `Callback`.
     pub follow_ups: Vec<String>,
@@ -48,53 +48,53 @@ pub struct Outcome {
     pub context: Vec<String>,
     /// Notes for the user, in the hook's words.
     pub warnings: Vec<String>,
-    /// What is odd about the answer, in the host's words: unknown keys, answers without effect.
+    /// Oddities of the answer, in the host's words: unknown keys, answers without effect.
     pub noticed: Vec<String>,
     /// For reports; without effect.
     pub metadata: Map<String, Value>,
-    /// What the call cost and said beside its answer.
+    /// The cost of the call, and its log.
     pub spent: Spent,
 }
 
 impl Outcome {
-    /// Nothing is to happen.
+    /// Creates an outcome that asks for nothing.
     pub fn pass() -> Self {
         Self::default()
     }
 
-    /// Stop it.
+    /// Creates a block with this reason.
     pub fn block(reason: impl Into<String>) -> Self {
         Action::Block(reason.into()).into()
     }
 
-    /// Let the user decide.
+    /// Creates a question to the user, for this reason.
     pub fn ask(reason: impl Into<String>) -> Self {
         Action::Ask(reason.into()).into()
     }
 
-    /// Replace what the event is about.
+    /// Creates a change: the value replaces the input, the output, the message or the error of the event.
     pub fn modify(value: impl Into<Value>) -> Self {
         Action::Modify(value.into()).into()
     }
 
-    /// Go on with this message.
+    /// Creates an outcome that makes the agent go on with this message.
     pub fn follow_up(message: impl Into<String>) -> Self {
         Self { follow_ups: vec![message.into()], ..Self::default() }
     }
 
-    /// Give the model this text.
+    /// Creates an outcome with this text for the model.
     pub fn inject(text: impl Into<String>) -> Self {
         Self { context: vec![text.into()], ..Self::default() }
     }
 
-    /// The same outcome with a note for the user.
+    /// Adds a note for the user.
     #[must_use]
     pub fn warn(mut self, note: impl Into<String>) -> Self {
         self.warnings.push(note.into());
         self
     }
 
-    /// The rights that this outcome uses.
+    /// Returns the answers that this outcome uses.
     pub fn uses(&self) -> Answers {
         Answers {
             modify: matches!(self.action, Action::Modify(_)),
@@ -105,7 +105,7 @@ impl Outcome {
         }
     }
 
-    /// Takes out what `allowed` does not hold, and returns what was taken out.
+    /// Removes the answers that are not in `allowed`, and returns those that it removed.
     pub fn restrict(&mut self, allowed: Answers) -> Answers {
         let refused = self.uses().without(allowed);
         if refused.modify || refused.mutate || refused.callback {
@@ -127,14 +127,14 @@ impl From<Action> for Outcome {
     }
 }
 
-/// What a call cost, and what it said beside its answer. Fields that a kind of hook cannot measure are `None`.
+/// The cost of a call, and its log. Fields that a kind of hook cannot measure are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Fuel (wasm instructions, about).
     pub fuel: Option<u64>,
     /// The most memory it held at once, in bytes.
     pub memory_peak: Option<u64>,
-    /// What it wrote to standard error or the log, cut at the budget's limit; not yet escaped.
+    /// The text that it wrote to standard error or the log, cut at the budget's limit, not yet escaped.
     pub log: String,
     /// The rights that it made use of without having them.
     pub denied: Vec<Denial>,
@@ -163,7 +163,7 @@ impl Answers {
     pub const NONE: Self =
         Self { modify: false, inject: false, follow_up: false, mutate: false, callback: false };
 
-    /// The answers of `self` that `other` does not have.
+    /// Returns the answers of `self` that `other` does not have.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self {
@@ -175,13 +175,13 @@ impl Answers {
         }
     }
 
-    /// The answers that both have.
+    /// Returns the answers that both have.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         self.without(self.without(other))
     }
 
-    /// Their names, as `describe` and `inspect` write them.
+    /// Returns their names, as `describe` and `inspect` write them.
     pub fn names(self) -> Vec<&'static str> {
         [
             (self.modify, "modify"),
@@ -196,34 +196,51 @@ impl Answers {
     }
 }
 
-/// A block or a question, and whose it is.
+/// A block or a question, with the hook that it is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Ruling {
-    /// Why, in the hook's words. For the user: text of an untrusted hook stands here too, escaped and cut.
-    pub reason: String,
-    /// The hook's name, for the user; that of an untrusted one made harmless
-    /// ([`text::plain_name`](crate::text::plain_name)).
+    /// The hook's name, for the user. The name of a hook that the user does not trust is
+    /// [escaped](crate::text::plain_name).
     pub by: String,
-    /// The hook as the model may know it: its name, or of an untrusted one words of the host.
+    /// The hook's name for the model. It is a phrase of the host's if the user does not trust the hook.
     pub known_as: String,
-    /// Whether the user trusts that hook; no word of another reaches the model, its name included.
+    /// Whether the user trusts the hook. The model reads no word of any other, not even its name.
     pub trusted: bool,
+    reason: String,
 }
 
 impl Ruling {
-    /// The text that the model may read: the reason, or words of the host where the user does not trust the hook.
+    /// Creates the ruling of a hook that the user trusts.
+    pub fn trusted(by: impl Into<String>, reason: impl Into<String>) -> Self {
+        let by = by.into();
+        Self { known_as: by.clone(), by, trusted: true, reason: reason.into() }
+    }
+
+    /// Creates the ruling of a hook that the user does not trust. The model knows it as `known_as`.
+    pub fn untrusted(by: impl Into<String>, known_as: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { by: by.into(), known_as: known_as.into(), trusted: false, reason: reason.into() }
+    }
+
+    /// Returns the reason in the hook's words, for the user's eyes. If the user does not trust the hook, it
+    /// is escaped and cut, and must not reach the model.
+    pub fn for_user(&self) -> &str {
+        &self.reason
+    }
+
+    /// Returns the text for the model: the reason, or words of the host if the user does not trust the hook.
     pub fn for_model(&self) -> String {
         if self.trusted { self.reason.clone() } else { format!("blocked by {}", self.known_as) }
     }
 
-    /// The same text for an agent that needs one: where the reason is blank it says who blocked.
+    /// Like [`Ruling::for_model`], but never blank: it names the hook if there is no reason.
     pub fn needed_for_model(&self) -> String {
         let reason = self.for_model();
         if reason.trim().is_empty() { format!("blocked by {}", self.known_as) } else { reason }
     }
 }
 
-/// A note for the user, and whose it is.
+/// A note for the user, with the hook that it is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The hook that it is about or from; `None` for the chain itself.
@@ -232,25 +249,26 @@ pub struct Warning {
     pub text: String,
 }
 
-/// One change that one hook made, with what stood there before.
+/// One change that one hook made, with the value before.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// What it changed: `input`, `output`, `message`, `error`, `messages`, `callback`, `context`, `follow_up_messages`.
+    /// The name of the value: `input`, `output`, `message`, `error`, `messages`, `callback`, `context`,
+    /// `follow_up_messages`.
     pub what: &'static str,
-    /// What stood there before; null where nothing did.
+    /// The value before; null if there was none.
     pub before: Value,
-    /// What stands there now.
+    /// The value after.
     pub after: Value,
 }
 
-/// What the hooks of one event decided together.
+/// The decision of all hooks of one event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
     /// It must not happen (or, after a tool call, the agent must change course).
     pub block: Option<Ruling>,
     /// The user is to decide. Never together with `block`.
     pub ask: Option<Ruling>,
-    /// Whether what the event is about was changed; the new value stands in the event.
+    /// True if a hook changed the value that the event is about. The event has the new value.
     pub modified: bool,
     /// Text for the model's next step, in run order.
     pub context: Vec<String>,

@@ -9,38 +9,95 @@ use crate::report::Report;
 
 /// What comes with every verdict.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Notes {
     /// Text for the model's next step, in run order.
     pub context: Vec<String>,
-    /// Notes for the user, in run order.
+    /// Notes for the user, in run order. Never for the model.
     pub warnings: Vec<Warning>,
     /// What each hook did.
     pub report: Report,
 }
 
-/// Whether the agent may go on.
+/// Whether the agent may go on, and with what: `T` is the message to send, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Decision {
-    /// It may.
-    Proceed,
-    /// The user is to decide. An agent without a user to ask treats it as a block.
-    Ask(Ruling),
+#[must_use = "the agent must not go on after a block"]
+pub enum Decision<T = ()> {
+    /// It may, with this.
+    Proceed(T),
     /// It must not.
     Block(Ruling),
 }
 
-impl Decision {
-    /// The block, if it is one.
+impl<T> Decision<T> {
+    /// Returns the ruling of a block.
     pub fn blocked(&self) -> Option<&Ruling> {
         match self {
+            Self::Proceed(_) => None,
             Self::Block(ruling) => Some(ruling),
-            _ => None,
+        }
+    }
+
+    fn new(verdict: &mut Verdict, value: T) -> Self {
+        // No event of this type lets a hook ask. If one did, its question would stop the agent.
+        verdict.block.take().or_else(|| verdict.ask.take()).map_or(Self::Proceed(value), Self::Block)
+    }
+}
+
+/// Whether a tool may run, and with which input. A hook may have changed the input, so it is given here
+/// alone.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "the tool must not run after a block"]
+pub enum ToolDecision {
+    /// The tool may run with this input.
+    Run(Document),
+    /// The user decides. An agent without a user to ask treats this as a block.
+    Ask {
+        /// The hook that asks, and why.
+        ruling: Ruling,
+        /// The input to run the tool with if the user agrees.
+        input: Document,
+    },
+    /// The tool must not run.
+    Block(Ruling),
+}
+
+impl ToolDecision {
+    /// Returns the ruling of a block; a question is none.
+    pub fn blocked(&self) -> Option<&Ruling> {
+        match self {
+            Self::Run(_) | Self::Ask { .. } => None,
+            Self::Block(ruling) => Some(ruling),
         }
     }
 }
 
-/// What hooks want to become of the conversation.
+/// The output that the model gets, and whether the agent may go on. The tool has run either way.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "the agent must stop or change course after a block"]
+pub enum OutputDecision {
+    /// The agent goes on with this output.
+    Proceed(Document),
+    /// The agent must stop or change course.
+    Block {
+        /// The hook that blocks, and why.
+        ruling: Ruling,
+        /// The output for the model: hooks may have redacted it.
+        output: Document,
+    },
+}
+
+impl OutputDecision {
+    /// Returns the ruling of a block.
+    pub fn blocked(&self) -> Option<&Ruling> {
+        match self {
+            Self::Proceed(_) => None,
+            Self::Block { ruling, .. } => Some(ruling),
+        }
+    }
+}
+
+/// A change of the conversation that hooks ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// Replace it by these messages.
@@ -54,6 +111,7 @@ macro_rules! verdict {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
         #[must_use]
+        #[non_exhaustive]
         pub struct $name {
             $($(#[$field_doc])* pub $field: $type,)*
             /// Context, warnings and the report.
@@ -71,28 +129,48 @@ macro_rules! verdict {
 }
 
 verdict! {
-    /// The verdict of an event that nothing but notes can come of.
+    /// The verdict of an event at which hooks decide nothing.
     Noted {}
 }
 
 verdict! {
     /// The verdict of `user_message_send`.
     MessageVerdict {
-        /// Whether the message may be sent.
-        decision: Decision,
-        /// The message to send, when it may be sent.
-        message: String,
+        /// Whether a message may be sent, and which.
+        decision: Decision<String>,
     }
 }
 
 verdict! {
-    /// The verdict of `before_tool_call`.
+    /// The verdict of `before_tool_call`. The input is inside the decision that lets the tool run:
+    ///
+    /// ```
+    /// # use hookbox::{ToolCall, manager::Manager, session::ToolDecision};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let session = Manager::empty().session("c");
+    /// let verdict = session.before_tool_call(ToolCall::new("bash", "ls")).await;
+    /// match verdict.decision {
+    ///     ToolDecision::Run(input) => println!("run {}", input.text()),
+    ///     ToolDecision::Ask { ruling, input } => println!("{}? {}", ruling.for_user(), input.text()),
+    ///     ToolDecision::Block(ruling) => println!("the model reads: {}", ruling.for_model()),
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// So a block cannot be ignored by accident:
+    ///
+    /// ```compile_fail,E0609
+    /// # use hookbox::{ToolCall, manager::Manager};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let session = Manager::empty().session("c");
+    /// let verdict = session.before_tool_call(ToolCall::new("bash", "ls")).await;
+    /// println!("run {}", verdict.input.text());
+    /// # }
+    /// ```
     ToolVerdict {
-        /// Whether the tool may run.
-        decision: Decision,
-        /// The input to run it with, when it may run.
-        input: Document,
-        /// Whether that input is another than the agent's.
+        /// Whether the tool may run, and with which input.
+        decision: ToolDecision,
+        /// Whether a hook changed the input. False after a block.
         modified: bool,
     }
 }
@@ -100,11 +178,9 @@ verdict! {
 verdict! {
     /// The verdict of `after_tool_call`.
     OutputVerdict {
-        /// A block means that the agent must stop or change course; the tool has run.
-        decision: Decision,
-        /// The output to go on with.
-        output: Document,
-        /// Whether that output is another than the tool's.
+        /// The output for the model, and whether the agent may go on.
+        decision: OutputDecision,
+        /// Whether a hook changed the output.
         modified: bool,
     }
 }
@@ -112,7 +188,7 @@ verdict! {
 verdict! {
     /// The verdict of `on_error`.
     ErrorVerdict {
-        /// The error's text to go on with.
+        /// The error's text, which a hook may have changed.
         message: String,
     }
 }
@@ -120,7 +196,7 @@ verdict! {
 verdict! {
     /// The verdict of `after_turn`.
     TurnVerdict {
-        /// What is to become of the conversation.
+        /// The change of the conversation that hooks ask for.
         turn: Option<Turn>,
     }
 }
@@ -128,9 +204,9 @@ verdict! {
 verdict! {
     /// The verdict of `agent_stop`.
     StopVerdict {
-        /// Messages of the user with which the agent goes on; none: it stops.
+        /// Messages of the user with which the agent goes on. It stops if there are none.
         follow_ups: Vec<String>,
-        /// What is to become of the conversation first.
+        /// The change of the conversation that comes first.
         turn: Option<Turn>,
     }
 }
@@ -142,14 +218,6 @@ verdict! {
         decision: Decision,
         /// The recipe to run (`on_budget_exceeded` only).
         callback: Option<Callback>,
-    }
-}
-
-fn decision(verdict: &mut Verdict) -> Decision {
-    match (verdict.block.take(), verdict.ask.take()) {
-        (Some(ruling), _) => Decision::Block(ruling),
-        (None, Some(ruling)) => Decision::Ask(ruling),
-        (None, None) => Decision::Proceed,
     }
 }
 
@@ -174,7 +242,8 @@ impl From<Fired> for MessageVerdict {
             EventData::UserMessageSend { message } => message.unwrap_or_default(),
             _ => String::new(),
         };
-        Self { decision: decision(&mut fired.verdict), message, notes: notes(fired.verdict, fired.report) }
+        let decision = Decision::new(&mut fired.verdict, message);
+        Self { decision, notes: notes(fired.verdict, fired.report) }
     }
 }
 
@@ -185,12 +254,12 @@ impl From<Fired> for ToolVerdict {
             _ => Document::absent(),
         };
         let modified = fired.verdict.modified;
-        Self {
-            decision: decision(&mut fired.verdict),
-            input,
-            modified,
-            notes: notes(fired.verdict, fired.report),
-        }
+        let decision = match (fired.verdict.block.take(), fired.verdict.ask.take()) {
+            (Some(ruling), _) => ToolDecision::Block(ruling),
+            (None, Some(ruling)) => ToolDecision::Ask { ruling, input },
+            (None, None) => ToolDecision::Run(input),
+        };
+        Self { decision, modified, notes: notes(fired.verdict, fired.report) }
     }
 }
 
@@ -201,12 +270,11 @@ impl From<Fired> for OutputVerdict {
             _ => Document::absent(),
         };
         let modified = fired.verdict.modified;
-        Self {
-            decision: decision(&mut fired.verdict),
-            output,
-            modified,
-            notes: notes(fired.verdict, fired.report),
-        }
+        let decision = match fired.verdict.block.take().or_else(|| fired.verdict.ask.take()) {
+            Some(ruling) => OutputDecision::Block { ruling, output },
+            None => OutputDecision::Proceed(output),
+        };
+        Self { decision, modified, notes: notes(fired.verdict, fired.report) }
     }
 }
 
@@ -236,6 +304,7 @@ impl From<Fired> for StopVerdict {
 impl From<Fired> for GateVerdict {
     fn from(mut fired: Fired) -> Self {
         let callback = fired.verdict.callback.take();
-        Self { decision: decision(&mut fired.verdict), callback, notes: notes(fired.verdict, fired.report) }
+        let decision = Decision::new(&mut fired.verdict, ());
+        Self { decision, callback, notes: notes(fired.verdict, fired.report) }
     }
 }

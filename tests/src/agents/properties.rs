@@ -133,7 +133,10 @@ proptest! {
                 continue;
             }
             let name = request.own.name;
-            let ruling = Some(Ruling { reason: reason.clone(), by: "guard".into(), known_as: "guard".into(), trusted });
+            let ruling = Some(match trusted {
+                true => Ruling::trusted("guard", &reason),
+                false => Ruling::untrusted("guard", "guard", &reason),
+            });
             let warnings = warnings.iter().map(|text| hookbox::outcome::Warning { hook: None, text: text.clone() });
             let verdict = Verdict { context: context.clone(), warnings: warnings.collect(), modified, ..Verdict::default() };
             let blocked = Verdict { block: ruling.clone(), ..verdict.clone() };

@@ -203,7 +203,7 @@ async fn a_block_beats_a_question() {
         let asks = user(&env, Backend::Component, "1", BEFORE, &json!({"ask": "sure?"}));
         let fired = fire(&env, data(BEFORE)).await;
         let ask = fired.verdict.ask.as_ref().unwrap();
-        assert_eq!((ask.reason.as_str(), ask.by.as_str()), ("sure?", asks.as_str()));
+        assert_eq!((ask.for_user(), ask.by.as_str()), ("sure?", asks.as_str()));
         assert_eq!(report(&fired, &asks).status, Status::Asked);
 
         let guard = user(&env, backend, "2", BEFORE, &json!({"block": "no"}));
@@ -269,7 +269,8 @@ async fn a_blocked_tool_result_keeps_the_changed_output() {
         assert_eq!(reason(&fired), Some("change course"));
         let verdict = session::OutputVerdict::from(fired);
         assert!(verdict.modified);
-        assert_eq!(verdict.output.value(), &json!("[REDACTED]"));
+        let session::OutputDecision::Block { output, .. } = verdict.decision else { panic!("{verdict:?}") };
+        assert_eq!(output.value(), &json!("[REDACTED]"));
     })
     .await;
 }

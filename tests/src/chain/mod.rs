@@ -66,7 +66,7 @@ fn report<'a>(fired: &'a Fired, name: &str) -> &'a HookReport {
 }
 
 fn reason(fired: &Fired) -> Option<&str> {
-    fired.verdict.block.as_ref().map(|ruling| ruling.reason.as_str())
+    fired.verdict.block.as_ref().map(|ruling| ruling.for_user())
 }
 
 /// Whether some warning holds all of these words.
@@ -122,7 +122,7 @@ async fn a_block_ends_the_chain_and_the_rest_is_skipped() {
             [(&*one, Status::Passed), (&two, Status::Blocked), (&three, Status::Skipped)]
         );
         let ruling = fired.verdict.block.as_ref().unwrap();
-        assert_eq!((ruling.reason.as_str(), ruling.by.as_str()), ("two says no", two.as_str()));
+        assert_eq!((ruling.for_user(), ruling.by.as_str()), ("two says no", two.as_str()));
     })
     .await;
 }

@@ -73,7 +73,7 @@ async fn a_hook_that_is_not_trusted_is_known_to_the_model_by_its_number_among_it
     }
     let fired = env.builder().build().await.session("c").fire(data(BEFORE)).await;
     let ruling = fired.verdict.block.unwrap();
-    assert_eq!((ruling.by.as_str(), ruling.reason.as_str()), ("2-b.wasm", "no"));
+    assert_eq!((ruling.by.as_str(), ruling.for_user()), ("2-b.wasm", "no"));
     assert_eq!(ruling.for_model(), "blocked by a hook of this repository (2 of 3)");
 }
 

@@ -100,6 +100,6 @@ fn a_file_that_breaks_while_the_agent_works_stays_in_force_as_it_was() {
         assert_eq!(reload.kept.len(), 1, "{reload:?}");
         let call = hookbox::ToolCall::new("bash", json!({"command": "ls"}));
         let verdict = manager.session("s").before_tool_call(call).await;
-        assert!(matches!(verdict.decision, hookbox::session::Decision::Block(_)), "{verdict:?}");
+        assert!(matches!(verdict.decision, hookbox::session::ToolDecision::Block(_)), "{verdict:?}");
     });
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use hookbox::dialect::agent::Agent;
-use hookbox::session::Decision;
+use hookbox::session::ToolDecision;
 use hookbox::{ToolCall, ToolResult};
 use serde_json::{Value, json};
 
@@ -213,7 +213,7 @@ async fn an_embedding_agent_runs_a_plugin_from_its_directory() {
     let session = manager.session("s").cwd(env.path("repo").to_str().unwrap());
     let call = |command: &str| ToolCall::new("bash", json!({"command": command}));
     let changed = session.before_tool_call(call("git push")).await;
-    assert_eq!(changed.input.value(), &json!({"command": "git push --dry-run"}));
+    assert_eq!(changed.decision, ToolDecision::Run(json!({"command": "git push --dry-run"}).into()));
     // A line that does not quote its plugin's directory does not start there, as in Claude Code: it fails, and says so.
     let verdict = session.before_tool_call(call("rm -rf /")).await;
     assert_eq!(verdict.report.hooks[0].name, "claude:plugin/rails#PreToolUse[0]");
@@ -223,7 +223,7 @@ async fn an_embedding_agent_runs_a_plugin_from_its_directory() {
     let manager = env.builder().agent_plugin(Agent::Claude, env.path("usr/plugins/rails")).build().await;
     let session = manager.session("s").cwd(env.path("repo").to_str().unwrap());
     match &session.before_tool_call(call("rm -rf /")).await.decision {
-        Decision::Block(ruling) => assert_eq!(ruling.reason, "rm -rf is not allowed here"),
+        ToolDecision::Block(ruling) => assert_eq!(ruling.for_user(), "rm -rf is not allowed here"),
         other => panic!("{other:?}"),
     }
     let after = session.after_tool_call(ToolResult::new(call("ls"), json!("out"))).await;

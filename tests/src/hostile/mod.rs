@@ -54,7 +54,7 @@ fn guard(env: &TestEnvironment, hostile: &str, settings: &str) {
 /// The guard answered, and rightly.
 #[track_caller]
 fn guarded(fired: &Fired, what: &str) {
-    let block = fired.verdict.block.as_ref().map(|ruling| (ruling.by.as_str(), ruling.reason.as_str()));
+    let block = fired.verdict.block.as_ref().map(|ruling| (ruling.by.as_str(), ruling.for_user()));
     let want = Some(("guardrail.wasm", "Security policy: 'sudo' is not allowed"));
     assert_eq!(block, want, "{what}: {:#?}", fired.report);
 }

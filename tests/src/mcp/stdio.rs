@@ -1,8 +1,8 @@
 //! Servers over standard input and output: what they are sent, what their answers do, what their failures are.
 
 use hookbox::event::EventData;
+use hookbox::outcome::Ruling;
 use hookbox::report::Status;
-use hookbox::session::Decision;
 
 use super::*;
 
@@ -22,8 +22,9 @@ async fn the_answers_of_tools_are_acted_on() {
     let session = manager.session("sess_1").agent("dev");
     assert_eq!(session.session_start("startup").await.notes.context, ["remember the milk"]);
     let verdict = session.before_tool_call(ToolCall::new("bash", json!({"command": "ls"}))).await;
-    assert_eq!(verdict.input.value(), &json!({"command": "ls -l"}));
-    assert!(matches!(&verdict.decision, Decision::Block(ruling) if ruling.reason == "not today"));
+    let changed = verdict.report.hooks.iter().flat_map(|hook| &hook.changes).map(|change| &change.after);
+    assert_eq!(changed.collect::<Vec<_>>(), [&json!({"command": "ls -l"})]);
+    assert_eq!(verdict.decision.blocked().map(Ruling::for_user), Some("not today"));
     let _ = session.turn_end("Done.", 3).await;
 
     let seen = arguments(&env);
@@ -170,7 +171,10 @@ async fn sessions_call_a_server_at_once_and_get_their_own_answers() {
             let session = manager.session(format!("c{number}"));
             tokio::spawn(async move {
                 let fired = session.fire(EventData::BeforeToolCall(ToolCall::new("bash", json!({})))).await;
-                (session.context().conversation_id.clone(), fired.verdict.block.unwrap().reason)
+                (
+                    session.context().conversation_id.clone(),
+                    fired.verdict.block.unwrap().for_user().to_owned(),
+                )
             })
         })
         .collect();

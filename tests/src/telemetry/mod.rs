@@ -5,7 +5,7 @@ mod collector;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use hookbox::session::Decision;
+use hookbox::session::ToolDecision;
 use hookbox::telemetry::{Options, Telemetry};
 use hookbox::{Cause, EventName, HookError, Outcome, ToolCall};
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -50,7 +50,7 @@ async fn the_end_of_a_session_has_sent_what_its_hooks_did() {
     let session = manager.session("conversation-1").agent("backend-dev");
     let call = ToolCall::new("bash", json!({"command": "ls", "password": "hunter2"})).with_id("call-7");
     let verdict = session.before_tool_call(call).await;
-    assert!(matches!(verdict.decision, Decision::Block(_)), "{verdict:?}");
+    assert!(matches!(verdict.decision, ToolDecision::Block(_)), "{verdict:?}");
     assert_eq!(collector.requests().len(), 0, "nothing is sent while an event waits");
     let _ = session.session_end("exit").await;
 

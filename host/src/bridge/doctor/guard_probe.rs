@@ -151,7 +151,8 @@ impl<'a> GuardProbe<'a> {
         let reason = text::escape(&reason, 500);
         // An error that blocks has another reason than the hook that blocks the line here.
         let own = self.blocking_hook(HARMLESS, manager).await;
-        let own = own.filter(|it| !it.reason.is_empty() && reason.contains(&text::escape(&it.reason, 300)));
+        let own =
+            own.filter(|it| !it.for_user().is_empty() && reason.contains(&text::escape(it.for_user(), 300)));
         match own {
             Some(own) => {
                 let message = format!("`{HARMLESS}` is blocked by {} as well", text::escape(&own.by, 200));

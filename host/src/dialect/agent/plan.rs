@@ -53,8 +53,8 @@ impl Plan {
             Planner { agent, at, plan: Self { warnings, ..Self::default() }, context: Vec::new() };
         // What such a hook says is for the user's eyes, as its name is.
         let unheard = verdict.block.as_ref().or(verdict.ask.as_ref()).filter(|ruling| !ruling.trusted);
-        if let Some(ruling) = unheard.filter(|ruling| !ruling.reason.trim().is_empty()) {
-            planned.plan.warnings.push(format!("{} (not trusted) says: {}", ruling.by, ruling.reason));
+        if let Some(ruling) = unheard.filter(|ruling| !ruling.for_user().trim().is_empty()) {
+            planned.plan.warnings.push(format!("{} (not trusted) says: {}", ruling.by, ruling.for_user()));
         }
         if let Some(block) = &verdict.block {
             planned.block(block);
@@ -109,7 +109,7 @@ impl Planner<'_> {
     }
 
     fn ask(&mut self, ruling: &Ruling) {
-        let asked = Some(ruling.reason.trim()).filter(|reason| ruling.trusted && !reason.is_empty());
+        let asked = Some(ruling.for_user().trim()).filter(|reason| ruling.trusted && !reason.is_empty());
         match self.at.ask {
             Fate::Honoured => {
                 let asks = || format!("{} asks whether this may go on", ruling.known_as);

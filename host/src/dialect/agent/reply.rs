@@ -68,8 +68,7 @@ impl Agent {
         let known = event.and_then(|name| self.event(name));
         match (policy, known, event) {
             (OnFailure::Block, Some(known), _) => {
-                let (by, known_as) = ("hookbox".to_owned(), "hookbox".to_owned());
-                let block = Ruling { reason: what.to_owned(), by, known_as, trusted: true };
+                let block = Ruling::trusted("hookbox", what);
                 let verdict = Verdict { block: Some(block), ..Verdict::default() };
                 write(self, known, Plan::new(self, known, &verdict, None))
             }

@@ -88,8 +88,10 @@ mod tests {
     }
 
     fn ruling(reason: &str, trusted: bool) -> Option<Ruling> {
-        let known_as = if trusted { "guard" } else { "a hook of this repository (1 of 1)" };
-        Some(Ruling { reason: reason.into(), by: "guard".into(), known_as: known_as.into(), trusted })
+        Some(match trusted {
+            true => Ruling::trusted("guard", reason),
+            false => Ruling::untrusted("guard", "a hook of this repository (1 of 1)", reason),
+        })
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
     }
     if let Some(ask) = &verdict.ask {
         // For the user, who decides; the fold has escaped and cut the text of an untrusted hook.
-        put("ask", json!({"reason": ask.reason, "by": ask.by}));
+        put("ask", json!({"reason": ask.for_user(), "by": ask.by}));
     }
     if !verdict.context.is_empty() {
         put("additional_context", json!(verdict.context));
@@ -71,8 +71,10 @@ mod tests {
     }
 
     fn ruling(reason: &str, trusted: bool) -> Option<Ruling> {
-        let known_as = if trusted { "guard" } else { "a hook of this repository (1 of 1)" };
-        Some(Ruling { reason: reason.into(), by: "guard".into(), known_as: known_as.into(), trusted })
+        Some(match trusted {
+            true => Ruling::trusted("guard", reason),
+            false => Ruling::untrusted("guard", "a hook of this repository (1 of 1)", reason),
+        })
     }
 
     #[test]
