@@ -1,9 +1,9 @@
-//! What the host works out about a tool call, once, so that a guard is portable and need not parse.
+//! Facts about a tool call, worked out once, so that a guard works with every agent and need not parse.
 //!
 //! Agents name the same tool differently: `Bash`, `bash`, `shell`, `run_shell_command`. The table in
-//! `facts/tools.rs` says what each name means, and what Claude Code calls it. Names are compared without
-//! regard to case, `_`, `-` and `.`, so that `WebFetch`, `webfetch` and `web_fetch` are one entry. Facts
-//! help; they are never a reason to hide the raw input.
+//! `facts/tools.rs` has the kind of each name, and Claude Code's name for it. Names are compared without
+//! case, `_`, `-` and `.`, so that `WebFetch`, `webfetch` and `web_fetch` are one entry. Hooks get the raw
+//! input as well.
 
 mod command;
 mod paths;
@@ -19,7 +19,7 @@ pub(crate) use self::tools::{claude_names, mcp_names};
 
 use crate::event::{Document, Facts, ToolKind};
 
-/// The facts of a call of `name` with `input`, by an agent that works in `cwd` for a user whose home is
+/// Returns the facts of a call of `name` with `input`, by an agent that works in `cwd` for a user with this
 /// `home`.
 ///
 /// * `command`: for a shell tool, the line, whatever the field is called. An array of words is joined, quoted
@@ -30,7 +30,7 @@ use crate::event::{Document, Facts, ToolKind};
 ///   the kernel does it, before `..` is taken away; what does not exist is appended as it stands. At most 256
 ///   paths. A path that cannot be followed to its end within the bounds is never `inside`.
 ///
-/// This looks at the file system (`lstat`, `readlink`), so what it says can be outdated a moment later.
+/// It reads the file system (`lstat`, `readlink`), so the facts can be outdated a moment later.
 pub fn of(name: &str, input: &Document, cwd: &Path, home: Option<&Path>) -> Facts {
     let kind = kind_of(name);
     let mut facts = Facts { kind, ..Facts::default() };
@@ -44,27 +44,28 @@ pub fn of(name: &str, input: &Document, cwd: &Path, home: Option<&Path>) -> Fact
     facts
 }
 
-/// The paths that the input of a file tool holds, as they are written there. Nothing is looked at.
+/// Returns the paths in the input of a file tool, as written. Reads no files.
 pub(crate) fn named<'a>(name: &str, input: &'a Value) -> Vec<&'a str> {
     paths::named(&plain(name), input)
 }
 
-/// The line that a shell tool would run, as [`of`] finds it.
+/// Returns the line that a shell tool would run, by the rules of [`of`].
 pub(crate) fn command_of(name: &str, input: &Value) -> Option<String> {
     command::line(&plain(name), input)
 }
 
-/// Whether a field of a shell tool's input holds its line, or a part of it.
+/// Returns true if a field of a shell tool's input holds its line, or a part of it.
 pub(crate) fn is_command(tool: &str, field: &str) -> bool {
     command::is_line(&plain(tool), &plain(field))
 }
 
-/// Whether a field names the one file that a file tool is about.
+/// Returns true if a field names the one file that a file tool is about.
 pub(crate) fn is_file(field: &str) -> bool {
     paths::is_file(&plain(field))
 }
 
-/// A name of a tool or a field in the form of the tables. No name in them is longer than 64 letters.
+/// Returns the name of a tool or a field in the form of the tables. No name in them is longer than 64
+/// letters.
 pub(crate) fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-' | '.')).take(65).map(|c| c.to_ascii_lowercase()).collect()
 }

@@ -1,11 +1,12 @@
-//! Which network addresses belong to the public internet.
+//! The network addresses of the public internet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is one of the public internet, so that a hook with an origin granted may be connected to it
-/// without more. Loopback, private, link-local (with the metadata services of clouds at 169.254.169.254 and
-/// fd00:ec2::254), shared, documentation, benchmark, multicast and reserved addresses are not, nor is an IPv6 address
-/// that stands for one of those: mapped, compatible, translated (NAT64) or tunnelled (6to4, Teredo).
+/// Whether an address is one of the public internet, so that a hook with an origin granted may be connected
+/// to it without more. Loopback, private, link-local (with the metadata services of clouds at 169.254.169.254
+/// and fd00:ec2::254), shared, documentation, benchmark, multicast and reserved addresses are not, nor is an
+/// IPv6 address that stands for one of those: mapped, compatible, translated (NAT64) or tunnelled (6to4,
+/// Teredo).
 ///
 /// Source: the IANA special-purpose address registries (RFC 6890).
 pub fn is_public(address: IpAddr) -> bool {
@@ -25,7 +26,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_documentation()
         || address.is_multicast()
         || a >= 240
-        // Shared address space, RFC 6598; benchmarks, RFC 2544; protocol assignments, RFC 6890; old 6to4 relays.
+        // Shared address space, RFC 6598; benchmarks, RFC 2544; protocol assignments, RFC 6890; old 6to4
+        // relays.
         || (a == 100 && (64..128).contains(&b))
         || (a == 198 && (18..20).contains(&b))
         || (a, b, c) == (192, 0, 0)
@@ -33,7 +35,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    // Only global unicast, 2000::/3, is in use on the internet; everything mapped and translated lies outside it.
+    // Only global unicast, 2000::/3, is in use on the internet; everything mapped and translated lies outside
+    // it.
     let [first, second, ..] = address.segments();
     (0x2000..0x4000).contains(&first)
         // Protocol assignments with Teredo and ORCHID; documentation; 6to4.

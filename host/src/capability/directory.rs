@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Directory {
     base: Base,
-    /// What follows the base; no part is empty, `.` or `..`.
+    /// The parts after the base; none is empty, `.` or `..`.
     parts: Vec<String>,
 }
 
-/// Where a directory begins.
+/// The base of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Base {
     /// `/`.
@@ -61,22 +61,22 @@ impl Directory {
         Ok(Self { base, parts })
     }
 
-    /// Where it begins.
+    /// Returns the base.
     pub fn base(&self) -> Base {
         self.base
     }
 
-    /// What follows the base, as a relative path; empty for the base itself.
+    /// Returns the parts after the base as a relative path; empty for the base itself.
     pub fn rest(&self) -> PathBuf {
         self.parts.iter().collect()
     }
 
-    /// The path where the base is this directory.
+    /// Returns the path for this directory as the base.
     pub fn below(&self, base: &Path) -> PathBuf {
         if self.parts.is_empty() { base.to_owned() } else { base.join(self.rest()) }
     }
 
-    /// The deeper of the two, where one lies in the other.
+    /// Returns the deeper of the two, if one is inside the other.
     pub(super) fn intersect(&self, other: &Self) -> Option<Self> {
         let (outer, inner) =
             if self.parts.len() <= other.parts.len() { (self, other) } else { (other, self) };

@@ -1,5 +1,6 @@
-//! Capabilities: what a component may ask for, and what a user may grant. Rules are parsed once into types that print
-//! back to what was written, and what cannot be enforced does not parse. Nothing here does I/O.
+//! Capabilities: the rights that a component may ask for and a user may grant. A right is parsed once into a
+//! type that prints back to the same text. A right that cannot be enforced does not parse. Nothing here does
+//! I/O.
 
 pub mod address;
 mod directory;
@@ -19,7 +20,7 @@ pub use self::variable::Variable;
 
 use crate::text;
 
-/// A right that a component asks for in `describe`, or that a user grants (design, section 8).
+/// A right that a component asks for in `describe`, or that a user grants.
 ///
 /// ```
 /// use hookbox::capability::Capability;
@@ -44,18 +45,18 @@ pub enum Capability {
     Conversation,
 }
 
-/// Why a text is no right.
+/// The error for a text that is not a right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{written:?} is no right: {reason}")]
 pub struct CapabilityError {
-    /// What was written, escaped and cut.
+    /// The text, escaped and cut.
     pub written: String,
-    /// Why it cannot be enforced.
+    /// The reason that it is not a right.
     pub reason: String,
 }
 
 impl Capability {
-    /// What it means, for people.
+    /// Returns its meaning, for people.
     pub fn explain(&self) -> String {
         match self {
             Self::Read(directory) => format!("read files below {}", directory.explain()),
@@ -69,8 +70,8 @@ impl Capability {
         }
     }
 
-    /// The part of `asked` that a grant of `self` gives, if any: of a directory the deeper of the two, of read and
-    /// read-write the lesser.
+    /// Returns the part of `asked` that a grant of `self` gives, if any: the deeper of two directories, the
+    /// lesser of read and read-write.
     pub fn intersect(&self, asked: &Self) -> Option<Self> {
         match (self, asked) {
             (Self::ReadWrite(granted), Self::ReadWrite(asked)) => {

@@ -1,4 +1,4 @@
-//! What a hook asks for and what of it the user has granted.
+//! The rights that a hook asks for, and those that the user granted.
 
 use super::Capability;
 
@@ -11,17 +11,17 @@ pub struct Rights {
     lacking: Vec<Capability>,
 }
 
-/// A right that a hook made use of without having it.
+/// A right that a hook used without having it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Denial {
     /// The right, as it would be granted.
     pub right: String,
-    /// What to do about it: the command that allows it, or why none does.
+    /// The command that allows it, or the reason that none does.
     pub fix: String,
 }
 
 impl Rights {
-    /// The rights of a hook that asks for these and was granted those.
+    /// Computes the rights of a hook from those that it asks for and those that were granted.
     pub fn of(asked: &[Capability], granted: &[Capability]) -> Self {
         let mut rights = Self { asked: asked.to_vec(), granted: granted.to_vec(), ..Self::default() };
         for asked in asked {
@@ -39,27 +39,27 @@ impl Rights {
         rights
     }
 
-    /// What it asks for.
+    /// Returns the rights that it asks for.
     pub fn asked(&self) -> &[Capability] {
         &self.asked
     }
 
-    /// What the user granted, whether asked for or not.
+    /// Returns the rights that the user granted, whether asked for or not.
     pub fn granted(&self) -> &[Capability] {
         &self.granted
     }
 
-    /// What it has.
+    /// Returns the rights that it has.
     pub fn effective(&self) -> &[Capability] {
         &self.effective
     }
 
-    /// What it asks for and does not have in full.
+    /// Returns the rights that it asks for and does not have in full.
     pub fn lacking(&self) -> &[Capability] {
         &self.lacking
     }
 
-    /// Whether it has exactly this right.
+    /// Returns true if it has exactly this right.
     pub fn has(&self, right: &Capability) -> bool {
         self.effective.contains(right)
     }

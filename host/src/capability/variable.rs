@@ -15,7 +15,7 @@ impl Variable {
         Ok(Self(text.to_owned()))
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

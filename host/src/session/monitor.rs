@@ -1,10 +1,10 @@
-//! The budget monitor: which thresholds of its context window a conversation crosses.
+//! The budget monitor finds the thresholds that a conversation's context window crosses.
 
 use crate::event::{TokenBudget, Usage};
 use crate::thresholds::{Thresholds, is_reached};
 
-/// Watches how full a context window is. It fires once for each threshold that is crossed upwards; below it,
-/// the threshold is armed again.
+/// Watches the usage of a context window. It fires once for each threshold that is crossed upwards. A
+/// threshold is armed again once the usage is below it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BudgetMonitor {
     budget: Option<TokenBudget>,
@@ -13,9 +13,9 @@ pub struct BudgetMonitor {
 }
 
 impl BudgetMonitor {
-    /// Takes note of this usage, and returns the threshold that it has just crossed. Of two that are crossed
-    /// at once it is the higher one, and the lower one counts as crossed too: who is told to rotate need not
-    /// be warned.
+    /// Records this usage, and returns the threshold that it has just crossed. Of two that are crossed at
+    /// once it is the higher one, and the lower one counts as crossed too: an agent that rotates needs no
+    /// warning.
     ///
     /// A window of unknown size (`max_context_window` 0) crosses nothing and changes nothing.
     pub fn observe(&mut self, usage: Usage, thresholds: Thresholds) -> Option<f64> {
@@ -39,7 +39,7 @@ impl BudgetMonitor {
         (self.is_above_warn, self.is_above_rotate) = (false, false);
     }
 
-    /// The last usage of which the window's size was known.
+    /// Returns the last usage with a window of known size.
     pub fn budget(&self) -> Option<TokenBudget> {
         self.budget
     }
