@@ -48,8 +48,9 @@ fn split(line: &str, depth: usize, last: &mut String, found: &mut BTreeSet<Strin
 
 /// Adds the paths that one word may mean.
 fn add_paths(word: &str, found: &mut BTreeSet<String>) {
-    // The operator of `${NAME:-DEFAULT}`.
-    found.extend([word, word.trim_start_matches(['-', '+', '?'])].map(str::to_owned));
+    // `${NAME:-DEFAULT}` without its name, and `${NAME-DEFAULT}`.
+    let default = word.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    found.extend([word, default.trim_start_matches(['-', '+', '?'])].map(str::to_owned));
     // An option with its value, as in `-fFILE`.
     if word.starts_with('-')
         && let Some((at, _)) = word.char_indices().nth(2)
