@@ -81,7 +81,7 @@ pub fn distance(from: &str, to: &str) -> usize {
 
 /// Quotes a word for a shell, if it needs quotes.
 pub fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }

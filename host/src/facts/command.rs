@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::text;
+
 /// The fields that hold a line, in the form of [`super::plain`].
 const FIELDS: [&str; 5] = ["command", "cmd", "script", "shellcommand", "commandline"];
 
@@ -80,17 +82,9 @@ fn script(words: &[String]) -> Option<&str> {
     None
 }
 
-/// The words on one line, quoted for a shell so that each stays visible as one word.
+/// Joins words to a line, quoted for a shell so that each stays visible as one word.
 fn join(words: &[String]) -> String {
-    let safe = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
-    let quoted = words.iter().map(|word| {
-        if !word.is_empty() && word.chars().all(safe) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    });
-    quoted.collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| text::shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
