@@ -1,4 +1,4 @@
-//! `builtin:budget`: says when the context window fills, and has the session rotated where the user wants that.
+//! `builtin:budget`: warns when the context window fills, and asks for a rotation of the session if the user wants that.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::thresholds::{AtThreshold, Thresholds, is_reached};
 /// The name of the built-in hook that warns of a full context window.
 pub const BUDGET: &str = "builtin:budget";
 
-/// The recipe that hands a session over to a fresh one (design, section 11).
+/// The recipe that hands a session over to a new one.
 const RECIPE: &str = "rotate";
 
 pub(super) const BUILTIN: Builtin = Builtin {
@@ -24,8 +24,8 @@ pub(super) const BUILTIN: Builtin = Builtin {
     make: |around, wishes| Arc::new(Budget::new(around, wishes)),
 };
 
-/// Answers `on_budget_exceeded`: a warning for the user and a note for the model, with the numbers. From the
-/// threshold `rotate` on and with [`AtThreshold::Rotate`] also the callback `rotate`, with the arguments `threshold`,
+/// Answers `on_budget_exceeded` with a warning for the user and a note for the model. From the threshold `rotate` on and
+/// with [`AtThreshold::Rotate`] also the callback `rotate`, with the arguments `threshold`,
 /// `used_tokens` and `effective_limit` as far as they are known.
 pub struct Budget {
     descriptor: Descriptor,
@@ -41,7 +41,7 @@ impl Budget {
     fn judge(&self, usage: Option<Usage>, threshold: Option<f64>) -> Outcome {
         let usage = usage.filter(|usage| usage.share().is_some());
         let share = usage.and_then(Usage::share);
-        // What was crossed, else how far it has come.
+        // The threshold that was crossed, or else the share that is used.
         let Some(reached) = threshold.filter(|it| it.is_finite()).or(share) else {
             return Outcome::pass();
         };
@@ -77,7 +77,7 @@ impl Budget {
     }
 }
 
-/// What follows.
+/// The action at a threshold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     GoOn,
@@ -105,7 +105,7 @@ impl Next {
     }
 }
 
-/// A share for people: `72 %`.
+/// Formats a share, such as `72 %`.
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }

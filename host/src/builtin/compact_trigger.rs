@@ -1,5 +1,4 @@
-//! `builtin:compact-trigger`: a conversation is compacted before its context window is full (seed: kodelet's
-//! HOOKS.md, "Built-in Hooks").
+//! `builtin:compact-trigger`: compacts a conversation before its context window is full, as kodelet does.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ pub const COMPACT_TRIGGER: &str = "builtin:compact-trigger";
 /// The recipe that it asks for.
 const RECIPE: &str = "compact";
 
-/// The share of the window at which a conversation is compacted where nobody says one (seed: kodelet's HOOKS.md).
+/// The default share of the window at which a conversation is compacted; kodelet has the same.
 const DEFAULT_THRESHOLD: f64 = 0.8;
 
 pub(super) const BUILTIN: Builtin = Builtin {
@@ -36,14 +35,14 @@ fn threshold(text: &str) -> Option<f64> {
     text.parse().ok().filter(|share| is_threshold(*share))
 }
 
-/// Answers `after_turn` by the callback `compact` from a share of the context window on: the user's setting
-/// `threshold`, else the event's `auto_compact_threshold`, else 0.8. Not where the event says that
-/// `auto_compact_enabled` is false, where the usage is not known, or where sessions are rotated instead.
+/// Answers `after_turn` with the callback `compact` from a share of the context window on: the user's setting `threshold`,
+/// or else the event's `auto_compact_threshold`, or else 0.8. Does nothing if the event's `auto_compact_enabled` is false,
+/// if the usage is unknown, or if sessions are rotated instead.
 pub struct CompactTrigger {
     descriptor: Descriptor,
-    /// What the user's settings say.
+    /// The user's setting.
     threshold: Option<f64>,
-    /// Whether a session is handed over rather than compacted.
+    /// True if a session is handed over rather than compacted.
     rotates: bool,
 }
 

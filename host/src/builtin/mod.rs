@@ -1,4 +1,4 @@
-//! Hooks that are part of hookbox: ordinary hooks of the tier `built in`, which the user can switch off one by one.
+//! The hooks that are part of hookbox: ordinary hooks of the tier `built in`. The user can switch each of them off.
 
 mod budget;
 mod command;
@@ -21,19 +21,19 @@ pub use budget::{BUDGET, Budget};
 pub use compact_trigger::{COMPACT_TRIGGER, CompactTrigger};
 pub use self_protection::{SELF_PROTECTION, SelfProtection};
 
-/// Every built-in hook, in the order in which those of the same priority run. Listing, settings and the book read
-/// it: what stands here is all that there is to adding one.
+/// Every built-in hook, in the order in which hooks of the same priority run. A line here is all that a new one needs:
+/// listing, settings and the book read this table.
 pub static ALL: [Builtin; 3] = [self_protection::BUILTIN, compact_trigger::BUILTIN, budget::BUILTIN];
 
-/// A built-in hook before it is made.
+/// The description of a built-in hook, with its constructor.
 pub struct Builtin {
-    /// Its full name, `builtin:` and a word.
+    /// The full name, `builtin:` and a word.
     pub name: &'static str,
-    /// What it does, in one sentence.
+    /// The purpose, in one sentence.
     pub description: &'static str,
     /// The keys of its own settings.
     pub(crate) settings: &'static [Setting],
-    /// Makes it.
+    /// The constructor.
     pub(crate) make: fn(&Surroundings, &Wishes) -> Arc<dyn Hook>,
 }
 
@@ -46,38 +46,38 @@ impl fmt::Debug for Builtin {
 /// A key of a built-in hook's own settings.
 pub(crate) struct Setting {
     pub(crate) key: &'static str,
-    /// What it takes, in words that read after "expected".
+    /// The values that it takes, to be read after "expected".
     pub(crate) expected: &'static str,
     pub(crate) is_valid: fn(&str) -> bool,
 }
 
-/// What a built-in hook is made from.
+/// The inputs of a built-in hook.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Surroundings {
     /// The directory names that hold hooks.
     pub(crate) roots: Vec<String>,
     pub(crate) home: Option<PathBuf>,
     pub(crate) repository: Option<PathBuf>,
-    /// Hooks, directories of hooks, hookbox's data and cache.
+    /// Hooks, directories of hooks, and hookbox's data and cache.
     pub(crate) places: Vec<PathBuf>,
-    /// The command lines of declared hooks that run, each with the directory from which it names files.
+    /// The command lines of declared hooks that run, each with the directory that its paths are relative to.
     pub(crate) commands: Vec<(String, PathBuf)>,
     pub(crate) thresholds: Thresholds,
 }
 
-/// What the user's settings say of a built-in hook.
+/// The user's settings of a built-in hook.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wishes {
-    /// Whether it runs. It does, unless this is `false`.
+    /// False if it is switched off.
     pub(crate) enabled: Option<bool>,
     /// Its priority among the host's hooks.
     pub(crate) priority: Option<i32>,
-    /// Its own settings: only keys that it has, with values that it takes.
+    /// Its own settings: known keys with valid values.
     pub(crate) settings: Settings,
 }
 
 impl Wishes {
-    /// The descriptor with the priority that the user wants.
+    /// Applies the user's priority to a descriptor.
     fn prioritise(&self, descriptor: Descriptor) -> Descriptor {
         match self.priority {
             Some(priority) => descriptor.priority(priority),
@@ -86,7 +86,7 @@ impl Wishes {
     }
 }
 
-/// Whether this is the name of a built-in hook.
+/// Returns true for the name of a built-in hook.
 pub(crate) fn is_builtin(name: &str) -> bool {
     ALL.iter().any(|builtin| builtin.name == name)
 }

@@ -1,21 +1,22 @@
-//! What is known of programs. Of any other each word counts: what is missing here costs a question, and no guard.
+//! The effects of known programs. Every word of an unknown program counts, so that a program that is missing here costs a
+//! question and weakens no guard.
 
 use super::protected::is_match;
 
-/// What a program does with its words.
+/// The effect of a program on the files that its words name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It only reads what they name, and runs none of them.
+    /// It only reads the files, and runs none of its words.
     Reads,
-    /// It may change what they name, and runs none of them.
+    /// It may change the files, and runs none of its words.
     Keeps,
-    /// It runs them as a shell does.
+    /// It runs its words as a shell does.
     Shell,
-    /// Not known.
+    /// Unknown.
     Any,
 }
 
-/// Programs by what they do with their words. With one of the options or first words at the end they may do anything.
+/// Programs by their effect. With one of the options or first words in the last field, the effect is unknown.
 const KNOWN: [(Use, &str, &str); 19] = [
     (
         Use::Reads,
@@ -58,7 +59,7 @@ const KNOWN: [(Use, &str, &str); 19] = [
     (Use::Shell, "sh bash zsh dash ksh ash fish eval su watch parallel script trap source . alias", ""),
 ];
 
-/// What of git changes no file that it names, and what else of it runs none of its words.
+/// Subcommands of git that change no file that they name, and others that run none of their words.
 const GIT_READS: &str = "diff status log show add commit blame ls-files ls-tree ls-remote grep rev-parse rev-list \
     branch remote fetch push tag check-ignore shortlog describe merge-base cat-file name-rev reflog notes";
 const GIT_KEEPS: &str = "checkout switch merge stash reset restore rm mv clone init worktree cherry-pick revert pull \
@@ -68,30 +69,30 @@ const GIT_KEEPS: &str = "checkout switch merge stash reset restore rm mv clone i
 const GIT_RUNS: &str =
     "--output --ext-diff -O --open-files-in-pager --upload-pack --receive-pack --exec --template";
 
-/// What of GitHub's program only talks to a server.
+/// Subcommands of GitHub's program that only send requests.
 const HUB_READS: &str = "issue pr release run api gist label search workflow auth";
 
-/// What ends other programs.
+/// Programs that end other programs.
 const ENDERS: &str = "kill pkill killall killall5 skill fuser tskill taskkill";
 
-/// Programs, and functions of other languages, that remove or move all beneath what they name.
+/// Programs, and functions of other languages, that remove or move a directory with everything beneath it.
 const DESTROYERS: &str =
     "rm rmdir mv shred unlink trash trash-put srm wipe rimraf del rd ri remove-item mount";
 const REMOVALS: &str = "rmtree rmSync rmdirSync rm_rf rm_r remove_dir_all remove_tree unlinkSync remove removedirs \
     rename renameSync move";
 
-/// What of hookbox anybody may run, and what only the user may.
+/// Subcommands of hookbox that anybody may run, and those that only the user may run.
 const HOOKBOX_READS: &str = "list run exec inspect explain demo help bridge doctor schema completions";
 const PRIVILEGED: [&str; 6] = ["trust", "untrust", "grants", "plugin", "install", "uninstall"];
 
-/// How many words may be between `hookbox` and its subcommand.
+/// The number of words between `hookbox` and its subcommand.
 const MAX_BETWEEN: usize = 16;
 
 fn is_in(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|it| it == name)
 }
 
-/// Whether one of these options is among the words: alone, with its value, or (one letter) among others.
+/// Returns true if one of these options is among the words: alone, with its value, or (one letter) among others.
 fn has(words: &[&str], options: &str) -> bool {
     options.split_ascii_whitespace().filter(|it| it.starts_with('-')).any(|option| {
         let letter = option.strip_prefix('-').filter(|it| it.len() == 1);
@@ -103,12 +104,12 @@ fn has(words: &[&str], options: &str) -> bool {
     })
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub(super) fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// The name and the value of `NAME=value` before a program.
+/// Returns the name and the value of `NAME=value` before a program.
 pub(super) fn assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let name = name.split(['[', '+']).next().unwrap_or(name);
@@ -116,7 +117,7 @@ pub(super) fn assignment(word: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, value))
 }
 
-/// Whether a word is the name of the program: in a directory, of a version, or as a pattern.
+/// Returns true if a word names hookbox: with a directory, a version, or as a pattern.
 pub(super) fn is_hookbox(word: &str) -> bool {
     let name = base_name(word).to_ascii_lowercase();
     let is_pattern = name.contains(['*', '?', '[']) && name.len() > 3 && is_match(&name, "hookbox");
@@ -131,18 +132,18 @@ pub(super) fn ends(word: &str) -> bool {
     is_in(ENDERS, base_name(word))
 }
 
-/// Whether a program of this name removes or moves all beneath what it names.
+/// Returns true if a program of this name removes or moves directories.
 pub(super) fn destroys(word: &str) -> bool {
     is_in(DESTROYERS, &base_name(word).to_ascii_lowercase())
 }
 
-/// The same for a function of another language.
+/// Returns true if a function of this name in another language removes or moves directories.
 pub(super) fn removes(word: &str) -> bool {
     is_in(REMOVALS, word.rsplit(['.', ':']).next().unwrap_or(word))
 }
 
-/// The subcommand of hookbox that only the user may run, if these words, which follow its name, run one. With each goes
-/// whether it is a word of its own.
+/// Returns the subcommand of hookbox that only the user may run, if the words after its name run one. The flag of each word
+/// is true for a word of its own.
 pub(super) fn privileged(words: &[(&str, bool)]) -> Option<&'static str> {
     let mut after_option = false;
     for (at, (word, _)) in words.iter().take(MAX_BETWEEN).enumerate() {
@@ -164,7 +165,7 @@ pub(super) fn privileged(words: &[(&str, bool)]) -> Option<&'static str> {
             };
             return (!reads && !has("--help") && !has("-h")).then_some(found);
         }
-        // `hookbox $WORD`: it may be any.
+        // `hookbox $WORD` may run any subcommand.
         if word.starts_with(['$', '`', '%']) && !after_option {
             return Some("trust");
         }
@@ -177,7 +178,7 @@ pub(super) fn privileged(words: &[(&str, bool)]) -> Option<&'static str> {
     None
 }
 
-/// The words behind programs that only run them, as far as it is certain where these begin.
+/// Skips programs that only run the words after their own options, such as `sudo`.
 fn unwrapped<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
     loop {
         words = match words {
@@ -269,7 +270,7 @@ fn git(words: &[&str]) -> Use {
     }
 }
 
-/// What `find` does, and each program that it runs.
+/// Returns the effect of `find` and of each program that it runs.
 fn find(words: &[&str]) -> Use {
     let writes =
         words.iter().any(|word| *word == "-delete" || word.starts_with("-fprint") || *word == "-fls");
@@ -288,12 +289,12 @@ fn find(words: &[&str]) -> Use {
     used
 }
 
-/// Whether `find` runs what follows this word.
+/// Returns true if `find` runs the words after this one.
 pub(super) fn executes(word: &str) -> bool {
     matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir")
 }
 
-/// A script of sed can write and run as well: `1,20p` and `/x/d` do not, nor does `s/a/b/g`.
+/// Returns the effect of `sed`, whose script can write files and run programs. `1,20p`, `/x/d` and `s/a/b/g` do not.
 fn sed(words: &[&str]) -> Use {
     let mut others = words.iter().filter(|word| !matches!(**word, "-n" | "-E" | "-r" | "-s" | "-e" | "-u"));
     let in_place = words.iter().any(|word| word.starts_with("-i") || word.starts_with("--in-place"));

@@ -1,20 +1,20 @@
-//! Where many paths that lie near each other lead to.
+//! Resolves the symlinks of many paths that share directories.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Beyond this length, in bytes, a path is looked at as a whole: one of a system has fewer (`PATH_MAX`).
+/// The longest path that is resolved part by part, in bytes: `PATH_MAX`.
 const MAX: usize = 4096;
 
-/// Paths without symlinks, each directory on the way looked at once: a hundred names in twenty directories would
-/// otherwise be some thousand looks.
+/// A cache of paths without symlinks. It resolves each directory once, so that a hundred names in twenty directories do
+/// not take a thousand system calls.
 #[derive(Default)]
 pub(super) struct RealPaths {
     known: HashMap<PathBuf, Option<PathBuf>>,
 }
 
 impl RealPaths {
-    /// What [`Path::canonicalize`] says of it; `None` where nothing stands there.
+    /// Returns the result of [`Path::canonicalize`]; `None` if nothing has the path.
     pub(super) fn of(&mut self, path: &Path) -> Option<PathBuf> {
         if path.as_os_str().len() > MAX {
             return path.canonicalize().ok();
@@ -26,7 +26,7 @@ impl RealPaths {
             (Some(parent), Some(name)) if path.is_absolute() => {
                 self.of(parent).and_then(|parent| beneath(parent.join(name)))
             }
-            // The root, and what ends in `..`.
+            // The root, and a path that ends in `..`.
             _ => path.canonicalize().ok(),
         };
         self.known.insert(path.to_owned(), real.clone());
@@ -34,7 +34,7 @@ impl RealPaths {
     }
 }
 
-/// A path in a directory whose path has no symlinks.
+/// Resolves a path whose directory has no symlinks.
 fn beneath(path: PathBuf) -> Option<PathBuf> {
     if path.symlink_metadata().ok()?.is_symlink() { path.canonicalize().ok() } else { Some(path) }
 }
@@ -46,7 +46,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn a_path_leads_where_the_system_says() {
+    fn a_path_is_resolved_as_the_system_does() {
         let temp = tempfile::tempdir().unwrap();
         let at = |name: &str| temp.path().join(name);
         fs::create_dir_all(at("a/b")).unwrap();

@@ -31,7 +31,7 @@ pub(super) const BUILTIN: Builtin = Builtin {
     make: |around, wishes| Arc::new(SelfProtection::new(around, wishes)),
 };
 
-/// What a word in the name of a tool says of it: that it only looks, that it changes, takes away or runs something.
+/// Words in the name of a tool: of a tool that only reads, that changes, that removes or moves, or that runs something.
 const READS: &str = "read get list search find view show query fetch describe stat tree grep glob info count check status \
     diff log todo think plan output";
 const CHANGES: &str = "write edit create delete remove move copy rename append update set put insert replace patch apply \
@@ -40,7 +40,7 @@ const TAKES: &str = "delete remove move rename trash unlink rm mv";
 const RUNS: &str =
     "run exec execute shell command commands terminal bash sh zsh cmd powershell eval spawn process script";
 
-/// How the names of fields begin that tell where something goes to.
+/// The beginnings of field names that hold a destination.
 const DESTINATIONS: [&str; 3] = ["dest", "target", "new"];
 
 /// Variables of the XDG directories, and their defaults in the home directory.
@@ -51,10 +51,10 @@ const XDG: [(&str, &str); 4] = [
     ("XDG_STATE_HOME", ".local/state"),
 ];
 
-/// How much of a path a reason shows, in bytes.
+/// The longest path in a reason, in bytes.
 const SHOWN: usize = 200;
 
-/// Names of fields that hold the directory in which a tool works, in the form of [`facts::plain`].
+/// Names of fields that hold the working directory of a tool, in the form of [`facts::plain`].
 const DIRECTORIES: [&str; 11] = [
     "cwd",
     "workdir",
@@ -69,29 +69,28 @@ const DIRECTORIES: [&str; 11] = [
     "repopath",
 ];
 
-/// Endings of scripts; others count where they may be run.
+/// The endings of scripts. A file without one counts if it is executable.
 const SCRIPTS: [&str; 8] = ["sh", "bash", "py", "rb", "pl", "js", "mjs", "cjs"];
 
-/// How deep, and how many, the texts of an input are looked at.
+/// The depth and the number of texts of an input that are read.
 const MAX_DEPTH: usize = 8;
 const MAX_TEXTS: usize = 4096;
 
-/// The longest path of any system, in bytes.
+/// The longest path on any system, in bytes.
 const MAX_PATH: usize = 4096;
 
-/// Blocks tool calls that change hookbox's settings, trust and hook files, the scripts that hooks run, the program itself or
-/// the agents' hook configuration, and shell lines that run what only the user may run: as far as a call shows it.
+/// Blocks tool calls that change hookbox's settings, trust and hook files, the scripts of hooks, the program itself or the
+/// agents' hook configuration, and shell lines that run a command for the user only, as far as a call shows it.
 pub struct SelfProtection {
     descriptor: Descriptor,
     protected: Protected,
     home: Option<PathBuf>,
-    /// The settings file that can switch it off, for people.
+    /// The settings file that can switch it off, to be shown.
     switch: String,
 }
 
 impl SelfProtection {
-    /// The guard of these files. This looks at the file system once: what is a symlink now is guarded where it leads
-    /// to as well.
+    /// Creates the guard of these files. Reads the file system once, so that the targets of symlinks are guarded, too.
     pub(crate) fn new(around: &Surroundings, wishes: &Wishes) -> Self {
         let Surroundings { roots, home, repository, mut places, commands, thresholds: _ } = around.clone();
         let protected = Protected::new(&roots, variables(home.as_deref()));
@@ -119,15 +118,15 @@ impl SelfProtection {
         Self { descriptor, protected, home, switch }
     }
 
-    /// Whether a text is a protected path as a whole.
+    /// Returns true if the whole text is a protected path.
     fn holds(&self, text: &str, directories: &[PathBuf]) -> bool {
         let text = text.strip_prefix("file://").unwrap_or(text);
         let is_path = !text.is_empty() && text.len() <= MAX_PATH && !text.contains('\n');
         is_path && directories.iter().any(|from| self.protected.holds(&self.protected.path(text, from)))
     }
 
-    /// What is protected and is somewhere in the input of a call of which not all paths are known: input that is no
-    /// JSON has none, and of very many only the first are kept.
+    /// Returns a protected path that is anywhere in the input of a call whose paths are not all known: input that is not
+    /// JSON, or with too many paths.
     fn mentioned(&self, call: &ToolCall, facts: &Facts, directories: &[PathBuf]) -> Option<String> {
         if !facts.paths.is_empty() && facts.paths.len() < facts::MAX_PATHS {
             return None;
@@ -138,8 +137,8 @@ impl SelfProtection {
             .map(str::to_owned)
     }
 
-    /// What a call of a tool that nobody knows may change: any text that is a protected path, of a tool that removes or
-    /// moves also one above it, and any text of one that runs something.
+    /// Judges a call of an unknown tool by its texts: any text that is a protected path, for a tool that removes or moves
+    /// also one above it, and any script for a tool that runs something.
     fn by_texts(&self, call: &ToolCall, directories: &[PathBuf]) -> Option<Finding> {
         let words = words_of(&call.name);
         let is_one = |list: &str| words.iter().any(|word| list.split_ascii_whitespace().any(|it| it == word));
@@ -171,7 +170,7 @@ impl SelfProtection {
         })
     }
 
-    /// Why a call must not run.
+    /// Returns the reason why a call is blocked.
     fn objection(&self, call: &ToolCall, cwd: &Path) -> Option<String> {
         let facts = &call.facts;
         let mut directories: Vec<PathBuf> = Vec::new();
@@ -216,7 +215,7 @@ impl SelfProtection {
     }
 }
 
-/// The variables of this process that hold a path, for shell lines that use them.
+/// Returns the variables of this process that hold a path, for shell lines that use them.
 fn variables(home: Option<&Path>) -> BTreeMap<String, String> {
     let all = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -233,8 +232,8 @@ fn variables(home: Option<&Path>) -> BTreeMap<String, String> {
     all
 }
 
-/// The scripts that a hook's command line runs: its programs, and their first arguments. A variable at the beginning of a
-/// path is the directory of the project or the plugin.
+/// Returns the scripts that a hook's command line runs: its programs, and their first arguments. A variable at the
+/// beginning of a path stands for the directory of the project or the plugin.
 fn scripts(line: &str, base: &Path) -> Vec<PathBuf> {
     let commands = shell::read(line).commands;
     let words =
@@ -251,7 +250,7 @@ fn scripts(line: &str, base: &Path) -> Vec<PathBuf> {
     paths.filter(is_script).collect()
 }
 
-/// The texts of an input, each with the name of its field in the form of [`facts::plain`].
+/// Collects the texts of an input, each with the name of its field in the form of [`facts::plain`].
 fn collect<'v>(field: &str, value: &'v Value, depth: usize, texts: &mut Vec<(String, &'v str)>) {
     if depth > MAX_DEPTH || texts.len() >= MAX_TEXTS {
         return;
@@ -266,7 +265,7 @@ fn collect<'v>(field: &str, value: &'v Value, depth: usize, texts: &mut Vec<(Str
     }
 }
 
-/// The words of a tool's name, such as `move` and `file`, without its server's.
+/// Returns the words of a tool's name, such as `move` and `file`, without the name of its server.
 fn words_of(name: &str) -> Vec<String> {
     let tool = facts::mcp_names(name).next().map_or(name, |(_, tool)| tool);
     let mut words = vec![String::new()];
