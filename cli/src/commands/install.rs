@@ -7,9 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use hookbox::bridge::Bridge;
 use hookbox::bridge::config::{Level, Surroundings};
-use hookbox::bridge::install::{
-    Change, InstallFailure, InstallOptions, Installed, Installer, Undone, Uninstalled, unified,
-};
+use hookbox::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
 use hookbox::dialect::agent::Agent;
 use hookbox::discovery::{self, show_duration};
 use hookbox::private_dir;
@@ -120,15 +118,11 @@ impl Which {
             agents.dedup();
             return Ok(agents);
         }
-        let is_there = |agent: &Agent| {
-            let file = installer.file(*agent, Level::User).ok();
-            // Their file lies one directory deeper.
-            let up = if matches!(agent, Agent::Copilot | Agent::OpenCode) { 2 } else { 1 };
-            file.and_then(|it| it.ancestors().nth(up).map(Path::is_dir)).unwrap_or(false)
-        };
         let level = self.level();
-        let agents: Vec<Agent> =
-            Agent::ALL.into_iter().filter(|it| installer.file(*it, level).is_ok() && is_there(it)).collect();
+        let agents: Vec<Agent> = Agent::ALL
+            .into_iter()
+            .filter(|it| installer.file(*it, level).is_ok() && installer.has_directory(*it))
+            .collect();
         if agents.is_empty() {
             let what = "expected an agent that is installed here, found the configuration directory of none";
             return Err(InputError::new(what, "name the agent, such as `hookbox install claude`"));
@@ -164,20 +158,19 @@ impl Which {
 
     /// Acts on each agent, also if one fails, and only then prints the results: a full standard output stops
     /// no agent.
-    fn each<T>(
+    fn each(
         &self,
         agents: &[Agent],
-        act: impl Fn(Agent) -> Result<T, InstallFailure>,
-        row: impl Fn(Agent, &T) -> Value,
-        show: impl Fn(Agent, &T) -> anyhow::Result<()>,
+        act: impl Fn(Agent) -> Result<FileChange, InstallFailure>,
+        keys: impl Fn(&FileChange) -> Value,
     ) -> anyhow::Result<ExitCode> {
         let done: Vec<_> = agents.iter().map(|agent| (*agent, act(*agent))).collect();
         let mut code = ExitCode::SUCCESS;
         let mut rows = Vec::new();
         for (agent, done) in done {
             match done {
-                Ok(done) if self.json => rows.push(row(agent, &done)),
-                Ok(done) => show(agent, &done)?,
+                Ok(done) if self.json => rows.push(self.row(agent, &done, keys(&done))),
+                Ok(done) => self.show(agent, &done)?,
                 Err(failure) => {
                     rows.push(failed_row(agent, self.level(), &failure));
                     code = complain(failure);
@@ -189,6 +182,86 @@ impl Which {
         }
         Ok(code)
     }
+
+    /// Returns the object of a change in JSON, with the keys of its command.
+    fn row(&self, agent: Agent, done: &FileChange, keys: Value) -> Value {
+        let mut row = json!({
+            "agent": agent.as_str(),
+            "level": self.level().as_str(),
+            "path": done.path,
+            "change": done.change.as_str(),
+            "events": done.events,
+        });
+        if let (Some(row), Value::Object(keys)) = (row.as_object_mut(), keys) {
+            row.extend(keys);
+            if self.dry_run {
+                row.insert("diff".to_owned(), done.diff().into());
+            }
+        }
+        row
+    }
+
+    /// Prints a change for a person.
+    fn show(&self, agent: Agent, done: &FileChange) -> anyhow::Result<()> {
+        let (title, path) = (agent.title(), shown(&done.path));
+        let is_install = !done.next.is_empty();
+        if self.dry_run && done.change == Change::Created && !Agent::WITH_COMMANDS.contains(&agent) {
+            let lines = done.after.iter().flatten().filter(|byte| **byte == b'\n').count();
+            output::line(&format!("{title}: would create {path} ({lines} lines)"))?;
+        } else if self.dry_run {
+            let diff = done.diff();
+            if !diff.is_empty() {
+                output::line(diff.trim_end_matches('\n'))?;
+            }
+            note(match done.change {
+                Change::Unchanged => format!("{title}: {path} would stay as it is"),
+                _ => format!("{title}: nothing was changed in {path}"),
+            });
+        } else {
+            output::line(&match done.change {
+                Change::Unchanged if is_install => format!("{title}: {path} is as it should be"),
+                Change::Unchanged => format!("{title}: nothing of hookbox in {path}"),
+                Change::Created => format!("{title}: created {path}"),
+                Change::Changed => format!("{title}: changed {path}"),
+                Change::Restored => format!("{title}: {path} is byte for byte what it was before"),
+                Change::Deleted => format!("{title}: removed {path}, which was not there before"),
+                Change::Removed => format!("{title}: removed hookbox's entries from {path}; all others stay"),
+            })?;
+        }
+        if is_install && !self.dry_run {
+            output::line(&format!("  events: {}", done.events.join(", ")))?;
+        }
+        match &done.original {
+            Some(original) if is_install => {
+                output::line(&format!("  the original: {}", shown(original)))?;
+            }
+            Some(original) => {
+                let original = shown(original);
+                note(format_args!(
+                    "the original of {path}, from before hookbox was installed, is kept as {original}"
+                ));
+            }
+            None => {}
+        }
+        if let Some(earlier) = &done.earlier {
+            note(format_args!("an earlier original of {path} is kept as {}", shown(earlier)));
+        }
+        for switch in &done.switches {
+            warn(format_args!("{path}: {switch}"));
+        }
+        if done.handmade > 0 {
+            let what = if done.handmade == 1 { "an entry runs" } else { "some entries run" };
+            note(format_args!("{path}: {what} hookbox for {title} in another way, and was left alone"));
+        }
+        if !self.dry_run && done.change != Change::Unchanged {
+            done.next.iter().for_each(hint);
+        }
+        Ok(())
+    }
+}
+
+fn shown(path: &Path) -> String {
+    escape(&path.to_string_lossy(), 4096)
 }
 
 fn failed_row(agent: Agent, level: Level, failure: &InstallFailure) -> Value {
@@ -272,12 +345,17 @@ impl Install {
         if let Some(code) = which.check(&agents, &installer, &options)? {
             return Ok(code);
         }
-        which.each(
-            &agents,
-            |agent| installer.install(agent, level, &options),
-            |agent, done| row(agent, level, &options, done, which.dry_run, &surroundings),
-            |agent, done| show(agent, level, done, which.dry_run, &surroundings),
-        )
+        let keys = |done: &FileChange| {
+            json!({
+                "program": options.program,
+                "deadline": show_duration(options.deadline),
+                "backup": done.original,
+                "earlier": done.earlier,
+                "switched_off": done.switches.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "next": done.next,
+            })
+        };
+        which.each(&agents, |agent| installer.install(agent, level, &options), keys)
     }
 }
 
@@ -286,14 +364,9 @@ impl Uninstall {
         let (installer, _) = self.which.open()?;
         let level = self.which.level();
         let agents = self.which.agents(&installer)?;
-        let dry = self.which.dry_run;
         self.which.permit(&agents, &installer)?;
-        self.which.each(
-            &agents,
-            |agent| installer.uninstall(agent, level),
-            |agent, done| undone_row(agent, level, done, dry),
-            |agent, done| show_undone(agent, done, dry),
-        )
+        let keys = |done: &FileChange| json!({ "original": done.original });
+        self.which.each(&agents, |agent| installer.uninstall(agent, level), keys)
     }
 }
 
@@ -325,195 +398,4 @@ fn own_program() -> anyhow::Result<String> {
         let what = format!("expected a path in UTF-8, found {:?}", PathBuf::from(path));
         InputError::new(what, "give another one with --program").into()
     })
-}
-
-/// Returns what the user still has to do or to know.
-fn next(agent: Agent, level: Level, surroundings: &Surroundings) -> Vec<String> {
-    let mut next = Vec::new();
-    match agent {
-        Agent::Codex => {
-            next.push(
-                "start codex and approve the hooks in /hooks: it runs none before, and says nothing"
-                    .to_owned(),
-            );
-            if level == Level::Project {
-                next.push(
-                    "trust the project when codex asks: it reads the project's hooks only then".to_owned(),
-                );
-            }
-        }
-        Agent::Gemini => {
-            next.push(
-                "trust the folder when gemini asks: in one that is not trusted it runs no hooks".to_owned(),
-            );
-        }
-        Agent::Copilot if level == Level::Project => {
-            next.push(
-                "trust the folder when copilot asks: it reads the repository's hooks only then".to_owned(),
-            );
-        }
-        Agent::Claude if level != Level::User => {
-            next.push(
-                "trust the folder when claude asks: it runs the hooks of a project only then".to_owned(),
-            );
-        }
-        _ => {}
-    }
-    let root = escape(&surroundings.project.display().to_string(), 500);
-    if level != Level::User && matches!(agent, Agent::Claude | Agent::Gemini | Agent::Qwen) {
-        next.push(format!("start {agent} in {root}: it does not look above the directory where it starts"));
-    }
-    next.push(format!("restart {} where it is running", agent.title()));
-    if level == Level::Project {
-        next.push(format!("everyone who works in {root} needs hookbox on the PATH"));
-    }
-    next
-}
-
-fn row(
-    agent: Agent,
-    level: Level,
-    options: &InstallOptions,
-    done: &Installed,
-    dry: bool,
-    surroundings: &Surroundings,
-) -> Value {
-    let switches: Vec<_> = done.switches.iter().map(ToString::to_string).collect();
-    let mut row = json!({
-        "agent": agent.as_str(),
-        "level": level.as_str(),
-        "path": done.path,
-        "change": word(done.change),
-        "events": done.events,
-        "program": options.program,
-        "deadline": show_duration(options.deadline),
-        "backup": done.backup,
-        "earlier": done.earlier,
-        "switched_off": switches,
-        "next": next(agent, level, surroundings),
-    });
-    if dry && let Some(row) = row.as_object_mut() {
-        let diff = unified(&done.path.to_string_lossy(), done.before.as_deref(), Some(&done.after));
-        row.insert("diff".to_owned(), diff.into());
-    }
-    row
-}
-
-fn word(change: Change) -> &'static str {
-    match change {
-        Change::Created => "created",
-        Change::Changed => "changed",
-        Change::Unchanged => "unchanged",
-    }
-}
-
-fn show(
-    agent: Agent,
-    level: Level,
-    done: &Installed,
-    dry: bool,
-    surroundings: &Surroundings,
-) -> anyhow::Result<()> {
-    let path = escape(&done.path.to_string_lossy(), 4096);
-    let is_whole_plugin = agent == Agent::OpenCode && done.change == Change::Created;
-    if dry && is_whole_plugin {
-        let lines = done.after.split(|byte| *byte == b'\n').count().saturating_sub(1);
-        output::line(&format!("{}: would create {path} ({lines} lines)", agent.title()))?;
-    } else if dry {
-        let diff = unified(&done.path.to_string_lossy(), done.before.as_deref(), Some(&done.after));
-        if !diff.is_empty() {
-            output::line(diff.trim_end_matches('\n'))?;
-        }
-        note(match done.change {
-            Change::Unchanged => format!("{}: {path} would stay as it is", agent.title()),
-            _ => format!("{}: nothing was changed in {path}", agent.title()),
-        });
-    } else {
-        let what = match done.change {
-            Change::Created => "created",
-            Change::Changed => "changed",
-            Change::Unchanged => "is as it should be:",
-        };
-        output::line(&format!("{}: {what} {path}", agent.title()))?;
-        output::line(&format!("  events: {}", done.events.join(", ")))?;
-        if let Some(backup) = &done.backup {
-            output::line(&format!("  the original: {}", escape(&backup.to_string_lossy(), 4096)))?;
-        }
-        if let Some(earlier) = &done.earlier {
-            let earlier = escape(&earlier.to_string_lossy(), 4096);
-            note(format_args!("{path}: an original of an earlier time is kept as {earlier}"));
-        }
-    }
-    for switch in &done.switches {
-        warn(format_args!("{path}: {switch}"));
-    }
-    handmade(agent, done.handmade, &path);
-    if !dry && done.change != Change::Unchanged {
-        next(agent, level, surroundings).iter().for_each(hint);
-    }
-    Ok(())
-}
-
-fn handmade(agent: Agent, count: usize, path: &str) {
-    if count > 0 {
-        let what = if count == 1 { "an entry runs" } else { "some entries run" };
-        note(format_args!("{path}: {what} hookbox for {} in another way, and was left alone", agent.title()));
-    }
-}
-
-fn undone_word(undone: Undone) -> &'static str {
-    match undone {
-        Undone::Nothing => "unchanged",
-        Undone::Restored => "restored",
-        Undone::Deleted => "deleted",
-        Undone::Removed => "removed",
-    }
-}
-
-fn undone_row(agent: Agent, level: Level, done: &Uninstalled, dry: bool) -> Value {
-    let mut row = json!({
-        "agent": agent.as_str(),
-        "level": level.as_str(),
-        "path": done.path,
-        "change": undone_word(done.undone),
-        "events": done.events,
-        "original": done.original,
-    });
-    if dry && let Some(row) = row.as_object_mut() {
-        let diff = unified(&done.path.to_string_lossy(), done.before.as_deref(), done.after.as_deref());
-        row.insert("diff".to_owned(), diff.into());
-    }
-    row
-}
-
-fn show_undone(agent: Agent, done: &Uninstalled, dry: bool) -> anyhow::Result<()> {
-    let path = escape(&done.path.to_string_lossy(), 4096);
-    if dry {
-        let diff = unified(&done.path.to_string_lossy(), done.before.as_deref(), done.after.as_deref());
-        if !diff.is_empty() {
-            output::line(diff.trim_end_matches('\n'))?;
-        }
-        note(match done.undone {
-            Undone::Nothing => format!("{}: {path} would stay as it is", agent.title()),
-            _ => format!("{}: nothing was changed in {path}", agent.title()),
-        });
-    } else {
-        let title = agent.title();
-        output::line(&match done.undone {
-            Undone::Nothing => format!("{title}: nothing of hookbox in {path}"),
-            Undone::Restored => format!("{title}: {path} is byte for byte what it was before"),
-            Undone::Deleted => format!("{title}: removed {path}, which was not there before"),
-            Undone::Removed => {
-                format!(
-                    "{title}: removed hookbox's entries from {path}; everything else in it stays as it is"
-                )
-            }
-        })?;
-    }
-    if let Some(original) = &done.original {
-        let original = escape(&original.to_string_lossy(), 4096);
-        note(format_args!("what was in {path} before hookbox was installed is kept as {original}"));
-    }
-    handmade(agent, done.handmade, &path);
-    Ok(())
 }

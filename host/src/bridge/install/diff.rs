@@ -15,7 +15,7 @@ const MAX_WIDTH: usize = 2000;
 
 /// Returns a unified diff, made safe for a terminal; it is empty if nothing changes. `None` is a file that
 /// does not exist.
-pub fn unified(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> String {
+pub(super) fn unified(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> String {
     if before == after {
         return String::new();
     }

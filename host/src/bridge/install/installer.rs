@@ -6,7 +6,8 @@ use super::config_file::{ConfigFile, check_variable};
 use super::desired::{InstallOptions, desired_entries};
 use super::edit::{events, handmade, merge, remove};
 use super::error::InstallError;
-use super::outcome::{Change, InstallFailure, Installed, Undone, Uninstalled};
+use super::next_steps::next_steps;
+use super::outcome::{Change, FileChange, InstallFailure};
 use super::plugin;
 use super::record::{Record, Store, digest};
 use crate::bridge::config::{Level, Surroundings, file, parser_error, read};
@@ -47,6 +48,19 @@ impl Installer {
             (Level::User, None) => InstallFailure::Home { agent },
             _ => InstallFailure::Level { agent, level },
         })
+    }
+
+    /// Returns true if the agent has a configuration directory at the user level.
+    pub fn has_directory(&self, agent: Agent) -> bool {
+        // The files of these two lie one directory deeper.
+        let up = if matches!(agent, Agent::Copilot | Agent::OpenCode) { 2 } else { 1 };
+        let file = self.file(agent, Level::User).ok();
+        file.and_then(|it| it.ancestors().nth(up).map(Path::is_dir)).unwrap_or(false)
+    }
+
+    /// Returns the directories in which the agents run.
+    pub(super) fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
     }
 
     /// Finds the file of an agent at a level, with its symlinks resolved.
@@ -106,7 +120,7 @@ impl Installer {
         agent: Agent,
         level: Level,
         options: &InstallOptions,
-    ) -> Result<Installed, InstallFailure> {
+    ) -> Result<FileChange, InstallFailure> {
         self.check(agent, level, options)?;
         if plugin::is_for(agent) {
             return self.install_plugin(agent, level, options);
@@ -130,17 +144,16 @@ impl Installer {
             earlier = self.keep(&store, &path, (agent, level), now, &after, &file)?;
             file.write(found.as_ref(), &after)?;
         }
-        let has_backup = !self.dry && store.backup(&path).exists();
-        Ok(Installed {
+        let backup = Some(store.backup(&path)).filter(|backup| !self.dry && backup.exists());
+        Ok(FileChange {
             change,
             events: events(agent, &after),
-            backup: has_backup.then(|| store.backup(&path)),
+            original: backup,
             earlier,
             switches: read(agent, &after).map(|it| it.switches).unwrap_or_default(),
             handmade: handmade(agent, &after),
-            before: found.map(|it| it.bytes),
-            after,
-            path,
+            next: next_steps(agent, level, &self.surroundings),
+            ..FileChange::new(path, found.map(|it| it.bytes), Some(after))
         })
     }
 
@@ -187,7 +200,7 @@ impl Installer {
     /// # Errors
     ///
     /// [`InstallFailure`]; nothing is changed then.
-    pub fn uninstall(&self, agent: Agent, level: Level) -> Result<Uninstalled, InstallFailure> {
+    pub fn uninstall(&self, agent: Agent, level: Level) -> Result<FileChange, InstallFailure> {
         if plugin::is_for(agent) {
             return self.uninstall_plugin(agent, level);
         }
@@ -200,17 +213,15 @@ impl Installer {
                 store.forget(&path)?;
             }
             let original = kept.map(|_| store.backup(&path));
-            let (before, after, events) = (None, None, Vec::new());
-            let undone = Undone::Nothing;
-            return Ok(Uninstalled { path, undone, events, before, after, original, handmade: 0 });
+            return Ok(FileChange { original, ..FileChange::new(path, None, None) });
         };
-        let (undone, after) = decide(agent, &path, &store, record.as_ref(), &found.bytes)?;
+        let (change, after) = decide(agent, &path, &store, record.as_ref(), &found.bytes)?;
         // The only copy of the original is not thrown away because somebody has emptied the file.
         let is_needed = kept.is_some() && kept != after;
         if !self.dry {
             let made = record.as_ref().map_or(&[][..], |it| &it.made);
-            match (undone, &after) {
-                (Undone::Nothing, _) => {}
+            match (change, &after) {
+                (Change::Unchanged, _) => {}
                 (_, Some(after)) => file.write(Some(&found), after)?,
                 (_, None) => file.delete(&found, made)?,
             }
@@ -218,10 +229,13 @@ impl Installer {
                 store.forget(&path)?;
             }
         }
-        let original = is_needed.then(|| store.backup(&path));
-        let events = events(agent, &found.bytes);
-        let handmade = after.as_deref().map_or(0, |after| handmade(agent, after));
-        Ok(Uninstalled { path, undone, events, before: Some(found.bytes), after, original, handmade })
+        Ok(FileChange {
+            change,
+            events: events(agent, &found.bytes),
+            original: is_needed.then(|| store.backup(&path)),
+            handmade: after.as_deref().map_or(0, |after| handmade(agent, after)),
+            ..FileChange::new(path, Some(found.bytes), after)
+        })
     }
 }
 
@@ -245,12 +259,12 @@ fn decide(
     store: &Store,
     record: Option<&Record>,
     now: &[u8],
-) -> Result<(Undone, Option<Vec<u8>>), InstallError> {
+) -> Result<(Change, Option<Vec<u8>>), InstallError> {
     let original = record.and_then(|it| store.original(path, it));
     if let Some(record) = record.filter(|it| it.after == digest(now)) {
         match (&record.before, original.clone()) {
-            (None, _) => return Ok((Undone::Deleted, None)),
-            (Some(_), Some(bytes)) => return Ok((Undone::Restored, Some(bytes))),
+            (None, _) => return Ok((Change::Deleted, None)),
+            (Some(_), Some(bytes)) => return Ok((Change::Restored, Some(bytes))),
             (Some(_), None) => {}
         }
     }
@@ -260,10 +274,10 @@ fn decide(
     let has_our_name = agent == Agent::Copilot;
     let was_none = record.map_or(has_our_name, |it| it.before.is_none());
     Ok(if left.bytes == now {
-        (Undone::Nothing, Some(left.bytes))
+        (Change::Unchanged, Some(left.bytes))
     } else if left.is_bare && was_none {
-        (Undone::Deleted, None)
+        (Change::Deleted, None)
     } else {
-        (Undone::Removed, Some(left.bytes))
+        (Change::Removed, Some(left.bytes))
     })
 }

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use hookbox::bridge::config::{Level, Surroundings};
-//! use hookbox::bridge::install::{Change, Installer, Undone, InstallOptions};
+//! use hookbox::bridge::install::{Change, InstallOptions, Installer};
 //! use hookbox::dialect::agent::Agent;
 //!
 //! # let dir = tempfile::tempdir()?;
@@ -20,7 +20,7 @@
 //! assert_eq!((installed.change, installed.path), (Change::Created, home.join(".codex/hooks.json")));
 //!
 //! let uninstalled = installer.uninstall(Agent::Codex, Level::User)?;
-//! assert_eq!(uninstalled.undone, Undone::Deleted);
+//! assert_eq!(uninstalled.change, Change::Deleted);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -31,16 +31,16 @@ mod diff;
 mod edit;
 mod error;
 mod installer;
+mod next_steps;
 mod outcome;
 pub(in crate::bridge) mod plugin;
 mod record;
 
 pub use self::command::is_ours;
 pub use self::desired::{InstallOptions, UnknownEvent, usual_events};
-pub use self::diff::unified;
 pub use self::error::InstallError;
 pub use self::installer::Installer;
-pub use self::outcome::{Change, InstallFailure, Installed, Undone, Uninstalled};
+pub use self::outcome::{Change, FileChange, InstallFailure};
 
 #[cfg(test)]
 mod tests;

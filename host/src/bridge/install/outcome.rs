@@ -4,74 +4,87 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::desired::{InstallOptions, UnknownEvent};
+use super::diff::unified;
 use super::error::InstallError;
 use crate::bridge::config::{Level, Switch};
 use crate::dialect::agent::Agent;
 
-/// The change of a file by an installation.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
+    /// Nothing had to be changed.
+    Unchanged,
     /// The file is new.
     Created,
     /// The file got our entries.
     Changed,
-    /// The file had them already.
-    Unchanged,
+    /// The file was as install had left it, and has its original bytes again.
+    Restored,
+    /// The file had our entries only, and is deleted.
+    Deleted,
+    /// The file was changed since install: our entries are gone, and everything else stays.
+    Removed,
 }
 
-/// A finished installation, or one that a dry run reports.
+impl Change {
+    /// Returns the word for it in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unchanged => "unchanged",
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Restored => "restored",
+            Self::Deleted => "deleted",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// The change of a file by an installation or an uninstallation, or the change that a dry run would make.
 #[derive(Clone, Debug)]
-pub struct Installed {
+pub struct FileChange {
     /// The file.
     pub path: PathBuf,
-    /// The change.
+    /// The kind of the change.
     pub change: Change,
-    /// The agent's own names of the events that reach hookbox now.
+    /// The agent's own names of the events that reach hookbox now, or did before the uninstallation.
     pub events: Vec<String>,
     /// The contents before.
     pub before: Option<Vec<u8>>,
     /// The contents now.
-    pub after: Vec<u8>,
-    /// The path of the original bytes, if there was a file.
-    pub backup: Option<PathBuf>,
+    pub after: Option<Vec<u8>>,
+    /// The path of the original bytes, if there was a file and it differs from them.
+    pub original: Option<PathBuf>,
     /// The path of an earlier original, which differs from the contents before.
     pub earlier: Option<PathBuf>,
     /// The settings that switch the hooks of this file off.
     pub switches: Vec<Switch>,
     /// The number of entries that run hookbox for this agent by another line, and were left alone.
     pub handmade: usize,
+    /// The next steps for the user after an installation.
+    pub next: Vec<String>,
 }
 
-/// The change of a file by an uninstallation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Undone {
-    /// It had no entry of ours.
-    Nothing,
-    /// It was as install had left it, and has its original bytes again.
-    Restored,
-    /// It had our entries only, and is deleted.
-    Deleted,
-    /// It was changed since install: our entries are gone, and everything else stays.
-    Removed,
-}
+impl FileChange {
+    pub(super) fn new(path: PathBuf, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Self {
+        Self {
+            path,
+            change: Change::Unchanged,
+            events: Vec::new(),
+            before,
+            after,
+            original: None,
+            earlier: None,
+            switches: Vec::new(),
+            handmade: 0,
+            next: Vec::new(),
+        }
+    }
 
-/// A finished uninstallation, or one that a dry run reports.
-#[derive(Clone, Debug)]
-pub struct Uninstalled {
-    /// The file.
-    pub path: PathBuf,
-    /// The change.
-    pub undone: Undone,
-    /// The agent's own names of the events that reached hookbox.
-    pub events: Vec<String>,
-    /// The contents before.
-    pub before: Option<Vec<u8>>,
-    /// The contents now.
-    pub after: Option<Vec<u8>>,
-    /// The path of the original bytes, if the file differs from them.
-    pub original: Option<PathBuf>,
-    /// The number of entries that run hookbox for this agent by another line, and were left alone.
-    pub handmade: usize,
+    /// Returns the change as a unified diff, made safe for a terminal; it is empty if nothing changes.
+    pub fn diff(&self) -> String {
+        unified(&self.path.to_string_lossy(), self.before.as_deref(), self.after.as_deref())
+    }
 }
 
 /// The reason why nothing was installed.

@@ -8,7 +8,8 @@ use super::command::write;
 use super::desired::InstallOptions;
 use super::error::InstallError;
 use super::installer::Installer;
-use super::outcome::{Change, InstallFailure, Installed, Undone, Uninstalled};
+use super::next_steps::next_steps;
+use super::outcome::{Change, FileChange, InstallFailure};
 use super::record::{Record, digest};
 use crate::bridge::Bridge;
 use crate::bridge::config::{Level, Surroundings};
@@ -94,7 +95,7 @@ impl Installer {
         agent: Agent,
         level: Level,
         options: &InstallOptions,
-    ) -> Result<Installed, InstallFailure> {
+    ) -> Result<FileChange, InstallFailure> {
         let (path, file) = self.config_file(agent, level)?;
         let store = self.store()?;
         let found = file.read()?;
@@ -117,20 +118,15 @@ impl Installer {
             store.put(&path, &record, None)?;
             file.write(found.as_ref(), &after)?;
         }
-        Ok(Installed {
+        Ok(FileChange {
             change,
             events: names(agent),
-            before: found.map(|it| it.bytes),
-            after,
-            backup: None,
-            earlier: None,
-            switches: Vec::new(),
-            handmade: 0,
-            path,
+            next: next_steps(agent, level, self.surroundings()),
+            ..FileChange::new(path, found.map(|it| it.bytes), Some(after))
         })
     }
 
-    pub(super) fn uninstall_plugin(&self, agent: Agent, level: Level) -> Result<Uninstalled, InstallFailure> {
+    pub(super) fn uninstall_plugin(&self, agent: Agent, level: Level) -> Result<FileChange, InstallFailure> {
         let (path, file) = self.config_file(agent, level)?;
         let store = self.store()?;
         let known = store.get(&path);
@@ -144,10 +140,11 @@ impl Installer {
         if !self.is_dry() {
             store.forget(&path)?;
         }
-        let (undone, events) =
-            if found.is_some() { (Undone::Deleted, names(agent)) } else { (Undone::Nothing, Vec::new()) };
-        let before = found.map(|it| it.bytes);
-        Ok(Uninstalled { path, undone, events, before, after: None, original: None, handmade: 0 })
+        let (change, events) = match found {
+            Some(_) => (Change::Deleted, names(agent)),
+            None => (Change::Unchanged, Vec::new()),
+        };
+        Ok(FileChange { change, events, ..FileChange::new(path, found.map(|it| it.bytes), None) })
     }
 }
 
