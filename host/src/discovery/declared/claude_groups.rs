@@ -1,7 +1,7 @@
 //! Claude Code's shape: groups of commands, each with a matcher.
 
 use super::document::{Form, Member, Node, Object};
-use super::guard::{hides_guard, is_policy};
+use super::guard::{self, hides_guard, is_policy};
 use super::reader::{Reader, at, twice, unknown, wrong};
 use super::{ClaudeCommand, Declared, Handler};
 use crate::dialect::claude::{self, Matcher};
@@ -66,8 +66,8 @@ impl Reader {
         };
         let (mut matcher, mut commands) = (None, Vec::new());
         if let Form::Object(object) = node.form() {
-            let mut hides_a_guard = false;
             let Object { members, again } = object;
+            policy.on_failure = guard::policy(members.iter().chain(&again).filter(|it| it.name != "hooks"));
             // If `hooks` is there twice, all of them run: none is lost.
             for member in members.iter().chain(again.iter().filter(|it| it.name == "hooks")) {
                 match member.name.as_str() {
@@ -80,18 +80,11 @@ impl Reader {
                     "on_failure" | "priority" | "observe" => {
                         self.common(member, &mut policy);
                     }
-                    _ => {
-                        hides_a_guard |= hides_guard(member.value.raw());
-                        self.unknown(member, &GROUP_KEYS, &mut policy);
-                    }
+                    _ => self.unknown(member, &GROUP_KEYS),
                 }
             }
             for member in &again {
-                hides_a_guard |= member.name != "hooks" && hides_guard(member.value.raw());
-                self.again(member, &mut policy);
-            }
-            if hides_a_guard {
-                policy.on_failure = Some(OnFailure::Block);
+                self.fault(|| twice(member));
             }
         }
         let Declared { on_failure, priority, observe, .. } = policy;
@@ -125,12 +118,11 @@ impl Reader {
         hook.observe = group.observe;
         let Form::Object(object) = node.form() else {
             hook.handler = Err(wrong("hooks", "an object such as {\"type\": \"command\", …}", node));
-            let hides_a_guard = hides_guard(node.raw());
-            hook.on_failure = if hides_a_guard { Some(OnFailure::Block) } else { group.on_failure };
+            hook.on_failure = hides_guard(node.raw()).then_some(OnFailure::Block).or(group.on_failure);
             return hook;
         };
         let Object { members, again } = object;
-        let hides_a_guard = members.iter().chain(&again).any(|it| hides_guard(it.value.raw()));
+        hook.on_failure = guard::policy(members.iter().chain(&again)).or(group.on_failure);
         let (mut command, mut kind, mut unknowns): (Option<&Member<'_>>, _, _) = (None, None, Vec::new());
         for member in &members {
             match member.name.as_str() {
@@ -159,17 +151,13 @@ impl Reader {
             (None, _) => Err(unknown(unknowns.remove(0), &COMMAND_KEYS)),
         };
         for member in again.iter().filter(|it| it.name != "command") {
-            self.again(member, &mut hook);
+            self.fault(|| twice(member));
         }
         // Another type has keys of its own.
         let is_other = kind.is_some_and(|kind| !is_command(&kind));
         for member in unknowns.into_iter().filter(|it| !is_other || is_policy(&it.name)) {
-            self.unknown(member, &COMMAND_KEYS, &mut hook);
+            self.unknown(member, &COMMAND_KEYS);
         }
-        if hides_a_guard {
-            hook.on_failure = Some(OnFailure::Block);
-        }
-        hook.on_failure = hook.on_failure.or(group.on_failure);
         hook
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::document::{Form, Member, Node, Object};
-use super::guard::{hides_guard, is_policy};
+use super::guard::{hides_guard, is_policy, policy};
 use super::reader::{Reader, at, twice, unknown, wrong};
 use super::{Declared, Handler, Source};
 use crate::discovery::units;
@@ -39,7 +39,7 @@ impl Reader {
             return hook;
         };
         let Object { members, again } = object;
-        let hides_a_guard = members.iter().chain(&again).any(|it| hides_guard(it.value.raw()));
+        hook.on_failure = policy(members.iter().chain(&again));
         let mut actions = Vec::new();
         let mut unknowns = Vec::new();
         for member in &members {
@@ -56,13 +56,13 @@ impl Reader {
         for member in &again {
             match member.name.as_str() {
                 "command" | "component" | "tool" => actions.push((member, Kind::Command, Err(twice(member)))),
-                _ => self.again(member, &mut hook),
+                _ => self.fault(|| twice(member)),
             }
         }
         if let Some((_, kind, _)) = actions.first() {
             hook.kind = *kind;
         }
-        let misspelt = unknowns.iter().position(|it| is_action(it));
+        let misspelt = unknowns.iter().take(MAX_WORDS).position(|it| is_action(it));
         let misspelt = misspelt.or_else(|| unknowns.iter().position(|it| !is_policy(&it.name)));
         hook.handler = match (actions.as_mut_slice(), misspelt) {
             ([(_, kind, _)], _) if source == Source::McpJson && *kind != Kind::Tool => {
@@ -88,21 +88,9 @@ impl Reader {
             }
         };
         for member in unknowns {
-            self.unknown(member, &KEYS, &mut hook);
-        }
-        // No known key has an object as its value, so that this was meant to be a policy.
-        if hides_a_guard {
-            hook.on_failure = Some(OnFailure::Block);
+            self.unknown(member, &KEYS);
         }
         hook
-    }
-
-    /// Leaves out a key that is there twice. Of two policies the stricter one holds.
-    pub(super) fn again(&mut self, member: &Member<'_>, hook: &mut Declared) {
-        if member.name == "on_failure" && !member.value.is_text("pass") {
-            hook.on_failure = Some(OnFailure::Block);
-        }
-        self.fault(|| twice(member));
     }
 
     /// Reads a key that is common to all actions; returns false for any other key.
@@ -135,33 +123,21 @@ impl Reader {
                 Form::Boolean(observe) => hook.observe = observe,
                 _ => self.fault(|| wrong(key, "true or false", *value)),
             },
-            "on_failure" => hook.on_failure = Some(self.on_failure(key, *value)),
+            "on_failure" if value.is_text("pass") || value.is_text("block") => {}
+            "on_failure" => {
+                let what = wrong(key, "\"pass\" or \"block\"", *value);
+                self.fault(|| format!("{what}; taken as \"block\""));
+            }
             _ => return false,
         }
         true
     }
 
-    /// A value that cannot be read counts as the stricter one: its author wanted something else than the
-    /// default.
-    fn on_failure(&mut self, key: &str, value: Node<'_>) -> OnFailure {
-        match value.form() {
-            Form::Text(text) if text == "pass" => OnFailure::Pass,
-            Form::Text(text) if text == "block" => OnFailure::Block,
-            _ => {
-                self.fault(|| format!("{}; taken as \"block\"", wrong(key, "\"pass\" or \"block\"", value)));
-                OnFailure::Block
-            }
-        }
-    }
-
     /// Leaves out an unknown key. A misspelt `on_failure` counts, so that no guard is lost to a typing error.
-    pub(super) fn unknown(&mut self, member: &Member<'_>, known: &[&str], hook: &mut Declared) {
-        if is_policy(&member.name) && !member.value.is_text("pass") {
-            hook.on_failure = Some(OnFailure::Block);
-            self.fault(|| format!("{}; taken as \"on_failure\": \"block\"", unknown(member, known)));
-        } else {
-            self.fault(|| format!("{}; it is left out", unknown(member, known)));
-        }
+    pub(super) fn unknown(&mut self, member: &Member<'_>, known: &[&str]) {
+        let blocks = is_policy(&member.name) && !member.value.is_text("pass");
+        let follows = if blocks { "taken as \"on_failure\": \"block\"" } else { "it is left out" };
+        self.fault(|| format!("{}; {follows}", unknown(member, known)));
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
-use super::document::{Document, Form, Node, Object, Position};
+use super::document::{Document, Form, Member, Node, Object};
 use super::guard::hides_guard;
 use super::reader::{Fault, Reader, at, twice, unknown, wrong};
 use super::servers::Servers;
@@ -25,9 +25,6 @@ pub(super) const MAX_ENTRIES: usize = crate::discovery::limits::MAX_CANDIDATES;
 
 /// The version of the format.
 const VERSION: &str = "1";
-
-/// The longest part of an unknown event's name that goes into the name of a hook, in bytes.
-const MAX_LABEL: usize = 64;
 
 /// The contents of a file.
 #[derive(Debug, Default)]
@@ -81,9 +78,10 @@ struct File {
     reader: Reader,
     hooks: Vec<Declared>,
     servers: Servers,
+    /// The number of entries beyond the limit.
     left_out: usize,
-    /// The events that have an entry for a guard that was left out; `None` means every event.
-    guarded: HashSet<Option<EventName>>,
+    /// The entry that fails for all guards that are left out.
+    guard: Option<Declared>,
     /// The number of entries of each event so far.
     counts: HashMap<String, usize>,
 }
@@ -96,225 +94,149 @@ impl File {
             hooks: Vec::new(),
             servers: Servers::new(),
             left_out: 0,
-            guarded: HashSet::new(),
+            guard: None,
             counts: HashMap::new(),
         }
     }
 
     fn whole(&mut self, node: Node<'_>) {
-        let example = match self.source {
-            Source::McpJson => "{\"mcpServers\": {…}, \"hooks\": {…}}",
-            _ => "{\"version\": 1, \"hooks\": {…}}",
+        let (example, known) = match self.source {
+            Source::McpJson => {
+                ("{\"mcpServers\": {…}, \"hooks\": {…}}", &["mcpServers", "hooks", "version"][..])
+            }
+            _ => ("{\"version\": 1, \"hooks\": {…}}", &["version", "hooks"][..]),
         };
-        let Form::Object(object) = node.form() else {
+        let Form::Object(Object { members, again }) = node.form() else {
             let expected = format!("an object such as {example}");
             self.reader.fault(|| wrong(self.source.file(), &expected, node));
-            self.left_out(node, "file", None);
-            return;
+            return self.leave_out(node);
         };
-        let Object { members, again } = object;
-        for member in &again {
-            self.reader.fault(|| twice(member));
+        if let Some(version) = members.iter().find(|it| it.name == "version" && it.value.raw() != VERSION) {
+            let found = version.value.shown();
+            let what = format!("version: expected 1, found {found}: none of its hooks run");
+            self.reader.fault(|| at(version.value.spot(), &what));
+            return self.leave_out(node);
         }
-        let known: &[&str] = match self.source {
-            Source::McpJson => &["mcpServers", "hooks", "version"],
-            _ => &["version", "hooks"],
-        };
-        let mut runs = true;
-        if let Some(version) = members.iter().find(|it| it.name == "version")
-            && version.value.raw() != VERSION
-        {
-            self.reader.fault(|| {
-                let found = version.value.shown();
-                let what = format!("version: expected 1, found {found}: none of its hooks run");
-                at(version.value.spot(), &what)
-            });
-            runs = false;
-        }
-        let is_wrapped = members.iter().any(|it| it.name == "hooks");
-        if !is_wrapped && members.iter().any(|it| is_event(&it.name)) {
+        let has_hooks = members.iter().any(|it| it.name == "hooks");
+        let has_bare_events = !has_hooks && members.iter().any(|it| is_event(&it.name));
+        if has_bare_events {
             self.reader.push(|| Fault {
                 message: at(node.spot(), "has events outside of \"hooks\": none of its hooks run"),
                 hint: Some(format!("write {example}")),
             });
+        } else if !has_hooks && self.source == Source::HooksJson {
+            self.reader.fault(|| at(node.spot(), "expected \"hooks\", found none"));
         }
         for member in &members {
             match member.name.as_str() {
-                "hooks" => self.events(member.value, runs),
+                "hooks" => self.events(member.value),
                 "mcpServers" if self.source == Source::McpJson => {
                     self.servers = self.reader.servers(member.value);
-                    if self.servers.values().any(Result::is_err) {
-                        self.left_out(member.value, "mcpServers", None);
-                    }
                 }
                 "version" | "$schema" | "description" => {}
-                // A guard in it still guards.
-                name if is_event(name) => {
-                    if is_wrapped {
-                        let what = format!("{name} stands beside \"hooks\": its hooks do not run");
-                        self.reader.fault(|| at(member.at.spot(), &what));
-                    }
-                    self.event(name, member.at, member.value, false);
-                }
                 name => {
-                    self.reader.fault(|| format!("{}; it is left out", unknown(member, known)));
-                    self.misplaced(name, member.value);
+                    if !has_bare_events || !is_event(name) {
+                        self.reader.fault(|| format!("{}; it is left out", unknown(member, known)));
+                    }
+                    self.leave_out(member.value);
                 }
             }
         }
-        for member in &again {
-            self.misplaced(&member.name, member.value);
-        }
-        let says_something =
-            members.iter().any(|it| !matches!(it.name.as_str(), "version" | "$schema" | "description"));
-        if !says_something && self.source == Source::HooksJson {
-            self.reader.fault(|| at(node.spot(), "expected \"hooks\", found none"));
-        }
-    }
-
-    /// Reads a value in a position in which nothing runs. A guard in it still guards.
-    fn misplaced(&mut self, key: &str, value: Node<'_>) {
-        let is_hooks = text::distance(&text::prefix(key, 16).trim().to_ascii_lowercase(), "hooks") <= 2;
-        match value.form() {
-            Form::Object(_) if is_hooks => self.events(value, false),
-            Form::Array(_) | Form::Object(_) if is_event(key) => {
-                self.event(key, value.position(), value, false)
-            }
-            _ => self.left_out(value, "file", None),
-        }
+        self.leave_out_twice(&again);
     }
 
     /// Reads the events of `hooks`.
-    fn events(&mut self, value: Node<'_>, runs: bool) {
-        let object = match value.form() {
-            Form::Object(object) => object,
-            form => {
-                self.reader.fault(|| wrong("hooks", "an object with a list for each event", value));
-                let items = if let Form::Array(items) = form { items } else { vec![value] };
-                for item in items {
-                    match item.form() {
-                        Form::Object(Object { members, again })
-                            if members.iter().any(|it| is_event(&it.name)) =>
-                        {
-                            for member in members.iter().chain(&again) {
-                                self.misplaced(&member.name, member.value);
-                            }
-                        }
-                        _ => self.left_out(item, "hooks", None),
-                    }
-                }
-                return;
-            }
+    fn events(&mut self, value: Node<'_>) {
+        let Form::Object(Object { members, again }) = value.form() else {
+            self.reader.fault(|| wrong("hooks", "an object with a list for each event", value));
+            return self.leave_out(value);
         };
-        for event in &object.members {
-            self.event(&event.name, event.at, event.value, runs);
+        for event in &members {
+            self.event(event);
         }
-        // A guard in it still guards.
-        for event in &object.again {
-            self.reader.fault(|| twice(event));
-            self.event(&event.name, event.at, event.value, false);
+        self.leave_out_twice(&again);
+    }
+
+    fn leave_out_twice(&mut self, again: &[Member<'_>]) {
+        for member in again {
+            self.reader.fault(|| twice(member));
+            self.leave_out(member.value);
         }
     }
 
-    /// Adds an entry that fails, if a guard is left out. Each event has at most one, which is not counted
-    /// among the others.
-    fn left_out(&mut self, node: Node<'_>, label: &str, event: Option<EventName>) {
-        if self.guarded.contains(&event) || !hides_guard(node.raw()) {
-            return;
+    /// Leaves out a value. If it hides a guard, one entry of the file fails in every event.
+    fn leave_out(&mut self, node: Node<'_>) {
+        if self.guard.is_none() && hides_guard(node.raw()) {
+            let label = "file[left out]".to_owned();
+            self.guard = Some(Declared {
+                on_failure: Some(OnFailure::Block),
+                place: node.spot().to_string(),
+                text: "a guard that is left out".to_owned(),
+                handler: Err(at(node.spot(), "\"on_failure\" is in a part that is left out")),
+                ..Declared::new(self.source, usize::MAX, label, None)
+            });
         }
-        self.guarded.insert(event.clone());
-        let mut hook = Declared::new(self.source, self.hooks.len(), format!("{label}[left out]"), event);
-        hook.on_failure = Some(OnFailure::Block);
-        hook.place = node.spot().to_string();
-        hook.text = "a guard that is left out".to_owned();
-        hook.handler = Err(at(node.spot(), "\"on_failure\" stands in what is left out"));
-        self.hooks.push(hook);
     }
 
     /// Reads the entries of one event.
-    fn event(&mut self, key: &str, at_key: Position<'_>, value: Node<'_>, runs: bool) {
-        let mut why = None;
-        let items = match value.form() {
-            Form::Array(items) => items,
-            _ => {
-                why = Some(wrong(key, "a list of hooks", value));
-                vec![value]
-            }
+    fn event(&mut self, member: &Member<'_>) {
+        let (key, value) = (member.name.as_str(), member.value);
+        let Form::Array(items) = value.form() else {
+            self.reader.fault(|| format!("{}; its hooks do not run", wrong(key, "a list of hooks", value)));
+            return self.leave_out(value);
         };
         let flat = key.parse::<EventName>().ok();
-        let in_claude = claude_groups::event(key);
-        let is_known = flat.is_some() || in_claude.is_some();
-        if !is_known && why.is_none() {
-            let nearest = EventName::nearest(key);
-            let shown = text::escape(key, 80);
-            why = Some(at(at_key.spot(), &format!("unknown event \"{shown}\": the nearest is {nearest}")));
-        }
-        if let Some(why) = &why {
-            self.reader.fault(|| format!("{why}; its hooks do not run"));
-        }
-        if !runs {
-            why = why.or_else(|| Some("stands in a file that cannot be used".to_owned()));
-        }
-        let label = if is_known { key.to_owned() } else { text::plain_name(text::prefix(key, MAX_LABEL)) };
+        let (in_claude, name) = claude_groups::event(key).unzip();
+        let Some(event) = flat.clone().or_else(|| in_claude.clone()) else {
+            self.reader.fault(|| {
+                let (shown, nearest) = (text::escape(key, 80), EventName::nearest(key));
+                let what =
+                    format!("unknown event \"{shown}\": the nearest is {nearest}; its hooks do not run");
+                at(member.at.spot(), &what)
+            });
+            return self.leave_out(value);
+        };
         for item in items {
             if self.source == Source::HooksJson && claude_groups::is_group(item) {
-                let policy = Declared::new(self.source, 0, label.clone(), None);
-                let group = self.reader.group(item, policy);
-                let event = in_claude.as_ref().map(|(event, _)| event.clone());
-                let name = in_claude.as_ref().and_then(|(_, name)| name.clone());
-                let event = event.or_else(|| flat.clone());
-                let mut is_whole = !group.commands.is_empty();
+                let event = in_claude.clone().unwrap_or_else(|| event.clone());
+                let group = self.reader.group(item, Declared::new(self.source, 0, key.to_owned(), None));
+                if group.commands.is_empty() {
+                    self.leave_out(item);
+                }
                 for command in &group.commands {
-                    let Some(hook) = self.hook(&label, event.clone()) else {
-                        is_whole = false;
-                        continue;
-                    };
-                    let mut hook = self.reader.nested(&group, name.clone(), *command, hook);
-                    if in_claude.is_none() && is_known {
+                    let Some(hook) = self.hook(key, &event, *command) else { continue };
+                    let mut hook = self.reader.nested(&group, name.clone().flatten(), *command, hook);
+                    if in_claude.is_none() {
                         let what =
                             format!("Claude Code has no event {key}, so its shape cannot be used here");
                         hook.handler = hook.handler.and_then(|_| Err(at(command.spot(), &what)));
                     }
-                    self.keep(hook, why.as_deref());
-                }
-                if !is_whole {
-                    self.left_out(item, &label, event);
+                    self.hooks.push(hook);
                 }
             } else {
-                let event = flat.clone().or_else(|| in_claude.as_ref().map(|(event, _)| event.clone()));
-                let Some(hook) = self.hook(&label, event.clone()) else {
-                    self.left_out(item, &label, event);
-                    continue;
-                };
+                let Some(hook) = self.hook(key, &event, item) else { continue };
                 let mut hook = self.reader.entry(self.source, item, hook);
-                if flat.is_none() && is_known {
+                if flat.is_none() {
                     let what =
                         format!("only Claude Code's shape has the event {key}: a group with \"hooks\" in it");
                     hook.handler = hook.handler.and_then(|_| Err(at(item.spot(), &what)));
                 }
-                self.keep(hook, why.as_deref());
+                self.hooks.push(hook);
             }
         }
     }
 
-    /// Returns the next entry, if the file may have one more.
-    fn hook(&mut self, label: &str, event: Option<EventName>) -> Option<Declared> {
-        if self.hooks.len() - self.guarded.len() >= MAX_ENTRIES {
+    /// Returns the next entry, if the file may have one more; else leaves this one out.
+    fn hook(&mut self, key: &str, event: &EventName, node: Node<'_>) -> Option<Declared> {
+        if self.hooks.len() == MAX_ENTRIES {
             self.left_out += 1;
+            self.leave_out(node);
             return None;
         }
-        let n = self.counts.entry(label.to_owned()).or_default();
-        let label = format!("{label}[{n}]");
+        let n = self.counts.entry(key.to_owned()).or_default();
+        let label = format!("{key}[{n}]");
         *n += 1;
-        Some(Declared::new(self.source, self.hooks.len(), label, event))
-    }
-
-    fn keep(&mut self, mut hook: Declared, why: Option<&str>) {
-        if let Some(why) = why {
-            hook.handler = Err(why.to_owned());
-            hook.told = true;
-        }
-        self.hooks.push(hook);
+        Some(Declared::new(self.source, self.hooks.len(), label, Some(event.clone())))
     }
 
     fn finish(mut self) -> Contents {
@@ -333,6 +255,7 @@ impl File {
                 self.reader.fault(|| format!("{message}: it is named {}", hook.position_name()));
             }
         }
+        self.hooks.extend(self.guard);
         Contents { hooks: self.hooks, servers: self.servers, faults: self.reader.finish() }
     }
 }

