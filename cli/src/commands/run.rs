@@ -58,13 +58,8 @@ impl Run {
         let name = event_name(&self.event)?;
         self.discover.enter()?;
         let payload = input::object_from_stdin()?;
-        // A directory that somebody removed is no reason to run no guard.
-        let here = std::env::current_dir();
-        if here.is_err() {
-            warn("the working directory is gone: no hook of its repository runs");
-            hint("change to a directory that exists, or give --cwd DIR");
-        }
-        let cwd = here.unwrap_or_default().to_string_lossy().into_owned();
+        // A guard runs also if somebody removed the working directory, which is a problem of the manager's.
+        let cwd = std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
         let defaults = Context::new(conversation_id(), cwd);
         let decoded = Dialect::of(&name, &payload).decode(&name, payload, &defaults).map_err(|error| {
             InputError::new(

@@ -181,7 +181,14 @@ impl Problem {
 }
 
 impl Problem {
-    /// Nobody knows where the user's own hooks are.
+    /// The working directory is not known, nor its repository.
+    pub(super) fn no_directory() -> Self {
+        let message = "the working directory is gone: nobody knows whose hooks run";
+        let problem = Self::new(".", message).hint("change to a directory that exists, or give --cwd DIR");
+        Self { hides: true, ..problem }
+    }
+
+    /// The home directory is not known.
     pub(crate) fn no_home() -> Self {
         let message = "is not known, so that your own hooks cannot be looked for: HOME is no absolute path";
         let problem = Self::new("the home directory", message).hint("set HOME to your home directory");

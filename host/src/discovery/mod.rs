@@ -187,6 +187,9 @@ pub(crate) async fn discover_again(options: &Options, last: &Arc<LastGood>, runt
             };
         }
     };
+    if options.cwd.as_os_str().is_empty() {
+        problems.push(Problem::no_directory());
+    }
     problems.extend(repositories.problem(&options.cwd));
     let repo::Repositories { nearest: repo, outer: around, .. } = repositories;
     if global.switched_off.is_some() && !options.look_anyway {
