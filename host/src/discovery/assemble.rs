@@ -1,4 +1,4 @@
-//! Making hooks and entries of what was found: settings, shadowing, the gate.
+//! Makes hooks and entries of candidates by settings, shadowing and the gate's judgement.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::report::{Cause, Kind};
 use crate::text;
 use crate::wasm::{Access, Component, ComponentHook};
 
-/// Decides on every candidate and builds what runs.
+/// Selects and examines the candidates of a scan, and builds their hooks.
 pub(super) async fn assemble(
     mut scan: Scan,
     gate: &Gate,
@@ -164,7 +164,7 @@ impl Assembly {
         }
     }
 
-    /// Notes what a native hook answered, for the next look.
+    /// Keeps a native hook's answer for the next discovery.
     fn remember(&mut self, judged: &JudgedCandidate<'_>, descriptor: &Descriptor) {
         let event = descriptor.subscriptions.first().map(|it| it.event.clone());
         if let (Some(digest), Some(event)) = (descriptor.digest.clone(), event) {
@@ -173,7 +173,7 @@ impl Assembly {
         }
     }
 
-    /// Notes a component that works, for the next look.
+    /// Keeps a working component for the next discovery.
     fn remember_component(&mut self, judged: &JudgedCandidate<'_>, component: &Component) {
         let path = &judged.candidate.path;
         let same = self.last.components.get(path).filter(|last| last.value.digest() == component.digest());
@@ -181,7 +181,7 @@ impl Assembly {
         self.next.components.insert(path.clone(), Since { since, value: component.clone() });
     }
 
-    /// Says what is broken, where the hook that was listed last stays in force as it was.
+    /// Reports a broken file whose last version stays in force.
     fn keep(&mut self, kept: Kept) {
         let message = format!("{}: the one of {} stays in force", kept.why, kept.since);
         self.explain(message.clone());
@@ -190,7 +190,7 @@ impl Assembly {
         self.kept.push(kept);
     }
 
-    /// What a component may reach, with a problem for what it lost and what it cannot have.
+    /// Returns the access of a component, and reports the rights that it lost and those that it cannot have.
     fn access(&mut self, judged: &JudgedCandidate<'_>, gate: &Gate, component: &Component) -> Access {
         let Candidate { name, path, .. } = judged.candidate;
         if let Some(it) = self.approvable.last_mut() {
@@ -221,8 +221,8 @@ impl Assembly {
         access
     }
 
-    /// A hook that cannot be used. A guard among them keeps guarding: it fails in every event. `unsaid` is why it is one
-    /// where its owner does not say so.
+    /// Lists a hook that cannot be used. A guard keeps guarding: it fails in every event. `unsaid` is the
+    /// reason, if its owner did not say that it is one.
     fn invalid(
         &mut self,
         judged: &JudgedCandidate<'_>,
@@ -232,7 +232,8 @@ impl Assembly {
         unsaid: &str,
     ) {
         let Candidate { name, path, dir, .. } = judged.candidate;
-        // The message of a component speaks of its own file; of what runs nothing else says where it is declared.
+        // The message about a component is about its own file, and others need the position of their
+        // declaration.
         if let Some(declared) = judged.declared().filter(|it| it.handler.is_ok()) {
             let file = dir.declares().join(declared.source.file());
             let file = text::escape(&file.to_string_lossy(), 1024);
@@ -241,7 +242,7 @@ impl Assembly {
                 _ => format!("{}: {}", declared.place, error.message),
             };
         }
-        // Where the events are known it fails in those.
+        // A hook with known events fails in those.
         let blocks = match judged.on_failure() {
             None => unsaid,
             Some(_) if descriptor.subscriptions.is_empty() => BLOCKS,
@@ -275,22 +276,22 @@ impl Assembly {
     }
 }
 
-/// The same where it does not say so, being broken.
+/// Like [`BLOCKS`], for a broken component that said so in its last description.
 const BLOCKED: &str = "it said of itself that its failures block, so it fails in every event";
 
-/// The same where nobody knows, since it could not be read yet.
+/// Like [`BLOCKS`], for a component that was never read.
 const UNREAD: &str =
     "nobody knows whether its failures block, so it counts as a guard and fails in every event";
 
-/// What to do about it.
+/// The next step for such a component.
 const MEND: &str = "mend it, rename it to end in .disable, or say its on_failure in hookbox.toml";
 
-/// The same where its events are known.
+/// Like [`BLOCKS`], for a guard whose events are known.
 const BLOCKS_WHERE_IT_RUNS: &str =
     "on_failure is \"block\", so it fails in every event that it is declared for";
 
-/// What a component sees that an entry declares for one event: what it asks for there, as far as the entry does not say
-/// otherwise.
+/// Returns the subscriptions of a component that an entry declares for one event: its own there, as far as
+/// the entry does not replace them.
 fn declared_subscriptions(
     declared: &Declared,
     asked: &[Subscription],

@@ -12,10 +12,10 @@ use super::fallback::{Kept, LastGood};
 use super::judged_candidate::Position;
 use crate::hook::{Descriptor, Hook, HookError, OnFailure};
 
-/// What follows where a guard is missing or broken.
+/// The consequence of a missing or broken guard.
 pub(super) const BLOCKS: &str = "on_failure is \"block\", so it fails in every event";
 
-/// Rows and hooks as they come, with their positions.
+/// Rows and hooks with their positions.
 #[derive(Default)]
 pub(super) struct Assembly {
     pub(super) rows: Vec<(Position, Entry)>,
@@ -26,7 +26,7 @@ pub(super) struct Assembly {
     pub(super) details: BTreeMap<(String, PathBuf), String>,
     pub(super) last: Arc<LastGood>,
     pub(super) next: LastGood,
-    /// What follows the failures of a component of the user's that could never be read.
+    /// The failure policy of a component of the user's that could never be read.
     pub(super) unread: OnFailure,
 }
 
@@ -61,7 +61,7 @@ impl Assembly {
         self.rows.push((position, Entry::new(descriptor, status)));
     }
 
-    /// Says why the hook that was listed last does not run, where its user relies on it.
+    /// Reports why the hook that was listed last does not run, if its user relies on it.
     pub(super) fn lapse(&mut self, problem: Option<Problem>) {
         if let Some(problem) = problem {
             self.explain(problem.message.clone());
@@ -69,7 +69,7 @@ impl Assembly {
         }
     }
 
-    /// Says why the hook that was listed last does not run.
+    /// Sets the reason why the hook that was listed last does not run.
     pub(super) fn explain(&mut self, message: String) {
         if let Some((_, entry)) = self.rows.last_mut() {
             entry.problem = Some(message);

@@ -1,4 +1,4 @@
-//! What may be a hook, before anything is known of it.
+//! Files and entries that may be hooks, before they are examined.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,22 +13,22 @@ use crate::report::Kind;
 pub(super) struct HooksDir {
     pub(super) place: FileAccess,
     pub(super) tier: Tier,
-    /// Which root it belongs to; the embedder's own directories are counted after the roots.
+    /// The index of its root; the embedder's own directories are counted after the roots.
     pub(super) root: usize,
     /// The plugin's directory name; empty outside of plugins.
     pub(super) plugin_dir: String,
     /// The plugin, as `org/repo`.
     pub(super) plugin: Option<String>,
     pub(super) path: PathBuf,
-    /// Whether its hooks run only as far as the user trusts these bytes: those of a repository, and those of a plugin
-    /// that hookbox installed.
+    /// True if its hooks run only with the digest that the user trusted: those of a repository, and those of
+    /// a plugin that hookbox installed.
     pub(super) needs_trust: bool,
-    /// Where what is declared beside it runs: the directory that holds the root, or the plugin's.
+    /// The directory in which declared hooks run: the one that holds the root, or the plugin's.
     pub(super) base: PathBuf,
 }
 
 impl HooksDir {
-    /// Where the files stand that declare hooks beside those of this directory: the root, or a plugin's hooks directory.
+    /// Returns the directory of the files that declare hooks: the root, or a plugin's hooks directory.
     pub(super) fn declares(&self) -> &Path {
         match &self.plugin {
             Some(_) => &self.path,
@@ -36,7 +36,7 @@ impl HooksDir {
         }
     }
 
-    /// The full name of a hook in this directory.
+    /// Returns the full name of a hook in this directory.
     pub(super) fn full_name(&self, file: &str) -> String {
         match &self.plugin {
             Some(plugin) => format!("{plugin}/{file}"),
@@ -53,15 +53,15 @@ pub(super) struct Candidate {
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
     pub(super) state: State,
-    /// What declares it, where that is an entry of a file.
+    /// Its declaration, if it is an entry of a file.
     pub(super) declared: Option<Declared>,
 }
 
 impl Candidate {
-    /// A file of a hooks directory.
+    /// Makes a candidate of a file in a hooks directory.
     pub(super) fn of_file(dir: &Arc<HooksDir>, file: String, path: PathBuf, state: State) -> Self {
         let kind = kind_by_name(file.strip_suffix(".disable").unwrap_or(&file));
-        // Settings and trust that speak of an entry would speak of it.
+        // Otherwise settings and trust of an entry would apply to it.
         let state = match state {
             State::Usable if Source::is_position(&file) => State::Broken(
                 "has the name of an entry of hooks.json or mcp.json: give it another one".to_owned(),
@@ -71,7 +71,7 @@ impl Candidate {
         Self { name: dir.full_name(&file), dir: Arc::clone(dir), file, path, kind, state, declared: None }
     }
 
-    /// An entry of the file at `path`.
+    /// Makes a candidate of an entry of the file at `path`.
     pub(super) fn of_entry(dir: &Arc<HooksDir>, path: &Path, declared: Declared) -> Self {
         let (path, state) = match &declared.handler {
             Ok(Handler::Component(component)) => {
@@ -90,12 +90,13 @@ impl Candidate {
             Err(message) => (path.to_owned(), State::Broken(message.clone())),
         };
         let (file, kind) = (declared.file_name(), declared.kind);
-        // The name of what another agent's file declares says where that is.
+        // The name of an entry of another agent's file contains the file.
         let name = if declared.outside.is_some() { file.clone() } else { dir.full_name(&file) };
         Self { name, dir: Arc::clone(dir), file, path, kind, state, declared: Some(declared) }
     }
 
-    /// What a command finds it by, and no other hook: its file, or the file that declares it with its position there.
+    /// Returns the path by which a command finds this hook and no other: its file, or the file that declares
+    /// it with its position there.
     pub(super) fn reference(&self) -> PathBuf {
         match &self.declared {
             Some(Declared { outside: Some(outside), label, .. }) => {
@@ -106,29 +107,29 @@ impl Candidate {
         }
     }
 
-    /// What names its state: a component is the same one in all entries that name it.
+    /// Returns the identity of its state: a component is the same one in all entries that name it.
     pub(super) fn identity(&self) -> String {
         match &self.declared {
-            // No file's name begins like this.
+            // No name of a file begins like this.
             Some(_) => format!("/{}", self.path.strip_prefix(&self.dir.base).unwrap_or(&self.path).display()),
             None => self.name.clone(),
         }
     }
 }
 
-/// What a look at a candidate says.
+/// The state of a candidate's file.
 pub(super) enum State {
-    /// A file to ask or load.
+    /// It can be examined.
     Usable,
     /// Its name ends in `.disable`.
     Disabled,
     /// It cannot be reached.
     Unreachable(io::Error),
-    /// It is declared, and what the declaration says cannot be used.
+    /// Its declaration cannot be used.
     Broken(String),
 }
 
-/// The kind of the hook in a file of this name.
+/// Returns the kind of the hook in a file of this name.
 pub(super) fn kind_by_name(file: &str) -> Kind {
     if file.ends_with(".wasm") { Kind::Component } else { Kind::Native }
 }

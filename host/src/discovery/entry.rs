@@ -1,4 +1,4 @@
-//! What finding hooks tells its reader: entries, one for each hook found, and problems.
+//! The results of discovery for people: an entry for each hook, and problems.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, OnFailure, Tier};
 use crate::report::Kind;
 use crate::text;
 
-/// What becomes of a hook that was found.
+/// The status of a hook that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -31,7 +31,7 @@ pub enum EntryStatus {
 }
 
 impl EntryStatus {
-    /// The name, such as `active`.
+    /// Returns the name, such as `active`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -43,7 +43,7 @@ impl EntryStatus {
     }
 }
 
-/// A row of `hookbox list`: serialised, it is an object of `list --json` (design, sections 10 and 11).
+/// A row of `hookbox list`; serialised, an object of `list --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
     /// The full name.
@@ -51,35 +51,36 @@ pub struct Entry {
     /// Its file, absolute, if it has one; symlinks are not resolved.
     #[serde(serialize_with = "lossy")]
     pub path: Option<PathBuf>,
-    /// Its kind; by its name where it could not be read.
+    /// Its kind; guessed from its name if it could not be read.
     pub kind: Kind,
-    /// The events that it subscribes to; empty unless it is active, or an untrusted entry of a hooks.json or mcp.json:
-    /// such a file says the events of what does not run.
+    /// The events that it subscribes to, if it is active. An untrusted entry of a hooks.json or mcp.json has
+    /// events, too: they are declared.
     pub events: Vec<EventName>,
-    /// Its place among the hooks of an event: the lowest of its subscriptions.
+    /// Its priority: the lowest of its subscriptions.
     pub priority: i32,
     /// Where it was found.
     pub tier: Tier,
     /// The plugin that it belongs to, as `org/repo`.
     pub plugin: Option<String>,
-    /// Whether the user trusts it.
+    /// True if the user trusts it.
     pub trusted: bool,
-    /// What becomes of it.
+    /// Its status.
     pub status: EntryStatus,
-    /// Why it does not run, where that is not its owner's wish; or why it runs as it was before its file broke.
+    /// The reason why it does not run although its owner wants it, or why its last working version runs.
     pub problem: Option<String>,
-    /// The digest of its file, where it was read; of a repository's native hook, the digest of all that belongs to it.
+    /// The digest of its file, if it was read; for a native hook of a repository, the digest of everything
+    /// that belongs to it.
     pub digest: Option<Digest>,
-    /// What happens when it fails.
+    /// The policy for its failures.
     pub on_failure: OnFailure,
-    /// Whether it only observes: all its subscriptions do.
+    /// True if all its subscriptions only observe.
     pub observe: bool,
     /// Its wall-clock limit, such as `30s`.
     pub timeout: String,
 }
 
 impl Entry {
-    /// The row of a hook that this becomes of.
+    /// Returns the row of the hook with this descriptor.
     pub fn new(descriptor: &Descriptor, status: EntryStatus) -> Self {
         let is_declared = matches!(descriptor.kind, Kind::Command | Kind::Tool);
         let active = status == EntryStatus::Active || (is_declared && status == EntryStatus::Untrusted);
@@ -113,27 +114,27 @@ fn shown(path: &Path) -> String {
     text::escape(&path.to_string_lossy(), 4096)
 }
 
-/// JSON is UTF-8, paths need not be.
+/// JSON is UTF-8, a path need not be.
 fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     path.as_deref().map(Path::to_string_lossy).serialize(serializer)
 }
 
-/// Something that went wrong while hooks were looked for. It is local: everything else still works.
+/// A problem with a file, directory or hook. It is local: everything else still works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file or directory.
     pub path: PathBuf,
     /// The hook that it is about, if it is about one.
     pub hook: Option<String>,
-    /// What is wrong, in words that read after the path; text from outside in it is escaped.
+    /// The problem, in words that follow the path; text from outside in it is escaped.
     pub message: String,
-    /// What to do about it.
+    /// The next step for the user.
     pub hint: Option<String>,
-    /// Whether it hides which hooks the user has, or what they ask for: a guard may be among them, so that it counts as
-    /// a hook that fails in every event, and blocks there.
+    /// True if it hides which hooks the user has, or what they do. A guard may be among them, so that it
+    /// counts as a hook that fails in every event, and blocks there.
     pub hides: bool,
-    /// Whether a hook is off that the user relies on: a guard of the user's own, or what the user trusted. An agent's
-    /// user sees it in every event.
+    /// True if a hook is off that the user relies on: a guard of the user's own, or a trusted hook. An
+    /// agent's user sees it in every event.
     pub is_off: bool,
 }
 
@@ -150,7 +151,7 @@ impl Problem {
         }
     }
 
-    /// The same problem, of this hook.
+    /// Adds the hook.
     #[must_use]
     pub(super) fn of(mut self, hook: &str) -> Self {
         self.hook = Some(hook.to_owned());
@@ -164,14 +165,14 @@ impl Problem {
         self
     }
 
-    /// The same problem, for which a hook is off that the user relies on.
+    /// Marks that a hook is off that the user relies on.
     #[must_use]
     pub(super) fn off(self) -> Self {
         Self { is_off: true, ..self }
     }
 
-    /// The same problem, which hides hooks of the user's where it is one of these files. Where somebody else may write it,
-    /// it has a hint.
+    /// Marks that it hides hooks of the user's, if these files are the user's. If somebody else may write the
+    /// file, it gets a hint.
     #[must_use]
     pub(super) fn hiding(mut self, place: &FileAccess) -> Self {
         self.hides = matches!(place, FileAccess::Global);
@@ -195,7 +196,7 @@ impl Problem {
         Self { hides: true, ..problem }
     }
 
-    /// The user's own hooks may stand in another home directory.
+    /// The user's own hooks may be in another home directory.
     pub(crate) fn other_home(home: &Path, other: Option<&Path>) -> Self {
         let named = shown(home);
         let problem = match other {
@@ -227,7 +228,7 @@ impl Problem {
         Self { hides: true, ..Self::new(home, message).hint(hint) }
     }
 
-    /// Changes in a directory are not seen.
+    /// Changes in a directory are not noticed.
     #[cfg(feature = "watch")]
     pub(crate) fn not_watched(path: &Path, why: &str) -> Self {
         Self::new(path, format!("is not watched: {why}")).hint("reload by hand when hooks there have changed")
@@ -248,7 +249,7 @@ impl From<PrivateError> for Problem {
 }
 
 impl fmt::Display for Problem {
-    /// One line without the hint, safe to show: `PATH: MESSAGE`.
+    /// Writes one line without the hint, safe to show: `PATH: MESSAGE`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", text::escape(&self.path.to_string_lossy(), 4096), self.message)
     }

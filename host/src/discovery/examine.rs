@@ -1,4 +1,4 @@
-//! Asking native hooks what they subscribe to, and loading components.
+//! Asks native hooks for their events, and loads components.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,53 +22,53 @@ use crate::report::{Cause, Kind};
 use crate::trust::TrustLevel;
 use crate::wasm::{Component, MAX_COMPONENT, RUNS_COMPONENTS, Runtime};
 
-/// How long a native hook may take to name its event (design, section 6).
+/// The time limit for a native hook to name its event.
 const QUERY_DEADLINE: Duration = Duration::from_secs(5);
 
-/// How many candidates are examined at once: enough to hide a slow script, few enough not to flood a machine. What the
-/// user has not trusted comes after the others, one at a time.
+/// The number of candidates that are examined at once: enough to hide a slow script, few enough for any
+/// machine. Untrusted ones follow, one at a time.
 const AT_ONCE: usize = 8;
 
-/// How many components are looked into that the user has not trusted: so many are remembered in any case.
+/// The number of untrusted components that are examined: the cache has room for all of them.
 const MAX_UNTRUSTED: usize = 128;
 
-/// A native file beyond this size gets no digest, so that its answer is not kept: it is asked each time.
+/// A native file beyond this size gets no digest, and its answer is not cached.
 const MAX_NATIVE: u64 = 256 << 20;
 
-/// A file to look into.
+/// A file to examine.
 pub(super) struct Job {
     pub(super) place: FileAccess,
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
-    /// Whether it may be run to find out; if it is refused, only its digest is taken.
+    /// Its trust. A refused file is not run, only its digest is taken.
     pub(super) standing: TrustLevel,
-    /// The variables that a native hook gets; all of them when absent.
+    /// The variables that a native hook gets; `None` means all of them.
     pub(super) environment: Option<Vec<String>>,
-    /// Whether its digest is that of all that belongs to it, which the gate has worked out.
+    /// True if the gate has computed the digest of everything that belongs to it.
     pub(super) tree: bool,
-    /// That digest, if it could be worked out.
+    /// That digest, if it could be computed.
     pub(super) digest: Option<Digest>,
-    /// Looks once more whether it is what the user trusts, before it is asked.
+    /// Checks once more that it is the trusted file, before it is asked.
     pub(super) verify: Option<Verify>,
 }
 
-/// What a file turned out to be.
+/// The kind of hook that a file contains.
 pub(super) enum Ready {
     /// An executable that subscribes to this event.
     Native(EventName),
     /// A component.
     Component(Box<Component>),
-    /// A command or a tool, of which all is known.
+    /// A command or a tool: its declaration says everything.
     Declared,
-    /// It was not to be run.
+    /// It may not be run.
     Unasked,
 }
 
-/// What is known of a file after a look into it.
+/// The result of examining a file.
 pub(super) struct Examined {
     pub(super) digest: Option<Digest>,
     pub(super) result: Result<Ready, HookError>,
-    /// What a component that cannot be loaded now said of its failures when this file was last described.
+    /// The failure policy in the last description of a component that cannot be loaded now.
     pub(super) policy: Option<OnFailure>,
 }
 
@@ -82,30 +82,30 @@ impl Examined {
         Self::new(None, Err(error))
     }
 
-    /// A file that was not to be run. It says so in every event, also where its digest could not be taken.
+    /// The result for a file that may not be run. It fails in every event, also without a digest.
     fn unasked(digest: Option<Digest>) -> Self {
         Self::new(digest, Ok(Ready::Unasked))
     }
 }
 
-/// Looks into files, some at once.
+/// Examines files, several at once.
 pub(super) struct Examiner {
     eyes: Eyes,
     slots: Arc<Semaphore>,
-    /// How long a component may take that the user trusts.
+    /// The time limit for a component that the user trusts.
     own: Duration,
-    /// How long what is not trusted may take together, and how much of it was used up.
+    /// The time limit for all untrusted files together, and the used part of it.
     together: Duration,
     used: Mutex<Duration>,
     untrusted: AtomicUsize,
 }
 
-/// What a look into a file needs.
+/// The parts that examining a file needs.
 #[derive(Clone)]
 struct Eyes {
     cache: Option<Arc<HookCache>>,
     last: Arc<LastGood>,
-    /// Nothing else waits for this thread.
+    /// The process answers one event, and nothing else waits for this thread.
     one_event: bool,
     /// The same cache, if components are taken from it.
     known: Option<Arc<HookCache>>,
@@ -132,25 +132,25 @@ impl Examiner {
         }
     }
 
-    /// Keeps what was learned of files, for the next process.
+    /// Writes the cache for the next process.
     pub(super) fn keep(&self) {
         if let Some(cache) = &self.eyes.cache {
             cache.keep();
         }
     }
 
-    /// How long it took to look into what is not trusted.
+    /// Returns the time that untrusted files took.
     pub(super) fn untrusted_look(&self) -> Duration {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks into all of these files; the results come in the order of the jobs.
+    /// Examines these files; the results have the order of the jobs.
     pub(super) async fn examine(&self, jobs: Vec<Job>) -> Vec<Examined> {
         let mut results: Vec<Examined> = Vec::new();
         let mut tasks = JoinSet::new();
         let mut untrusted = Vec::new();
         for (at, job) in jobs.into_iter().enumerate() {
-            // What stands here unless the task answers.
+            // The result if the task fails.
             results.push(Examined::failed(HookError::new(Cause::Internal, "could not be looked into")));
             if !job.standing.is_trusted() {
                 untrusted.push((at, job));
@@ -172,14 +172,14 @@ impl Examiner {
                 set(at, examined);
             }
         }
-        // Nothing of the user's waits for these.
+        // After the user's own hooks, which do not wait for these.
         for (at, job) in untrusted {
             set(at, self.look_at_untrusted(job).await);
         }
         results
     }
 
-    /// Looks into what is not trusted, in what is left of its time.
+    /// Examines an untrusted file, in the rest of the time for all of them.
     async fn look_at_untrusted(&self, job: Job) -> Examined {
         if job.standing == TrustLevel::Refused {
             return Examined::unasked(job.digest);
@@ -200,7 +200,7 @@ impl Examiner {
         let stamp = known.and_then(|known| known.stamp(&path));
         if !left.is_zero() {
             let began = Instant::now();
-            // In a box, for the futures of whoever looks for hooks are deep.
+            // In a box, because the futures of discovery are large.
             let examined = timeout(left, Box::pin(self.eyes.look(job, self.together))).await;
             *self.used.lock().unwrap_or_else(PoisonError::into_inner) += began.elapsed();
             if let Ok(examined) = examined {
@@ -214,7 +214,7 @@ impl Examiner {
         Examined::failed(error)
     }
 
-    /// The failure of what came too late.
+    /// Returns the failure of a file that came too late.
     fn late(&self) -> HookError {
         let together = units::show_duration(self.together);
         let what = format!(
@@ -226,9 +226,9 @@ impl Examiner {
 }
 
 impl Eyes {
-    /// Looks into a file; into a component within this time.
+    /// Examines a file; a component within this time.
     async fn look(&self, job: Job, within: Duration) -> Examined {
-        // What is not trusted has its time measured, and a read in this thread could not be cut short.
+        // The time of untrusted files is limited, and a read in this thread could not be stopped.
         let here = self.one_event && job.standing.is_trusted();
         match job.kind {
             Kind::Command | Kind::Tool => declared(job),
@@ -238,7 +238,7 @@ impl Eyes {
     }
 }
 
-/// Its events stand in the file that declares it: there is nothing to ask.
+/// Its events are declared: there is nothing to ask.
 fn declared(job: Job) -> Examined {
     match job.standing {
         TrustLevel::Refused => Examined::unasked(job.digest),
@@ -254,7 +254,7 @@ async fn native(job: Job, here: bool, cache: Option<&HookCache>, last: &LastGood
     let digest = if job.tree {
         job.digest
     } else {
-        // An executable need not be readable to run: then it has no digest.
+        // An executable that runs need not be readable: then it has no digest.
         let (place, path) = (job.place.clone(), job.path.clone());
         let digest = blocking(here, move || place.digest(&path, MAX_NATIVE)).await;
         digest.ok().and_then(Result::ok)
@@ -280,7 +280,7 @@ async fn native(job: Job, here: bool, cache: Option<&HookCache>, last: &LastGood
 }
 
 impl Eyes {
-    /// Why a component cannot be used that could not be used before.
+    /// Returns the failure of a component that failed before and is unchanged.
     fn remembered(&self, job: &Job, within: Duration) -> Option<Examined> {
         let (known, path) = (self.known.as_ref()?, &job.path);
         let (digest, error) = known.failure(path, within, &self.runtime)?;
@@ -320,7 +320,7 @@ impl Eyes {
         Examined { policy, ..examined }
     }
 
-    /// Loads what was read, within this time.
+    /// Loads the bytes that were read, within this time.
     async fn load(&self, read: io::Result<(Vec<u8>, Digest)>, here: bool, within: Duration) -> Examined {
         let (bytes, digest) = match read {
             Ok(read) => read,
@@ -338,7 +338,7 @@ impl Eyes {
     }
 }
 
-/// The bytes of a component and their digest.
+/// Reads the bytes of a component and computes their digest.
 async fn read(job: &Job, here: bool, max: u64) -> io::Result<(Vec<u8>, Digest)> {
     let (place, path) = (job.place.clone(), job.path.clone());
     let read = move || place.read(&path, max).map(|bytes| (Digest::of(&bytes), bytes));
@@ -346,7 +346,7 @@ async fn read(job: &Job, here: bool, max: u64) -> io::Result<(Vec<u8>, Digest)> 
     Ok((bytes, digest))
 }
 
-/// The failure of a hook whose file cannot be read.
+/// Returns the failure of a hook whose file cannot be read.
 pub(super) fn unreadable(error: &io::Error) -> HookError {
     let cause = match error.kind() {
         io::ErrorKind::NotFound => Cause::NotFound,

@@ -1,4 +1,4 @@
-//! Hooks that stand in a chain only to fail in it.
+//! Hooks that only fail.
 
 use async_trait::async_trait;
 
@@ -6,16 +6,15 @@ use crate::event::{Event, EventName};
 use crate::hook::{Budget, DEFAULT_PRIORITY, Descriptor, Hook, HookError, Subscription};
 use crate::outcome::Outcome;
 
-/// A hook that does not run and says so in every event: one that the user has not trusted, or a guard that is
-/// missing or broken. Where its events are not known it subscribes to all.
+/// A hook that does not run and fails in every event: an untrusted one, or a guard that is missing or broken.
+/// If its events are not known it subscribes to all.
 pub(super) struct FailingHook {
     descriptor: Descriptor,
     error: HookError,
 }
 
 impl FailingHook {
-    /// A hook that fails with `error` in the events that it is known to subscribe to, else in every one, at this
-    /// priority.
+    /// Makes a hook that fails with `error` in its known events, else in all of them, at this priority.
     pub(super) fn new(mut descriptor: Descriptor, priority: Option<i32>, error: HookError) -> Self {
         let priority = priority.unwrap_or(DEFAULT_PRIORITY);
         if descriptor.subscriptions.is_empty() {

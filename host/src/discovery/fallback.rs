@@ -1,7 +1,7 @@
-//! What worked when hooks were last looked for: it stays in force where a file is broken now.
+//! The state that worked at the last discovery: it stays in force for a file that is broken now.
 //!
-//! Only what the user still wants is kept: a file that is gone is gone, and a hook that is disabled, or not trusted
-//! as it stands now, is not replaced by what it was.
+//! Only wanted hooks are kept: a removed file is gone, and a hook that is disabled, or not trusted in its
+//! present form, is not replaced by its last version.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use crate::mcp;
 use crate::trust;
 use crate::wasm::Component;
 
-/// Something broken in whose place an older state stays in force.
+/// A broken file whose last state stays in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kept {
     /// The file.
     pub path: PathBuf,
-    /// The hook, where the file is one.
+    /// The hook, if the file is one.
     pub hook: Option<String>,
-    /// Since when the older state has been in force, in RFC 3339.
+    /// The time since which that state has been in force, in RFC 3339.
     pub since: String,
-    /// What is wrong with the file; text from outside in it is escaped.
+    /// The problem with the file; text from outside in it is escaped.
     pub why: String,
 }
 
@@ -34,22 +34,22 @@ impl Kept {
     }
 }
 
-/// What a look found to work, for the next look.
+/// The working state that a discovery found, for the next one.
 #[derive(Default)]
 pub(crate) struct LastGood {
-    /// By settings file.
+    /// Settings, by file.
     pub(super) settings: HashMap<PathBuf, Since<File>>,
     /// The text of each file that declares hooks.
     pub(super) declarations: HashMap<PathBuf, Since<String>>,
-    /// Servers that may be running, by the directory that holds their root, the root and their name.
+    /// Servers that may be running, by the directory of their root, the root and their name.
     pub(super) servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
-    /// By file.
+    /// Components, by file.
     pub(super) components: HashMap<PathBuf, Since<Component>>,
-    /// By file: what native hooks subscribe to.
+    /// Answers of native hooks, by file.
     pub(super) answers: HashMap<PathBuf, Answer>,
 }
 
-/// Something, and since when it has been so.
+/// A value, and the time since which it holds.
 #[derive(Clone)]
 pub(super) struct Since<T> {
     pub(super) since: String,
@@ -57,7 +57,7 @@ pub(super) struct Since<T> {
 }
 
 impl<T: PartialEq> Since<T> {
-    /// What holds now; where it held before, since then.
+    /// Keeps the time of an equal earlier value.
     pub(super) fn new(value: T, last: Option<&Self>) -> Self {
         let since =
             last.filter(|last| last.value == value).map_or_else(trust::now, |last| last.since.clone());
@@ -65,17 +65,17 @@ impl<T: PartialEq> Since<T> {
     }
 }
 
-/// What a native hook answered to `hook`.
+/// The answer of a native hook to `hook`.
 #[derive(Clone)]
 pub(super) struct Answer {
     pub(super) digest: Digest,
-    /// The variables that it had; all of them when absent.
+    /// The variables that it had; `None` means all of them.
     pub(super) environment: Option<Vec<String>>,
     pub(super) event: EventName,
 }
 
 impl LastGood {
-    /// Takes what a look at another repository found.
+    /// Adds the state of another repository.
     pub(super) fn take(&mut self, other: Self) {
         self.settings.extend(other.settings);
         self.declarations.extend(other.declarations);
@@ -84,7 +84,7 @@ impl LastGood {
         self.answers.extend(other.answers);
     }
 
-    /// What the program with these bytes answered at this path, with these variables.
+    /// Returns the answer of the program with these bytes at this path, with these variables.
     pub(super) fn answer(
         &self,
         path: &Path,

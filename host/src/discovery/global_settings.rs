@@ -1,4 +1,4 @@
-//! What the user's settings say of all hooks together. A repository has no say in it: it could switch off the user's
+//! The user's settings for all hooks together. A repository's do not count: it could switch off the user's
 //! guards.
 
 use std::fmt;
@@ -13,17 +13,16 @@ use crate::hook::Origin;
 use crate::text;
 use crate::thresholds::Thresholds;
 
-/// The commands of an agent that get no hooks unless the user's settings say otherwise (seed: kodelet's HOOKS.md,
-/// "Security Considerations").
+/// The commands of an agent that get no hooks by default, as in kodelet.
 pub const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];
 
-/// Where plugins are fetched from that are named by `org/repo`: `[plugins] git_host` of the user's own settings, of the
-/// first root that says it. A repository has no say in it. No hook is looked for.
+/// Returns the address from which plugins named `org/repo` are fetched: `[plugins] git_host` in the user's
+/// settings, of the first root that has it. A repository's settings do not count. No hook is searched for.
 ///
 /// # Errors
 ///
-/// Where a file cannot be read, or what it says of this cannot be used: another host may hold something else by the same
-/// name. What else is wrong with a file is for [`discover`](super::discover) to say.
+/// A file that cannot be read, or a value that cannot be used: another host may have something else by the
+/// same name. Other problems of a file are reported by [`discover`](super::discover).
 pub fn git_host(options: &Options) -> Result<Option<String>, Problem> {
     let Some(home) = options.home.as_deref().map(super::absolute) else { return Ok(None) };
     for root in &options.roots {
@@ -48,11 +47,11 @@ pub fn git_host(options: &Options) -> Result<Option<String>, Problem> {
     Ok(None)
 }
 
-/// Why no hook runs at all.
+/// The reason why no hook runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SwitchedOff {
-    /// Who built the manager asked for that (`--no-hooks`).
+    /// The builder of the manager asked for that (`--no-hooks`).
     Asked,
     /// The user's settings file says `no_hooks = true`.
     Settings(PathBuf),
@@ -61,7 +60,7 @@ pub enum SwitchedOff {
 }
 
 impl fmt::Display for SwitchedOff {
-    /// A clause without a full stop, safe to show.
+    /// Writes a clause without a full stop, safe to show.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Asked => f.write_str("no hook runs: hooks are switched off"),
@@ -77,7 +76,7 @@ impl fmt::Display for SwitchedOff {
     }
 }
 
-/// What holds for all hooks together.
+/// The settings for all hooks together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GlobalSettings {
     pub(crate) switched_off: Option<SwitchedOff>,
@@ -85,13 +84,13 @@ pub(crate) struct GlobalSettings {
 }
 
 impl GlobalSettings {
-    /// What holds where no settings are read.
+    /// Returns the defaults.
     pub(crate) fn without_settings(options: &Options) -> Self {
         of(&[], options, &mut Vec::new())
     }
 }
 
-/// Puts the user's files together: the first root that says something of a key goes before the others.
+/// Merges the user's files: for each key the first root that has it counts.
 pub(super) fn of(roots: &[RootDir], options: &Options, problems: &mut Vec<Problem>) -> GlobalSettings {
     for root in roots.iter().filter(|root| root.origin != Origin::User) {
         for (key, line) in &root.top.keys {
@@ -118,7 +117,7 @@ pub(super) fn of(roots: &[RootDir], options: &Options, problems: &mut Vec<Proble
     };
     if thresholds.warn > thresholds.rotate {
         let Thresholds { warn, rotate, .. } = thresholds;
-        // A default that does not fit is nobody's mistake.
+        // A default that does not fit is not a mistake of the user's.
         let spoke = user().find(|root| root.top.warn.is_some());
         problems.extend(spoke.map(|root| {
             let message = format!(

@@ -1,4 +1,4 @@
-//! A candidate with all that is said of it.
+//! A candidate with its settings and the gate's judgement.
 
 use std::path::PathBuf;
 
@@ -18,20 +18,20 @@ use crate::report::{Cause, Kind};
 use crate::trust::{self, TreeError};
 use crate::wasm::Component;
 
-/// The place of a hook in the order of registration.
+/// The position of a hook in the order of registration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position {
     pub(super) tier: Tier,
     pub(super) root: usize,
     pub(super) plugin_dir: String,
-    /// What declares it; files come first.
+    /// The source that declares it; files come first.
     pub(super) source: Source,
-    /// Where it stands there.
+    /// Its index in the source.
     pub(super) at: usize,
     pub(super) file: String,
 }
 
-/// A candidate with what is said of it.
+/// A candidate with its settings and judgement.
 pub(super) struct JudgedCandidate<'a> {
     pub(super) candidate: &'a Candidate,
     pub(super) table: Option<&'a Table>,
@@ -52,7 +52,7 @@ impl JudgedCandidate<'_> {
         }
     }
 
-    /// What was found, or the component that this file was before it broke.
+    /// Returns the result of examining it, or the last working component of a file that is broken now.
     pub(super) fn or_last(&self, examined: Examined, last: &LastGood) -> (Examined, Option<Box<Kept>>) {
         let Candidate { name, path, .. } = self.candidate;
         let (Err(error), Some(good)) = (&examined.result, last.components.get(path)) else {
@@ -60,7 +60,8 @@ impl JudgedCandidate<'_> {
         };
         let digest = good.value.digest();
         let is_theirs = !self.judgement.by_record || self.judgement.holds_for(digest);
-        // Gone, or led out of its repository: that is no broken file. And what is not trusted now is not kept as it was.
+        // A missing file, or one that leads out of its repository, is not a broken one. And a hook that is
+        // not trusted now is not kept.
         let is_broken = !matches!(error.cause, Cause::NotFound | Cause::Denied);
         if !is_broken || !self.judgement.standing.is_trusted() || !is_theirs {
             return (examined, None);
@@ -71,13 +72,15 @@ impl JudgedCandidate<'_> {
         (kept_as_it_was, Some(Box::new(kept)))
     }
 
-    /// What a row does not show of it: settings, grants and what declares it.
+    /// Describes what a row does not show: settings, grants and declaration. A change of it is a change of
+    /// the hook.
     pub(super) fn details(&self) -> String {
         let grants = self.judgement.record.as_ref().map(|record| &record.grants);
         format!("{:?} {grants:?} {:?}", self.table.map(Table::fields), self.declared())
     }
 
-    /// The digest of what is not one file: of all that belongs to a repository's hook, of the user's own entry.
+    /// Returns the digest of a hook that is more than one file: of everything that belongs to a repository's
+    /// hook, or of the user's own entry.
     fn digest(&self) -> Option<Digest> {
         match (&self.judgement.digest, self.declared()) {
             (Some(digest), _) => digest.clone().ok(),
@@ -86,7 +89,7 @@ impl JudgedCandidate<'_> {
         }
     }
 
-    /// What counts of it where another hook has its name.
+    /// Returns the properties that count if another hook has its name.
     pub(super) fn claim(&self) -> Claim<'_> {
         Claim {
             origin: self.candidate.dir.tier.origin(),
@@ -96,17 +99,17 @@ impl JudgedCandidate<'_> {
         }
     }
 
-    /// What a command finds it by.
+    /// Returns the path by which a command finds it.
     pub(super) fn reference(&self) -> PathBuf {
         self.judgement.reference.clone()
     }
 
-    /// The command that approves it.
+    /// Returns the command that approves it.
     pub(super) fn approve(&self) -> String {
         self.judgement.approve(&self.candidate.name)
     }
 
-    /// Why it does not run, being untrusted.
+    /// Returns the failure of an untrusted hook.
     pub(super) fn untrusted(&self) -> HookError {
         let why = match self.candidate.dir.tier.origin() {
             _ if self.judgement.has_changed() => trust::CHANGED,
@@ -122,7 +125,7 @@ impl JudgedCandidate<'_> {
         HookError::new(Cause::Untrusted, message)
     }
 
-    /// The hook as the commands see it that trust and grant.
+    /// Returns the hook for the commands that trust and grant.
     pub(super) fn approvable(&self) -> Approvable {
         let Candidate { name, path, kind, dir, .. } = self.candidate;
         Approvable {
@@ -148,7 +151,7 @@ impl JudgedCandidate<'_> {
         }
     }
 
-    /// The hook before anything is known of its file.
+    /// Returns its descriptor as far as it is known before its file is examined.
     pub(super) fn descriptor(&self, flags: &Limits) -> Descriptor {
         let Candidate { dir, name, path, kind, .. } = self.candidate;
         Descriptor {
@@ -164,7 +167,7 @@ impl JudgedCandidate<'_> {
         }
     }
 
-    /// Whether the bytes that were loaded are others than those that the gate let pass.
+    /// Returns true if other bytes were loaded than those that the gate judged.
     pub(super) fn was_replaced(&self, component: &Component) -> bool {
         self.judgement.by_record && !self.judgement.holds_for(component.digest())
     }
@@ -176,18 +179,19 @@ impl JudgedCandidate<'_> {
         Position { tier: dir.tier, root: dir.root, plugin_dir, source, at, file }
     }
 
-    /// What declares it.
+    /// Returns its declaration.
     pub(super) fn declared(&self) -> Option<&Declared> {
         self.candidate.declared.as_ref()
     }
 
-    /// What its owner says of its failures: the settings go before the declaration.
+    /// Returns its owner's policy for its failures: the settings go before the declaration.
     pub(super) fn on_failure(&self) -> Option<OnFailure> {
         self.table.and_then(|it| it.on_failure).or_else(|| self.declared()?.on_failure)
     }
 
-    /// Whether it says itself what follows its failures, also where it was read the last time and cannot be now: a component
-    /// of which nobody else says it. A repository's does not, nor what the user never trusted: they could stop the user.
+    /// Returns true if its own description decides what follows its failures: a component of the user's for
+    /// which nobody else decides. A repository's component and an untrusted one cannot decide it: they could
+    /// stop the user.
     pub(super) fn speaks_for_itself(&self) -> bool {
         let Candidate { dir, kind, .. } = self.candidate;
         let was_trusted = || self.judgement.record.as_ref().is_some_and(|record| record.trusted);
@@ -197,12 +201,12 @@ impl JudgedCandidate<'_> {
             && (!dir.needs_trust || was_trusted())
     }
 
-    /// Its priority, where its owner says one.
+    /// Returns its owner's priority, if there is one.
     pub(super) fn priority(&self) -> Option<i32> {
         self.table.and_then(|it| it.priority).or_else(|| self.declared()?.priority)
     }
 
-    /// What a call may use up where the settings say nothing.
+    /// Returns the budget of a call without settings.
     pub(super) fn default_budget(&self) -> Budget {
         let Candidate { kind, dir, .. } = self.candidate;
         let default = Budget::for_kind(*kind);
@@ -211,14 +215,14 @@ impl JudgedCandidate<'_> {
         let Some(timeout) = declared.and_then(|it| it.timeout).or(usual) else { return default };
         let wall = match (dir.tier.origin(), kind) {
             (Origin::Repo, Kind::Component) => timeout.min(default.wall),
-            // The user trusts it with this time, and with no more than any executable has.
+            // The user trusted it with this time, but not with more than an executable has.
             (Origin::Repo, _) => timeout.min(Budget::for_kind(Kind::Native).wall),
             _ => timeout,
         };
         Budget { wall, ..default }
     }
 
-    /// What a repository says of its hook that a repository cannot say, and what has no effect.
+    /// Returns problems for settings that a repository cannot make, and for settings without effect.
     pub(super) fn notes(&self) -> Vec<Problem> {
         let mut notes = self.raised_limits();
         notes.extend(self.without_effect());
@@ -276,8 +280,8 @@ impl JudgedCandidate<'_> {
     }
 }
 
-/// What one call of a hook may use up: its settings go before the defaults, where a repository can only lower
-/// them, and the flags of the user before both.
+/// Returns the budget of a call. Settings go before the defaults, which a repository can only lower, and the
+/// user's flags go before both.
 pub(super) fn budget(default: Budget, tier: Tier, table: Option<&Table>, flags: &Limits) -> Budget {
     let limits = table.map(|it| it.limits).unwrap_or_default();
     flags.apply(if tier.origin() == Origin::Repo { limits.lower(default) } else { limits.apply(default) })

@@ -1,4 +1,4 @@
-//! Which candidates are looked into: what is switched off or shadowed is not.
+//! Selects the candidates to examine: not those that are switched off or shadowed.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -11,17 +11,17 @@ use super::shadow::{Names, Shadower};
 use crate::hook::HookError;
 use crate::report::Cause;
 
-/// What became of a candidate.
+/// The selection's result for a candidate.
 pub(super) enum Selection {
     Disabled,
-    /// With what a command finds the hook by that takes its place.
+    /// With the path by which a command finds the hook that replaces it.
     Shadowed(Shadower<PathBuf>),
-    /// With what is broken now, where an older state stays in force.
+    /// With the broken file, if an older state stays in force.
     Examined(Examined, Option<Box<Kept>>),
 }
 
-/// Looks into the candidates in rounds: a later hook is examined only once it is known that no usable earlier one
-/// has its name, so that nothing runs which is shadowed anyway.
+/// Examines the candidates in rounds. A later hook is examined only after no earlier hook of its name turned
+/// out usable, so that no shadowed hook runs.
 pub(super) async fn select(
     candidates: &[JudgedCandidate<'_>],
     examiner: &Examiner,

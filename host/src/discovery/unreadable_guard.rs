@@ -1,4 +1,4 @@
-//! What stands in the chain for hooks that cannot be seen.
+//! A placeholder hook that blocks while hooks of the user's cannot be read.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::text;
 /// Its name in reports.
 const NAME: &str = "hooks that cannot be seen";
 
-/// What follows where nobody says what to do.
+/// The next step, if the problem has none.
 const HINT: &str = "mend it, or move it aside";
 
-/// A hook that fails in every event, and blocks there, where a problem hides hooks of the user's: one of them may be a
-/// guard. It is the last of the user's, so that those that can be seen judge before it.
+/// Returns a hook that fails in every event, and blocks there, if a problem hides hooks of the user's: one of
+/// them may be a guard. It is the last of the user's hooks, so that those that can be read judge before it.
 pub(crate) fn guard(problems: &[Problem]) -> Option<Arc<dyn Hook>> {
     let mut hiding = problems.iter().filter(|problem| problem.hides);
     let first = hiding.next()?;
