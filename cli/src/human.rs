@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use hookbox::bridge::above::{Sign, sign};
 use hookbox::discovery;
 use hookbox::private_dir;
 use hookbox::text::{escape, shell_word};
+use hookbox_agents::bridge::above::{Sign, sign};
 
 use crate::error::{InputError, Refused};
 use crate::{approval, options};

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use hookbox::Limits;
-use hookbox::dialect::agent::{Agent, UnknownAgent};
 use hookbox::discovery::{self, UnitError, parse_duration};
 use hookbox::manager::{Builder, Manager};
 use hookbox::trust::TrustPolicy;
 use hookbox::wasm::{Allocation, Runtime};
+use hookbox_agents::agent::UnknownAgent;
+use hookbox_agents::{Agent, AgentHooks};
 
 use crate::error::InputError;
 use crate::{compiler, telemetry};
@@ -128,7 +129,7 @@ impl Locate {
 
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
         // This process makes few calls and ends.
-        let builder = builder.allocation(Allocation::OnDemand);
+        let builder = builder.allocation(Allocation::OnDemand).protect(hookbox_agents::protection());
         let mut builder = match compiler::own() {
             Some(compiler) => builder.compiler(compiler),
             None => builder,
@@ -172,8 +173,9 @@ impl Find {
     }
 
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
-        let builder = self.locate.configure(builder)?;
-        Ok(self.from.iter().flat_map(|it| it.0.iter()).fold(builder, |it, agent| it.from_agent(*agent)))
+        let agents = self.from.iter().flat_map(|it| it.0.iter());
+        let hooks = agents.fold(AgentHooks::new(), |hooks, agent| hooks.agent(*agent));
+        Ok(self.locate.configure(builder)?.source(hooks))
     }
 }
 

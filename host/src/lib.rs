@@ -75,7 +75,6 @@
 //!
 //! # Features
 //!
-//! * `bridge`: serving as the hook command of other agents, and their configuration ([`bridge`]).
 //! * `component` (default): component hooks and the engine that runs them. Without it only native hooks and
 //!   hooks from code run, and a `.wasm` file is a problem that says so.
 //! * `http` (default): components may send requests to the origins that were granted to them.
@@ -86,8 +85,6 @@
 
 mod account;
 mod book;
-#[cfg(feature = "bridge")]
-pub mod bridge;
 pub mod builtin;
 pub mod capability;
 pub mod chain;
@@ -98,6 +95,8 @@ pub mod facts;
 mod files;
 pub mod function;
 pub mod hook;
+#[doc(hidden)]
+pub mod internal;
 pub mod json;
 mod live;
 pub mod lockfile;
@@ -132,32 +131,6 @@ pub mod wasm;
 pub use async_trait::async_trait;
 
 pub use crate::files::private_dir;
-
-/// Parts that hookbox's own crates share. No version of this crate keeps them as they are.
-#[doc(hidden)]
-pub mod internal {
-    pub use crate::lockfile;
-    pub use crate::native::process::signal_name;
-    pub use crate::redact;
-    pub use crate::text;
-
-    pub mod discovery {
-        pub use crate::discovery::{Approvable, Discovery, Entry, EntryStatus, Problem, look_into_plugin};
-    }
-
-    pub mod files {
-        pub use crate::files::*;
-    }
-
-    #[cfg(any(feature = "http", feature = "mcp", feature = "otel"))]
-    pub mod tls {
-        pub use crate::tls::*;
-    }
-
-    pub mod tree {
-        pub use crate::trust::tree_digest::*;
-    }
-}
 
 pub use crate::event::{
     Context, Document, Event, EventData, EventName, InvokedBy, Message, ToolCall, ToolResult, Usage,

@@ -167,8 +167,8 @@ impl Manager {
     }
 
     /// Returns the time that discovery spent on hooks that the user does not trust.
-    #[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge shares out what is left"))]
-    pub(crate) fn untrusted_look(&self) -> Duration {
+    #[doc(hidden)]
+    pub fn untrusted_look(&self) -> Duration {
         self.snapshot().untrusted_look
     }
 }

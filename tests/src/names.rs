@@ -1,7 +1,7 @@
 //! A name that came later shadows nothing that the user relies on, and a guard that does not run is loud.
 
 use hookbox::EventName;
-use hookbox::dialect::agent::{Agent, Printed};
+use hookbox_agents::agent::{Agent, Printed};
 use serde_json::{Value, json};
 
 use crate::answers::{Backend, each, user};

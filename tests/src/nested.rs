@@ -1,7 +1,7 @@
 //! Repositories that lie one in another: what is made within one takes nothing away from it.
 
 use hookbox::EventName;
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use crate::answers::Backend;

@@ -24,7 +24,7 @@ fn the_plugin_for_opencode_does_what_the_program_says_and_blocks_where_it_says_n
         println!("skipped: the tests of the plugin for OpenCode need node 18 or later");
         return;
     }
-    let plugin = repository().join("integrations/opencode");
+    let plugin = repository().join("crates/agents/assets/opencode");
     let output = Command::new("node")
         .current_dir(&plugin)
         .args(["--test", "hookbox.test.js"])

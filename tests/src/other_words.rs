@@ -1,6 +1,6 @@
 //! Hooks that block in the words of an agent that they were not written for.
 
-use hookbox::dialect::agent::Effect;
+use hookbox_agents::agent::Effect;
 use serde_json::{Value, json};
 
 use crate::bridge::{BEFORE, args, call, effect, needed};

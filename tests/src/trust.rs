@@ -317,7 +317,7 @@ fn a_hook_that_leads_to_the_root_of_its_repository_cannot_be_trusted() {
 
 #[test]
 fn a_trusted_hook_that_changed_is_said_in_the_answer_to_the_agent_in_every_event() {
-    use hookbox::dialect::agent::Agent;
+    use hookbox_agents::Agent;
     let env = linked();
     env.native("repo/.hookbox/hooks/never", "before_tool_call", "true");
     succeeds(&env.hookbox(["trust", "guard", "--yes"]));

@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 
 use crate::interrupt::Asked;
 use clap::Args;
-use hookbox::bridge::Bridge;
-use hookbox::dialect::agent::{Agent, Reply};
 use hookbox::text;
+use hookbox_agents::Agent;
+use hookbox_agents::agent::Reply;
+use hookbox_agents::bridge::Bridge;
 
 use crate::{error, options};
 

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use crate::interrupt::unless_interrupted;
 use clap::Args;
-use hookbox::bridge::config::Surroundings;
-use hookbox::bridge::doctor::{self, Examination, Status};
-use hookbox::dialect::agent::Agent;
 use hookbox::text::escape;
+use hookbox_agents::Agent;
+use hookbox_agents::bridge::config::Surroundings;
+use hookbox_agents::bridge::doctor::{self, Examination, Status};
 
 use crate::error::{EXIT_FAILED, hint};
 use crate::{options, output};

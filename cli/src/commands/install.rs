@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use hookbox::bridge::Bridge;
-use hookbox::bridge::config::{Level, Surroundings};
-use hookbox::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
-use hookbox::dialect::agent::Agent;
 use hookbox::discovery::{self, show_duration};
 use hookbox::private_dir;
 use hookbox::text::escape;
+use hookbox_agents::Agent;
+use hookbox_agents::bridge::Bridge;
+use hookbox_agents::bridge::config::{Level, Surroundings};
+use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
 use serde_json::{Value, json};
 
 use crate::error::{EXIT_FAILED, InputError, hint, note, report, warn};

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use self::expansion::{GIVEN, without_variables};
-use super::itself;
+use super::hookbox_process;
 use super::programs::{self, Use, assignment, base_name, is_hookbox};
 use super::protected::Protected;
 use super::shell::{self, Word};
@@ -220,7 +220,8 @@ impl Judge<'_> {
             }
             let words = || seen.strings().skip_while(|word| assignment(word).is_some());
             if seen.used == Use::Any
-                && let Some(subcommand) = itself::installs(seen.program(), words().skip(1))
+                && let Some(subcommand) =
+                    hookbox_process::installs(seen.program(), words().skip(1), self.protected.targets())
             {
                 return Some(Finding::Runs(subcommand));
             }

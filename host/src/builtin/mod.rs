@@ -3,7 +3,7 @@
 mod budget;
 mod command;
 mod compact_trigger;
-mod itself;
+mod hookbox_process;
 mod programs;
 mod protected;
 mod real;
@@ -19,6 +19,7 @@ use crate::thresholds::Thresholds;
 
 pub use budget::{BUDGET, Budget};
 pub use compact_trigger::{COMPACT_TRIGGER, CompactTrigger};
+pub use protected::Protection;
 pub use self_protection::{SELF_PROTECTION, SelfProtection};
 
 /// Every built-in hook, in the order in which hooks of the same priority run. A line here is all that a new one needs:
@@ -62,6 +63,8 @@ pub(crate) struct Surroundings {
     pub(crate) places: Vec<PathBuf>,
     /// The command lines of declared hooks that run, each with the directory that its paths are relative to.
     pub(crate) commands: Vec<(String, PathBuf)>,
+    /// Files of other programs that decide about hooks.
+    pub(crate) protection: Protection,
     pub(crate) thresholds: Thresholds,
 }
 

@@ -1,10 +1,24 @@
-//! Which files decide what hooks run: hookbox's own, and the hook configuration of the agents.
+//! The files that decide which hooks run: hookbox's own, and those of other programs that hookbox is told of.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use crate::dialect::agent::Agent;
 use crate::files::normalize_path;
+
+/// Files of other programs that decide about hooks: `builtin:self-protection` guards them, too.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Protection {
+    /// Files and directories, as paths beneath a home directory or a repository, such as `.agent/hooks.json`. They are
+    /// guarded in whatever directory they are.
+    pub paths: Vec<&'static str>,
+    /// Directories of these files that hold much else, and are not guarded themselves.
+    pub shared_directories: Vec<&'static str>,
+    /// Absolute paths.
+    pub places: Vec<PathBuf>,
+    /// The programs that hookbox can be installed into, as its command line calls them.
+    pub targets: Vec<&'static str>,
+}
 
 /// Files in a directory of a certain name, wherever that directory stands: an agent works in many repositories, and
 /// which of them is meant is not always known.
@@ -27,15 +41,12 @@ const OWN: [&str; 4] = [".local/share/hookbox", ".cache/hookbox", ".local/bin/ho
 const MAX_PATTERN: usize = 255;
 
 /// Directories with much else in them.
-const SHARED: [&str; 7] =
-    ["", ".github", ".github/copilot", ".local/share", ".local/bin", ".cargo/bin", ".cache"];
+const SHARED: [&str; 5] = ["", ".local/share", ".local/bin", ".cargo/bin", ".cache"];
 
-/// Files and directories that are protected wherever they stand, by their directory and the name in it: what decides about
-/// the agents' hooks, and hookbox's own.
-fn elsewhere() -> BTreeMap<&'static str, Vec<&'static str>> {
-    let agents = Agent::ALL.into_iter().flat_map(|agent| agent.places().iter().map(|it| it.path));
+/// Returns the names that are protected in whatever directory they are, by the end of that directory's path.
+fn elsewhere(protection: &Protection) -> BTreeMap<&'static str, Vec<&'static str>> {
     let mut all = BTreeMap::<_, Vec<_>>::new();
-    for path in agents.chain(OWN) {
+    for path in protection.paths.iter().copied().chain(OWN) {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         all.entry(directory).or_default().push(name);
     }
@@ -51,23 +62,30 @@ pub(super) struct Protected {
     present: Vec<PathBuf>,
     /// Variables whose values are absolute paths.
     variables: BTreeMap<String, String>,
+    /// The programs that hookbox can be installed into.
+    targets: Vec<&'static str>,
 }
 
 impl Protected {
-    /// What is protected with these roots beside what the tables name.
-    pub(super) fn new(roots: &[String], variables: BTreeMap<String, String>) -> Self {
+    /// The protected paths of these roots, of hookbox's own files and of other programs.
+    pub(super) fn new(
+        roots: &[String],
+        variables: BTreeMap<String, String>,
+        protection: &Protection,
+    ) -> Self {
         let roots = roots.iter().map(|root| Pattern {
             directory: vec![root.to_ascii_lowercase()],
             names: IN_A_ROOT.to_vec(),
             itself: true,
         });
-        let elsewhere = elsewhere().into_iter().map(|(directory, names)| Pattern {
+        let elsewhere = elsewhere(protection).into_iter().map(|(directory, names)| Pattern {
             directory: directory.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect(),
             names,
-            itself: !SHARED.contains(&directory),
+            itself: !SHARED.contains(&directory) && !protection.shared_directories.contains(&directory),
         });
         let patterns = roots.chain(elsewhere).collect();
-        Self { patterns, places: Vec::new(), present: Vec::new(), variables }
+        let targets = protection.targets.clone();
+        Self { patterns, places: Vec::new(), present: Vec::new(), variables, targets }
     }
 
     /// The paths in directories below `base` that the patterns name.
@@ -103,6 +121,11 @@ impl Protected {
     /// The variables that shell lines are read with at their start.
     pub(super) fn variables(&self) -> &BTreeMap<String, String> {
         &self.variables
+    }
+
+    /// The programs that hookbox can be installed into.
+    pub(super) fn targets(&self) -> &[&'static str] {
+        &self.targets
     }
 
     /// The home directory.
@@ -226,14 +249,34 @@ fn is_of(set: &[char], letter: char) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// Files of two other programs.
+    pub(in crate::builtin) fn protection() -> Protection {
+        Protection {
+            paths: vec![
+                ".claude/settings.json",
+                ".claude/hooks",
+                ".claude.json",
+                ".codex/config.toml",
+                ".github/hooks",
+                ".github/copilot/settings.json",
+                ".config/agent/plugins",
+                "agent.json",
+            ],
+            shared_directories: vec![".github", ".github/copilot"],
+            places: Vec::new(),
+            targets: vec!["claude", "codex"],
+        }
+    }
 
     fn protected() -> Protected {
         let roots = [".hookbox".to_owned(), ".kodelet".to_owned()];
         let variables = [("HOME".to_owned(), "/home/ada".to_owned())].into();
         let places = ["/srv/codex/hooks.json", "/dot/hookbox", "/", "relative"];
-        Protected::new(&roots, variables).with_places(places.map(Into::into), ["/home/ada/.hookbox".into()])
+        Protected::new(&roots, variables, &protection())
+            .with_places(places.map(Into::into), ["/home/ada/.hookbox".into()])
     }
 
     #[test]
@@ -252,28 +295,13 @@ mod tests {
             "/p/.hookbox/plugins.lock",
             "/home/ada/.kodelet/hooks/x",
             "/p/.claude/settings.json",
-            "/p/.claude/settings.local.json",
             "/p/.claude/hooks/x.sh",
             "/p/.codex/config.toml",
-            "/p/.codex/hooks.json",
-            "/p/.gemini/settings.json",
-            "/p/.qwen/settings.json",
-            "/p/.cursor/hooks.json",
-            "/home/ada/.copilot/hooks/x.json",
-            "/home/ada/.copilot/settings.json",
             "/p/.github/hooks/x.json",
-            "/p/.github/copilot/settings.local.json",
-            "/p/.opencode/plugin/x.js",
-            "/p/.opencode/plugins/x.js",
-            "/home/ada/.config/opencode/plugins/x.js",
-            "/home/ada/.config/opencode/opencode.json",
-            "/home/ada/.gemini/trustedFolders.json",
-            "/home/ada/.Qwen/trustedfolders.json",
-            "/home/ada/.copilot/config.json",
+            "/p/.github/copilot/settings.json",
+            "/home/ada/.config/agent/Plugins/x.js",
             "/home/ada/.claude.json",
-            "/home/ada/.claude/plugins/installed_plugins.json",
-            "/srv/shop/opencode.json",
-            "/srv/shop/opencode.jsonc",
+            "/srv/shop/agent.json",
             "/home/ada/.local/share/hookbox/trust.toml",
             "/home/ada/.cache/hookbox/code/x",
             "/srv/codex/hooks.json",
@@ -295,9 +323,8 @@ mod tests {
             "/p/.github",
             "/home/ada/.cache/pip",
             "/srv/shop/config.json",
-            "/srv/shop/trustedFolders.json",
             "/srv/shop/claude.json",
-            "/home/ada/.config/opencode/theme.json",
+            "/home/ada/.config/agent/theme.json",
             "/home/ada/.cache",
             "/srv/codex/notes",
             "/dot/hookbox2",

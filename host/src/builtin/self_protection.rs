@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::command::{self, Finding};
-use super::itself;
+use super::hookbox_process;
 use super::protected::Protected;
 use super::real::RealPaths;
 use super::{Builtin, Surroundings, Wishes, shell};
@@ -80,7 +80,7 @@ const MAX_TEXTS: usize = 4096;
 const MAX_PATH: usize = 4096;
 
 /// Blocks tool calls that change hookbox's settings, trust and hook files, the scripts of hooks, the program itself or the
-/// agents' hook configuration, and shell lines that run a command for the user only, as far as a call shows it.
+/// files of `Protection`, and shell lines that run a command for the user only, as far as a call shows it.
 pub struct SelfProtection {
     descriptor: Descriptor,
     protected: Protected,
@@ -92,9 +92,11 @@ pub struct SelfProtection {
 impl SelfProtection {
     /// Creates the guard of these files. Reads the file system once, so that the targets of symlinks are guarded, too.
     pub(crate) fn new(around: &Surroundings, wishes: &Wishes) -> Self {
-        let Surroundings { roots, home, repository, mut places, commands, thresholds: _ } = around.clone();
-        let protected = Protected::new(&roots, variables(home.as_deref()));
-        places.extend(itself::places());
+        let Surroundings { roots, home, repository, mut places, commands, protection, thresholds: _ } =
+            around.clone();
+        let protected = Protected::new(&roots, variables(home.as_deref()), &protection);
+        places.extend(hookbox_process::files());
+        places.extend(protection.places);
         places.extend(commands.iter().flat_map(|(line, base)| scripts(line, base)));
         let by_name: Vec<PathBuf> =
             home.iter().chain(&repository).flat_map(|base| protected.below(base)).collect();

@@ -34,7 +34,7 @@ enum Effect {
 
 /// A block or a question in another agent's words.
 #[derive(Debug)]
-pub(crate) struct Borrowed {
+pub struct Borrowed {
     effect: Effect,
     /// The form, such as `"continue": false`.
     form: String,
@@ -42,19 +42,19 @@ pub(crate) struct Borrowed {
 }
 
 /// Returns true if this field alone is a block in another agent's words.
-pub(crate) fn blocks(name: &str, raw: &RawValue) -> bool {
+pub fn blocks(name: &str, raw: &RawValue) -> bool {
     is_read(name) && find(name, &json::value(raw)).is_some_and(|found| found.effect == Effect::Blocks)
 }
 
 /// Returns true if a decision is a no, in exactly the words of an agent.
-pub(crate) fn is_no(decision: &Value) -> bool {
+pub fn is_no(decision: &Value) -> bool {
     let word = decision.get("behavior").unwrap_or(decision);
     matches!(word.as_str(), Some("block" | "deny"))
 }
 
 /// Takes a block or a question in another agent's words out of an answer. `is_other` is true for a field that
 /// the reader of the answer does not have.
-pub(crate) fn take(object: &mut Map<String, Value>, is_other: impl Fn(&str) -> bool) -> Option<Borrowed> {
+pub fn take(object: &mut Map<String, Value>, is_other: impl Fn(&str) -> bool) -> Option<Borrowed> {
     let found = |name: &str, value: &Value| if is_other(name) { find(name, value) } else { None };
     let all = object.iter().filter_map(|(name, value)| found(name, value));
     let mut strictest = all.max_by_key(|it| it.effect)?;
@@ -106,12 +106,12 @@ fn reason(object: &Map<String, Value>) -> String {
 
 impl Borrowed {
     /// Returns true if it is a block, and the event can be blocked.
-    pub(crate) fn blocks(&self, event: &EventName) -> bool {
+    pub fn blocks(&self, event: &EventName) -> bool {
         self.effect == Effect::Blocks && event.allows().block
     }
 
     /// Applies it to the outcome of the rest of the answer, with a note.
-    pub(crate) fn apply(self, event: &EventName, outcome: &mut Outcome) {
+    pub fn apply(self, event: &EventName, outcome: &mut Outcome) {
         let Self { effect, form, reason } = self;
         let allows = event.allows();
         let note = match effect {
@@ -141,9 +141,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::dialect::agent::Agent;
-    use crate::dialect::{claude, foreign, kodelet};
-    use crate::event::{Context, Event, EventData, ToolCall};
+    use crate::dialect::{claude, kodelet};
     use EventName::*;
 
     fn read(event: &EventName, answer: &Value) -> Outcome {
@@ -273,18 +271,12 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_of_one_agent_blocks_in_the_words_of_every_other_one() {
-        let call = EventData::BeforeToolCall(ToolCall::new("Bash", json!({"command": "ls"})));
-        let event = Event { context: std::sync::Arc::new(Context::new("c", "/w")), data: call };
-        for agent in Agent::WITH_COMMANDS {
-            let name = agent.names_of(&BeforeToolCall).next().unwrap();
-            let hook = foreign::Foreign::new(agent, name).unwrap();
-            let own = [json!({"blocked": true, "reason": "r"}), json!({"action": "block"})];
-            for answer in forms().into_iter().map(|(answer, _)| answer).chain(own) {
-                let found =
-                    hook.outcome(&event, 0, answer.to_string().as_bytes(), "").map(|found| found.action);
-                assert!(matches!(found, Ok(Action::Block(_))), "{agent} {answer}: {found:?}");
-            }
+    fn a_hook_of_claude_code_blocks_and_asks_in_the_words_of_every_other_agent() {
+        let own = [json!({"blocked": true, "reason": "r"}), json!({"action": "block"})];
+        for answer in forms().into_iter().map(|(answer, _)| answer).chain(own) {
+            let found = claude::outcome(&BeforeToolCall, 0, answer.to_string().as_bytes(), "");
+            let found = found.map(|found| found.action);
+            assert!(matches!(found, Ok(Action::Block(_))), "{answer}: {found:?}");
         }
         let found =
             claude::outcome(&BeforeToolCall, 0, br#"{"permission":"ask","user_message":"r"}"#, "").unwrap();

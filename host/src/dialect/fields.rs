@@ -19,13 +19,13 @@ pub struct PayloadError {
 }
 
 impl PayloadError {
-    pub(crate) fn new(field: impl Into<String>, expected: impl Into<String>, found: &Value) -> Self {
+    pub fn new(field: impl Into<String>, expected: impl Into<String>, found: &Value) -> Self {
         Self { field: field.into(), expected: expected.into(), found: describe(found) }
     }
 }
 
 /// A value in a few words.
-pub(crate) fn describe(value: &Value) -> String {
+pub fn describe(value: &Value) -> String {
     match value {
         Value::Array(_) => "an array".to_owned(),
         Value::Object(_) => "an object".to_owned(),
@@ -35,29 +35,29 @@ pub(crate) fn describe(value: &Value) -> String {
 }
 
 /// The fields of an object that were not read yet.
-pub(crate) struct Fields {
+pub struct Fields {
     /// The prefix of the names of a nested object's fields, such as `usage.`.
     prefix: String,
     map: Map<String, Value>,
 }
 
 impl Fields {
-    pub(crate) fn new(map: Map<String, Value>) -> Self {
+    pub fn new(map: Map<String, Value>) -> Self {
         Self { prefix: String::new(), map }
     }
 
     /// Returns the prefix of the field names, such as `usage.`.
-    pub(crate) fn prefix(&self) -> &str {
+    pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
     /// A value of any type.
-    pub(crate) fn any(&mut self, name: &str) -> Option<Value> {
+    pub fn any(&mut self, name: &str) -> Option<Value> {
         self.map.shift_remove(name).filter(|value| !value.is_null())
     }
 
     /// Reads a value with `convert`, which returns a value that it cannot take.
-    pub(crate) fn read<T>(
+    pub fn read<T>(
         &mut self,
         name: &str,
         expected: &str,
@@ -66,50 +66,50 @@ impl Fields {
         self.any(name).map(convert).transpose().map_err(|found| self.error(name, expected, &found))
     }
 
-    pub(crate) fn error(&self, name: &str, expected: &str, found: &Value) -> PayloadError {
+    pub fn error(&self, name: &str, expected: &str, found: &Value) -> PayloadError {
         PayloadError::new(format!("{}{name}", self.prefix), expected, found)
     }
 
-    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, PayloadError> {
+    pub fn text(&mut self, name: &str) -> Result<Option<String>, PayloadError> {
         self.read(name, "a string", into_text)
     }
 
-    pub(crate) fn flag(&mut self, name: &str) -> Result<Option<bool>, PayloadError> {
+    pub fn flag(&mut self, name: &str) -> Result<Option<bool>, PayloadError> {
         self.read(name, "true or false", |value| value.as_bool().ok_or(value))
     }
 
     /// Reads a number that fits `T`. A whole number may be written with a fraction of zero: some languages
     /// have only floats.
-    pub(crate) fn whole<T: TryFrom<i128>>(&mut self, name: &str) -> Result<Option<T>, PayloadError> {
+    pub fn whole<T: TryFrom<i128>>(&mut self, name: &str) -> Result<Option<T>, PayloadError> {
         self.read(name, "a whole number in range", |value| {
             whole(&value).and_then(|number| T::try_from(number).ok()).ok_or(value)
         })
     }
 
-    pub(crate) fn number(&mut self, name: &str) -> Result<Option<f64>, PayloadError> {
+    pub fn number(&mut self, name: &str) -> Result<Option<f64>, PayloadError> {
         self.read(name, "a number", |value| value.as_f64().ok_or(value))
     }
 
     /// A share of the context window.
-    pub(crate) fn share(&mut self, name: &str) -> Result<Option<f64>, PayloadError> {
+    pub fn share(&mut self, name: &str) -> Result<Option<f64>, PayloadError> {
         self.read(name, "a number from 0 to 1", |value| {
             value.as_f64().filter(|share| (0.0..=1.0).contains(share)).ok_or(value)
         })
     }
 
     /// Reads the number of the attempt; the first one is 1.
-    pub(crate) fn attempt(&mut self) -> Result<Option<u32>, PayloadError> {
+    pub fn attempt(&mut self) -> Result<Option<u32>, PayloadError> {
         self.read("attempt", "a whole number from 1", |value| {
             let number = whole(&value).and_then(|number| u32::try_from(number).ok());
             number.filter(|attempt| *attempt > 0).ok_or(value)
         })
     }
 
-    pub(crate) fn array(&mut self, name: &str) -> Result<Option<Value>, PayloadError> {
+    pub fn array(&mut self, name: &str) -> Result<Option<Value>, PayloadError> {
         self.read(name, "an array", |value| if value.is_array() { Ok(value) } else { Err(value) })
     }
 
-    pub(crate) fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, PayloadError> {
+    pub fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, PayloadError> {
         self.read(name, "an object", |value| match value {
             Value::Object(map) => Ok(map),
             other => Err(other),
@@ -117,7 +117,7 @@ impl Fields {
     }
 
     /// An array of strings.
-    pub(crate) fn texts(&mut self, name: &str) -> Result<Option<Vec<String>>, PayloadError> {
+    pub fn texts(&mut self, name: &str) -> Result<Option<Vec<String>>, PayloadError> {
         let Some(items) = self.array(name)? else { return Ok(None) };
         let Value::Array(items) = items else { return Ok(None) };
         let texts = items.into_iter().enumerate().map(|(at, item)| {
@@ -127,13 +127,13 @@ impl Fields {
     }
 
     /// An object with fields of its own.
-    pub(crate) fn nested(&mut self, name: &str) -> Result<Option<Self>, PayloadError> {
+    pub fn nested(&mut self, name: &str) -> Result<Option<Self>, PayloadError> {
         let prefix = format!("{}{name}.", self.prefix);
         Ok(self.object(name)?.map(|map| Self { prefix, map }))
     }
 
     /// kodelet's `UsageInfo`. What else it holds, such as costs, is of no interest.
-    pub(crate) fn usage(&mut self, name: &str) -> Result<Option<Usage>, PayloadError> {
+    pub fn usage(&mut self, name: &str) -> Result<Option<Usage>, PayloadError> {
         let Some(mut usage) = self.nested(name)? else { return Ok(None) };
         let input_tokens = usage.whole("input_tokens")?;
         let output_tokens = usage.whole("output_tokens")?;
@@ -154,7 +154,7 @@ impl Fields {
     }
 
     /// A time: milliseconds since 1970, or RFC 3339.
-    pub(crate) fn timestamp(&mut self) -> Result<Option<u64>, PayloadError> {
+    pub fn timestamp(&mut self) -> Result<Option<u64>, PayloadError> {
         let expected = "milliseconds since 1970 or a time such as \"2025-04-27T18:42:31Z\"";
         self.read("timestamp", expected, |value| {
             let ms = match &value {
@@ -168,7 +168,7 @@ impl Fields {
     }
 
     /// The token budget, in either spelling.
-    pub(crate) fn budget(&mut self) -> Result<Option<crate::event::TokenBudget>, PayloadError> {
+    pub fn budget(&mut self) -> Result<Option<crate::event::TokenBudget>, PayloadError> {
         let Some(mut budget) = self.nested("budget")? else { return Ok(None) };
         let mut whole = |name: &str, other: &str| match budget.whole(name)? {
             None => budget.whole(other),
@@ -183,12 +183,12 @@ impl Fields {
     }
 
     /// Returns the fields that were not read.
-    pub(crate) fn rest(self) -> Map<String, Value> {
+    pub fn rest(self) -> Map<String, Value> {
         self.map
     }
 
     /// Returns the names of the fields that were not read, with their prefix.
-    pub(crate) fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         self.map.keys().map(|name| format!("{}{name}", self.prefix)).collect()
     }
 }

@@ -15,14 +15,14 @@ const EXCERPT: usize = 80;
 const MAX_FAULTS: usize = 8;
 
 /// The readable fields of the object that a hook printed.
-pub(crate) struct HookOutput {
-    pub(crate) object: Map<String, Value>,
+pub struct HookOutput {
+    pub object: Map<String, Value>,
     /// The notes on the other fields, if the answer blocks.
-    pub(crate) faults: Vec<String>,
+    pub faults: Vec<String>,
     /// The failure that the other fields are, if the answer does not block.
-    pub(crate) malformed: Option<HookError>,
+    pub malformed: Option<HookError>,
     /// True if one of the fields blocks, even if another one of the same name does not.
-    pub(crate) blocks: bool,
+    pub blocks: bool,
 }
 
 impl HookOutput {
@@ -31,7 +31,7 @@ impl HookOutput {
     /// # Errors
     ///
     /// `malformed_output` for anything but exactly one object.
-    pub(crate) fn object(
+    pub fn object(
         stdout: &[u8],
         blocks: impl Fn(&str, &RawValue) -> bool,
     ) -> Result<Option<Self>, HookError> {
@@ -113,6 +113,6 @@ impl HookOutput {
 }
 
 /// Returns the beginning of the output, escaped.
-pub(crate) fn excerpt(stdout: &[u8]) -> String {
+pub fn excerpt(stdout: &[u8]) -> String {
     text::escape(&String::from_utf8_lossy(stdout.get(..1024).unwrap_or(stdout)), EXCERPT)
 }

@@ -1,21 +1,24 @@
 //! JSON in and out, one module per dialect. Nothing here does I/O.
 
-mod borrowed;
-mod fields;
-mod hook_output;
+#[doc(hidden)]
+pub mod borrowed;
+#[doc(hidden)]
+pub mod fields;
+#[doc(hidden)]
+pub mod hook_output;
+#[doc(hidden)]
+pub mod reply;
+mod wire;
 
-mod reply;
-
-pub mod agent;
 pub mod base_coat;
 pub mod claude;
-pub mod foreign;
 pub mod kodelet;
 pub mod schema;
 
 use serde_json::{Map, Value};
 
 pub use crate::dialect::fields::PayloadError;
+pub use crate::dialect::wire::Wire;
 use crate::event::{Context, Event, EventName};
 use crate::outcome::Verdict;
 

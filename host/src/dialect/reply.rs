@@ -18,7 +18,7 @@ const MAX_NAMED: usize = 8;
 const KEY_SHOWN: usize = 64;
 
 /// The failure of an answer that cannot be read.
-pub(crate) fn malformed(what: impl Display) -> HookError {
+pub fn malformed(what: impl Display) -> HookError {
     HookError::new(Cause::MalformedOutput, what.to_string())
 }
 
@@ -29,8 +29,8 @@ fn says_nothing(key: &str, value: &Value) -> bool {
 }
 
 /// An answer that is being read.
-pub(crate) struct Reply {
-    pub(crate) event: EventName,
+pub struct Reply {
+    pub event: EventName,
     fields: Fields,
     /// The answer blocks, so that a wrong type elsewhere is only a warning: a guard's block must not be lost.
     blocks: bool,
@@ -38,17 +38,17 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    pub(crate) fn new(event: &EventName, object: Map<String, Value>, blocks: bool) -> Self {
+    pub fn new(event: &EventName, object: Map<String, Value>, blocks: bool) -> Self {
         Self { event: event.clone(), fields: Fields::new(object), blocks, noticed: Vec::new() }
     }
 
     /// A value of any type.
-    pub(crate) fn any(&mut self, name: &str) -> Option<Value> {
+    pub fn any(&mut self, name: &str) -> Option<Value> {
         self.fields.any(name)
     }
 
     /// A value that is read this way; `None` when it is absent, or wrong beside a block.
-    pub(crate) fn read<T>(
+    pub fn read<T>(
         &mut self,
         read: impl FnOnce(&mut Fields) -> Result<Option<T>, PayloadError>,
     ) -> Result<Option<T>, HookError> {
@@ -63,12 +63,12 @@ impl Reply {
     }
 
     /// A string.
-    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, HookError> {
+    pub fn text(&mut self, name: &str) -> Result<Option<String>, HookError> {
         self.read(|fields| fields.text(name))
     }
 
     /// An object in it, to be read in the same way; `None` when it is absent, or no object beside a block.
-    pub(crate) fn nested(&mut self, name: &str) -> Result<Option<Self>, HookError> {
+    pub fn nested(&mut self, name: &str) -> Result<Option<Self>, HookError> {
         let fields = self.read(|fields| fields.nested(name))?;
         Ok(fields.map(|fields| Self {
             event: self.event.clone(),
@@ -79,19 +79,19 @@ impl Reply {
     }
 
     /// Adds a note about the answer.
-    pub(crate) fn warn(&mut self, note: impl Into<String>) {
+    pub fn warn(&mut self, note: impl Into<String>) {
         self.noticed.push(note.into());
     }
 
     /// Returns the outcome with the notes of reading it, and one for each unread field. `elsewhere` are keys
     /// that have an effect at other events.
-    pub(crate) fn finish(self, mut outcome: Outcome, elsewhere: &[&str]) -> Outcome {
+    pub fn finish(self, mut outcome: Outcome, elsewhere: &[&str]) -> Outcome {
         self.finish_into(&mut outcome, elsewhere);
         outcome
     }
 
     /// Adds the notes to an outcome that is still being made.
-    pub(crate) fn finish_into(mut self, outcome: &mut Outcome, elsewhere: &[&str]) {
+    pub fn finish_into(mut self, outcome: &mut Outcome, elsewhere: &[&str]) {
         let prefix = self.fields.prefix().to_owned();
         let left: Vec<_> =
             self.fields.rest().into_iter().filter(|(key, value)| !says_nothing(key, value)).collect();

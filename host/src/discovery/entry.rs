@@ -140,7 +140,7 @@ pub struct Problem {
 
 impl Problem {
     /// A problem with this path.
-    pub(super) fn new(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
+    pub fn new(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
         Self {
             path: path.into(),
             hook: None,
@@ -160,7 +160,7 @@ impl Problem {
 
     /// The same problem with the next step.
     #[must_use]
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }

@@ -12,7 +12,6 @@ use super::options::Options;
 use super::scan::Scan;
 use super::settings::Table;
 use crate::capability::Capability;
-use crate::dialect::agent::Agent;
 use crate::hook::{Digest, HookError, Origin, Tier};
 use crate::native::Verify;
 use crate::report::{Cause, Kind};
@@ -61,7 +60,7 @@ pub(super) struct Judgement {
     /// What a command finds it by.
     pub(super) reference: PathBuf,
     /// The agent that it is configured for, where that is another one.
-    from: Option<Agent>,
+    from: Option<&'static str>,
 }
 
 impl Judgement {
@@ -92,7 +91,7 @@ impl Judgement {
     pub(super) fn approve(&self, name: &str) -> String {
         let path = Some(self.reference.as_path());
         match self.from {
-            Some(agent) => trust::approve_of(agent, name, path, self.is_unique),
+            Some(from) => trust::approve_from(from, name, path, self.is_unique),
             None => trust::approve(name, path, self.is_unique),
         }
     }
@@ -235,7 +234,7 @@ impl Gate {
             is_unique: true,
             namesakes: Vec::new(),
             reference: candidate.reference(),
-            from: candidate.declared.as_ref().and_then(|it| it.outside.as_ref()).map(|it| it.agent),
+            from: candidate.declared.as_ref().and_then(|it| it.outside.as_ref()).map(|it| it.from),
         };
         let is_usable = matches!(candidate.state, State::Usable);
         if !is_usable || !dir.needs_trust {

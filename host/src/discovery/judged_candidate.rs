@@ -211,7 +211,7 @@ impl JudgedCandidate<'_> {
         let Candidate { kind, dir, .. } = self.candidate;
         let default = Budget::for_kind(*kind);
         let declared = self.declared();
-        let usual = declared.and_then(|it| it.outside.as_ref()).map(|it| it.agent.usual_wait());
+        let usual = declared.and_then(|it| it.outside.as_ref()).map(|it| it.usual_timeout);
         let Some(timeout) = declared.and_then(|it| it.timeout).or(usual) else { return default };
         let wall = match (dir.tier.origin(), kind) {
             (Origin::Repo, Kind::Component) => timeout.min(default.wall),

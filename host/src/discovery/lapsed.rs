@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::entry::Problem;
-use super::foreign;
 use super::gate::{Gate, Judgement};
 use super::judged_candidate::JudgedCandidate;
 use super::options::Options;
 use super::shadow::Shadower;
+use super::source;
 use crate::hook::{OnFailure, Origin};
 use crate::text;
 use crate::trust::{self, Record};
@@ -51,10 +51,10 @@ pub(super) fn gone(
     repo: Option<&Path>,
 ) -> Vec<Problem> {
     let Some(repo) = repo else { return Vec::new() };
-    // What another agent's file declares is looked for on request, and what is in a root where that is one now.
-    let is_looked_for = |record: &Record| match foreign::agent_of(&record.name) {
-        Some(agent) => foreign::is_asked(options, agent),
-        None => options.roots.iter().any(|root| record.path.starts_with(root)),
+    // A source looks for its hooks on request, and a hook in a root is looked for if that still is a root.
+    let is_looked_for = |record: &Record| match source::is_name(&record.name) {
+        true => options.looks_for(&record.name),
+        false => options.roots.iter().any(|root| record.path.starts_with(root)),
     };
     let guards = gate.gone(judgements, is_looked_for).filter(|record| record.on_failure == OnFailure::Block);
     guards

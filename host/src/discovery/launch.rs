@@ -4,20 +4,17 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::declared::{ClaudeCommand, Declared, ForeignCommand, Handler, Server, expand};
+use super::declared::{ClaudeCommand, Declared, Handler, PLUGIN_VARIABLE, PROJECT_VARIABLE, Server, expand};
 use super::fallback::LastGood;
 use super::judged_candidate::JudgedCandidate;
 use super::options::Options;
-use crate::dialect::agent::{Agent, Level};
+use super::source::SourceCommand;
+use crate::dialect::claude::ClaudeWire;
 use crate::hook::{Descriptor, Hook, HookError};
 use crate::mcp::{self, ServerConfig, ToolHook, Transport};
-use crate::native::command::{ClaudeDialect, CommandHook, CommandLine};
+use crate::native::command::{CommandHook, CommandLine};
 use crate::report::Cause;
 use crate::text;
-
-/// Where Claude Code's commands find the project, and the plugin that they belong to.
-const PROJECT_VARIABLE: &str = "CLAUDE_PROJECT_DIR";
-const PLUGIN_VARIABLE: &str = "CLAUDE_PLUGIN_ROOT";
 
 /// Builds what runs of what is declared. Servers are not started, and the hooks of one root share them.
 pub(super) struct Launcher {
@@ -59,9 +56,9 @@ impl Launcher {
                 Ok(Arc::new(command(judged, descriptor, line, base)?))
             }
             Ok(Handler::Claude(ClaudeCommand { line, name, matcher })) => {
-                let dialect = ClaudeDialect { name: name.clone(), matcher: matcher.clone() };
+                let wire = ClaudeWire { name: name.clone(), matcher: matcher.clone() };
                 let hook = command(judged, descriptor, line, self.project.clone())?
-                    .in_claude(dialect)
+                    .with_wire(Arc::new(wire))
                     .with_variable(PROJECT_VARIABLE, &self.project);
                 let dir = &judged.candidate.dir;
                 Ok(Arc::new(match &dir.plugin {
@@ -69,47 +66,38 @@ impl Launcher {
                     None => hook,
                 }))
             }
-            Ok(Handler::Foreign(command)) => {
-                Ok(Arc::new(self.foreign(judged, declared, descriptor, command)?))
-            }
+            Ok(Handler::Outside(command)) => Ok(Arc::new(self.outside(judged, descriptor, command)?)),
             Ok(Handler::Tool { server, tool, .. }) => self.tool(judged, declared, descriptor, server, tool),
             Ok(Handler::Component(_)) => Err(HookError::new(Cause::Internal, "is a component")),
             Err(message) => Err(HookError::new(Cause::Incompatible, message)),
         }
     }
 
-    /// A command of another agent, which runs in the project and finds it in that agent's variables.
-    fn foreign(
+    /// A command of a source, which finds the project in the variables of its agent.
+    fn outside(
         &self,
         judged: &JudgedCandidate<'_>,
-        declared: &Declared,
         descriptor: Descriptor,
-        it: &ForeignCommand,
+        it: &SourceCommand,
     ) -> Result<CommandHook, HookError> {
-        let agent = it.foreign.agent();
-        let outside = declared.outside.as_ref();
-        let beside = outside.and_then(|it| it.path.parent());
-        // Cursor runs the user's hooks where they are configured.
-        let is_users = outside.is_some_and(|it| it.level == Level::User && it.plugin.is_none());
-        let base = beside.filter(|_| agent == Agent::Cursor && is_users).unwrap_or(&self.project);
+        let base = it.directory.as_ref().unwrap_or(&self.project);
         let directory = it.cwd.as_ref().map_or_else(|| base.to_owned(), |cwd| base.join(cwd));
-        let mut hook = command(judged, descriptor, &it.line, directory)?.in_foreign(it.foreign.clone());
+        let mut hook = command(judged, descriptor, &it.line, directory)?.with_wire(Arc::clone(&it.wire));
         let only = judged.table.and_then(|table| table.environment.as_ref());
         let of_settings = it.user_env.iter().chain(&it.project_env);
         let of_settings = of_settings.filter(|(name, _)| only.is_none_or(|only| only.contains(name)));
         for (name, value) in of_settings.chain(&it.env) {
             hook = hook.with_variable(name, value);
         }
-        for variable in agent.project_variables() {
-            hook = hook.with_variable(variable, &self.project);
+        for name in it.project_variables {
+            hook = hook.with_variable(name, &self.project);
         }
-        if let Some(directory) = beside.filter(|_| agent == Agent::Copilot) {
-            hook = hook.with_variable("COPILOT_HOOK_DIR", directory);
+        for (name, path) in &it.variables {
+            hook = hook.with_variable(name, path);
         }
-        if let Some(plugin) = outside.and_then(|it| it.plugin.as_ref()) {
-            hook = hook.with_variable(PLUGIN_VARIABLE, plugin);
-            if agent == Agent::Codex {
-                hook = hook.with_variable("PLUGIN_ROOT", plugin);
+        if let Some((plugin, names)) = &it.plugin {
+            for name in *names {
+                hook = hook.with_variable(name, plugin);
             }
         }
         Ok(hook)

@@ -6,11 +6,11 @@ use super::assembly::{Assembly, BLOCKS};
 use super::candidate::{Candidate, kind_by_name};
 use super::declared::Source;
 use super::entry::{EntryStatus, Problem};
-use super::foreign;
 use super::judged_candidate::{Position, budget};
 use super::options::Options;
 use super::scan::RootDir;
 use super::settings::Table;
+use super::source;
 use crate::builtin;
 use crate::files::EntryKind;
 use crate::hook::{Budget, Descriptor, HookError, OnFailure, Origin, Tier};
@@ -41,8 +41,8 @@ pub(super) fn guards(
             // Renamed to `….disable` it is switched off, not lost.
             let is_there = here(name) || here(&format!("{name}.disable"));
             // Built-in hooks have no file; what the settings say of them is read elsewhere.
-            // Nor are hooks of another agent looked for unless somebody asks for them.
-            let is_asked_for = foreign::agent_of(name).is_none_or(|agent| foreign::is_asked(options, agent));
+            // A hook of a source that was not given is not looked for.
+            let is_asked_for = !source::is_name(name) || options.looks_for(name);
             if !is_there && !builtin::is_builtin(name) && is_asked_for {
                 missing(root, name, table, options, assembly);
             }
@@ -57,7 +57,7 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
         assembly.problems.push(Problem::new(root.settings_file(), message));
         return;
     }
-    if root.origin == Origin::Repo && foreign::is_users(name) {
+    if root.origin == Origin::Repo && source::is_users(name) {
         let message = format!("line {}: {:?} is a hook of the user's", table.line, text::escape(name, 200));
         let hint = "a repository cannot set a user's hook: take its table out";
         assembly.problems.push(Problem::new(root.settings_file(), message).of(name).hint(hint));
@@ -79,7 +79,7 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
             let known: Vec<&str> = builtin::ALL.iter().map(|builtin| builtin.name).collect();
             problem.hint(format!("built-in hooks are {}", known.join(", ")))
         }
-        _ if foreign::agent_of(name).is_some() => {
+        _ if source::is_name(name) => {
             let file = text::escape(name.split('#').next().unwrap_or(name), 200);
             problem.hint(format!("configure it in {file}, or take its table out"))
         }
@@ -146,7 +146,7 @@ impl Expected {
         };
         let source = Source::of_name(file);
         let (kind, path) = match source {
-            Source::File | Source::Foreign => (kind_by_name(file), root.path.join(beneath).join(file)),
+            Source::File | Source::Outside => (kind_by_name(file), root.path.join(beneath).join(file)),
             Source::HooksJson if plugin.is_some() => {
                 (Kind::Command, root.path.join(beneath).join(source.file()))
             }

@@ -13,7 +13,6 @@ mod entry;
 mod examine;
 mod failing_hook;
 mod fallback;
-mod foreign;
 mod gate;
 mod global_settings;
 mod hook_cache;
@@ -28,6 +27,7 @@ mod scan;
 mod selection;
 mod settings;
 mod shadow;
+pub mod source;
 mod units;
 mod unreadable_guard;
 
@@ -40,11 +40,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use approvable::{Approvable, Namesake};
+#[doc(hidden)]
+pub use declared::{document, reader};
 pub use entry::{Entry, EntryStatus, Problem};
 pub use fallback::Kept;
 pub(crate) use fallback::LastGood;
-#[cfg(feature = "watch")]
-pub(crate) use foreign::places as foreign_places;
 pub(crate) use global_settings::GlobalSettings;
 pub use global_settings::{DEFAULT_SKIP_COMMANDS, SwitchedOff, git_host};
 pub use options::{DEFAULT_ROOTS, Options};
@@ -155,14 +155,15 @@ pub(crate) async fn discover_again(options: &Options, last: &Arc<LastGood>, runt
         blocking(options.one_event, move || {
             let repositories = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
             let repo = repositories.nearest.as_deref();
-            let mut found = scan::scan(&options, repo, last);
+            let mut found = scan::scan(&options, repo, Arc::clone(&last));
+            let scan_outer = |repo: &PathBuf| scan::scan_outer(&options, repo, Arc::clone(&last));
+            let mut outer: Vec<_> = repositories.outer.iter().map(scan_outer).collect();
+            source::look(&options, &repositories, &mut outer, &mut found);
             let global = global_settings::of(&found.roots, &options, &mut found.problems);
             let around: Vec<PathBuf> =
                 repositories.outer.iter().chain(&repositories.nearest).cloned().collect();
             let records = gate::read_records(&options, &mut found.problems);
             let gate = gate::Gate::open(&options, &runtime, repo, &around, Arc::clone(&records));
-            let outer: Vec<_> =
-                repositories.outer.iter().map(|repo| scan::scan_outer(&options, repo, &found)).collect();
             let all: Vec<&scan::Scan> = outer.iter().chain([&found]).collect();
             let judged = gate.judge(&found, &all, &options);
             let look = |(repo, scan): (&PathBuf, &scan::Scan)| {

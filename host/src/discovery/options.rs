@@ -1,9 +1,10 @@
 //! The options of discovery.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::dialect::agent::Agent;
+use super::source::HookSource;
 use crate::hook::Limits;
 use crate::thresholds::Thresholds;
 use crate::trust::TrustPolicy;
@@ -39,11 +40,8 @@ pub struct Options {
     pub command: Option<String>,
     /// The thresholds of the context window, if the user's settings have none. Default: 0.7 and 0.8, compact.
     pub thresholds: Thresholds,
-    /// The agents whose hooks are looked for as well: those of the project, of the user, and of Claude Code's plugins.
-    /// None.
-    pub from: Vec<Agent>,
-    /// Plugins of other agents, each in its directory: treated like the user's own. None.
-    pub agent_plugins: Vec<(Agent, PathBuf)>,
+    /// Further sources of hooks. Default: none.
+    pub sources: Vec<Arc<dyn HookSource>>,
     /// Examines the hooks also if none of them runs, to show and approve them. Default: no.
     pub look_anyway: bool,
     /// The process answers one event and ends, with nothing else running beside. The user's files are read in
@@ -76,8 +74,7 @@ impl Options {
             data: None,
             command: None,
             thresholds: Thresholds::default(),
-            from: Vec::new(),
-            agent_plugins: Vec::new(),
+            sources: Vec::new(),
             look_anyway: false,
             one_event: false,
             reread: false,
@@ -86,5 +83,10 @@ impl Options {
             untrusted_look: Duration::from_secs(10),
             unseen_blocks: false,
         }
+    }
+
+    /// Returns true if a source looks for the hook of this name.
+    pub(super) fn looks_for(&self, name: &str) -> bool {
+        self.sources.iter().any(|source| source.looks_for(name))
     }
 }

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::candidate::{Candidate, HooksDir, State};
-use super::declared::{self, Contents, ForeignFile, Outside, Servers, Source};
+use super::declared::{self, Contents, MAX_FILE, Servers, Source};
 use super::entry::Problem;
 use super::fallback::{Kept, LastGood, Since};
 use super::limits::{MAX_CANDIDATES, MAX_OF_REPOSITORY};
 use super::options::Options;
 use super::settings::{self, Broken, File, Table, Tables, Top};
+use super::source::ReadFile;
 use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::{Origin, Tier};
 use crate::lockfile::{self, Lock, OWN};
@@ -116,10 +117,8 @@ pub(super) struct Scan {
     pub(super) last: Arc<LastGood>,
     pub(super) next: LastGood,
     pub(super) kept: Vec<Kept>,
-    /// What the files of other agents say beside their hooks.
-    pub(super) foreign: super::foreign::Said,
-    /// Which agents' hooks are switched off by their own configuration, and by whose.
-    pub(super) foreign_off: Vec<(Origin, crate::dialect::agent::Agent)>,
+    /// The number of files of sources: the order of their hooks.
+    pub(super) source_files: usize,
     brought: Brought,
     /// The repository, where there is one.
     pub(super) repository: Option<FileAccess>,
@@ -137,15 +136,13 @@ pub(super) fn scan(options: &Options, repo: Option<&Path>, last: Arc<LastGood>) 
         Some(home) => scan.place(&FileAccess::Global, Origin::User, home, roots, &own),
         None => scan.place(&FileAccess::Global, Origin::User, &options.cwd, &[], &own),
     }
-    scan.of_user(repo, options);
     scan
 }
 
-/// Looks through what a repository brought that lies around another one; `nearest` has read what the user says.
-pub(super) fn scan_outer(options: &Options, repo: &Path, nearest: &Scan) -> Scan {
-    let mut scan = Scan { last: Arc::clone(&nearest.last), ..Scan::default() };
+/// Scans what a repository brought that lies around another one.
+pub(super) fn scan_outer(options: &Options, repo: &Path, last: Arc<LastGood>) -> Scan {
+    let mut scan = Scan { last, ..Scan::default() };
     scan.of_repository(repo, options);
-    scan.as_the_user_says(options, nearest);
     scan
 }
 
@@ -203,8 +200,6 @@ impl Scan {
         match FileAccess::repository(repo) {
             Ok(place) => {
                 self.place(&place, Origin::Repo, repo, &options.roots, &[]);
-                self.of_project(&place, repo, options);
-                self.note_what_is_left_out(repo);
                 self.repository = Some(place);
             }
             Err(error) => {
@@ -214,7 +209,8 @@ impl Scan {
         }
     }
 
-    fn note_what_is_left_out(&mut self, repo: &Path) {
+    /// Adds a problem for each limit of a repository that was reached.
+    pub(super) fn note_what_is_left_out(&mut self, repo: &Path) {
         let Brought { looks, left_out, unread, .. } = self.brought;
         if unread > 0 {
             let message = format!(
@@ -301,74 +297,52 @@ impl Scan {
         file.value
     }
 
-    /// What a file declares; where it is broken now, what it declared before.
+    /// Reads what a file declares; if it is broken now, what it declared before.
     fn declarations(&mut self, place: &FileAccess, path: &Path, source: Source) -> Option<Contents> {
-        let last = Arc::clone(&self.last);
-        let last = last.declarations.get(path);
-        let is_of_repository = matches!(place, FileAccess::Repository(_));
-        if is_of_repository && self.brought.declared >= MAX_DECLARED {
-            self.brought.unread += usize::from(matches!(place.entry_kind(path), Ok(EntryKind::File { .. })));
-            return None;
+        let is_counted = matches!(place, FileAccess::Repository(_));
+        match self.file(place, is_counted, path, MAX_FILE, |text| declared::parse(text, source)) {
+            ReadFile::Read(contents) => Some(contents),
+            ReadFile::Missing | ReadFile::Unusable => None,
         }
-        let read = declared::read(place, path)?;
-        if let (Ok(text), true) = (&read, is_of_repository) {
-            self.brought.declared += text.len();
-        }
-        let (text, contents) = match read.and_then(|text| Ok((declared::parse(&text, source)?, text))) {
-            Ok((contents, text)) => (Since::new(text, last), contents),
-            Err(why) => {
-                let before = last.and_then(|last| Some((last, declared::parse(&last.value, source).ok()?)));
-                let Some((last, contents)) = before else {
-                    let message = format!("{why}: none of its hooks run");
-                    self.problems.push(Problem::new(path, message).hiding(place));
-                    return None;
-                };
-                let message = format!("{why}: the hooks of {} stay in force", last.since);
-                self.problems.push(Problem::new(path, message));
-                self.kept.push(Kept::new(path, None, &last.since, why));
-                (last.clone(), contents)
-            }
-        };
-        self.next.declarations.insert(path.to_owned(), text);
-        Some(contents)
     }
 
-    /// What a file of another agent says; where it is broken now, what it said before.
-    pub(super) fn foreign_file(
+    /// Reads a file that declares hooks; if it is broken now, as it was before. `is_counted` is true for a file of a
+    /// repository, of which only so many bytes are read.
+    pub(super) fn file<T>(
         &mut self,
         place: &FileAccess,
-        origin: Origin,
-        outside: &Arc<Outside>,
-    ) -> Option<ForeignFile> {
-        let path = outside.path.as_path();
+        is_counted: bool,
+        path: &Path,
+        max: u64,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> ReadFile<T> {
         let last = Arc::clone(&self.last);
         let last = last.declarations.get(path);
-        if origin == Origin::Repo && self.brought.declared >= MAX_DECLARED {
+        if is_counted && self.brought.declared >= MAX_DECLARED {
             self.brought.unread += usize::from(matches!(place.entry_kind(path), Ok(EntryKind::File { .. })));
-            return None;
+            return ReadFile::Unusable;
         }
-        let read = declared::read_foreign(place, path)?;
-        if let (Ok(text), Origin::Repo) = (&read, origin) {
+        let Some(read) = declared::read(place, path, max) else { return ReadFile::Missing };
+        if let (Ok(text), true) = (&read, is_counted) {
             self.brought.declared += text.len();
         }
-        let (text, file) = match read.and_then(|text| Ok((declared::parse_foreign(&text, outside)?, text))) {
-            Ok((file, text)) => (Since::new(text, last), file),
+        let (text, parsed) = match read.and_then(|text| Ok((parse(&text)?, text))) {
+            Ok((parsed, text)) => (Since::new(text, last), parsed),
             Err(why) => {
-                let before =
-                    last.and_then(|last| Some((last, declared::parse_foreign(&last.value, outside).ok()?)));
-                let Some((last, file)) = before else {
+                let before = last.and_then(|last| Some((last, parse(&last.value).ok()?)));
+                let Some((last, parsed)) = before else {
                     let message = format!("{why}: none of its hooks run");
                     self.problems.push(Problem::new(path, message).hiding(place));
-                    return None;
+                    return ReadFile::Unusable;
                 };
                 let message = format!("{why}: the hooks of {} stay in force", last.since);
                 self.problems.push(Problem::new(path, message));
                 self.kept.push(Kept::new(path, None, &last.since, why));
-                (last.clone(), file)
+                (last.clone(), parsed)
             }
         };
         self.next.declarations.insert(path.to_owned(), text);
-        Some(file)
+        ReadFile::Read(parsed)
     }
 
     /// The plugins of one root.

@@ -50,7 +50,8 @@ impl ToolKind {
 
     /// The kind that a pattern such as `kind:shell` means, whatever its case and the spaces around its words;
     /// else the name of the nearest one. `None` for a pattern that means no kind.
-    pub(crate) fn of_pattern(pattern: &str) -> Option<Result<Self, &'static str>> {
+    #[doc(hidden)]
+    pub fn of_pattern(pattern: &str) -> Option<Result<Self, &'static str>> {
         let (head, name) = pattern.split_once(':')?;
         let name = name.trim();
         head.trim().eq_ignore_ascii_case("kind").then(|| {

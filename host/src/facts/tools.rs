@@ -190,7 +190,7 @@ pub fn claude_name(name: &str) -> Option<&'static str> {
 }
 
 /// Every name of Claude Code by which a hook may mean the tool `name`.
-pub(crate) fn claude_names(name: &str) -> impl Iterator<Item = &'static str> {
+pub fn claude_names(name: &str) -> impl Iterator<Item = &'static str> {
     tool(name).into_iter().flat_map(|tool| tool.claude.into_iter().chain(tool.also.iter().copied()))
 }
 
@@ -198,7 +198,7 @@ pub(crate) fn claude_names(name: &str) -> impl Iterator<Item = &'static str> {
 ///
 /// `mcp__SERVER__TOOL` (Claude Code, Codex, Qwen) says both. `mcp_SERVER_TOOL` (Gemini) may be read in several ways where a
 /// name has a `_`; `MCP:TOOL` (Cursor) does not say the server.
-pub(crate) fn mcp_names(name: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
+pub fn mcp_names(name: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
     let strip = |head: &str| {
         let begins = name.get(..head.len()).is_some_and(|it| it.eq_ignore_ascii_case(head));
         name.get(head.len()..).filter(|_| begins)

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::{Manager, Plan};
 use crate::account;
-use crate::builtin::{self, SELF_PROTECTION, Surroundings};
+use crate::builtin::{self, Protection, SELF_PROTECTION, Surroundings};
 use crate::chain::ChainOptions;
-use crate::dialect::agent::Agent;
+use crate::discovery::source::HookSource;
 use crate::discovery::{self, Discovery, Entry, EntryStatus, GlobalSettings, LastGood, Problem, SwitchedOff};
 use crate::event::{Event, EventName};
 use crate::files::private_dir;
@@ -29,6 +29,7 @@ pub struct Builder {
     no_hooks: bool,
     builtins: bool,
     self_protection: bool,
+    protection: Protection,
     pub(super) discovery: discovery::Options,
     hooks: Vec<Arc<dyn Hook>>,
     chain: ChainOptions,
@@ -81,6 +82,7 @@ impl Default for Builder {
             no_hooks: false,
             builtins: true,
             self_protection: true,
+            protection: Protection::default(),
             discovery: discovery::Options::new(std::env::current_dir().unwrap_or_default(), home.clone()),
             hooks: Vec::new(),
             chain: ChainOptions { home, depth, ..ChainOptions::default() },
@@ -137,10 +139,17 @@ impl Builder {
         self
     }
 
-    /// Whether `builtin:self-protection` guards hookbox's own files and the agent's hook configuration, unless the
-    /// user's settings switch it off (default: as [`Builder::builtins`] says).
+    /// Whether `builtin:self-protection` guards hookbox's own files and those of [`Builder::protect`], unless the user's
+    /// settings switch it off (default: as [`Builder::builtins`] says).
     pub fn self_protection(mut self, guard: bool) -> Self {
         self.self_protection = guard;
+        self
+    }
+
+    /// Further files that `builtin:self-protection` guards: those that decide about the hooks of other programs (default:
+    /// none).
+    pub fn protect(mut self, protection: Protection) -> Self {
+        self.protection = protection;
         self
     }
 
@@ -177,35 +186,10 @@ impl Builder {
         self
     }
 
-    /// Looks for the hooks of another agent as well (default: of none): those that the project and the user have
-    /// configured for it, and those of Claude Code's plugins. A project's run only as far as the user trusts them; the
-    /// user's own run. May be called for several agents.
-    ///
-    /// ```
-    /// use hookbox::dialect::agent::Agent;
-    /// use hookbox::manager::Manager;
-    ///
-    /// let builder = Manager::builder().from_agent(Agent::Claude).from_agent(Agent::Cursor);
-    /// ```
-    pub fn from_agent(mut self, agent: Agent) -> Self {
-        if !self.discovery.from.contains(&agent) {
-            self.discovery.from.push(agent);
-        }
-        self
-    }
-
-    /// The hooks of a plugin that was written for another agent, in its directory, trusted like the user's own: what its
-    /// `hooks/hooks.json` says, and in Claude Code's shape its manifest (`.claude-plugin/plugin.json`). They run in the
-    /// project and find the plugin in `CLAUDE_PLUGIN_ROOT`.
-    ///
-    /// ```
-    /// use hookbox::dialect::agent::Agent;
-    /// use hookbox::manager::Manager;
-    ///
-    /// let builder = Manager::builder().agent_plugin(Agent::Claude, "/usr/share/my-agent/plugins/guard");
-    /// ```
-    pub fn agent_plugin(mut self, agent: Agent, directory: impl Into<PathBuf>) -> Self {
-        self.discovery.agent_plugins.push((agent, directory.into()));
+    /// Looks for hooks in one more source, beside the roots: those that are configured for another program. A
+    /// repository's run only as far as the user trusts them; the user's own run. May be called several times.
+    pub fn source(mut self, source: impl HookSource + 'static) -> Self {
+        self.discovery.sources.push(Arc::new(source));
         self
     }
 
@@ -388,6 +372,7 @@ impl Builder {
             home: options.home.clone(),
             repository: found.repo.clone(),
             places,
+            protection: self.protection.clone(),
             thresholds: found.global.thresholds,
         };
         let wanted = builtin::ALL

@@ -5,17 +5,15 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use serde_json::Value;
 
 use super::combine::Combined;
 use super::process::{Ended, Process};
 use super::{SETTINGS_VARIABLE, Verify, as_json, verified_within, with_log};
-use crate::dialect::claude::{self, Matcher, Split};
-use crate::dialect::foreign::Foreign;
-use crate::dialect::{base_coat, kodelet};
+use crate::dialect::{Wire, base_coat, kodelet};
 use crate::event::Event;
 use crate::hook::{Budget, Descriptor, Hook, HookError, Settings};
 use crate::outcome::Outcome;
@@ -81,7 +79,7 @@ const BASH_WORDS: [&str; 16] = [
 
 impl CommandLine {
     /// The texts in which files may be named: the line, or each word.
-    pub(crate) fn words(&self) -> Vec<String> {
+    pub fn words(&self) -> Vec<String> {
         match self {
             Self::Shell(line) | Self::Bash(line) => vec![line.clone()],
             Self::Program { program, args } => std::iter::once(program).chain(args).cloned().collect(),
@@ -178,26 +176,8 @@ pub struct CommandHook {
     directory: PathBuf,
     variables: Vec<(String, OsString)>,
     environment: Option<Vec<String>>,
-    claude: Option<ClaudeDialect>,
-    foreign: Option<Foreign>,
+    wire: Option<Arc<dyn Wire>>,
     verify: Option<Verify>,
-}
-
-/// A command that was written for Claude Code.
-#[derive(Clone, Debug, Default)]
-pub struct ClaudeDialect {
-    /// Claude Code's name of the event that the hook is for, if several of its events are one event here; all
-    /// of them if absent.
-    pub name: Option<String>,
-    /// For which tools, sources or reasons it is; all of them when absent.
-    pub matcher: Option<Matcher>,
-}
-
-impl ClaudeDialect {
-    fn is_for(&self, event: &Event) -> bool {
-        let is_named = self.name.as_deref().is_none_or(|wanted| claude::name(event) == Some(wanted));
-        is_named && self.matcher.as_ref().is_none_or(|matcher| matcher.is_for(event))
-    }
 }
 
 impl fmt::Debug for CommandHook {
@@ -215,8 +195,7 @@ impl CommandHook {
             directory,
             variables: Vec::new(),
             environment: None,
-            claude: None,
-            foreign: None,
+            wire: None,
             verify: None,
         }
     }
@@ -228,19 +207,11 @@ impl CommandHook {
         self
     }
 
-    /// Uses the protocol of Claude Code's command hooks: its payload, its exit codes, its answers. An event
-    /// that the hook is not for is a pass, and starts nothing.
+    /// Uses this wire: its payload, its exit codes, its answers. An event that the wire is not for is a pass, and starts
+    /// nothing.
     #[must_use]
-    pub fn in_claude(mut self, dialect: ClaudeDialect) -> Self {
-        self.claude = Some(dialect);
-        self
-    }
-
-    /// Uses the protocol of the agent that the hook was written for. An event that the hook is not for is a
-    /// pass, and starts nothing.
-    #[must_use]
-    pub fn in_foreign(mut self, foreign: Foreign) -> Self {
-        self.foreign = Some(foreign);
+    pub fn with_wire(mut self, wire: Arc<dyn Wire>) -> Self {
+        self.wire = Some(wire);
         self
     }
 
@@ -267,19 +238,21 @@ impl CommandHook {
         self
     }
 
-    /// Runs the command for everything that it is shown of an event, within one budget.
-    async fn each(
+    /// Runs the command for each part of an event on its wire, within one budget.
+    async fn run_on_wire(
         &self,
-        shown: Split,
-        variables: &[(&str, String)],
+        wire: &dyn Wire,
+        event: &Event,
         budget: &Budget,
-        encode: impl Fn(&Event) -> Option<Value> + Send + Sync,
-        read: impl Fn(&Event, &Ended) -> Result<Outcome, HookError> + Send + Sync,
     ) -> Result<Outcome, HookError> {
+        if !wire.is_for(event) {
+            return Ok(Outcome::pass());
+        }
+        let (parts, variables) = (wire.split(event), wire.variables(event));
         let begin = Instant::now();
-        let mut combined = Combined::new(shown.in_parts);
-        for (at, event) in shown.events.iter().enumerate() {
-            let Some(payload) = encode(event) else { continue };
+        let mut combined = Combined::new(parts.in_parts);
+        for (at, event) in parts.events.iter().enumerate() {
+            let Some(payload) = wire.encode(event) else { continue };
             let mut left = *budget;
             if at > 0 {
                 left.wall = budget.wall.saturating_sub(begin.elapsed());
@@ -289,15 +262,15 @@ impl CommandHook {
                 combined.add(event, Err(HookError::timeout(budget.wall)));
                 break;
             }
-            let answer = match self.end(payload.to_string(), variables, &left).await {
-                Ok(ended) => with_log(read(event, &ended), ended.printed.log),
-                Err(error) => Err(error),
-            };
+            let answer = self.end(payload.to_string(), &variables, &left).await.and_then(|ended| {
+                let outcome = wire.outcome(event, ended.status, &ended.printed.stdout, &ended.printed.log);
+                with_log(outcome, ended.printed.log)
+            });
             if combined.add(event, answer) {
                 break;
             }
         }
-        combined.finish(shown.beyond)
+        combined.finish(parts.beyond)
     }
 
     /// Runs the command with this on standard input to its end.
@@ -342,31 +315,12 @@ impl Hook for CommandHook {
         &self.descriptor
     }
 
-    /// Runs the command with the event on standard input: as Base Coat's envelope, or as kodelet's payload if
-    /// Base Coat has no such event. It may answer in either. The answer counts only if the command then ends
-    /// with status 0. See [`CommandHook::in_claude`] and [`CommandHook::in_foreign`] for the other protocols.
+    /// Runs the command with the event on standard input: as Base Coat's envelope, or as kodelet's payload if Base Coat
+    /// has no such event. It may answer in either, and its output counts only if it then ends with status 0. A hook with
+    /// a [wire](CommandHook::with_wire) uses that.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
-        let session = &claude::Session::default();
-        if let Some(foreign) = self.foreign.as_ref() {
-            if !foreign.is_for(event) {
-                return Ok(Outcome::pass());
-            }
-            let encode = |event: &Event| foreign.encode(event, session);
-            let read = |event: &Event, ended: &Ended| {
-                foreign.outcome(event, ended.status, &ended.printed.stdout, &ended.printed.log)
-            };
-            return self.each(foreign.shown(event), &foreign.variables(event), budget, encode, read).await;
-        }
-        if let Some(dialect) = &self.claude {
-            if !dialect.is_for(event) {
-                return Ok(Outcome::pass());
-            }
-            let encode = |event: &Event| claude::encode(event, session);
-            let read = |event: &Event, ended: &Ended| {
-                claude::outcome_of(event, ended.status, &ended.printed.stdout, &ended.printed.log)
-            };
-            let shown = claude::split(event, |event| dialect.is_for(event));
-            return self.each(shown, &[], budget, encode, read).await;
+        if let Some(wire) = &self.wire {
+            return self.run_on_wire(&**wire, event, budget).await;
         }
         let payload = base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event));
         let printed = self.end(payload.to_string(), &[], budget).await?.succeeded()?;

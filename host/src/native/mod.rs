@@ -9,7 +9,8 @@ pub mod command;
 pub(crate) mod group;
 mod leash;
 pub(crate) mod output;
-pub(crate) mod process;
+#[doc(hidden)]
+pub mod process;
 pub(crate) mod start;
 
 use std::ffi::OsStr;

@@ -28,43 +28,43 @@ const GRACE: Duration = Duration::from_millis(100);
 const REAP: Duration = Duration::from_millis(50);
 
 /// A process to run, with its bounds.
-pub(crate) struct Process<'a> {
+pub struct Process<'a> {
     /// The file. A name without a slash is a file in the directory, never a program on `PATH`.
-    pub(crate) program: &'a Path,
+    pub program: &'a Path,
     /// The arguments.
-    pub(crate) args: &'a [&'a str],
+    pub args: &'a [&'a str],
     /// The variables of this process that it gets; all of them when absent.
-    pub(crate) environment: Option<&'a [String]>,
+    pub environment: Option<&'a [String]>,
     /// Variables of its environment beside those.
-    pub(crate) variables: &'a [(&'a str, &'a OsStr)],
+    pub variables: &'a [(&'a str, &'a OsStr)],
     /// The working directory; that of this process if absent.
-    pub(crate) directory: Option<&'a Path>,
+    pub directory: Option<&'a Path>,
     /// The standard input; `/dev/null` if absent.
-    pub(crate) stdin: Option<Vec<u8>>,
+    pub stdin: Option<Vec<u8>>,
     /// Wall-clock time for everything, tries to start it included.
-    pub(crate) wall: Duration,
+    pub wall: Duration,
     /// The longest standard output, in bytes.
-    pub(crate) output: usize,
+    pub output: usize,
     /// The longest part of standard error that is kept, in bytes.
-    pub(crate) log: usize,
+    pub log: usize,
 }
 
 /// The output of a process that ended with status 0.
 #[derive(Debug)]
-pub(crate) struct Printed {
+pub struct Printed {
     /// The standard output.
-    pub(crate) stdout: Vec<u8>,
+    pub stdout: Vec<u8>,
     /// The beginning of its standard error, not escaped.
-    pub(crate) log: String,
+    pub log: String,
 }
 
 /// The status and the output of a process that ended by itself.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub struct Ended {
     /// The status.
-    pub(crate) status: i32,
+    pub status: i32,
     /// The output.
-    pub(crate) printed: Printed,
+    pub printed: Printed,
     /// The failure that a status other than 0 is: the status, and the last lines of standard error, escaped.
     failure: String,
 }
@@ -75,7 +75,7 @@ impl Ended {
     /// # Errors
     ///
     /// `exit` with any other status.
-    pub(crate) fn succeeded(self) -> Result<Printed, HookError> {
+    pub fn succeeded(self) -> Result<Printed, HookError> {
         match self.status {
             0 => Ok(self.printed),
             _ => Err(self.failed(Cause::Exit)),
@@ -83,7 +83,7 @@ impl Ended {
     }
 
     /// The failure with this cause.
-    pub(crate) fn failed(self, cause: Cause) -> HookError {
+    pub fn failed(self, cause: Cause) -> HookError {
         HookError::new(cause, self.failure).spent(Spent { log: self.printed.log, ..Spent::default() })
     }
 }
@@ -94,7 +94,7 @@ impl Process<'_> {
     /// # Errors
     ///
     /// Those of [`Process::end`], and `exit` (a status other than 0).
-    pub(crate) async fn run(self) -> Result<Printed, HookError> {
+    pub async fn run(self) -> Result<Printed, HookError> {
         self.end().await?.succeeded()
     }
 
@@ -105,7 +105,7 @@ impl Process<'_> {
     /// # Errors
     ///
     /// `not_found`, `spawn`, `timeout`, `output_limit`, `signal`.
-    pub(crate) async fn end(self) -> Result<Ended, HookError> {
+    pub async fn end(self) -> Result<Ended, HookError> {
         let deadline = Instant::now() + self.wall;
         let started =
             match timeout_at(deadline, start(&mut self.command(), self.program, self.directory)).await {

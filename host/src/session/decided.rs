@@ -65,8 +65,8 @@ impl Decided {
         self.ruled.fired
     }
 
-    #[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge has more to say of an event"))]
-    pub(crate) fn fired_mut(&mut self) -> &mut Fired {
+    #[doc(hidden)]
+    pub fn fired_mut(&mut self) -> &mut Fired {
         &mut self.ruled.fired
     }
 

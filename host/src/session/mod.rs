@@ -105,8 +105,8 @@ impl Session {
     }
 
     /// Returns the session with this much less time for hooks that the user does not trust.
-    #[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge shares out what is left"))]
-    pub(crate) fn untrusted_took(mut self, used: Duration) -> Self {
+    #[doc(hidden)]
+    pub fn untrusted_took(mut self, used: Duration) -> Self {
         let mut options = self.chain_options().clone();
         options.untrusted_deadline = options.untrusted_deadline.saturating_sub(used);
         self.chain = Some(Arc::new(options));

@@ -8,7 +8,6 @@ mod protected_dirs;
 mod record;
 pub(crate) mod tree_digest;
 
-use std::fmt::Display;
 use std::path::Path;
 
 pub use self::file::{TrustFile, TrustFileError, TrustFileErrorKind};
@@ -47,9 +46,9 @@ pub fn approve(name: &str, path: Option<&Path>, is_unique: bool) -> String {
     format!("run `hookbox trust {}` to approve it", word(name, path, is_unique))
 }
 
-/// Like [`approve`], for a hook that is configured for another agent, which is found only on request.
-pub(crate) fn approve_of(agent: impl Display, name: &str, path: Option<&Path>, is_unique: bool) -> String {
-    format!("run `hookbox trust --from {agent} {}` to approve it", word(name, path, is_unique))
+/// Like [`approve`], for a hook of a source, which is looked for only on request.
+pub(crate) fn approve_from(from: &str, name: &str, path: Option<&Path>, is_unique: bool) -> String {
+    format!("run `hookbox trust --from {from} {}` to approve it", word(name, path, is_unique))
 }
 
 /// Returns the hook as a word of a command line.

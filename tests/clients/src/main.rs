@@ -134,7 +134,7 @@ impl Options {
         if root.exists() {
             fs::remove_dir_all(&root)?;
         }
-        let plugin = self.root.join("integrations/opencode/hookbox.js");
+        let plugin = self.root.join("crates/agents/assets/opencode/hookbox.js");
         let place = Place::new(&root, &self.target.join("debug/hookbox"), &plugin, dir, model.url())?;
         let components =
             Components { samples: &self.target.join("hooks"), tests: &self.target.join("test-hooks") };

@@ -2,9 +2,9 @@
 
 use std::{env, fs};
 
-use hookbox::dialect::agent::{Agent, Reply, Request};
 use hookbox::dialect::kodelet;
 use hookbox::{EventData, Outcome};
+use hookbox_agents::agent::{Agent, Reply, Request};
 use serde_json::{Map, Value, json};
 
 use super::{data, payloads, read, replied};

@@ -8,9 +8,9 @@ mod table;
 use std::fs;
 use std::path::PathBuf;
 
-use hookbox::dialect::agent::{Agent, Reply, Request};
 use hookbox::outcome::{Author, Fold};
 use hookbox::{Context, Outcome};
+use hookbox_agents::agent::{Agent, Reply, Request};
 
 use crate::environment::repository;
 

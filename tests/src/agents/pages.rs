@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 
 use crate::environment::{TestEnvironment, repository, sample};
 

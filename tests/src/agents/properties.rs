@@ -1,9 +1,9 @@
 //! No payload panics, and no block runs.
 
-use hookbox::dialect::agent::{Agent, Reply};
 use hookbox::outcome::{Ruling, Verdict};
 use hookbox::report::Cause;
 use hookbox::{EventName, HookError, OnFailure, Outcome};
+use hookbox_agents::agent::{Agent, Reply};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hookbox::dialect::agent::{Agent, AgentEvent};
+use hookbox_agents::agent::{Agent, AgentEvent};
 
 use crate::environment::repository;
 

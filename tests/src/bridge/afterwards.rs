@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hookbox::EventName;
-use hookbox::bridge::Bridge;
 use hookbox::manager::Manager;
+use hookbox_agents::bridge::Bridge;
 use serde_json::json;
 
 use super::{BEFORE, args, blocked, call, effect, guard, needed};

@@ -3,7 +3,7 @@
 use std::fs;
 
 use hookbox::EventName;
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::{BEFORE, args, blocked, call, needed, passed};

@@ -1,8 +1,8 @@
 //! Hooks that make an agent go on and on.
 
 use hookbox::EventName;
-use hookbox::dialect::agent::Agent;
 use hookbox::session::MAX_FOLLOW_UPS;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::args;

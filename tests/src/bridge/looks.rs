@@ -1,6 +1,6 @@
 //! The look for hooks: what a repository brought takes none of the user's time, and slows one event.
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::json;
 
 use super::{BEFORE, args, blocked, call, needed, passed};

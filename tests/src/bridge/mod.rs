@@ -14,7 +14,7 @@ mod words;
 use std::ffi::OsString;
 
 use hookbox::EventName;
-use hookbox::dialect::agent::{Agent, Effect, Printed};
+use hookbox_agents::agent::{Agent, Effect, Printed};
 use serde_json::Value;
 
 use crate::answers::Backend;

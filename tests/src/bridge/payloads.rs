@@ -1,7 +1,7 @@
 //! Payloads that are none of the agent's.
 
 use hookbox::EventName;
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::{BEFORE, args, blocked, call, guard, passed};

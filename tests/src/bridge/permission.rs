@@ -1,6 +1,6 @@
 //! The question of a user who is asked about a tool call, answered by a guard.
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::args;

@@ -1,7 +1,7 @@
 //! Where hooks are looked for, and what the user is told of them.
 
 use hookbox::EventName;
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::{BEFORE, args, blocked, call, needed, passed};

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::json;
 
 use super::{BEFORE, args, blocked, call, needed, passed};

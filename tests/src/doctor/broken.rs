@@ -1,6 +1,6 @@
 //! One thing on the way is broken at a time.
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::{

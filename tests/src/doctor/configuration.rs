@@ -1,6 +1,6 @@
 //! What an agent makes of its files: which it reads, what it refuses, and what counts in them.
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::json;
 
 use super::{configure, doctor, entry, fails, place};

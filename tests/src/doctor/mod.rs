@@ -8,7 +8,7 @@ mod opencode;
 use std::fs;
 use std::path::Path;
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use crate::environment::{Output, TestEnvironment, program, sample};

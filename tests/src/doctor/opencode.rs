@@ -1,6 +1,6 @@
 //! OpenCode, which runs hookbox from a plugin.
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::{doctor, fails, guarded};

@@ -1,6 +1,6 @@
 //! The configuration of each agent in a project: its shape, its answers, its exit codes, its variables, its failures.
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::{all_of, bash, problems, statuses, verdict};

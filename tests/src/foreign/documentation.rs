@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use hookbox::dialect::agent::Agent;
-use hookbox::dialect::foreign::{TOOLS, Tools};
+use hookbox_agents::Agent;
+use hookbox_agents::agent_hooks::{TOOLS, Tools};
 
 use crate::environment::repository;
 

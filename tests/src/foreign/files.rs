@@ -1,7 +1,7 @@
 //! A guard of files that was written for Claude Code guards them under every agent, whatever the agent's tools are called
 //! and however many files one call of them has.
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::{all_of, verdict};

@@ -1,6 +1,6 @@
 //! Files of other agents that a hostile repository brings.
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::{Agent, AgentHooks};
 use serde_json::json;
 
 use super::{all_of, bash, problems, statuses, verdict};
@@ -94,7 +94,7 @@ fn a_file_that_breaks_while_the_agent_works_stays_in_force_as_it_was() {
     env.file("home/.claude/settings.json", hooks.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let manager = env.builder().from_agent(Agent::Claude).build().await;
+        let manager = env.builder().source(AgentHooks::new().agent(Agent::Claude)).build().await;
         env.file("home/.claude/settings.json", "{\"hooks\": ");
         let reload = manager.reload().await;
         assert_eq!(reload.kept.len(), 1, "{reload:?}");

@@ -1,4 +1,4 @@
-//! Hooks of other agents as a source of hooks: `--from`, `Builder::from_agent`, `Builder::agent_plugin`.
+//! Hooks of other agents as a source of hooks: `--from`, `AgentHooks`.
 
 mod configurations;
 mod documentation;
@@ -9,7 +9,7 @@ mod plugin;
 mod surroundings;
 mod trust;
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use crate::environment::TestEnvironment;

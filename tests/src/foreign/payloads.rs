@@ -1,8 +1,8 @@
 //! An event that an agent sent is sent to a hook of that agent as it came.
 
-use hookbox::dialect::agent::Agent;
 use hookbox::dialect::claude::Session;
-use hookbox::dialect::foreign::Foreign;
+use hookbox_agents::Agent;
+use hookbox_agents::agent_hooks::Foreign;
 use serde_json::{Map, Value};
 
 use crate::agents::{payloads, read};

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use hookbox::dialect::agent::Agent;
 use hookbox::session::ToolDecision;
 use hookbox::{ToolCall, ToolResult};
+use hookbox_agents::{Agent, AgentHooks};
 use serde_json::{Value, json};
 
 use super::{bash, problems, statuses, verdict};
@@ -206,8 +206,11 @@ fn what_is_wrong_with_a_plugin_is_said() {
 async fn an_embedding_agent_runs_a_plugin_from_its_directory() {
     let env = TestEnvironment::new();
     copy(&env, "usr/plugins/with a space");
-    let manager =
-        env.builder().agent_plugin(Agent::Claude, env.path("usr/plugins/with a space")).build().await;
+    let manager = env
+        .builder()
+        .source(AgentHooks::new().plugin(Agent::Claude, env.path("usr/plugins/with a space")))
+        .build()
+        .await;
     assert_eq!(manager.problems().to_vec(), []);
     assert_eq!(manager.entries()[0].name, "claude:plugin/rails#PreToolUse[0]");
     let session = manager.session("s").cwd(env.path("repo").to_str().unwrap());
@@ -220,7 +223,11 @@ async fn an_embedding_agent_runs_a_plugin_from_its_directory() {
     assert!(verdict.report.hooks[0].cause.is_some(), "{verdict:?}");
 
     copy(&env, "usr/plugins/rails");
-    let manager = env.builder().agent_plugin(Agent::Claude, env.path("usr/plugins/rails")).build().await;
+    let manager = env
+        .builder()
+        .source(AgentHooks::new().plugin(Agent::Claude, env.path("usr/plugins/rails")))
+        .build()
+        .await;
     let session = manager.session("s").cwd(env.path("repo").to_str().unwrap());
     match &session.before_tool_call(call("rm -rf /")).await.decision {
         ToolDecision::Block(ruling) => assert_eq!(ruling.for_user(), "rm -rf is not allowed here"),

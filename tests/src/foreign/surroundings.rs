@@ -1,6 +1,6 @@
 //! What a command of another agent finds around it: its shell, its directory, its variables.
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::configurations::configure;

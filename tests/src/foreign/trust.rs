@@ -1,6 +1,6 @@
 //! What a repository configures for another agent runs only once the user trusts it.
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::{Agent, AgentHooks};
 use serde_json::{Value, json};
 
 use super::{bash, statuses};
@@ -110,7 +110,7 @@ fn a_hook_of_another_agent_is_no_hook_where_nobody_asks_for_it() {
 async fn what_changes_after_the_look_does_not_run() {
     let env = project();
     succeeds(&env.hookbox(["trust", "--from", "claude", NAME, "--yes"]));
-    let manager = env.builder().from_agent(Agent::Claude).build().await;
+    let manager = env.builder().source(AgentHooks::new().agent(Agent::Claude)).build().await;
     assert_eq!(manager.entries()[0].status.as_str(), "active");
     env.file("repo/scripts/lib.sh", "block() { :; }\n");
     let session = manager.session("s");

@@ -1,6 +1,6 @@
 //! Sessions that the bridge has open where the program works.
 
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::{CHANGES, READS, TRUST_FILE, place, refused};

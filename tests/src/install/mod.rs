@@ -3,8 +3,8 @@
 mod files;
 mod guards;
 
-use hookbox::bridge::config::{Level, Surroundings, file, read};
-use hookbox::dialect::agent::Agent;
+use hookbox_agents::Agent;
+use hookbox_agents::bridge::config::{Level, Surroundings, file, read};
 
 use crate::environment::{Output, TestEnvironment, program};
 

@@ -3,7 +3,8 @@ use super::*;
 fn judged(line: &str) -> Option<Finding> {
     let roots = [".hookbox".to_owned(), ".kodelet".to_owned()];
     let variables = [("HOME".to_owned(), "/home/ada".to_owned())].into();
-    let protected = Protected::new(&roots, variables).with_places(["/data/hookbox".into()], []);
+    let protected = Protected::new(&roots, variables, &crate::builtin::protected::tests::protection());
+    let protected = protected.with_places(["/data/hookbox".into()], []);
     judge(line, &protected, &["/work/repo".into()])
 }
 
@@ -222,7 +223,7 @@ fn a_line_that_may_change_a_protected_file_is_found() {
 
 #[test]
 fn in_a_protected_directory_only_reading_passes() {
-    let protected = Protected::new(&[".hookbox".to_owned()], BTreeMap::new());
+    let protected = Protected::new(&[".hookbox".to_owned()], BTreeMap::new(), &Default::default());
     let judged = |line| judge(line, &protected, &["/p/.hookbox/hooks".into()]);
     assert_eq!(judged("ls -la && cat guard"), None);
     assert!(judged("rm guard").is_some());

@@ -29,28 +29,28 @@ const GO_ON: &str = "A hook asks you to go on, and does not say why.";
 const KEYS: [&str; 3] = ["decision", "reason", "stopReason"];
 
 /// The differences between the agents whose hooks answer in this shape.
-pub(crate) struct Style {
+pub struct Style {
     /// The words of `decision` that let a thing pass; `block` and `deny` block everywhere.
-    pub(crate) approving: &'static [&'static str],
+    pub approving: &'static [&'static str],
     /// The values of `decision`, for messages.
-    pub(crate) decisions: &'static str,
+    pub decisions: &'static str,
     /// The fields with which an answer changes the input of a tool.
-    pub(crate) inputs: &'static [&'static str],
+    pub inputs: &'static [&'static str],
     /// The fields with which it changes the output.
-    pub(crate) outputs: &'static [&'static str],
+    pub outputs: &'static [&'static str],
     /// True if a changed input counts only beside `permissionDecision: allow`.
-    pub(crate) input_needs_allow: bool,
+    pub input_needs_allow: bool,
     /// True if the fields of `hookSpecificOutput` may be at the top as well.
-    pub(crate) is_flat: bool,
+    pub is_flat: bool,
     /// True if `hookSpecificOutput` must name its event.
-    pub(crate) names_event: bool,
+    pub names_event: bool,
     /// The meaning of text that is not an answer.
-    pub(crate) text: Text,
+    pub text: Text,
 }
 
 /// The meaning of text that is not an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Text {
+pub enum Text {
     /// Context for the model when a message is sent and when a session starts; ignored elsewhere.
     Context,
     /// Words for the user.
@@ -60,7 +60,7 @@ pub(crate) enum Text {
 }
 
 /// Claude Code's.
-pub(crate) const CLAUDE: Style = Style {
+pub const CLAUDE: Style = Style {
     approving: &["approve"],
     decisions: "\"block\" or \"approve\"",
     inputs: &["updatedInput"],
@@ -136,7 +136,7 @@ pub fn outcome(event: &EventName, exit_code: i32, stdout: &[u8], stderr: &str) -
 
 /// Applies the rule that the agents share: an answer with exit code 0, a block with the reason on standard
 /// error with 2, and else a failure.
-pub(crate) fn by_exit_code(
+pub fn by_exit_code(
     event: &EventName,
     exit_code: i32,
     stderr: &str,
@@ -150,7 +150,7 @@ pub(crate) fn by_exit_code(
 }
 
 /// The failure of a hook that ended with this status.
-pub(crate) fn failed(code: i32, stderr: &str) -> HookError {
+pub fn failed(code: i32, stderr: &str) -> HookError {
     let mut message = format!("ended with status {code}");
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join(" | ");
@@ -162,7 +162,7 @@ pub(crate) fn failed(code: i32, stderr: &str) -> HookError {
 }
 
 /// Returns the outcome of a block with this reason at this event.
-pub(crate) fn blocked(event: &EventName, reason: String) -> Outcome {
+pub fn blocked(event: &EventName, reason: String) -> Outcome {
     match block_at(event) {
         Block::Stops => Outcome::block(reason),
         Block::GoesOn if reason.is_empty() => Outcome::follow_up(GO_ON),
@@ -178,7 +178,7 @@ pub(crate) fn blocked(event: &EventName, reason: String) -> Outcome {
 }
 
 /// Reads the output of a hook that ended with status 0.
-pub(crate) fn read(event: &EventName, stdout: &[u8], style: &Style) -> Result<Outcome, HookError> {
+pub fn read(event: &EventName, stdout: &[u8], style: &Style) -> Result<Outcome, HookError> {
     let shown = String::from_utf8_lossy(stdout);
     let shown = shown.trim();
     if !shown.starts_with('{') {

@@ -108,7 +108,7 @@ impl Matcher {
 /// # Errors
 ///
 /// A [`MatcherError`] for one that cannot be compiled within 1 MiB, or is longer than 4096 bytes.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, MatcherError> {
+pub fn compile(pattern: &str) -> Result<Regex, MatcherError> {
     let wrong = |problem: String| MatcherError { pattern: text::escape(pattern, 80), problem };
     if pattern.len() > MAX_LENGTH {
         return Err(wrong(format!("has more than {MAX_LENGTH} bytes")));

@@ -12,19 +12,21 @@ mod multi_file;
 mod payload;
 mod specific;
 mod tool;
+mod wire;
 
 use std::borrow::Cow;
 
-pub(crate) use self::answer::{CLAUDE, Style, Text, blocked, by_exit_code, failed, read};
+pub use self::answer::{CLAUDE, Style, Text, blocked, by_exit_code, failed, read};
 pub use self::answer::{outcome, outcome_of};
 pub use self::event::{event_name, name};
-pub(crate) use self::matcher::compile;
+pub use self::matcher::compile;
 pub use self::matcher::{Matcher, MatcherError};
-pub(crate) use self::multi_file::split;
+pub use self::multi_file::split;
 pub use self::multi_file::{MAX_FILES, Split};
 pub use self::payload::encode;
-pub(crate) use self::payload::last_said;
-pub(crate) use self::tool::{call, restore};
+pub use self::payload::last_said;
+pub use self::tool::{call, restore};
+pub use self::wire::ClaudeWire;
 
 /// The facts of a session of Claude Code that an event does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -82,7 +82,7 @@ impl Part {
 
 /// Splits a call that Claude Code would make as several calls, or with another tool. Any other event stays as it is. So
 /// does a call for a hook that is for none of the split events: it is declared for the agent's own name of the tool.
-pub(crate) fn split(event: &Event, is_for: impl Fn(&Event) -> bool) -> Split {
+pub fn split(event: &Event, is_for: impl Fn(&Event) -> bool) -> Split {
     let whole = || Split { events: vec![event.clone()], in_parts: false, beyond: None };
     let Some(called) = event.tool_call() else { return whole() };
     let Some((mut parts, beyond)) = parts(called, &event.context.cwd) else { return whole() };

@@ -119,7 +119,7 @@ impl Payload {
 }
 
 /// The last text of the assistant in a conversation: its content as a string, or the texts of its parts.
-pub(crate) fn last_said(messages: &Document) -> Option<String> {
+pub fn last_said(messages: &Document) -> Option<String> {
     let said = |message: &&Value| message.get("role").and_then(Value::as_str) == Some("assistant");
     match messages.value().as_array()?.iter().rev().find(said)?.get("content")? {
         Value::String(text) => Some(text.clone()),

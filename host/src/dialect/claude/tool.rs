@@ -30,7 +30,7 @@ struct Translated {
 }
 
 /// The tool's name and input as a hook of Claude Code expects them.
-pub(crate) fn call(call: &ToolCall, cwd: &str) -> (String, Value) {
+pub fn call(call: &ToolCall, cwd: &str) -> (String, Value) {
     let name = super::tool_name(&call.name).into_owned();
     let translated = translate(call, cwd);
     let Value::Object(object) = call.input.value() else {
@@ -54,7 +54,7 @@ pub(crate) fn call(call: &ToolCall, cwd: &str) -> (String, Value) {
 
 /// Translates the input that a hook of Claude Code changed into the fields of the agent's tool. A field that
 /// the hook did not change keeps its value.
-pub(crate) fn restore(call: &ToolCall, cwd: &str, updated: Value) -> Value {
+pub fn restore(call: &ToolCall, cwd: &str, updated: Value) -> Value {
     let Value::Object(mut updated) = updated else { return updated };
     for it in translate(call, cwd) {
         let Some(new) = updated.shift_remove(it.to) else { continue };

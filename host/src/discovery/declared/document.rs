@@ -18,7 +18,7 @@ const MAX_MEMBERS: usize = 4096;
 
 /// A position in a text, counted from 1; the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
+pub struct Spot {
     line: usize,
     column: usize,
 }
@@ -31,7 +31,7 @@ impl fmt::Display for Spot {
 
 /// The text of a file, parsed.
 #[derive(Debug)]
-pub(super) struct Document<'a> {
+pub struct Document<'a> {
     text: &'a str,
     root: Value<'a>,
     /// The offset of each line.
@@ -44,7 +44,7 @@ impl<'a> Document<'a> {
     /// # Errors
     ///
     /// The position of the first mistake, and what it is.
-    pub(super) fn parse(text: &'a str) -> Result<Self, (Spot, String)> {
+    pub fn parse(text: &'a str) -> Result<Self, (Spot, String)> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let mut document = Self { text, root: Value::NullKeyword(NULL), lines };
@@ -70,7 +70,7 @@ impl<'a> Document<'a> {
     }
 
     /// The outermost value.
-    pub(super) fn root(&self) -> Node<'_> {
+    pub fn root(&self) -> Node<'_> {
         Node { document: self, value: &self.root }
     }
 
@@ -111,43 +111,43 @@ fn crowded(value: &Value<'_>) -> Option<usize> {
 
 /// A position whose line and column are counted when they are needed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Position<'a> {
+pub struct Position<'a> {
     document: &'a Document<'a>,
     at: usize,
 }
 
 impl Position<'_> {
-    pub(super) fn spot(self) -> Spot {
+    pub fn spot(self) -> Spot {
         self.document.spot(self.at)
     }
 }
 
 /// A value with its position.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node<'a> {
+pub struct Node<'a> {
     document: &'a Document<'a>,
     value: &'a Value<'a>,
 }
 
 /// A name of an object, and its value.
 #[derive(Clone)]
-pub(super) struct Member<'a> {
+pub struct Member<'a> {
     /// The position of the name.
-    pub(super) at: Position<'a>,
-    pub(super) name: String,
-    pub(super) value: Node<'a>,
+    pub at: Position<'a>,
+    pub name: String,
+    pub value: Node<'a>,
 }
 
 /// The members of an object.
-pub(super) struct Object<'a> {
+pub struct Object<'a> {
     /// Each name once: the first counts.
-    pub(super) members: Vec<Member<'a>>,
+    pub members: Vec<Member<'a>>,
     /// The members whose name came before.
-    pub(super) again: Vec<Member<'a>>,
+    pub again: Vec<Member<'a>>,
 }
 
 /// A value by its type.
-pub(super) enum Form<'a> {
+pub enum Form<'a> {
     Object(Object<'a>),
     Array(Vec<Node<'a>>),
     Text(String),
@@ -158,25 +158,25 @@ pub(super) enum Form<'a> {
 
 impl<'a> Node<'a> {
     /// The text of the value, as it is in the file.
-    pub(super) fn raw(self) -> &'a str {
+    pub fn raw(self) -> &'a str {
         self.document.text.get(self.value.start()..self.value.end()).unwrap_or_default()
     }
 
     /// The beginning of the value.
-    pub(super) fn position(self) -> Position<'a> {
+    pub fn position(self) -> Position<'a> {
         Position { document: self.document, at: self.value.start() }
     }
 
-    pub(super) fn spot(self) -> Spot {
+    pub fn spot(self) -> Spot {
         self.position().spot()
     }
 
     /// Whether it is this text.
-    pub(super) fn is_text(self, text: &str) -> bool {
+    pub fn is_text(self, text: &str) -> bool {
         matches!(self.value, Value::StringLit(it) if it.value == text)
     }
 
-    pub(super) fn form(self) -> Form<'a> {
+    pub fn form(self) -> Form<'a> {
         match self.value {
             Value::Object(object) => Form::Object(self.object(object)),
             Value::Array(array) => {
@@ -206,7 +206,7 @@ impl<'a> Node<'a> {
     }
 
     /// The value for a message: a short one as it is, another by its type.
-    pub(super) fn shown(self) -> String {
+    pub fn shown(self) -> String {
         match self.value {
             Value::Object(_) => "an object".to_owned(),
             Value::Array(_) => "an array".to_owned(),

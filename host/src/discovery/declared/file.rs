@@ -15,10 +15,7 @@ use crate::hook::OnFailure;
 use crate::text;
 
 /// The size limit of a file, in bytes.
-const MAX_FILE: u64 = 1 << 20;
-
-/// The size limit of a file of another agent, in bytes.
-const MAX_FOREIGN: u64 = 4 << 20;
+pub(in crate::discovery) const MAX_FILE: u64 = 1 << 20;
 
 /// The number of entries of a file that are used: as many as a hooks directory may hold hooks.
 pub(super) const MAX_ENTRIES: usize = crate::discovery::limits::MAX_CANDIDATES;
@@ -39,16 +36,11 @@ pub(in crate::discovery) struct Contents {
 /// # Errors
 ///
 /// The reason why it cannot be read, in words that follow the path.
-pub(in crate::discovery) fn read(place: &FileAccess, path: &Path) -> Option<Result<String, String>> {
-    read_up_to(place, path, MAX_FILE)
-}
-
-/// Reads the text of a file of another agent, which may hold more than hooks.
-pub(in crate::discovery) fn read_foreign(place: &FileAccess, path: &Path) -> Option<Result<String, String>> {
-    read_up_to(place, path, MAX_FOREIGN)
-}
-
-fn read_up_to(place: &FileAccess, path: &Path, max: u64) -> Option<Result<String, String>> {
+pub(in crate::discovery) fn read(
+    place: &FileAccess,
+    path: &Path,
+    max: u64,
+) -> Option<Result<String, String>> {
     match place.read(path, max) {
         Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => None,

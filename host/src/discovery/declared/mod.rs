@@ -5,14 +5,15 @@
 //! the same, because it may be a guard.
 
 mod claude_groups;
-mod document;
+#[doc(hidden)]
+pub mod document;
 mod entry;
 mod expand;
 mod file;
-mod foreign;
 mod guard;
 mod matcher;
-mod reader;
+#[doc(hidden)]
+pub mod reader;
 mod servers;
 
 #[cfg(test)]
@@ -24,17 +25,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) use self::expand::expand;
-pub(super) use self::file::{Contents, parse, read, read_foreign};
-pub(super) use self::foreign::{ForeignFile, Outside, Within, parse as parse_foreign};
+pub(super) use self::file::{Contents, MAX_FILE, parse, read};
 pub(super) use self::servers::{Server, Servers};
 
+use super::source::{SourceCommand, SourceFile, SourceHook};
 use crate::dialect::claude::Matcher;
-use crate::dialect::foreign::Foreign;
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, OnFailure, Subscription};
 use crate::native::command::CommandLine;
 use crate::report::Kind;
 use crate::text;
+
+/// The variables in which a command of Claude Code finds the project, and the plugin that it belongs to.
+pub(super) const PROJECT_VARIABLE: &str = "CLAUDE_PROJECT_DIR";
+pub(super) const PLUGIN_VARIABLE: &str = "CLAUDE_PLUGIN_ROOT";
 
 /// Where the hooks of a root come from, in the order of ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,15 +49,15 @@ pub(super) enum Source {
     HooksJson,
     /// `mcp.json`.
     McpJson,
-    /// The configuration of another agent.
-    Foreign,
+    /// A file of a [`HookSource`](super::source::HookSource).
+    Outside,
 }
 
 impl Source {
     /// The file's name; a hooks directory has none.
     pub(super) fn file(self) -> &'static str {
         match self {
-            Self::File | Self::Foreign => "",
+            Self::File | Self::Outside => "",
             Self::HooksJson => "hooks.json",
             Self::McpJson => "mcp.json",
         }
@@ -81,8 +85,8 @@ pub(super) enum Handler {
     Command(CommandLine),
     /// A command that is spoken to as Claude Code does.
     Claude(ClaudeCommand),
-    /// A command that is spoken to as another agent does.
-    Foreign(Box<ForeignCommand>),
+    /// A command of a source.
+    Outside(Box<SourceCommand>),
     /// A component, as its path stands in the file.
     Component(PathBuf),
     /// A tool of an MCP server.
@@ -102,21 +106,6 @@ pub(super) struct ClaudeCommand {
     pub(super) name: Option<String>,
     /// For which tools, sources or reasons; all where there is none.
     pub(super) matcher: Option<Matcher>,
-}
-
-/// A command of another agent's configuration.
-#[derive(Clone, Debug)]
-pub(super) struct ForeignCommand {
-    pub(super) line: CommandLine,
-    pub(super) foreign: Foreign,
-    /// Variables that the entry sets.
-    pub(super) env: Vec<(String, String)>,
-    /// Those that the user's settings of the agent set for all of its hooks.
-    pub(super) user_env: Vec<(String, String)>,
-    /// Those that the project's settings set for the project's hooks.
-    pub(super) project_env: Vec<(String, String)>,
-    /// The directory beneath the project in which it runs.
-    pub(super) cwd: Option<String>,
 }
 
 /// An entry.
@@ -147,8 +136,8 @@ pub(super) struct Declared {
     pub(super) text: String,
     /// The server of its tool.
     pub(super) server: Option<Server>,
-    /// The file of another agent that it stands in.
-    pub(super) outside: Option<Arc<Outside>>,
+    /// The file of a source that declares it.
+    pub(super) outside: Option<Arc<SourceFile>>,
     /// Whether that agent's configuration switches it off.
     pub(super) is_disabled: bool,
 }
@@ -174,6 +163,22 @@ impl Declared {
             server: None,
             outside: None,
             is_disabled: false,
+        }
+    }
+
+    /// The hook of a source, the entry number `at` of its file.
+    pub(super) fn of_source(hook: SourceHook, file: &Arc<SourceFile>, at: usize) -> Self {
+        Self {
+            place: hook.spot,
+            observe: hook.observe,
+            on_failure: hook.on_failure,
+            timeout: hook.timeout,
+            handler: hook.command.map(|command| Handler::Outside(Box::new(command))),
+            told: hook.is_told,
+            text: hook.text,
+            outside: Some(Arc::clone(file)),
+            is_disabled: hook.is_disabled,
+            ..Self::new(Source::Outside, at, hook.label, hook.event)
         }
     }
 
@@ -217,7 +222,7 @@ impl Declared {
             (Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. }), _) => {
                 Some(line.to_string())
             }
-            (Handler::Foreign(command), _) => Some(command.line.to_string()),
+            (Handler::Outside(command), _) => Some(command.line.to_string()),
             (Handler::Tool { server, tool, .. }, Some(found)) => {
                 Some(format!("{tool} of the server {server}: {}", found.runs()))
             }
@@ -236,7 +241,7 @@ impl Declared {
     pub(super) fn words(&self) -> Vec<String> {
         match (&self.handler, &self.server) {
             (Ok(Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. })), _) => line.words(),
-            (Ok(Handler::Foreign(command)), _) => {
+            (Ok(Handler::Outside(command)), _) => {
                 let mut words = command.line.words();
                 // What its words name is meant from there.
                 words.extend(command.cwd.iter().map(|cwd| format!("cd {}", text::shell_word(cwd))));

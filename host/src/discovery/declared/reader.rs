@@ -8,32 +8,32 @@ const MAX_FAULTS: usize = 32;
 
 /// A fault in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::discovery) struct Fault {
+pub struct Fault {
     /// The position and the fault, in words that follow the path.
-    pub(in crate::discovery) message: String,
-    pub(in crate::discovery) hint: Option<String>,
+    pub message: String,
+    pub hint: Option<String>,
 }
 
 /// Collects faults.
 #[derive(Default)]
-pub(super) struct Reader {
+pub struct Reader {
     faults: Vec<Fault>,
     /// The number of further faults.
     unnamed: usize,
 }
 
 /// Describes a value of another type or form than was expected, in words that follow the path.
-pub(super) fn wrong(key: &str, expected: &str, value: Node<'_>) -> String {
+pub fn wrong(key: &str, expected: &str, value: Node<'_>) -> String {
     at(value.spot(), &format!("{}: expected {expected}, found {}", text::escape(key, 80), value.shown()))
 }
 
 /// Puts the position before a description.
-pub(super) fn at(spot: Spot, what: &str) -> String {
+pub fn at(spot: Spot, what: &str) -> String {
     format!("{spot}: {what}")
 }
 
 /// Describes an unknown key, with the nearest known one.
-pub(super) fn unknown(member: &Member<'_>, known: &[&str]) -> String {
+pub fn unknown(member: &Member<'_>, known: &[&str]) -> String {
     let nearest = text::nearest(&member.name, known.iter().copied()).unwrap_or_default();
     let key = text::escape(&member.name, 80);
     at(member.at.spot(), &format!("unknown key \"{key}\": the nearest is \"{nearest}\""))
@@ -41,16 +41,16 @@ pub(super) fn unknown(member: &Member<'_>, known: &[&str]) -> String {
 
 impl Reader {
     /// Adds a fault. Its message is only made if it is shown.
-    pub(super) fn fault(&mut self, message: impl FnOnce() -> String) {
+    pub fn fault(&mut self, message: impl FnOnce() -> String) {
         self.push(|| Fault { message: message(), hint: None });
     }
 
-    pub(super) fn push(&mut self, fault: impl FnOnce() -> Fault) {
+    pub fn push(&mut self, fault: impl FnOnce() -> Fault) {
         if self.faults.len() < MAX_FAULTS { self.faults.push(fault()) } else { self.unnamed += 1 }
     }
 
     /// Returns the faults: the first ones, and the number of the others.
-    pub(super) fn finish(mut self) -> Vec<Fault> {
+    pub fn finish(mut self) -> Vec<Fault> {
         if self.unnamed > 0 {
             let message = format!("and {} more problems in this file", self.unnamed);
             self.faults.push(Fault { message, hint: None });
@@ -60,12 +60,7 @@ impl Reader {
 
     /// Returns the members of an object, each name once: the first counts. Anything else is a fault and
     /// `None`.
-    pub(super) fn object<'a>(
-        &mut self,
-        key: &str,
-        expected: &str,
-        value: Node<'a>,
-    ) -> Option<Vec<Member<'a>>> {
+    pub fn object<'a>(&mut self, key: &str, expected: &str, value: Node<'a>) -> Option<Vec<Member<'a>>> {
         let Form::Object(object) = value.form() else {
             self.fault(|| wrong(key, expected, value));
             return None;
@@ -78,7 +73,7 @@ impl Reader {
 }
 
 /// Describes a key that is there twice.
-pub(super) fn twice(member: &Member<'_>) -> String {
+pub fn twice(member: &Member<'_>) -> String {
     let key = text::escape(&member.name, 80);
     at(member.at.spot(), &format!("\"{key}\" is there twice: the first one counts"))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::discovery::{Entry, Options, foreign_places};
+use crate::discovery::{Entry, Options};
 use crate::hook::Origin;
 use crate::lockfile::{self, OWN};
 use crate::trust::TrustFile;
@@ -53,10 +53,7 @@ impl Interests {
             }
         }
         if let Some(home) = &options.home {
-            interests.foreign(options, home, true, None);
-        }
-        for (_, directory) in &options.agent_plugins {
-            interests.add(&options.cwd.join(directory).join("hooks"), Names::All, None);
+            interests.sources(options, home, true, None);
         }
         for directory in &options.directories {
             interests.add(&options.cwd.join(directory), Names::All, None);
@@ -69,7 +66,7 @@ impl Interests {
         for repo in repositories {
             let Ok(real) = repo.canonicalize() else { continue };
             interests.place(repo, &options.roots, Some(&real));
-            interests.foreign(options, repo, false, Some(&real));
+            interests.sources(options, repo, false, Some(&real));
         }
         interests
     }
@@ -118,9 +115,9 @@ impl Interests {
         }
     }
 
-    /// The files of other agents.
-    fn foreign(&mut self, options: &Options, base: &Path, of_user: bool, within: Option<&Path>) {
-        for (directory, name) in foreign_places(options, base, of_user) {
+    /// The files of the sources.
+    fn sources(&mut self, options: &Options, base: &Path, is_home: bool, within: Option<&Path>) {
+        for (directory, name) in options.sources.iter().flat_map(|source| source.watched(base, is_home)) {
             let names = name.map_or(Names::All, |name| Names::These([OsString::from(name)].into()));
             self.add(&directory, names, within);
         }
@@ -175,6 +172,7 @@ impl Interests {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discovery::source::{Finder, HookSource};
     use std::fs;
     use std::os::unix::fs::symlink;
 
@@ -232,26 +230,42 @@ mod tests {
         }
     }
 
+    #[derive(Debug)]
+    struct Source;
+
+    impl HookSource for Source {
+        fn find(&self, _: &mut Finder<'_>) {}
+
+        fn looks_for(&self, _: &str) -> bool {
+            false
+        }
+
+        fn watched(&self, base: &Path, is_home: bool) -> Vec<(PathBuf, Option<String>)> {
+            let settings = (base.join(".agent"), Some("settings.json".to_owned()));
+            let hooks = (base.join(".github/hooks"), None);
+            if is_home { vec![settings] } else { vec![settings, hooks] }
+        }
+    }
+
     #[test]
-    fn files_of_other_agents_matter_where_they_are_asked_for() {
+    fn files_of_a_source_matter() {
         let temp = tempfile::tempdir().unwrap();
         let base = temp.path().canonicalize().unwrap();
-        for dir in ["repo/.claude", "repo/.github/hooks", "home/.claude", "data"] {
+        for dir in ["repo/.agent", "repo/.github/hooks", "home/.agent", "home/.github/hooks", "data"] {
             fs::create_dir_all(base.join(dir)).unwrap();
         }
         let mut options = options(&base);
         let concern = |options: &Options, path: &str| {
             Interests::of(options, Some(&base.join("repo")), &[]).concern(&base.join(path))
         };
-        assert!(!concern(&options, "repo/.claude/settings.json"));
-        options.from = vec![crate::dialect::agent::Agent::Claude, crate::dialect::agent::Agent::Copilot];
+        assert!(!concern(&options, "repo/.agent/settings.json"));
+        options.sources = vec![std::sync::Arc::new(Source)];
         for (path, want) in [
-            ("repo/.claude/settings.json", true),
-            ("repo/.claude/settings.local.json", true),
-            ("repo/.claude/history", false),
+            ("repo/.agent/settings.json", true),
+            ("repo/.agent/history", false),
             ("repo/.github/hooks/a.json", true),
-            ("home/.claude/settings.json", true),
-            ("repo/.cursor/hooks.json", false),
+            ("home/.agent/settings.json", true),
+            ("home/.github/hooks/a.json", false),
         ] {
             assert_eq!(concern(&options, path), want, "{path}");
         }

@@ -1,4 +1,4 @@
-//! OpenCode. It runs no commands at its events, but plugins in JavaScript: `integrations/opencode/hookbox.js` is one, which
+//! OpenCode. It runs no commands at its events, but plugins in JavaScript: `assets/opencode/hookbox.js` is one, which
 //! writes and reads the JSON here. The form is our own, so that there is one object in any case, and no field for what
 //! OpenCode cannot do.
 

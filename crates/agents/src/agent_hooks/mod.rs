@@ -14,7 +14,6 @@ mod copilot;
 mod cursor;
 mod event;
 mod gemini;
-#[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge asks for more"))]
 mod javascript;
 mod matcher;
 mod payload;
@@ -27,6 +26,7 @@ pub use self::event::{Unknown, event_name};
 pub use self::matcher::Matcher;
 pub use self::tool::{TOOLS, Tools, tool_name};
 
+use crate::dialect::Wire;
 use crate::dialect::agent::Agent;
 use crate::dialect::claude::{self, MatcherError, Session, Split};
 use crate::event::{Event, EventData};
@@ -93,7 +93,7 @@ impl Foreign {
     /// What the hook is shown of an event that it is for. A call of several files, such as a patch, is shown as several
     /// calls of one file, unless the hook's agent made it: guards look at the file of a call. The answers are one: see
     /// [`Split`].
-    pub fn shown(&self, event: &Event) -> Split {
+    pub fn split(&self, event: &Event) -> Split {
         let is_own = event.context.agent.as_deref() == Some(self.agent.as_str());
         // Codex' own hooks know a patch, and few other tools.
         if is_own || matches!(self.agent, Agent::Codex | Agent::OpenCode) {
@@ -102,7 +102,7 @@ impl Foreign {
         claude::split(event, |event| self.is_for(event))
     }
 
-    /// What the hook reads on standard input, of an event that it is [shown](Self::shown); `None` for an event that its agent does not have.
+    /// What the hook reads on standard input, of an event that it is [split](Self::split); `None` for an event that its agent does not have.
     ///
     /// What hookbox does not know of a session (the model, the ids of a turn or a prompt) is an empty text where the agent
     /// always sends a text.
@@ -176,6 +176,34 @@ impl Foreign {
             }
         }
         Ok(outcome)
+    }
+}
+
+impl Wire for Foreign {
+    fn is_for(&self, event: &Event) -> bool {
+        self.is_for(event)
+    }
+
+    fn split(&self, event: &Event) -> Split {
+        self.split(event)
+    }
+
+    fn encode(&self, event: &Event) -> Option<Value> {
+        self.encode(event, &Session::default())
+    }
+
+    fn variables(&self, event: &Event) -> Vec<(&'static str, String)> {
+        self.variables(event)
+    }
+
+    fn outcome(
+        &self,
+        event: &Event,
+        exit_code: i32,
+        stdout: &[u8],
+        stderr: &str,
+    ) -> Result<Outcome, HookError> {
+        self.outcome(event, exit_code, stdout, stderr)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The hook configuration of the agents: its paths, the form of an entry, and its contents. No I/O.
 //!
 //! ```
-//! use hookbox::bridge::config::{Level, Surroundings, file, read};
-//! use hookbox::dialect::agent::Agent;
+//! use hookbox_agents::bridge::config::{Level, Surroundings, file, read};
+//! use hookbox_agents::Agent;
 //!
 //! let surroundings = Surroundings { home: Some("/home/ada".into()), ..Surroundings::new("/srv/shop") };
 //! let path = file(Agent::Claude, Level::User, &surroundings).ok_or("no home directory")?;

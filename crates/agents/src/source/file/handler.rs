@@ -1,18 +1,26 @@
 //! One command of an agent's configuration.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::document::{Form, Member, Node};
-use super::super::entry::{MAX_TIMEOUT, MAX_WORDS};
-use super::super::reader::{at, unknown, wrong};
-use super::super::{Declared, ForeignCommand, Handler};
 use super::own::is_own;
 use super::{File, Group};
-use crate::dialect::agent::{Agent, Unit};
-use crate::dialect::foreign::Foreign;
+use crate::agent::{Agent, Level, Unit};
+use crate::agent_hooks::Foreign;
+use crate::discovery::document::{Form, Member, Node};
+use crate::discovery::reader::{at, unknown, wrong};
+use crate::discovery::{SourceCommand, SourceHook};
+use crate::event::EventName;
 use crate::hook::{Digest, OnFailure};
-use crate::native::command::CommandLine;
+use crate::native::CommandLine;
 use crate::text;
+
+/// The longest time limit that an entry may set.
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How many words a command may have.
+const MAX_WORDS: usize = 256;
 
 /// The keys of a command that have an effect here, in any of the agents.
 const KEYS: [&str; 12] = [
@@ -56,35 +64,44 @@ const WITHOUT_EFFECT: [&str; 18] = [
 const MAX_TEXT: usize = 16 * 1024;
 
 impl File<'_> {
-    /// Reads a command into `hook`, which stands for it; `None` where it is hookbox's own. What cannot run is an entry all
-    /// the same: it may be a guard.
+    /// Reads a command, with the name that it gives itself; `None` if it is hookbox's own. A command that cannot run is a
+    /// hook all the same: it may be a guard.
     pub(super) fn handler(
         &mut self,
         event: &str,
-        is_known: bool,
+        known: Option<&EventName>,
         group: &Group<'_>,
         node: Node<'_>,
-        mut hook: Declared,
-    ) -> Option<Declared> {
+        label: String,
+    ) -> Option<(Option<String>, SourceHook)> {
         let text = match group.text {
             text if text.len() <= MAX_TEXT => text.to_owned(),
             text => Digest::of(text.as_bytes()).to_string(),
         };
-        // What the matcher says belongs to it.
-        hook.text = format!("{}{text}", hook.label);
-        hook.place = node.spot().to_string();
+        let mut hook = SourceHook {
+            // The text of the group, with its matcher.
+            text: format!("{label}{text}"),
+            label,
+            spot: node.spot().to_string(),
+            event: known.cloned(),
+            observe: false,
+            on_failure: None,
+            timeout: None,
+            is_disabled: false,
+            is_told: false,
+            command: Err(String::new()),
+        };
         let Form::Object(object) = node.form() else {
-            hook.handler =
+            hook.command =
                 Err(wrong(event, "an object such as {\"type\": \"command\", \"command\": \"…\"}", node));
-            return Some(hook);
+            return Some((None, hook));
         };
         let members = self.every(object, |_| false);
         let find = |name: &str| members.iter().find(|it| it.name == name);
-        if let Some(name) = find("name")
-            && let Form::Text(name) = name.value.form()
-        {
-            hook.name = Some(name);
-        }
+        let name = find("name").and_then(|name| match name.value.form() {
+            Form::Text(name) => Some(name),
+            _ => None,
+        });
         hook.observe =
             find("async").or_else(|| find("asyncRewake")).is_some_and(|it| it.value.raw() == "true");
         if let Some(condition) = find("if") {
@@ -106,10 +123,10 @@ impl File<'_> {
         if line.as_ref().is_ok_and(|line| is_own(&line.to_string())) {
             return None;
         }
-        hook.handler = line.and_then(|line| {
+        hook.command = line.and_then(|line| {
             let line = self.rooted(line, node)?;
             self.without_env_file(&line, node);
-            if !is_known {
+            if known.is_none() {
                 return Err("its event is not known".to_owned());
             }
             let foreign = Foreign::new(self.outside.agent, event)
@@ -118,14 +135,47 @@ impl File<'_> {
                 self.matching(foreign, group.matcher).must_answer(hook.on_failure == Some(OnFailure::Block));
             let env = find("env").map_or(Ok(Vec::new()), |env| self.entry_env(env))?;
             let cwd = directory(find("cwd"))?;
-            let (user_env, project_env) = (Vec::new(), Vec::new());
-            Ok(Handler::Foreign(Box::new(ForeignCommand { line, foreign, env, user_env, project_env, cwd })))
+            Ok(self.command(line, foreign, env, cwd))
         });
-        Some(hook)
+        Some((name, hook))
+    }
+
+    /// The command with the directories and variables that the agent gives it.
+    fn command(
+        &self,
+        line: CommandLine,
+        foreign: Foreign,
+        env: Vec<(String, String)>,
+        cwd: Option<String>,
+    ) -> SourceCommand {
+        let agent = self.outside.agent;
+        let beside = self.outside.path.parent().map(Path::to_owned);
+        let is_users = self.outside.level == Level::User && self.outside.plugin.is_none();
+        let of_plugin: &'static [&'static str] = match agent {
+            Agent::Codex => &["CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT"],
+            _ => &["CLAUDE_PLUGIN_ROOT"],
+        };
+        SourceCommand {
+            line,
+            wire: Arc::new(foreign),
+            // Cursor runs the user's hooks in the directory of their configuration.
+            directory: beside.clone().filter(|_| agent == Agent::Cursor && is_users),
+            cwd,
+            env,
+            user_env: Vec::new(),
+            project_env: Vec::new(),
+            project_variables: agent.project_variables(),
+            plugin: self.outside.plugin.clone().map(|directory| (directory, of_plugin)),
+            variables: beside
+                .filter(|_| agent == Agent::Copilot)
+                .map(|directory| ("COPILOT_HOOK_DIR", directory))
+                .into_iter()
+                .collect(),
+        }
     }
 
     /// What follows a failure, where the agent lets a hook say so.
-    fn policy(&mut self, members: &[Member<'_>], hook: &mut Declared) {
+    fn policy(&mut self, members: &[Member<'_>], hook: &mut SourceHook) {
         for member in members {
             let policy = match (member.name.as_str(), member.value.form()) {
                 ("failClosed", Form::Boolean(closed)) => {

@@ -509,3 +509,31 @@ fn an_event_that_cannot_be_sent_says_whose_it_is_or_which_is_the_nearest() {
         }
     }
 }
+
+#[test]
+fn a_hook_of_one_agent_blocks_in_the_words_of_every_other_one() {
+    let call = EventData::BeforeToolCall(ToolCall::new("Bash", json!({"command": "ls"})));
+    let event = Event { context: std::sync::Arc::new(Context::new("c", "/w")), data: call };
+    for agent in Agent::WITH_COMMANDS {
+        let name = agent.names_of(&EventName::BeforeToolCall).next().unwrap();
+        let hook = Foreign::new(agent, name).unwrap();
+        for answer in [
+            json!({"decision": "block", "reason": "r"}),
+            json!({"decision": "deny", "reason": "r"}),
+            json!({"decision": {"behavior": "deny", "message": "r"}}),
+            json!({"behavior": "deny", "message": "r"}),
+            json!({"permission": "deny", "agent_message": "r", "user_message": "u"}),
+            json!({"permissionDecision": "deny", "permissionDecisionReason": "r"}),
+            json!({"hookSpecificOutput": {"permissionDecision": "deny"}, "reason": "r"}),
+            json!({"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "r"}}}),
+            json!({"continue": false, "stopReason": "r", "reason": "less"}),
+            json!({"decision": "approve", "permission": "deny", "reason": "r"}),
+            json!({"permissionDecision": "ask", "decision": "deny", "reason": "r"}),
+            json!({"blocked": true, "reason": "r"}),
+            json!({"action": "block"}),
+        ] {
+            let found = hook.outcome(&event, 0, answer.to_string().as_bytes(), "").map(|found| found.action);
+            assert!(matches!(found, Ok(Action::Block(_))), "{agent} {answer}: {found:?}");
+        }
+    }
+}

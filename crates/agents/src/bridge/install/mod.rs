@@ -7,9 +7,9 @@
 //! of ours.
 //!
 //! ```
-//! use hookbox::bridge::config::{Level, Surroundings};
-//! use hookbox::bridge::install::{Change, InstallOptions, Installer};
-//! use hookbox::dialect::agent::Agent;
+//! use hookbox_agents::bridge::config::{Level, Surroundings};
+//! use hookbox_agents::bridge::install::{Change, InstallOptions, Installer};
+//! use hookbox_agents::Agent;
 //!
 //! # let dir = tempfile::tempdir()?;
 //! # let home = dir.path().canonicalize()?;

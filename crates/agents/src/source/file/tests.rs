@@ -1,13 +1,12 @@
 use std::time::Duration;
 
 use super::*;
-use crate::discovery::declared::Handler;
 use crate::hook::OnFailure;
 
-fn outside(agent: Agent, within: Within, plugin: Option<&str>) -> Arc<Outside> {
+fn outside(agent: Agent, within: Within, plugin: Option<&str>) -> Outside {
     let plugin = plugin.map(PathBuf::from);
     let level = if plugin.is_some() { Level::User } else { Level::Project };
-    Arc::new(Outside { agent, shown: "f".to_owned(), path: "/w/f".into(), level, plugin, within })
+    Outside { agent, shown: "f".to_owned(), path: "/w/f".into(), level, plugin, within }
 }
 
 fn read(agent: Agent, text: &str) -> ForeignFile {
@@ -18,13 +17,13 @@ fn read(agent: Agent, text: &str) -> ForeignFile {
 
 /// `NAME EVENT LINE` of every hook; of one that cannot run, why.
 fn told(file: &ForeignFile) -> Vec<String> {
-    let one = |hook: &Declared| {
+    let one = |hook: &SourceHook| {
         let event = hook.event.as_ref().map_or("-", |event| event.as_str()).to_owned();
-        let what = match &hook.handler {
-            Ok(_) => hook.runs().unwrap(),
+        let what = match &hook.command {
+            Ok(command) => command.line.to_string(),
             Err(why) => format!("! {why}"),
         };
-        format!("{} {event} {what}", hook.file_name())
+        format!("f#{} {event} {what}", hook.label)
     };
     file.hooks.iter().map(one).collect()
 }
@@ -152,7 +151,7 @@ fn a_misspelt_event_says_the_nearest_and_one_that_is_not_here_says_so() {
         ]
     );
     assert_eq!(file.hooks.len(), 2);
-    assert!(file.hooks.iter().all(|hook| hook.handler.is_err() && hook.event.is_none()));
+    assert!(file.hooks.iter().all(|hook| hook.command.is_err() && hook.event.is_none()));
 }
 
 #[test]
@@ -279,7 +278,7 @@ fn a_variable_of_a_plugin_is_needed_unless_the_line_says_what_holds_without_it()
         ("x # no CLAUDE_PLUGIN_ROOT here", false),
     ] {
         let text = format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{{"command": "{line}"}}]}}]}}}}"#);
-        assert_eq!(read(Agent::Claude, &text).hooks[0].handler.is_err(), is_needed, "{line}");
+        assert_eq!(read(Agent::Claude, &text).hooks[0].command.is_err(), is_needed, "{line}");
     }
 }
 
@@ -312,11 +311,11 @@ fn the_directory_of_a_plugin_stands_in_its_lines() {
             r#"{{"hooks": {{"Stop": [{{"hooks": [{{"type": "command", "command": "{line}"}}]}}]}}}}"#
         );
         let file = parse(&text, &outside(Agent::Claude, Within::Hooks, Some(root))).unwrap();
-        assert_eq!(file.hooks[0].runs().unwrap(), want, "{root}");
+        assert_eq!(file.hooks[0].command.as_ref().unwrap().line.to_string(), want, "{root}");
     }
     let text = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/run", "args": ["${CLAUDE_PLUGIN_ROOT}"]}]}]}}"#;
     let file = parse(text, &outside(Agent::Claude, Within::Hooks, Some("/p/a b"))).unwrap();
-    let Ok(Handler::Foreign(command)) = &file.hooks[0].handler else { panic!() };
+    let command = file.hooks[0].command.as_ref().unwrap();
     assert_eq!(command.line.words(), ["/p/a b/run", "/p/a b"]);
 }
 
@@ -360,7 +359,7 @@ fn hostile_files_end_in_bounds() {
         "{\"hooks\": [{\"command\": \"x\"}]},".repeat(5000)
     );
     let file = parse(&many, &outside).unwrap();
-    assert_eq!(file.hooks.len(), MAX_ENTRIES);
+    assert_eq!(file.hooks.len(), MAX_HOOKS);
     assert!(faults(&file).last().unwrap().contains("more than 256 hooks"));
     let twice = r#"{"hooks": {"BeforeTool": [], "BeforeTool": [{"hooks": []}]}, "hooks": 5}"#;
     let twice = parse(twice, &outside).unwrap();

@@ -1,9 +1,9 @@
 //! Variables that a configuration sets for its hooks.
 
-use super::super::document::{Form, Member};
-use super::super::reader::{at, wrong};
 use super::File;
-use crate::dialect::agent::Level;
+use crate::agent::Level;
+use crate::discovery::document::{Form, Member};
+use crate::discovery::reader::{at, wrong};
 use crate::text;
 
 /// How much the variables of one file may hold, names and values together, in bytes.

@@ -16,7 +16,7 @@ use crate::bridge::config::{Level, Surroundings};
 use crate::dialect::agent::{Agent, Holds};
 
 /// The plugin as it is in the repository: it finds `hookbox` on PATH.
-const PLUGIN: &str = include_str!("../../../../integrations/opencode/hookbox.js");
+const PLUGIN: &str = include_str!("../../../assets/opencode/hookbox.js");
 
 /// The beginning of the file in every version.
 const HEAD: &str = "/**\n * hookbox in OpenCode";

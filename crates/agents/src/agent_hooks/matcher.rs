@@ -73,7 +73,6 @@ impl Matcher {
     /// # Errors
     ///
     /// Why nobody can say.
-    #[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "doctor asks"))]
     pub(crate) fn names(agent: Agent, name: &str, pattern: &str, tool: &str) -> Result<bool, String> {
         let matcher = Self::parse(agent, name, pattern).map_err(|error| error.problem)?;
         if pattern.split(['|', ',']).any(|part| ToolKind::of_pattern(part.trim()).is_some()) {

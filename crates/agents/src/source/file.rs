@@ -8,15 +8,13 @@ mod variables;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use super::document::{Document, Form, Member, Node, Object};
-use super::file::MAX_ENTRIES;
-use super::reader::{Fault, Reader, at, unknown, wrong};
-use super::{Declared, Source};
-use crate::dialect::agent::comments::without_comments;
-use crate::dialect::agent::{Agent, LeavesOut, Level, Setting};
-use crate::dialect::foreign::event_name;
+use crate::agent::comments::without_comments;
+use crate::agent::{Agent, LeavesOut, Level, Setting};
+use crate::agent_hooks::event_name;
+use crate::discovery::document::{Document, Form, Member, Node, Object};
+use crate::discovery::reader::{Fault, Reader, at, unknown, wrong};
+use crate::discovery::{MAX_HOOKS, SourceHook};
 use crate::text;
 
 /// How many plugins a file may switch on or off.
@@ -27,23 +25,23 @@ const MAX_LABEL: usize = 64;
 
 /// The file of an agent that declares hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::discovery) struct Outside {
-    pub(in crate::discovery) agent: Agent,
+pub(super) struct Outside {
+    pub(super) agent: Agent,
     /// Its name in the names of its hooks, such as `.claude/settings.json`.
-    pub(in crate::discovery) shown: String,
+    pub(super) shown: String,
     /// The file.
-    pub(in crate::discovery) path: PathBuf,
+    pub(super) path: PathBuf,
     /// Whose it is.
-    pub(in crate::discovery) level: Level,
+    pub(super) level: Level,
     /// The directory of the plugin whose hooks they are.
-    pub(in crate::discovery) plugin: Option<PathBuf>,
+    pub(super) plugin: Option<PathBuf>,
     /// What else it holds.
-    pub(in crate::discovery) within: Within,
+    pub(super) within: Within,
 }
 
 /// What else stands in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::discovery) enum Within {
+pub(super) enum Within {
     /// Settings of any kind.
     Settings,
     /// Nothing but hooks.
@@ -54,23 +52,21 @@ pub(in crate::discovery) enum Within {
 
 /// What such a file says.
 #[derive(Debug, Default)]
-pub(in crate::discovery) struct ForeignFile {
-    pub(in crate::discovery) hooks: Vec<Declared>,
-    pub(in crate::discovery) faults: Vec<Fault>,
+pub(super) struct ForeignFile {
+    pub(super) hooks: Vec<SourceHook>,
+    pub(super) faults: Vec<Fault>,
     /// The setting that switches all hooks off, where it does.
-    pub(in crate::discovery) switches_off: Option<&'static str>,
+    pub(super) switches_off: Option<&'static str>,
     /// How many entries call hookbox itself: it would start itself again and again.
-    pub(in crate::discovery) own: usize,
+    pub(super) own: usize,
     /// Variables that it sets for all hooks.
-    pub(in crate::discovery) env: Vec<(String, String)>,
+    pub(super) env: Vec<(String, String)>,
     /// Plugins that it switches on or off.
-    pub(in crate::discovery) plugins: Vec<(String, bool)>,
-    /// Hooks that are switched off by their name or command.
-    pub(in crate::discovery) disabled: Vec<String>,
+    pub(super) plugins: Vec<(String, bool)>,
     /// Further files with hooks that a manifest names.
-    pub(in crate::discovery) files: Vec<String>,
+    pub(super) files: Vec<String>,
     /// The plugin's name in its manifest.
-    pub(in crate::discovery) name: Option<String>,
+    pub(super) name: Option<String>,
 }
 
 /// What a text says.
@@ -78,7 +74,7 @@ pub(in crate::discovery) struct ForeignFile {
 /// # Errors
 ///
 /// Why it is no JSON, so that nothing can be said of its hooks.
-pub(in crate::discovery) fn parse(text: &str, outside: &Arc<Outside>) -> Result<ForeignFile, String> {
+pub(super) fn parse(text: &str, outside: &Outside) -> Result<ForeignFile, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let takes_comments = outside.agent.takes_comments();
     let text = if takes_comments { without_comments(text) } else { Cow::Borrowed(text) };
@@ -93,6 +89,8 @@ pub(in crate::discovery) fn parse(text: &str, outside: &Arc<Outside>) -> Result<
         outside,
         reader: Reader::default(),
         found: ForeignFile::default(),
+        names: Vec::new(),
+        disabled: Vec::new(),
         counts: BTreeMap::new(),
         left_out: 0,
         runs: true,
@@ -102,9 +100,13 @@ pub(in crate::discovery) fn parse(text: &str, outside: &Arc<Outside>) -> Result<
 }
 
 struct File<'f> {
-    outside: &'f Arc<Outside>,
+    outside: &'f Outside,
     reader: Reader,
     found: ForeignFile,
+    /// The names that the hooks give themselves.
+    names: Vec<Option<String>>,
+    /// The names and command lines of the hooks that are switched off.
+    disabled: Vec<String>,
     /// How many hooks of each event there are.
     counts: BTreeMap<String, usize>,
     left_out: usize,
@@ -201,7 +203,7 @@ impl File<'_> {
             (LeavesOut::Named, Form::Array(items)) => {
                 for item in items.into_iter().take(MAX_PLUGINS) {
                     match item.form() {
-                        Form::Text(name) => self.found.disabled.push(name),
+                        Form::Text(name) => self.disabled.push(name),
                         _ => self.reader.fault(|| wrong(setting.key, "a name", item)),
                     }
                 }
@@ -280,24 +282,23 @@ impl File<'_> {
         for item in items {
             let group = self.group(item);
             for command in &group.commands {
-                let mut hook = Declared::new(Source::Foreign, self.found.hooks.len(), String::new(), None);
-                hook.label = format!("{label}[{count}]");
-                hook.event = event.as_ref().ok().cloned();
-                hook.outside = Some(Arc::clone(self.outside));
-                let Some(mut hook) = self.handler(key, event.is_ok(), &group, *command, hook) else {
+                let label = format!("{label}[{count}]");
+                let Some((name, mut hook)) = self.handler(key, event.as_ref().ok(), &group, *command, label)
+                else {
                     self.found.own += 1;
                     continue;
                 };
                 count += 1;
-                if self.found.hooks.len() >= MAX_ENTRIES {
+                if self.found.hooks.len() >= MAX_HOOKS {
                     self.left_out += 1;
                     continue;
                 }
                 if let Some(why) = &why {
-                    hook.handler = Err(why.clone());
-                    hook.told = true;
+                    hook.command = Err(why.clone());
+                    hook.is_told = true;
                 }
                 self.found.hooks.push(hook);
+                self.names.push(name);
             }
         }
         self.counts.insert(label, count);
@@ -338,20 +339,16 @@ impl File<'_> {
     fn finish(mut self) -> ForeignFile {
         if self.left_out > 0 {
             let message = format!(
-                "holds more than {MAX_ENTRIES} hooks: only the first {MAX_ENTRIES} are used, and {} are left out",
+                "holds more than {MAX_HOOKS} hooks: only the first {MAX_HOOKS} are used, and {} are left out",
                 self.left_out
             );
             self.reader.fault(|| message);
         }
-        let disabled = std::mem::take(&mut self.found.disabled);
-        for hook in &mut self.found.hooks {
-            let is_named = |name: &String| disabled.contains(name);
-            hook.is_disabled |=
-                hook.name.as_ref().is_some_and(is_named) || hook.runs().as_ref().is_some_and(is_named);
-            // A name that a file of another agent gives is no name of a hook here.
-            hook.name = None;
+        for (hook, name) in self.found.hooks.iter_mut().zip(&self.names) {
+            let line = hook.command.as_ref().map(|command| command.line.to_string()).ok();
+            hook.is_disabled =
+                [name.as_ref(), line.as_ref()].into_iter().flatten().any(|it| self.disabled.contains(it));
         }
-        self.found.disabled = disabled;
         self.found.faults = self.reader.finish();
         self.found
     }

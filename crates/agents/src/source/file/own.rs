@@ -1,6 +1,6 @@
 //! Entries that call hookbox itself.
 
-use crate::dialect::agent::{Agent, is_ours};
+use crate::agent::{Agent, is_ours};
 
 /// Whether a command line is one that `hookbox install` writes, and nothing more: it serves an agent, and would start
 /// itself from itself. A line that does anything beside that is run: it may be a guard, and hookbox runs no hooks inside

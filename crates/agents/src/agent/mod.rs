@@ -7,7 +7,7 @@
 //! to the safe side ([`Fate`]), with a warning. Nothing here does I/O.
 //!
 //! ```
-//! use hookbox::dialect::agent::Agent;
+//! use hookbox_agents::Agent;
 //! use hookbox::{Context, Verdict};
 //!
 //! let stdin = br#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}"#;
@@ -28,7 +28,6 @@ mod cursor;
 mod event;
 mod gemini;
 mod honours;
-#[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge asks for more"))]
 pub(crate) mod line;
 mod opencode;
 mod output;
@@ -39,10 +38,8 @@ mod probe;
 mod qwen;
 mod read;
 mod reply;
-#[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge asks for more"))]
 pub(crate) mod signs;
 mod switches;
-#[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "the bridge asks for more"))]
 mod wait;
 
 use std::fmt;
@@ -77,7 +74,7 @@ pub enum Agent {
     Copilot,
     /// Cursor, by its documentation.
     Cursor,
-    /// OpenCode (checked with 1.18), by the plugin in `integrations/opencode/`: it runs no commands.
+    /// OpenCode (checked with 1.18), by the plugin in `assets/opencode/`: it runs no commands.
     OpenCode,
 }
 

@@ -90,8 +90,8 @@ impl From<Reply> for Answer {
 /// Answers one event of an agent.
 ///
 /// ```
-/// use hookbox::bridge::Bridge;
-/// use hookbox::dialect::agent::Agent;
+/// use hookbox_agents::bridge::Bridge;
+/// use hookbox_agents::Agent;
 /// use hookbox::manager::Manager;
 /// use hookbox::{EventName, Outcome};
 ///

@@ -1,0 +1,36 @@
+//! Other coding agents for [hookbox]: the one place that knows them.
+//!
+//! * [`Agent`] names an agent, reads the events that it writes to its hook command, and writes the answers that it
+//!   honours.
+//! * [`bridge`] serves as that hook command, writes it into the agent's configuration, and proves that it fires.
+//! * [`AgentHooks`] finds the hooks that are configured for an agent, so that hookbox runs them.
+//! * [`protection`] names the files that decide about the agents' hooks.
+//!
+//! ```
+//! use hookbox::manager::Manager;
+//! use hookbox_agents::{Agent, AgentHooks, protection};
+//!
+//! let builder = Manager::builder().source(AgentHooks::new().agent(Agent::Claude)).protect(protection());
+//! ```
+
+pub mod agent;
+pub mod agent_hooks;
+mod book;
+pub mod bridge;
+mod protection;
+mod source;
+
+/// Paths of former modules.
+mod dialect {
+    pub(crate) use hookbox::internal::dialect::*;
+
+    pub(crate) use crate::agent;
+    pub(crate) use crate::agent_hooks as foreign;
+}
+
+use hookbox::internal::{builtin, discovery, facts, files, json, native, text};
+use hookbox::{chain, event, hook, manager, outcome, report, session};
+
+pub use crate::agent::Agent;
+pub use crate::protection::protection;
+pub use crate::source::AgentHooks;

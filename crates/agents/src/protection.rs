@@ -1,0 +1,61 @@
+//! The files that decide about the agents' hooks.
+
+use hookbox::internal::Protection;
+
+use crate::agent::{Agent, Level, Surroundings};
+
+/// Directories with much else in them.
+const SHARED: [&str; 2] = [".github", ".github/copilot"];
+
+/// Returns the files that decide about the agents' hooks, for `builtin:self-protection`: in the usual places, and where
+/// variables of this process have moved them.
+pub fn protection() -> Protection {
+    // Without a home directory, only the files that variables have moved have a path.
+    let around = Surroundings::new("").variables(|name| std::env::var_os(name));
+    let mut protection = Protection::default();
+    for agent in Agent::ALL {
+        protection.paths.extend(agent.places().iter().map(|place| place.path));
+        let moved = agent.places_at(Level::User).filter_map(|it| around.path(agent, Level::User, it.path));
+        protection.places.extend(moved.filter(|path| path.is_absolute()));
+        protection.targets.push(agent.as_str());
+    }
+    protection.shared_directories.extend(SHARED);
+    protection
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_that_decide_about_the_agents_hooks_are_protected() {
+        let found = protection();
+        for path in [
+            ".claude/settings.json",
+            ".claude/settings.local.json",
+            ".claude/plugins",
+            ".claude.json",
+            ".codex/hooks.json",
+            ".codex/config.toml",
+            ".gemini/settings.json",
+            ".gemini/trustedFolders.json",
+            ".qwen/settings.json",
+            ".qwen/trustedFolders.json",
+            ".cursor/hooks.json",
+            ".copilot/hooks",
+            ".copilot/settings.json",
+            ".copilot/config.json",
+            ".github/hooks",
+            ".github/copilot/settings.local.json",
+            ".opencode/plugin",
+            ".opencode/plugins",
+            ".config/opencode/plugins",
+            ".config/opencode/opencode.json",
+            "opencode.json",
+            "opencode.jsonc",
+        ] {
+            assert!(found.paths.contains(&path), "{path}");
+        }
+        assert!(found.targets.contains(&"gemini"));
+    }
+}

@@ -1,0 +1,44 @@
+//! The wire of a command hook that was written for Claude Code.
+
+use serde_json::Value;
+
+use super::{Matcher, Session, Split, encode, name, outcome_of, split};
+use crate::dialect::Wire;
+use crate::event::Event;
+use crate::hook::HookError;
+use crate::outcome::Outcome;
+
+/// The wire of a command hook that was written for Claude Code.
+#[derive(Clone, Debug, Default)]
+pub struct ClaudeWire {
+    /// Claude Code's name of the event that the hook is for, where several of them are one event here; all of them if
+    /// `None`.
+    pub name: Option<String>,
+    /// The tools, sources or reasons that the hook is for; all of them if `None`.
+    pub matcher: Option<Matcher>,
+}
+
+impl Wire for ClaudeWire {
+    fn is_for(&self, event: &Event) -> bool {
+        let is_named = self.name.as_deref().is_none_or(|wanted| name(event) == Some(wanted));
+        is_named && self.matcher.as_ref().is_none_or(|matcher| matcher.is_for(event))
+    }
+
+    fn split(&self, event: &Event) -> Split {
+        split(event, |event| self.is_for(event))
+    }
+
+    fn encode(&self, event: &Event) -> Option<Value> {
+        encode(event, &Session::default())
+    }
+
+    fn outcome(
+        &self,
+        event: &Event,
+        exit_code: i32,
+        stdout: &[u8],
+        stderr: &str,
+    ) -> Result<Outcome, HookError> {
+        outcome_of(event, exit_code, stdout, stderr)
+    }
+}
