@@ -32,6 +32,7 @@ const MAX_CHANGE: usize = 1_024;
 
 /// An event that went through a chain, with the verdict.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Fired {
     /// The event as the last hook saw it, with every change that was applied.
     pub event: Event,

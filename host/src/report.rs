@@ -51,6 +51,7 @@ impl Status {
 
 /// The part of one hook in the report of an event.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct HookReport {
     /// Its full name.
     pub name: String,
@@ -88,6 +89,7 @@ pub struct HookReport {
 
 /// The report of the `on_error` event for one failure.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct FailureReport {
     /// The hook that failed.
     pub of: String,
@@ -97,6 +99,7 @@ pub struct FailureReport {
 
 /// The report of one event. Every event has one, even if no hook ran.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Report {
     /// The event.
     pub event: EventName,

@@ -59,7 +59,9 @@ fn shell(line: &str) -> ToolCall {
 }
 
 fn result(line: &str, output: Value, success: bool) -> ToolResult {
-    ToolResult { success: Some(success), ..ToolResult::new(shell(line), output) }
+    let mut result = ToolResult::new(shell(line), output);
+    result.success = Some(success);
+    result
 }
 
 #[tokio::test]
@@ -375,12 +377,8 @@ async fn an_error_is_given_its_class_and_changed_only_where_that_was_set() {
     {
         env.file("home/.hookbox/hookbox.toml", format!("[hooks.\"error-kb.wasm\"]\nsettings = {settings}\n"));
         let manager = env.builder().build().await;
-        let error = ErrorEvent {
-            source: ErrorSource::Turn(Some(1)),
-            message: "request 17 timed out after 30s".into(),
-            kind: None,
-            attempt: Some(2),
-        };
+        let mut error = ErrorEvent::new(ErrorSource::Turn(Some(1)), "request 17 timed out after 30s");
+        error.attempt = Some(2);
         let verdict = session(&manager, "one", "main").on_error(error).await;
         assert_eq!(verdict.message, expected);
         let metadata = &of(&verdict.report, "error-kb").metadata;
@@ -401,17 +399,14 @@ async fn telemetry_counts_every_event_and_writes_one_line_at_the_end() {
         async move {
             let line = format!("make {number}");
             drop(one.before_tool_call(shell(&line)).await);
-            let result = ToolResult { duration_ms: Some(70), ..result(&line, json!("x"), number > 1) };
+            let mut result = result(&line, json!("x"), number > 1);
+            result.duration_ms = Some(70);
             of(&one.after_tool_call(result).await.report, "telemetry");
         }
     });
     futures(calls.collect()).await;
-    let error = ErrorEvent {
-        source: ErrorSource::Turn(None),
-        message: "it timed out".into(),
-        kind: None,
-        attempt: Some(2),
-    };
+    let mut error = ErrorEvent::new(ErrorSource::Turn(None), "it timed out");
+    error.attempt = Some(2);
     drop(one.on_error(error).await);
     drop(one.on_budget_exceeded(usage(820), 0.8).await);
     drop(one.pre_compact("auto", Some(usage(820)), conversation("x")).await);

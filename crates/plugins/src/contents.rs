@@ -209,7 +209,9 @@ fn subscriptions(found: &Approvable, row: &Entry) -> Vec<Subscription> {
             let asked = asked.iter().find(|it| it.event == *event).map(|it| it.tools.clone());
             let tools = if found.tools.is_empty() { asked.unwrap_or_default() } else { found.tools.clone() };
             let (priority, observe) = (row.priority, row.observe);
-            Subscription { event: event.clone(), tools, priority, observe }
+            let mut subscription = Subscription::to(event.clone());
+            (subscription.tools, subscription.priority, subscription.observe) = (tools, priority, observe);
+            subscription
         })
         .collect()
 }

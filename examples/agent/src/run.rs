@@ -268,7 +268,8 @@ impl<M: Model> Agent<M> {
 
     /// Tells the hooks of a failure; the text to go on with.
     pub(crate) async fn failed(&mut self, source: ErrorSource, message: String, attempt: u32) -> String {
-        let error = ErrorEvent { source, message, kind: None, attempt: Some(attempt) };
+        let mut error = ErrorEvent::new(source, message);
+        error.attempt = Some(attempt);
         let verdict = self.thread.session.on_error(error).await;
         self.note(&verdict);
         verdict.message

@@ -13,6 +13,7 @@ pub struct Rights {
 
 /// A right that a hook used without having it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Denial {
     /// The right, as it would be granted.
     pub right: String,

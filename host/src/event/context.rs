@@ -25,7 +25,7 @@ impl InvokedBy {
     }
 }
 
-/// Tokens of a conversation (kodelet's `UsageInfo`).
+/// Tokens of a conversation. Build it with `..Usage::default()`: a version may add fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens sent to the model so far.
@@ -80,6 +80,7 @@ impl From<Usage> for TokenBudget {
 
 /// The conversation, directory, agent and time of an event.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Context {
     /// The conversation.
     pub conversation_id: String,

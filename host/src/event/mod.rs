@@ -21,6 +21,7 @@ pub use tool::{Facts, ResolvedPath, ToolCall, ToolKind, ToolResult};
 
 /// One message of a conversation, as `mutate` writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Message {
     /// `user`, `assistant`, or what else the agent uses.
     pub role: String,
@@ -29,6 +30,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// Creates a message of this role.
+    pub fn new(role: impl Into<String>, content: impl Into<String>) -> Self {
+        Self { role: role.into(), content: content.into() }
+    }
+
     /// Creates a message of the user.
     pub fn user(content: impl Into<String>) -> Self {
         Self { role: "user".to_owned(), content: content.into() }
@@ -48,6 +54,7 @@ pub enum ErrorSource {
 
 /// Something failed.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ErrorEvent {
     /// The thing that failed.
     pub source: ErrorSource,
@@ -59,7 +66,14 @@ pub struct ErrorEvent {
     pub attempt: Option<u32>,
 }
 
-/// The model has answered.
+impl ErrorEvent {
+    /// Creates an error with this text.
+    pub fn new(source: ErrorSource, message: impl Into<String>) -> Self {
+        Self { source, message: message.into(), kind: None, attempt: None }
+    }
+}
+
+/// The model has answered. Build it with `..AfterTurn::default()`: a version may add fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AfterTurn {
     /// The turn, from 1.
@@ -90,7 +104,7 @@ impl Default for AfterTurn {
     }
 }
 
-/// The agent would stop.
+/// The agent would stop. Build it with `..AgentStop::default()`: a version may add fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentStop {
     /// The conversation, a JSON array of messages.

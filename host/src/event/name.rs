@@ -41,6 +41,7 @@ pub enum EventName {
 
 /// The answers that an event allows. Passing and warning are always allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Allows {
     /// Stop it.
     pub block: bool,
@@ -161,6 +162,7 @@ impl fmt::Display for EventName {
 /// The error for a name that no event has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown event {name:?}")]
+#[non_exhaustive]
 pub struct UnknownEvent {
     /// The name that was given.
     pub name: String,

@@ -78,6 +78,7 @@ impl ToolKind {
 
 /// A path that a file tool names, resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ResolvedPath {
     /// Absolute, without `.` and `..`, symlinks followed as far as they exist.
     pub path: String,
@@ -88,6 +89,7 @@ pub struct ResolvedPath {
 /// Facts about a tool call that the host works out, so that a guard need not parse the input of each agent's
 /// tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Facts {
     /// The purpose of the tool.
     pub kind: ToolKind,
@@ -99,6 +101,7 @@ pub struct Facts {
 
 /// A tool call.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ToolCall {
     /// The call's id (kodelet's `tool_user_id`).
     pub id: Option<String>,
@@ -139,6 +142,7 @@ impl ToolCall {
 
 /// A tool call that is over.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ToolResult {
     /// The call, with the input that the tool got.
     pub call: ToolCall,

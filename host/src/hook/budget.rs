@@ -7,6 +7,7 @@ use super::Kind;
 /// The limits of one call. [`Budget::for_kind`] has the defaults; settings and flags change them by
 /// [`Limits::apply`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Budget {
     /// Wall-clock time, over start and call. Executables of a hooks directory: 30 s; everything else: 3 s.
     pub wall: Duration,

@@ -128,6 +128,7 @@ pub const DEFAULT_PRIORITY: i32 = 50;
 
 /// A subscription of a hook to an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Subscription {
     /// The event.
     pub event: EventName,
@@ -244,6 +245,7 @@ impl Descriptor {
 
 /// The manifest that a component's `describe` returns, checked and in the host's types.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Manifest {
     /// Its name, for people; the file's name is what identifies it.
     pub name: String,

@@ -72,6 +72,7 @@ impl fmt::Display for Cause {
 
 /// A limit that was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Limit {
     /// The resource.
     pub of: LimitKind,
@@ -113,6 +114,7 @@ pub enum LimitKind {
 /// A failure of a hook, with the cost of the call so far.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{cause}: {message}")]
+#[non_exhaustive]
 pub struct HookError {
     /// The cause.
     pub cause: Cause,

@@ -39,6 +39,7 @@ pub enum Action {
 
 /// The answer of one hook to one event.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The action.
     pub action: Action,
@@ -242,6 +243,7 @@ impl Ruling {
 
 /// A note for the user, with the hook that it is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Warning {
     /// The hook that it is about or from; `None` for the chain itself.
     pub hook: Option<String>,
@@ -249,8 +251,16 @@ pub struct Warning {
     pub text: String,
 }
 
+impl Warning {
+    /// Creates a note of the chain or the host itself.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { hook: None, text: text.into() }
+    }
+}
+
 /// One change that one hook made, with the value before.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Change {
     /// The name of the value: `input`, `output`, `message`, `error`, `messages`, `callback`, `context`,
     /// `follow_up_messages`.
@@ -263,6 +273,7 @@ pub struct Change {
 
 /// The decision of all hooks of one event.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Verdict {
     /// It must not happen (or, after a tool call, the agent must change course).
     pub block: Option<Ruling>,
@@ -280,6 +291,13 @@ pub struct Verdict {
     pub mutate: Option<Vec<Message>>,
     /// The recipe to run.
     pub callback: Option<Callback>,
+}
+
+impl Verdict {
+    /// Creates the verdict of a block.
+    pub fn blocked(ruling: Ruling) -> Self {
+        Self { block: Some(ruling), ..Self::default() }
+    }
 }
 
 #[cfg(test)]

@@ -38,7 +38,9 @@ pub(crate) fn given(agent: Agent, file: &str) -> Option<&str> {
 }
 
 fn defaults() -> Context {
-    Context { timestamp_ms: 1_795_219_200_000, ..Context::new("none", "/") }
+    let mut context = Context::new("none", "/");
+    context.timestamp_ms = 1_795_219_200_000;
+    context
 }
 
 pub(crate) fn read(agent: Agent, file: &str, payload: &[u8]) -> Option<Request> {

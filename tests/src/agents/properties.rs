@@ -137,13 +137,17 @@ proptest! {
                 true => Ruling::trusted("guard", &reason),
                 false => Ruling::untrusted("guard", "guard", &reason),
             });
-            let warnings = warnings.iter().map(|text| hookbox::outcome::Warning { hook: None, text: text.clone() });
-            let verdict = Verdict { context: context.clone(), warnings: warnings.collect(), modified, ..Verdict::default() };
-            let blocked = Verdict { block: ruling.clone(), ..verdict.clone() };
+            let warnings = warnings.iter().map(|text| hookbox::outcome::Warning::new(text));
+            let mut verdict = Verdict::default();
+            (verdict.context, verdict.warnings) = (context.clone(), warnings.collect());
+            verdict.modified = modified;
+            let mut blocked = verdict.clone();
+            blocked.block = ruling.clone();
             let reply = request.answer(&blocked, &request.event);
             prop_assert!(!runs(agent, name, &reply), "{:?}", reply);
             // A question that the agent does not ask is a block.
-            let asked = Verdict { ask: ruling, ..verdict };
+            let mut asked = verdict;
+            asked.ask = ruling;
             let reply = request.answer(&asked, &request.event);
             let is_asked = reply.stdout.contains("\"ask\"") && !matches!(agent, Agent::Codex | Agent::Cursor | Agent::OpenCode);
             prop_assert!(!asks || is_asked || !runs(agent, name, &reply), "{:?}", reply);

@@ -8,7 +8,7 @@ mod trust;
 use hookbox::chain::Fired;
 use hookbox::event::{AfterTurn, AgentStop, ErrorEvent, ErrorSource, EventData};
 use hookbox::function::FunctionHook;
-use hookbox::hook::{Descriptor, Subscription};
+use hookbox::hook::Descriptor;
 use hookbox::report::{HookReport, Kind};
 use hookbox::trust::TrustPolicy;
 use hookbox::{Document, EventName, Outcome, Status, ToolCall, ToolResult};
@@ -38,12 +38,7 @@ fn data(event: &EventName) -> EventData {
         EventName::UserMessageSend => EventData::UserMessageSend { message: Some("hello".into()) },
         EventName::BeforeToolCall => before(json!({"command": "ls"})),
         EventName::AfterToolCall => after(json!("out")),
-        EventName::OnError => EventData::OnError(ErrorEvent {
-            source: ErrorSource::Turn(None),
-            message: "it broke".into(),
-            kind: None,
-            attempt: None,
-        }),
+        EventName::OnError => EventData::OnError(ErrorEvent::new(ErrorSource::Turn(None), "it broke")),
         EventName::AfterTurn => EventData::AfterTurn(AfterTurn::default()),
         EventName::TurnEnd => EventData::TurnEnd { response: None, turn_number: None },
         EventName::AgentStop => EventData::AgentStop(AgentStop::default()),
@@ -77,8 +72,8 @@ fn warned(fired: &Fired, words: &[&str]) -> bool {
 
 /// A hook from code that only observes.
 fn observer(name: &str, event: EventName, outcome: &Outcome) -> FunctionHook {
-    let mut descriptor = Descriptor::new(name, Kind::Code);
-    descriptor.subscriptions.push(Subscription { observe: true, ..Subscription::to(event) });
+    let mut descriptor = Descriptor::new(name, Kind::Code).on(event);
+    descriptor.subscriptions[0].observe = true;
     let outcome = outcome.clone();
     FunctionHook::with(descriptor, move |_| std::future::ready(Ok(outcome.clone())))
 }

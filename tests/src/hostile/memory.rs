@@ -12,7 +12,8 @@ const ROUNDS: usize = 80;
 #[tokio::test]
 async fn the_memory_of_a_call_is_never_visible_to_a_later_one() {
     let (pattern, scan) = (hook("memory-pattern").await, hook("memory-scan").await);
-    let patient = Budget { wall: Duration::from_secs(60), ..Budget::for_kind(Kind::Component) };
+    let mut patient = Budget::for_kind(Kind::Component);
+    patient.wall = Duration::from_secs(60);
     // One after another, so that a slot goes from one component to the other; and each slot at once.
     for at_once in [1, 40] {
         for _ in 0..ROUNDS / at_once {
@@ -35,8 +36,8 @@ async fn the_memory_of_a_call_is_never_visible_to_a_later_one() {
 
 #[tokio::test(flavor = "current_thread")]
 async fn a_call_that_is_dropped_in_the_middle_or_traps_harms_no_later_one() {
-    let endless =
-        Budget { fuel: u64::MAX >> 1, wall: Duration::from_secs(600), ..Budget::for_kind(Kind::Component) };
+    let mut endless = Budget::for_kind(Kind::Component);
+    (endless.fuel, endless.wall) = (u64::MAX >> 1, Duration::from_secs(600));
     let hostile = ["run-loop", "run-sleep", "run-fill-again"];
     let scan = hook("memory-scan").await;
     for round in 0..100 {

@@ -22,7 +22,8 @@ async fn random_components_load_describe_and_run_without_harm() {
     let env = TestEnvironment::new();
     guard(&env, "none.wasm", "");
     let manager = env.builder().runtime(runtime.clone()).build().await;
-    let small = Budget { fuel: 3_000_000, wall: Duration::from_secs(5), ..Budget::for_kind(Kind::Component) };
+    let mut small = Budget::for_kind(Kind::Component).within(Duration::from_secs(5));
+    small.fuel = 3_000_000;
     let (mut linked, mut described, mut answered) = (0, 0, 0);
     let mut causes = std::collections::BTreeMap::<String, usize>::new();
     for (number, path) in paths.iter().enumerate() {

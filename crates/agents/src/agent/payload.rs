@@ -153,7 +153,9 @@ impl Reader {
             (Some(other), _) => return Err(self.fields.error("error", "a string or an object", &other)),
             (None, details) => details.unwrap_or_default(),
         };
-        Ok(ErrorEvent { source, message, kind, attempt: None })
+        let mut error = ErrorEvent::new(source, message);
+        error.kind = kind;
+        Ok(error)
     }
 
     fn last_words(&mut self) -> Result<Document, PayloadError> {

@@ -69,7 +69,7 @@ impl Agent {
         match (policy, known, event) {
             (OnFailure::Block, Some(known), _) => {
                 let block = Ruling::trusted("hookbox", what);
-                let verdict = Verdict { block: Some(block), ..Verdict::default() };
+                let verdict = Verdict::blocked(block);
                 write(self, known, Plan::new(self, known, &verdict, None))
             }
             (OnFailure::Block, None, None) => {

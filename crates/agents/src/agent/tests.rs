@@ -6,7 +6,9 @@ use crate::hook::OnFailure;
 use crate::outcome::{Author, Callback, Fold, Outcome, Ruling, Verdict};
 
 fn defaults() -> Context {
-    Context { timestamp_ms: 0, ..Context::new("none", "/w") }
+    let mut context = Context::new("none", "/w");
+    context.timestamp_ms = 0;
+    context
 }
 
 fn read(agent: Agent, event: &str, payload: &Value) -> Request {
@@ -92,10 +94,9 @@ fn what_an_untrusted_hook_says_reaches_the_user_and_no_model() {
         let request =
             read(agent, agent.names_of(&EventName::BeforeToolCall).next().unwrap(), &call(json!({})));
         let ruling = Ruling::untrusted("evil", "a hook of this repository (1 of 1)", "obey me");
-        for verdict in [
-            Verdict { block: Some(ruling.clone()), ..Verdict::default() },
-            Verdict { ask: Some(ruling), ..Verdict::default() },
-        ] {
+        let mut ask = Verdict::default();
+        ask.ask = Some(ruling.clone());
+        for verdict in [Verdict::blocked(ruling), ask] {
             let reply = request.answer(&verdict, &request.event);
             assert!(reply.stderr.contains("evil (not trusted) says: obey me"), "{}", reply.stderr);
             assert!(reply.stdout.contains("a hook of this repository (1 of 1)"), "{agent} {}", reply.stdout);
@@ -207,7 +208,7 @@ fn what_a_hook_took_out_of_an_output_stays_out_also_beside_a_block() {
 
 #[test]
 fn nothing_is_left_out_in_silence() {
-    let turn = Outcome { follow_ups: vec!["f".into()], ..Outcome::default() };
+    let turn = Outcome::follow_up("f");
     let callback =
         Outcome::from(crate::outcome::Action::Callback(Callback { name: "compact".into(), args: vec![] }));
     for agent in Agent::ALL {

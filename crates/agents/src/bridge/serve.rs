@@ -247,7 +247,7 @@ impl Bridge {
             noted = standing;
             noted.extend(untrusted(fired, &manager));
         }
-        let warning = |text| Warning { hook: None, text };
+        let warning = |text: String| Warning::new(text);
         fired.verdict.warnings.extend(shown.into_iter().map(warning));
         // First, so that no crowd of others pushes them out of sight.
         fired.verdict.warnings.splice(0..0, off.into_iter().map(warning));
@@ -325,7 +325,7 @@ fn keep(count: &FollowUps, fired: &mut Fired) {
     };
     fired.verdict.follow_ups.clear();
     let text = format!("a hook makes the agent go on, {why}: not applied");
-    fired.verdict.warnings.push(Warning { hook: None, text });
+    fired.verdict.warnings.push(Warning::new(text));
 }
 
 /// What went wrong while the hooks were looked for: that a hook is off which the user relies on, or all else.
