@@ -2,6 +2,8 @@
 //! brackets, and programs write a byte order mark or Python's `NaN`. No guard is skipped because its input is
 //! odd, and no block is lost because of an odd field beside it.
 
+#![doc(hidden)]
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::LazyLock;

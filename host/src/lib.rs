@@ -18,7 +18,7 @@
 //! let manager = Manager::builder()
 //!     .roots([".my-agent", ".hookbox"]) // directory names, in the repository and in the home directory
 //!     .directory("/usr/share/my-agent/hooks") // one more, trusted like the user's own
-//!     .trust(TrustPolicy::Recorded) // what a repository brings runs only if the user trusts it
+//!     .trust(TrustPolicy::Recorded) // a repository's hooks run only if the user trusts them
 //!     .limits(Limits { timeout: Some(Duration::from_secs(2)), ..Limits::default() })
 //!     .on("greet", EventName::SessionStart, |_| async { Ok(Outcome::inject("Be brief.")) })
 //!     .build()
@@ -45,7 +45,7 @@
 //! let manager = Manager::empty(); // no hooks: every verdict lets everything pass
 //! let session = manager.session("conversation-1").cwd("/srv/project").agent("backend-dev").recipe("review");
 //!
-//! // What the model wrote, also where it is no JSON: a guard sees it either way.
+//! // The model's text. If it is not JSON, a guard sees it as a string.
 //! let call = ToolCall::from_text("bash", r#"{"command": "make test"}"#).with_id("call-1");
 //! let verdict = session.before_tool_call(call.clone()).await;
 //! let result = match verdict.decision {
@@ -66,12 +66,20 @@
 //! # }
 //! ```
 //!
-//! The reference agent in this repository (`examples/agent/src/run.rs`) is a whole agent loop with every event.
+//! The reference agent in this repository (`examples/agent/src/run.rs`) is a whole agent loop with every
+//! event.
 //!
 //! # Hooks from code
 //!
-//! A closure: [`Builder::on`](manager::Builder::on) or [`FunctionHook`](function::FunctionHook). Anything
+//! A closure: [`Builder::on`](manager::Builder::on) or [`FunctionHook`]. Anything
 //! else: implement [`Hook`] and register it with [`Builder::hook`](manager::Builder::hook).
+//!
+//! # Modules
+//!
+//! [`manager`] finds hooks, [`session`] sends events and has the verdicts, [`event`] has the events, [`hook`]
+//! the trait, [`outcome`] the answers of hooks, [`report`] the reports, [`capability`] the rights of
+//! components, [`trust`] the user's decisions. Modules that the documentation hides are for hookbox's own
+//! crates: any version may change them. A feature only adds names.
 //!
 //! # Features
 //!
@@ -87,57 +95,79 @@ mod account;
 mod book;
 pub mod builtin;
 pub mod capability;
+#[doc(hidden)]
 pub mod chain;
+#[doc(hidden)]
 pub mod dialect;
+#[doc(hidden)]
 pub mod discovery;
 pub mod event;
+#[doc(hidden)]
 pub mod facts;
 mod files;
+#[doc(hidden)]
 pub mod function;
 pub mod hook;
 #[doc(hidden)]
 pub mod internal;
 pub mod json;
 mod live;
+#[doc(hidden)]
 pub mod lockfile;
 pub mod manager;
 #[cfg(feature = "mcp")]
+#[doc(hidden)]
 pub mod mcp;
 #[cfg(not(feature = "mcp"))]
 #[path = "mcp/absent.rs"]
+#[doc(hidden)]
 pub mod mcp;
+#[doc(hidden)]
 pub mod native;
 #[cfg(feature = "http")]
+#[doc(hidden)]
 pub mod network;
 pub mod outcome;
+#[doc(hidden)]
 pub mod redact;
 pub mod report;
 pub mod session;
 #[cfg(feature = "store")]
+#[doc(hidden)]
 pub mod store;
 #[cfg(feature = "otel")]
 pub mod telemetry;
+#[doc(hidden)]
 pub mod text;
 mod thresholds;
 #[cfg(any(feature = "http", feature = "mcp", feature = "otel"))]
 mod tls;
 pub mod trust;
 #[cfg(feature = "component")]
+#[doc(hidden)]
 pub mod wasm;
 #[cfg(not(feature = "component"))]
 #[path = "wasm/absent.rs"]
+#[doc(hidden)]
 pub mod wasm;
 
 pub use async_trait::async_trait;
 
+#[doc(hidden)]
 pub use crate::files::private_dir;
 
 pub use crate::event::{
     Context, Document, Event, EventData, EventName, InvokedBy, Message, ToolCall, ToolResult, Usage,
 };
+pub use crate::function::FunctionHook;
 pub use crate::hook::{
     Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Limits, Manifest, OnFailure, Settings,
     Subscription, Tier,
 };
+#[cfg(feature = "http")]
+pub use crate::network::Network;
 pub use crate::outcome::{Action, Answers, Callback, Outcome, Verdict};
 pub use crate::report::{HookReport, Report, Status};
+pub use crate::wasm::Runtime;
+#[cfg(feature = "component")]
+pub use crate::wasm::{Allocation, Compiler, compile_here};

@@ -67,7 +67,7 @@ pub(crate) struct Snapshot {
     /// The settings that apply to every hook.
     pub(crate) global: GlobalSettings,
     pub(crate) trust_file: Option<TrustFile>,
-    /// How long discovery spent on hooks that the user has not trusted.
+    /// The time that discovery spent on hooks that the user does not trust.
     pub(crate) untrusted_look: Duration,
     /// The files that are broken now and stay in force as they were before.
     pub(crate) kept: Vec<Kept>,

@@ -15,7 +15,8 @@ pub use self::reload::{Changed, Reload};
 #[cfg(feature = "watch")]
 pub use self::watch::{WatchError, Watcher};
 
-use crate::discovery::{Approvable, Entry, LastGood, Problem, SwitchedOff};
+use crate::discovery::{Approvable, LastGood};
+pub use crate::discovery::{Entry, EntryStatus, Kept, Problem, SwitchedOff};
 use crate::event::EventName;
 use crate::hook::{Hook, Kind, OnFailure, Subscription};
 use crate::live::{Live, Snapshot};
@@ -104,9 +105,8 @@ impl Manager {
         Arc::clone(&self.snapshot().hooks)
     }
 
-    /// What the hooks of this event ask for where the event itself cannot be sent to them:
-    /// [`OnFailure::Block`] where one of them does that does not only observe. Of all events where the event
-    /// is not known.
+    /// Returns the policy for an event that cannot be read: [`OnFailure::Block`] if a hook of this event has
+    /// that policy and does not only observe. `None` means any event.
     pub fn on_failure(&self, event: Option<&EventName>) -> OnFailure {
         let snapshot = self.snapshot();
         let concerns = |hook: &&Arc<dyn Hook>| {
@@ -137,16 +137,19 @@ impl Manager {
     }
 
     /// Everything that was found, as the commands see it that trust hooks and grant rights to them.
+    #[doc(hidden)]
     pub fn approvable(&self) -> Arc<[Approvable]> {
         Arc::clone(&self.snapshot().approvable)
     }
 
     /// Returns the file that records trust and grants; `None` without a private data directory.
+    #[doc(hidden)]
     pub fn trust_file(&self) -> Option<TrustFile> {
         self.snapshot().trust_file.clone()
     }
 
     /// Returns the directories that no hook may be allowed to write.
+    #[doc(hidden)]
     pub fn protected(&self) -> Arc<ProtectedDirs> {
         Arc::clone(&self.snapshot().protected)
     }

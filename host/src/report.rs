@@ -75,7 +75,7 @@ pub struct HookReport {
     pub memory_peak: Option<u64>,
     /// The reason of a block or a question, or the text of the failure; escaped.
     pub message: Option<String>,
-    /// The limit that was exceeded, and how much was used or wanted.
+    /// The limit that was exceeded, with the amount that was used or requested.
     pub limit: Option<Limit>,
     /// The values that it changed.
     pub changes: Vec<Change>,

@@ -1,5 +1,7 @@
 //! The hooks that are part of hookbox: ordinary hooks of the tier `built in`. The user can switch each of them off.
 
+#![doc(hidden)]
+
 mod budget;
 mod command;
 mod compact_trigger;

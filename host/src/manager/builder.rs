@@ -127,6 +127,7 @@ impl Builder {
 
     /// Whether the hooks are looked into also where the settings say that none runs: for a program that shows and
     /// approves them. They do not run then, either (default: no).
+    #[doc(hidden)]
     pub fn look_anyway(mut self, look: bool) -> Self {
         self.discovery.look_anyway = look;
         self
@@ -170,6 +171,7 @@ impl Builder {
 
     /// The user's home directory, where `HOME` has to name the same: a difference is a problem that hides hooks. For a command
     /// line that was written for this user (default: no such check).
+    #[doc(hidden)]
     pub fn home_of_process(self, home: impl Into<PathBuf>) -> Self {
         Self { home: Home::Both, ..self.home(home) }
     }
@@ -260,6 +262,7 @@ impl Builder {
     /// Whether this process answers one event and ends, with nothing else running beside (default: no). Then the user's
     /// files are read in the caller's thread, a component that did not change is neither read nor described again, nor
     /// compiled where that failed, and what ran components is left to the end of the process instead of taken apart.
+    #[doc(hidden)]
     pub fn one_event(mut self, one: bool) -> Self {
         self.discovery.one_event = one;
         self
@@ -267,6 +270,7 @@ impl Builder {
 
     /// Whether a component is read again also where it did not change, with [`Builder::one_event`]: at the start of a
     /// session (default: no, unless it was last read a day ago). One that failed is tried again where more time may help.
+    #[doc(hidden)]
     pub fn reread(mut self, reread: bool) -> Self {
         self.discovery.reread = reread;
         self
@@ -274,6 +278,7 @@ impl Builder {
 
     /// Whether what hides hooks of the user's, such as a directory or settings that cannot be read, counts as a guard that
     /// fails in every event: for who answers for an agent (default: no, it is a problem).
+    #[doc(hidden)]
     pub fn unseen_blocks(mut self, blocks: bool) -> Self {
         self.discovery.unseen_blocks = blocks;
         self

@@ -206,7 +206,7 @@ pub struct Ruling {
     pub by: String,
     /// The hook's name for the model. It is a phrase of the host's if the user does not trust the hook.
     pub known_as: String,
-    /// Whether the user trusts the hook. The model reads no word of any other, not even its name.
+    /// True if the user trusts the hook. The model reads no word of any other, not even its name.
     pub trusted: bool,
     reason: String,
 }

@@ -15,7 +15,8 @@ pub use self::verdict::{
     StopVerdict, ToolDecision, ToolVerdict, Turn, TurnVerdict,
 };
 
-use crate::chain::{self, ChainOptions, Clocks, Fired};
+pub use crate::chain::Fired;
+use crate::chain::{self, ChainOptions, Clocks};
 use crate::event::{
     AfterTurn, AgentStop, Context, Document, ErrorEvent, Event, EventData, InvokedBy, TokenBudget, ToolCall,
     ToolResult, Usage, now_ms,

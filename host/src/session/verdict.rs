@@ -7,7 +7,7 @@ use crate::event::{Document, EventData, Message};
 use crate::outcome::{Callback, Ruling, Verdict, Warning};
 use crate::report::Report;
 
-/// What comes with every verdict.
+/// The part that every verdict has.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Notes {
@@ -15,11 +15,11 @@ pub struct Notes {
     pub context: Vec<String>,
     /// Notes for the user, in run order. Never for the model.
     pub warnings: Vec<Warning>,
-    /// What each hook did.
+    /// The report, hook by hook.
     pub report: Report,
 }
 
-/// Whether the agent may go on, and with what: `T` is the message to send, or nothing.
+/// The decision whether the agent may go on. `T` is the value to go on with: the message to send, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "the agent must not go on after a block"]
 pub enum Decision<T = ()> {
@@ -44,8 +44,7 @@ impl<T> Decision<T> {
     }
 }
 
-/// Whether a tool may run, and with which input. A hook may have changed the input, so it is given here
-/// alone.
+/// The decision whether a tool may run, with the input to run it with: a hook may have changed it.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "the tool must not run after a block"]
 pub enum ToolDecision {
@@ -136,7 +135,7 @@ verdict! {
 verdict! {
     /// The verdict of `user_message_send`.
     MessageVerdict {
-        /// Whether a message may be sent, and which.
+        /// The decision, with the message to send.
         decision: Decision<String>,
     }
 }
@@ -168,9 +167,9 @@ verdict! {
     /// # }
     /// ```
     ToolVerdict {
-        /// Whether the tool may run, and with which input.
+        /// The decision, with the input for the tool.
         decision: ToolDecision,
-        /// Whether a hook changed the input. False after a block.
+        /// True if a hook changed the input. False after a block.
         modified: bool,
     }
 }
@@ -180,7 +179,7 @@ verdict! {
     OutputVerdict {
         /// The output for the model, and whether the agent may go on.
         decision: OutputDecision,
-        /// Whether a hook changed the output.
+        /// True if a hook changed the output.
         modified: bool,
     }
 }
@@ -214,7 +213,7 @@ verdict! {
 verdict! {
     /// The verdict of `pre_compact` and `on_budget_exceeded`.
     GateVerdict {
-        /// Whether the agent may go on.
+        /// The decision.
         decision: Decision,
         /// The recipe to run (`on_budget_exceeded` only).
         callback: Option<Callback>,
