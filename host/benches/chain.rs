@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion};
+use hookbox::FunctionHook;
 use hookbox::event::EventData;
-use hookbox::function::FunctionHook;
 use hookbox::manager::{Builder, Manager};
 use hookbox::session::Session;
 use hookbox::{Budget, Context, Event, EventName, Hook, Kind, Outcome, ToolCall};

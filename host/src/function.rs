@@ -14,8 +14,7 @@ type Answer = Pin<Box<dyn Future<Output = Result<Outcome, HookError>> + Send>>;
 /// A closure as a hook.
 ///
 /// ```
-/// use hookbox::function::FunctionHook;
-/// use hookbox::{EventName, Hook, Outcome};
+/// use hookbox::{EventName, FunctionHook, Hook, Outcome};
 ///
 /// let hook = FunctionHook::new("remind", EventName::SessionStart, |_event| async {
 ///     Ok(Outcome::inject("Run the tests with `just test`."))

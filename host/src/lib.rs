@@ -168,6 +168,7 @@ pub use crate::hook::{
 pub use crate::network::Network;
 pub use crate::outcome::{Action, Answers, Callback, Outcome, Verdict};
 pub use crate::report::{HookReport, Report, Status};
+pub use crate::text::{escape, escape_lines, prefix};
 pub use crate::wasm::Runtime;
 #[cfg(feature = "component")]
 pub use crate::wasm::{Allocation, Compiler, compile_here};

@@ -16,7 +16,7 @@ pub use self::reload::{Changed, Reload};
 pub use self::watch::{WatchError, Watcher};
 
 use crate::discovery::{Approvable, LastGood};
-pub use crate::discovery::{Entry, EntryStatus, Kept, Problem, SwitchedOff};
+pub use crate::discovery::{DEFAULT_ROOTS, Entry, EntryStatus, Kept, Problem, SwitchedOff};
 use crate::event::EventName;
 use crate::hook::{Hook, Kind, OnFailure, Subscription};
 use crate::live::{Live, Snapshot};

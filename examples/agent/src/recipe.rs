@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use hookbox::text::escape;
+use hookbox::escape;
 
 /// A recipe is a message: beyond this size, in bytes, it is none.
 const MAX_BYTES: u64 = 64 << 10;

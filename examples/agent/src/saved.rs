@@ -5,8 +5,8 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use hookbox::escape;
 use hookbox::private_dir::{self, PrivateError};
-use hookbox::text::escape;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Conversation;

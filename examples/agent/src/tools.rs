@@ -128,7 +128,7 @@ impl Tools {
         let (mut output, errors, status): (Vec<u8>, Vec<u8>, ExitStatus) = done?;
         output.extend(errors);
         let mut text = String::from_utf8_lossy(&output).into_owned();
-        text.truncate(hookbox::text::prefix(&text, MAX_OUTPUT).len());
+        text.truncate(hookbox::prefix(&text, MAX_OUTPUT).len());
         if !status.success() {
             text = format!("{status}: {}", text.trim());
         }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use hookbox::FunctionHook;
 use hookbox::chain::{self, ChainOptions};
 use hookbox::event::{AgentStop, EventData, EventName};
-use hookbox::function::FunctionHook;
 use hookbox::hook::{Descriptor, OnFailure, Tier};
 use hookbox::manager::Manager;
 use hookbox::report::{Cause, Kind};

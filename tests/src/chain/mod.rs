@@ -5,9 +5,9 @@ mod folding;
 mod matrix;
 mod trust;
 
+use hookbox::FunctionHook;
 use hookbox::chain::Fired;
 use hookbox::event::{AfterTurn, AgentStop, ErrorEvent, ErrorSource, EventData};
-use hookbox::function::FunctionHook;
 use hookbox::hook::Descriptor;
 use hookbox::report::{HookReport, Kind};
 use hookbox::trust::TrustPolicy;

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use hookbox::text::{escape, prefix};
+use hookbox::{escape, prefix};
 use hookbox_agent::{Agent, Checkout, Tools};
 
 use super::{Hooks, model, print, watch};

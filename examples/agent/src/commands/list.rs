@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use clap::Args;
-use hookbox::text::escape;
+use hookbox::escape;
 use hookbox_agent::Saved;
 use serde_json::{Value, json};
 

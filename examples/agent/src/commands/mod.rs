@@ -10,9 +10,9 @@ use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use hookbox::discovery::DEFAULT_ROOTS;
+use hookbox::manager::DEFAULT_ROOTS;
 use hookbox::manager::{Builder, Manager};
-use hookbox::text::{escape, escape_lines};
+use hookbox::{escape, escape_lines};
 use hookbox_agent::{
     Agent, Checkout, Conversation, Conversations, OpenAi, Recipes, Step, Tools, default_directory,
 };

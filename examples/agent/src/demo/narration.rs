@@ -8,9 +8,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
+use hookbox::escape;
 use hookbox::manager::Manager;
 use hookbox::report::HookReport;
-use hookbox::text::escape;
 use hookbox::{Kind, Report, Status};
 use hookbox_agent::Step;
 

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 use anyhow::{Context as _, Result, bail};
+use hookbox::escape;
 use hookbox::manager::Manager;
-use hookbox::text::escape;
 use hookbox::trust::{self, Record};
 use hookbox::{EventName, Report, Status};
 use hookbox_agent::{Agent, Checkout, Conversation, Conversations, Scripted, Step, Tools};

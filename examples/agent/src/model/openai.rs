@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, bail};
 use hookbox::Usage;
-use hookbox::text::escape;
+use hookbox::escape;
 use serde_json::{Value, json};
 
 use super::{Model, Reply};
