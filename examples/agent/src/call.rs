@@ -1,4 +1,4 @@
-//! One tool call: asks the hooks, runs the tool, and lets the hooks see what it gave back.
+//! One tool call: asks the hooks, runs the tool, and sends the hooks its result.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::tools::Ran;
 use crate::{Agent, Step};
 
 impl<M: Model> Agent<M> {
-    /// One tool call; what the model gets for it.
+    /// Makes one tool call, and returns the text for the model.
     pub(crate) async fn call(&mut self, call: ToolCall) -> String {
         (self.watch)(Step::Wants(&call.name, &call.input));
         let verdict = self.thread.session.before_tool_call(call.clone()).await;

@@ -8,18 +8,18 @@ use hookbox::{Document, Message, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What the model is told before everything else.
+/// The system prompt.
 const PROMPT: &str = "You are a coding agent. Use the tools; stop when the task is done.";
 
-/// What was said, as the endpoint wants it, and what it cost.
+/// A conversation, in the form of the endpoint, and its usage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conversation {
-    /// Its id: letters, digits, `-`, `_` and `.`, for a file is named by it.
+    /// The id: letters, digits, `-`, `_` and `.`, because a file is named after it.
     pub id: String,
     /// The messages, the system prompt first.
     pub messages: Vec<Value>,
-    /// Tokens: sent and produced in all its time, and what stands in the window now.
+    /// The tokens: sent and produced in total, and those in the window now.
     #[serde(with = "SavedUsage")]
     pub usage: Usage,
 }
@@ -41,7 +41,7 @@ struct SavedUsage {
 }
 
 impl Conversation {
-    /// A new one, that nobody has said anything in.
+    /// Makes an empty conversation.
     pub fn new() -> Self {
         let messages = vec![json!({"role": "system", "content": PROMPT})];
         Self { id: new_id(), messages, usage: Usage::default() }
@@ -62,7 +62,7 @@ impl Conversation {
         self.usage.current_context_window = u64::try_from(tokens).unwrap_or(u64::MAX);
     }
 
-    /// The fresh conversation that goes on with the work of this one, of which it knows what stands in `handoff`.
+    /// Makes the fresh conversation that continues this one, with `handoff` as its only memory of it.
     pub(crate) fn hand_over(&self, handoff: &str) -> Self {
         let mut fresh = Self { id: new_id(), ..self.clone() };
         fresh.replace(&[Message::user(handoff)]);
@@ -70,7 +70,7 @@ impl Conversation {
         fresh
     }
 
-    /// Counts what an answer cost.
+    /// Counts the usage of an answer.
     pub(crate) fn spend(&mut self, answer: Usage) {
         let so_far = self.usage;
         self.usage = Usage {
@@ -86,12 +86,12 @@ impl Conversation {
         Document::new(messages.map(|m| json!({"role": m["role"], "content": m["content"]})).collect())
     }
 
-    /// Whether anybody has said anything.
+    /// Returns whether it has any message.
     pub(crate) fn is_begun(&self) -> bool {
         self.messages.iter().any(|message| message["role"] != "system")
     }
 
-    /// What the user said first.
+    /// Returns the user's first message.
     pub fn title(&self) -> Option<&str> {
         let first = self.messages.iter().find(|message| message["role"] == "user")?;
         first["content"].as_str()?.lines().find(|line| !line.trim().is_empty())
@@ -118,16 +118,16 @@ fn new_id() -> String {
 
 /// A conversation at work: its session, and what hooks want the model to know next.
 pub(crate) struct Thread {
-    /// Where its events go.
+    /// The session that gets its events.
     pub(crate) session: Session,
     /// The sessions around the recipes that callbacks run, the outermost first.
     pub(crate) outer: Vec<Session>,
     pub(crate) conversation: Conversation,
     /// Text of hooks that the model has not yet been given.
     pub(crate) told: Vec<String>,
-    /// Whether it was saved before and goes on now.
+    /// True if it was saved before and continues now.
     pub(crate) resumed: bool,
-    /// How many agents stand above this one.
+    /// The number of agents above this one.
     pub(crate) depth: u32,
 }
 
@@ -149,14 +149,14 @@ impl Thread {
         self.outer.push(std::mem::replace(&mut self.session, inside));
     }
 
-    /// Goes back to what was before the recipe.
+    /// Restores the session before the recipe.
     pub(crate) fn leave_recipe(&mut self) {
         if let Some(session) = self.outer.pop() {
             self.session = session;
         }
     }
 
-    /// Goes back to what was before any recipe of a callback.
+    /// Restores the session before every recipe of a callback.
     pub(crate) fn leave_recipes(&mut self) {
         self.session = self.outside().clone();
         self.outer.clear();

@@ -1,16 +1,16 @@
-//! Which repository and branch a directory is of, read from `.git` without running git.
+//! Finds the repository and branch of a directory in `.git`, without running git.
 
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// What is read of a file of `.git`, in bytes.
+/// The longest part of a file of `.git` that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// A name longer than this, in bytes, is none.
+/// The longest name, in bytes.
 const MAX_NAME: usize = 255;
 
-/// What is checked out.
+/// The repository and the branch that is checked out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkout {
     /// The repository: `org/repo` of the remote `origin`, else the name of the directory.
@@ -20,8 +20,8 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// What is checked out in this directory or the nearest one above it that has a `.git`. A directory without one
-    /// is of no repository.
+    /// Finds the repository and branch of this directory, or of the nearest one above it with a `.git`.
+    /// Without one both are absent.
     pub fn of(directory: &Path) -> Self {
         let found = directory.ancestors().find_map(|dir| Some((dir, git_directory(&dir.join(".git"))?)));
         let Some((top, git)) = found else { return Self::default() };
@@ -38,7 +38,7 @@ impl Checkout {
     }
 }
 
-/// `.git` itself, or where it points to in a worktree.
+/// Returns `.git` itself, or its target in a worktree.
 fn git_directory(git: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.to_owned());

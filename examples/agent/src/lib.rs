@@ -1,7 +1,7 @@
 //! The reference agent: how an agent embeds hookbox.
 //!
-//! A real agent with real tools. Read [`run`] first: each event is sent where it happens, and each verdict is obeyed
-//! on the next lines; that is all an agent has to do. The other files are one idea each.
+//! It is a real agent with real tools. Read [`run`] first: it sends each event in its place, and obeys each
+//! verdict on the next lines; that is all an agent has to do. The other files are one idea each.
 
 #![allow(
     clippy::indexing_slicing,
@@ -39,10 +39,10 @@ use conversation::Thread;
 /// The agent's name in every event.
 const NAME: &str = "reference-agent";
 
-/// What happened, for whoever watches.
+/// A step of the agent, for its observer.
 #[derive(Debug)]
 pub enum Step<'a> {
-    /// The model said something.
+    /// The text of the model.
     Said(&'a str),
     /// The model wants to call a tool, with this input.
     Wants(&'a str, &'a Document),
@@ -52,7 +52,7 @@ pub enum Step<'a> {
     Event(&'a Report),
     /// A note for the user, of a hook or of the agent itself.
     Warning(&'a str),
-    /// What the agent does differently because of a hook.
+    /// A change of the agent's behaviour because of a hook.
     Because(String),
 }
 
@@ -68,8 +68,8 @@ pub struct Agent<M> {
 }
 
 impl<M: Model> Agent<M> {
-    /// An agent with these hooks that works in the directory of `tools` and tells `watch` what happens. It begins a
-    /// new conversation, and saves none.
+    /// Makes an agent with these hooks that works in the directory of `tools` and reports its steps to
+    /// `watch`. It begins a new conversation, and saves none.
     pub fn new(model: M, tools: Tools, manager: Manager, watch: impl FnMut(Step<'_>) + 'static) -> Self {
         let conversation = Conversation::new();
         let session = manager.session(&conversation.id).cwd(tools.path().to_string_lossy()).agent(NAME);
@@ -78,26 +78,26 @@ impl<M: Model> Agent<M> {
         Self { model, tools, manager, recipes, saved: None, watch: Box::new(watch), thread }
     }
 
-    /// Its hooks, for all its conversations.
+    /// Returns the hooks, for all its conversations.
     pub fn manager(&self) -> &Manager {
         &self.manager
     }
 
-    /// The same agent with these recipes (default: the built-in ones).
+    /// Sets the recipes (default: the built-in ones).
     #[must_use]
     pub fn recipes(mut self, recipes: Recipes) -> Self {
         self.recipes = recipes;
         self
     }
 
-    /// The same agent, keeping its conversations here.
+    /// Saves the conversations here.
     #[must_use]
     pub fn save_in(mut self, conversations: Conversations) -> Self {
         self.saved = Some(conversations);
         self
     }
 
-    /// The same agent in this repository, on this branch.
+    /// Sets the repository and the branch.
     #[must_use]
     pub fn checkout(mut self, checkout: Checkout) -> Self {
         if let Some(repository) = checkout.repository {
@@ -107,7 +107,7 @@ impl<M: Model> Agent<M> {
         self
     }
 
-    /// The same agent, going on with a conversation that was saved.
+    /// Continues a saved conversation.
     #[must_use]
     pub fn resume(mut self, conversation: Conversation) -> Self {
         let session = self.fresh_session(&conversation.id);
@@ -120,7 +120,8 @@ impl<M: Model> Agent<M> {
         &self.thread.conversation
     }
 
-    /// A session for another conversation of the same agent in the same place: nothing of the old one counts in it.
+    /// Makes a session for another conversation of the same agent in the same place; nothing of the old one
+    /// counts in it.
     fn fresh_session(&self, id: &str) -> Session {
         let context = self.thread.outside().context();
         if context.invoked_by == InvokedBy::Subagent {
@@ -136,8 +137,8 @@ impl<M: Model> Agent<M> {
         session
     }
 
-    /// Saves the conversation, once somebody has said something. One that cannot be saved is no reason to stop
-    /// working; a sub-agent's belongs to the call that started it.
+    /// Saves a conversation with messages. A failure to save does not stop the work; the conversation of a
+    /// sub-agent belongs to the call that started it.
     fn save(&mut self) {
         self.thread.tell();
         let is_own = self.thread.depth == 0 && self.thread.conversation.is_begun();
@@ -147,7 +148,7 @@ impl<M: Model> Agent<M> {
         }
     }
 
-    /// What the agent does because of a hook, for whoever watches.
+    /// Reports what the agent does because of a hook.
     fn because(&mut self, what: impl Into<String>) {
         (self.watch)(Step::Because(what.into()));
     }

@@ -1,5 +1,5 @@
-//! The program `hookbox-agent`: the reference agent at work in the current directory, with the hooks that are found
-//! there. What the agent said goes to standard output, everything else to standard error.
+//! The program `hookbox-agent`: the reference agent in the current directory, with the hooks found there. The
+//! agent's answer goes to standard output, everything else to standard error.
 
 mod commands;
 mod demo;
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
                 Command::List(command) => command.run().map(success),
             }
         });
-        // A model that answers no more, and a terminal where nobody types, are not waited for.
+        // Does not wait for a silent model or an idle terminal.
         runtime.shutdown_background();
         done
     });

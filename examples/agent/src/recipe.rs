@@ -1,4 +1,4 @@
-//! Recipes: what the agent can be asked to do by a name, on the command line and by a hook's callback.
+//! Recipes: named tasks, for the command line and for a hook's callback.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -9,10 +9,10 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use hookbox::escape;
 
-/// A recipe is a message: beyond this size, in bytes, it is none.
+/// The largest recipe, in bytes: it is a message.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// How many recipes, and how many plugins, of one directory are looked at.
+/// The number of recipes, and of plugins, that are read in one directory.
 const MAX_ENTRIES: usize = 256;
 
 /// A recipe that is part of the agent.
@@ -24,27 +24,27 @@ pub enum Builtin {
     Rotate,
 }
 
-/// What a recipe does.
+/// The steps of a recipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Steps {
-    /// Something that the agent knows how to do.
+    /// A built-in task of the agent.
     Builtin(Builtin),
-    /// A message to the model, with `{name}` where an argument goes.
+    /// A message to the model, with `{name}` for an argument.
     Message(String),
 }
 
 /// A recipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    /// What it is for.
+    /// The description.
     pub description: String,
-    /// Its file; none for a built-in one.
+    /// The file; absent for a built-in one.
     pub path: Option<PathBuf>,
-    /// What it does.
+    /// The steps.
     pub steps: Steps,
 }
 
-/// The recipes that the agent knows, by name.
+/// The recipes of the agent, by name.
 #[derive(Clone, Debug)]
 pub struct Recipes {
     by_name: BTreeMap<String, Recipe>,
@@ -73,9 +73,9 @@ impl Default for Recipes {
 }
 
 impl Recipes {
-    /// The built-in recipes, and the files `*.md` of `recipes/` in the work directory, of `<root>/recipes/` and
-    /// `<root>/plugins/<org>@<repo>/recipes/` in the repository, and of the same in the home directory. The first
-    /// of a name is used; the built-in names are taken, for hooks ask for them.
+    /// Finds the built-in recipes, and the files `*.md` of `recipes/` in the work directory, of
+    /// `<root>/recipes/` and `<root>/plugins/<org>@<repo>/recipes/` in the repository, and of the same in the
+    /// home directory. The first of a name counts; built-in names are reserved, because hooks ask for them.
     pub fn find(work: &Path, repository: Option<&Path>, home: Option<&Path>, roots: &[&str]) -> Self {
         let mut recipes = Self::default();
         recipes.look_in(work, "recipes", "");
@@ -101,11 +101,11 @@ impl Recipes {
         self.by_name.get(name)
     }
 
-    /// The recipe of this name, or an error that says which there are.
+    /// Returns the recipe of this name.
     ///
     /// # Errors
     ///
-    /// Where there is no such recipe.
+    /// If there is no such recipe; the error lists the names.
     pub fn expect(&self, name: &str) -> Result<&Recipe> {
         self.get(name).ok_or_else(|| {
             let known: Vec<String> = self.by_name.keys().map(|name| escape(name, 100)).collect();
@@ -118,7 +118,7 @@ impl Recipes {
         self.by_name.iter().map(|(name, recipe)| (name.as_str(), recipe))
     }
 
-    /// What is no recipe though it looks like one.
+    /// Returns the files that look like recipes and are not.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
@@ -156,7 +156,7 @@ impl Recipes {
     }
 }
 
-/// The names in a directory below `base`, sorted; `None` where there is no such directory.
+/// Returns the names in a directory below `base`, sorted; `None` if the directory does not exist.
 fn names(base: &Path, directory: &str) -> Option<Vec<String>> {
     let base = Dir::open_ambient_dir(base, ambient_authority()).ok()?;
     let entries = base.read_dir(directory).ok()?;
@@ -187,8 +187,8 @@ struct Parsed<'t> {
     text: &'t str,
 }
 
-/// Reads a recipe: lines `name: …` and `description: …` between two lines `---`, then the text. Other keys are for
-/// other agents.
+/// Reads a recipe: lines `name: …` and `description: …` between two lines `---`, then the text. Other keys
+/// are for other agents.
 fn parse(text: &str) -> Parsed<'_> {
     let whole = Parsed { name: None, description: None, text: text.trim() };
     let Some(rest) = text.strip_prefix("---\n") else { return whole };
@@ -202,8 +202,8 @@ fn parse(text: &str) -> Parsed<'_> {
     Parsed { name: value("name"), description: value("description"), text: body.trim() }
 }
 
-/// Puts the arguments where `{name}` stands, once and as they are; the names of those that stand nowhere. Braces
-/// around anything else are text.
+/// Replaces each `{name}` by its argument, once, and returns the names of unused arguments. Braces around
+/// anything else are text.
 pub(crate) fn fill(text: &str, args: &[(String, String)]) -> (String, Vec<String>) {
     let mut filled = String::with_capacity(text.len());
     let mut used = Vec::new();

@@ -9,13 +9,13 @@ use crate::model::Model;
 use crate::recipe::{Builtin, Steps};
 use crate::{Agent, Step};
 
-/// What the model is asked for.
+/// The question to the model.
 const QUESTION: &str = "Summarise the work so far for whoever goes on with it: the task, what was done, the files that \
                         matter, what is in the way, and the next step.";
 
 impl<M: Model> Agent<M> {
-    /// Runs the recipe that a hook asked for; whether the model is to be asked again because of it. One that is not
-    /// there, and one that fails, is said, and the agent goes on as before.
+    /// Runs the recipe that a hook asked for; returns whether the model is asked again because of it. If it
+    /// is missing or fails, that is reported, and the agent continues as before.
     pub(crate) async fn call_back(&mut self, callback: Callback) -> bool {
         let name = callback.name.as_str();
         let Some(recipe) = self.recipes.get(name) else {
@@ -44,19 +44,18 @@ impl<M: Model> Agent<M> {
         }
     }
 
-    /// Whether the model is asked again where this recipe is run.
+    /// Returns whether the model is asked again after this recipe.
     pub(crate) fn goes_on(&self, callback: &Callback) -> bool {
         let recipe = self.recipes.get(&callback.name);
         recipe.is_some_and(|recipe| matches!(recipe.steps, Steps::Message(_)))
     }
 
-    /// A session that runs a recipe: a built-in one, and then the message where there is one; else its text and the
-    /// message together. What the agent said last.
+    /// Runs a recipe in a session: a built-in one, and then the message if there is one; else its text and
+    /// the message together. Returns the last text of the agent.
     ///
     /// # Errors
     ///
-    /// Where there is no such recipe, where a built-in one finds a conversation that nobody has said anything in, and
-    /// where the model fails.
+    /// If there is no such recipe, if a built-in one finds an empty conversation, or if the model fails.
     pub async fn run_recipe(&mut self, recipe: &Callback, message: &str) -> Result<String> {
         let steps = self.recipes.expect(&recipe.name)?.steps.clone();
         if let Steps::Message(text) = &steps {
@@ -97,7 +96,7 @@ impl<M: Model> Agent<M> {
         filled
     }
 
-    /// Runs a built-in recipe; its summary, or `None` where a hook kept the conversation as it is.
+    /// Runs a built-in recipe; returns its summary, or `None` if a hook kept the conversation unchanged.
     async fn built_in(
         &mut self,
         builtin: Builtin,
@@ -123,8 +122,8 @@ impl<M: Model> Agent<M> {
         Ok(Some(summary))
     }
 
-    /// `pre_compact`, `post_compact` and `session_end` of this conversation, `session_start` of a fresh one, which
-    /// begins with the handoff. The old one stays saved, whole.
+    /// Sends `pre_compact`, `post_compact` and `session_end` of this conversation, and `session_start` of a
+    /// fresh one, which begins with the handoff. The old one stays saved, whole.
     async fn rotate(&mut self, recipe: &Callback, trigger: &str) -> Result<Option<String>> {
         let Some(summary) = self.summary(trigger).await? else { return Ok(None) };
         let handoff = handoff(&summary, &recipe.args);
@@ -136,7 +135,7 @@ impl<M: Model> Agent<M> {
 
         let session = self.fresh_session(&fresh.id);
         let because = format!("conversation {} goes on as {}", self.thread.conversation.id, fresh.id);
-        // What `post_compact` hooks want the model to know is for the fresh conversation.
+        // The context from `post_compact` hooks is for the fresh conversation.
         let told = std::mem::take(&mut self.thread.told);
         let depth = self.thread.depth;
         self.thread = Thread { told, depth, ..Thread::new(session, fresh) };
@@ -147,8 +146,8 @@ impl<M: Model> Agent<M> {
         Ok(Some(handoff))
     }
 
-    /// Asks the hooks, then the model, for a summary; what hooks say of it reaches the model with the question.
-    /// `None` where a hook wants the conversation kept. An empty summary is an error: it would be all that is left.
+    /// Asks the hooks, then the model, for a summary; context from hooks reaches the model with the question.
+    /// `None` if a hook keeps the conversation. An empty summary is an error: nothing else would be left.
     async fn summary(&mut self, trigger: &str) -> Result<Option<String>> {
         self.thread.tell();
         let conversation = &self.thread.conversation;
@@ -180,11 +179,12 @@ impl<M: Model> Agent<M> {
     }
 }
 
-/// What a fresh conversation begins with: the model's summary, and what the hook that asked for it wants kept.
+/// Returns the first message of a fresh conversation: the model's summary, and the arguments of the hook that
+/// asked for it.
 fn handoff(summary: &str, kept: &[(String, String)]) -> String {
     let mut text = format!("The work goes on from an earlier conversation.\n\n{summary}");
     for (name, value) in kept {
-        // A document stands for itself; anything else is a note with a name.
+        // A document has no name; anything else is a note with a name.
         let name = if name == "handoff" { String::new() } else { format!("{name}: ") };
         text.push_str(&format!("\n\n{name}{value}"));
     }

@@ -23,18 +23,19 @@ use serde_json::{Value, json};
 use crate::model::{Model, Reply};
 use crate::{Agent, Step};
 
-/// How many times the model is asked in one turn, whatever it and the hooks want.
+/// The number of questions to the model in one turn, whatever it and the hooks want.
 pub const MAX_TURNS: u64 = 40;
 
-/// How many times one question is put to a model that fails.
+/// The number of attempts to ask one question.
 pub const MAX_ATTEMPTS: u32 = 3;
 
 impl<M: Model> Agent<M> {
-    /// A session of one turn: works on the task until the model and the hooks are done with it; what it said last.
+    /// Runs a session of one turn: works on the task until the model and the hooks are done. Returns the last
+    /// text of the agent.
     ///
     /// # Errors
     ///
-    /// Where the model fails. The session has ended properly all the same.
+    /// If the model fails. The session has ended properly all the same.
     pub async fn run(&mut self, task: &str) -> Result<String> {
         self.begin().await;
         let said = self.turn(task).await;
@@ -57,18 +58,19 @@ impl<M: Model> Agent<M> {
         self.save();
     }
 
-    /// Ends the session where its work was given up: somebody asked the agent to end.
+    /// Ends the session after its work was interrupted.
     pub async fn interrupt(&mut self) {
         let ended = self.thread.session.session_end("interrupt").await;
         self.note(&ended);
         self.save();
     }
 
-    /// One turn: a message of the user, and all that follows from it; what the agent said last.
+    /// Runs one turn: a message of the user, and everything that follows from it. Returns the last text of
+    /// the agent.
     ///
     /// # Errors
     ///
-    /// Where the model fails.
+    /// If the model fails.
     pub async fn turn(&mut self, message: &str) -> Result<String> {
         let sent = self.thread.session.user_message_send(message).await;
         self.note(&sent);
@@ -131,8 +133,8 @@ impl<M: Model> Agent<M> {
         Ok(reply)
     }
 
-    /// What follows from one answer: the budget, the tool calls, the end of the model's turn. What hooks want to
-    /// become of the conversation comes back, to be done when nothing of the answer is open any more.
+    /// Handles one answer: the budget, the tool calls, the end of the model's turn. Returns the change of the
+    /// conversation that hooks want, to be made when nothing of the answer is open any more.
     async fn obey_answer(&mut self, turn: u64, reply: &Reply) -> Option<Turn> {
         let exceeded = self.thread.session.observe_usage(self.thread.conversation.usage).await;
         let (mut refused, mut wanted) = (None, None);
@@ -173,7 +175,8 @@ impl<M: Model> Agent<M> {
         }
     }
 
-    /// The model has nothing more to do; whether the hooks have, which made it go on for so many rounds in a row.
+    /// Asks the hooks when the model is done; returns whether they make it go on, after so many rounds in a
+    /// row.
     async fn stop(&mut self, turn: u64, said: &str, rounds: u32) -> bool {
         self.turn_end(said, turn).await;
         let thresholds = self.manager.thresholds();
@@ -199,7 +202,8 @@ impl<M: Model> Agent<M> {
         goes_on || !verdict.follow_ups.is_empty()
     }
 
-    /// What hooks want when the agent stops, without a recipe that would make it go on beyond the cap.
+    /// Returns the change that hooks want when the agent stops, without a recipe that would make it go on
+    /// beyond the cap.
     fn capped(&mut self, wanted: Option<Turn>, rounds: u32) -> Option<Turn> {
         match wanted {
             Some(Turn::Callback(callback)) if rounds >= MAX_FOLLOW_UPS && self.goes_on(&callback) => {
@@ -220,7 +224,8 @@ impl<M: Model> Agent<M> {
         self.note(&ended);
     }
 
-    /// Does what hooks want to become of the conversation; whether the model is to be asked again because of it.
+    /// Makes the change of the conversation that hooks want; returns whether the model is asked again because
+    /// of it.
     async fn apply(&mut self, wanted: Option<Turn>) -> bool {
         match wanted {
             None => false,
@@ -241,7 +246,7 @@ impl<M: Model> Agent<M> {
         self.because(format!("the conversation of {before} messages is now {after}"));
     }
 
-    /// Puts a question to the model, more than once where it fails, and counts what it cost.
+    /// Asks the model, again if it fails, and counts the usage.
     pub(crate) async fn ask(
         &mut self,
         turn: Option<u64>,
@@ -259,7 +264,7 @@ impl<M: Model> Agent<M> {
             };
             let pause = self.model.pause(&error, attempt).filter(|_| attempt < MAX_ATTEMPTS);
             let text = self.failed(ErrorSource::Turn(turn), format!("{error:#}"), attempt).await;
-            // What the hooks made of the error is what goes on.
+            // The error continues with the text that the hooks gave it.
             let Some(pause) = pause else { return Err(anyhow!(text)) };
             tokio::time::sleep(pause).await;
             attempt += 1;
@@ -290,8 +295,8 @@ impl<M: Model> Agent<M> {
         ruling.for_model()
     }
 
-    /// What comes with every verdict: text for the model, notes for the user, the report. The text waits until the
-    /// model is asked: nothing may stand between a tool call and its result.
+    /// Handles the notes of every verdict: text for the model, notes for the user, the report. The text waits
+    /// until the model is asked: nothing may come between a tool call and its result.
     pub(crate) fn note(&mut self, notes: &Notes) {
         (self.watch)(Step::Event(&notes.report));
         for warning in &notes.warnings {
@@ -304,7 +309,7 @@ impl<M: Model> Agent<M> {
     }
 }
 
-/// What hooks want, in a word.
+/// Describes the change that hooks want in a word.
 fn describe(turn: &Turn) -> String {
     match turn {
         Turn::Mutate(_) => "the new conversation".to_owned(),

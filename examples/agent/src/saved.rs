@@ -14,13 +14,13 @@ use crate::conversation::Conversation;
 /// The version of the format.
 const VERSION: u64 = 1;
 
-/// A file beyond this size is no conversation, in bytes: no context window holds as much.
+/// The largest file of a conversation, in bytes: no context window holds as much.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// How many files of the directory are looked at.
+/// The number of files of the directory that are read.
 const MAX_FILES: usize = 65_536;
 
-/// Where conversations are kept by default: `$XDG_DATA_HOME/hookbox-agent/conversations`, else below
+/// Returns the default directory of conversations: `$XDG_DATA_HOME/hookbox-agent/conversations`, else below
 /// `~/.local/share`.
 pub fn default_directory(home: Option<&Path>) -> Option<PathBuf> {
     let hookbox = private_dir::default_data(home)?;
@@ -33,27 +33,27 @@ pub fn default_directory(home: Option<&Path>) -> Option<PathBuf> {
 pub struct SavedError {
     /// The file, or the directory.
     pub path: PathBuf,
-    /// What is wrong.
+    /// The fault.
     pub kind: SavedErrorKind,
 }
 
-/// What is wrong with a saved conversation.
+/// The fault of a saved conversation.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SavedErrorKind {
-    /// There is no such conversation.
+    /// The conversation does not exist.
     #[error("there is no such conversation; hint: `hookbox-agent list` shows those that are saved")]
     Missing,
     /// No id of a conversation.
     #[error("expected an id of letters, digits, '-', '_' and '.', found {0:?}")]
     Id(String),
-    /// It holds something else.
+    /// The file has other content.
     #[error("is damaged and was left as it is: {0}")]
     Damaged(String),
     /// The directory is not the user's alone.
     #[error(transparent)]
     Private(#[from] PrivateError),
-    /// The system says no.
+    /// The system's error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -61,11 +61,11 @@ pub enum SavedErrorKind {
 /// A conversation in the list of those that are saved.
 #[derive(Debug)]
 pub struct Saved {
-    /// Its id.
+    /// The id.
     pub id: String,
-    /// When it was saved last.
+    /// The time when it was last saved.
     pub when: SystemTime,
-    /// The conversation, or what is wrong with the file.
+    /// The conversation, or the fault of the file.
     pub conversation: Result<Conversation, SavedError>,
 }
 
@@ -84,11 +84,11 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// Opens the directory, which is made where it is missing.
+    /// Opens the directory, and creates it if it is missing.
     ///
     /// # Errors
     ///
-    /// Where it is not the user's alone, or lies in the repository.
+    /// If other users can write to it, or if it is in the repository.
     pub fn open(directory: &Path, repository: Option<&Path>) -> Result<Self, SavedError> {
         let directory = private_dir::open(directory, repository)
             .map_err(|error| SavedError { path: directory.to_owned(), kind: error.into() })?;
@@ -99,27 +99,27 @@ impl Conversations {
     ///
     /// # Errors
     ///
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn save(&self, conversation: &Conversation) -> Result<(), SavedError> {
         let path = self.path(&conversation.id)?;
         self.store(&path, conversation).map_err(|error| SavedError { path, kind: error.into() })
     }
 
-    /// The conversation with this id.
+    /// Loads the conversation with this id.
     ///
     /// # Errors
     ///
-    /// Where there is none, and where its file is damaged.
+    /// If it does not exist, or its file is damaged.
     pub fn load(&self, id: &str) -> Result<Conversation, SavedError> {
         let path = self.path(id)?;
         read(&path, id).map_err(|kind| SavedError { path, kind })
     }
 
-    /// The conversation that was saved last.
+    /// Loads the conversation that was saved last.
     ///
     /// # Errors
     ///
-    /// Where there is none, and where its file is damaged: an older one is not what was asked for.
+    /// If there is none, or its file is damaged: an older one would be a different conversation.
     pub fn latest(&self) -> Result<Conversation, SavedError> {
         match self.files()?.into_iter().next() {
             Some((_, id)) => self.load(&id),
@@ -127,11 +127,11 @@ impl Conversations {
         }
     }
 
-    /// All of them, the latest first.
+    /// Returns all conversations, the latest first.
     ///
     /// # Errors
     ///
-    /// Where the directory cannot be read.
+    /// If the directory cannot be read.
     pub fn list(&self) -> Result<Vec<Saved>, SavedError> {
         let files = self.files()?.into_iter();
         Ok(files.map(|(when, id)| Saved { when, conversation: self.load(&id), id }).collect())
@@ -172,7 +172,7 @@ impl Conversations {
     }
 }
 
-/// Whether a file may be named so.
+/// Returns whether this is a valid id.
 fn is_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     (1..=100).contains(&id.len()) && !id.starts_with('.') && id.bytes().all(plain)

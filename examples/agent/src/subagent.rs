@@ -11,12 +11,12 @@ use crate::model::Model;
 use crate::tools::Ran;
 use crate::{Agent, Step};
 
-/// How many sub-agents may stand inside each other: each one is a whole conversation that costs tokens.
+/// The number of nested sub-agents: each one is a whole conversation that costs tokens.
 pub const MAX_DEPTH: u32 = 2;
 
 impl<M: Model> Agent<M> {
-    /// Lets a sub-agent work on `input["task"]`; its answer is the tool's result. The same hooks see its events, marked
-    /// as a sub-agent's. Boxed, because a sub-agent may start one of its own.
+    /// Lets a sub-agent work on `input["task"]`; its answer is the tool's result. The same hooks get its
+    /// events, marked as a sub-agent's. Boxed, because a sub-agent may start one of its own.
     pub(crate) fn subagent<'a>(&'a mut self, input: &'a Value) -> Pin<Box<dyn Future<Output = Ran> + 'a>> {
         Box::pin(async move {
             let Some(task) = input["task"].as_str() else {

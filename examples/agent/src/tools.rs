@@ -10,9 +10,9 @@ use cap_std::fs::Dir;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// How long a command may take.
+/// The longest time of a command.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// How much of a command's output or of a file the model is given, in bytes.
+/// The longest part of a command's output or of a file that the model gets, in bytes.
 const MAX_OUTPUT: usize = 64 << 10;
 
 /// The tools of one work directory.
@@ -22,24 +22,24 @@ pub struct Tools {
     offered: bool,
 }
 
-/// What came of a tool call.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// What it gave back, or what went wrong.
+    /// The output, or the error.
     pub text: String,
-    /// Whether it worked.
+    /// True if it succeeded.
     pub success: bool,
     /// The exit status of a command.
     pub exit_status: Option<i32>,
 }
 
 impl Ran {
-    /// It worked, and gave this back.
+    /// Makes a success with this output.
     pub fn ok(text: impl Into<String>) -> Self {
         Self { text: text.into(), success: true, exit_status: None }
     }
 
-    /// It did not work, for this reason.
+    /// Makes a failure with this reason.
     pub fn failed(text: impl Into<String>) -> Self {
         Self { text: text.into(), success: false, exit_status: None }
     }
@@ -53,7 +53,7 @@ impl Tools {
         Ok(Self { path: path.to_owned(), dir, offered: true })
     }
 
-    /// The same directory without any tool: for questions.
+    /// Removes all tools, for questions.
     #[must_use]
     pub fn none(self) -> Self {
         Self { offered: false, ..self }
@@ -120,7 +120,7 @@ impl Tools {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        // Given up half-way, what the command started ends as well.
+        // If this future is dropped, the processes of the command end as well.
         let _group = child.id().map(Group);
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let done = async { tokio::try_join!(start_of(stdout), start_of(stderr), child.wait()) };
@@ -136,14 +136,14 @@ impl Tools {
     }
 }
 
-/// A process group that is ended when this is dropped, and with it what a command left running.
+/// A process group that is killed on drop, with the processes that a command left running.
 struct Group(u32);
 
 impl Drop for Group {
     fn drop(&mut self) {
         let leader = i32::try_from(self.0).ok().and_then(rustix::process::Pid::from_raw);
         if let Some(leader) = leader {
-            // It may be gone by now.
+            // It may have ended already.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
     }
@@ -153,7 +153,8 @@ fn field<'a>(input: &'a Value, name: &str) -> Result<&'a str> {
     input[name].as_str().with_context(|| format!("expected the field {name:?}"))
 }
 
-/// The start of what a command prints. The rest is read as well, so that it need not wait for a reader.
+/// Reads the start of a command's output. The rest is discarded, so that the command does not wait for a
+/// reader.
 async fn start_of(pipe: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
     let mut start = Vec::new();
     if let Some(mut pipe) = pipe {

@@ -1,4 +1,5 @@
-//! That this file is here makes `cargo test --workspace` build the program, which the tests of the workspace run.
+//! The presence of this file makes `cargo test --workspace` build the program, which the tests of the
+//! workspace run.
 
 #![allow(missing_docs, reason = "a test")]
 

@@ -1,5 +1,5 @@
-//! `hookbox-agent commit` and `pr`: questions about a change. Hooks do not run for them unless the user's settings say
-//! otherwise.
+//! `hookbox-agent commit` and `pr`: questions about a change. By default no hooks run for them; the user's
+//! settings can change that.
 
 use std::process::Command;
 
@@ -10,17 +10,17 @@ use hookbox_agent::{Agent, Checkout, Tools};
 
 use super::{Hooks, model, print, watch};
 
-/// How much of a change the model is shown, in bytes.
+/// The longest part of a change that the model gets, in bytes.
 const MAX_DIFF: usize = 256 << 10;
 
-/// Write a commit message for what is staged.
+/// Write a commit message for the staged changes.
 #[derive(Args, Debug)]
 pub(crate) struct Commit {
     #[command(flatten)]
     hooks: Hooks,
 }
 
-/// Write the description of a pull request: what this branch changes.
+/// Write the description of a pull request for this branch.
 #[derive(Args, Debug)]
 pub(crate) struct Pr {
     /// The branch that the change is for.
@@ -58,7 +58,7 @@ async fn answer(command: &str, question: &str, of: &[&str], hooks: &Hooks) -> Re
 
 fn diff(of: &[&str]) -> Result<String> {
     let mut git = Command::new("git");
-    // What a repository configures to show its changes is a program of the repository's.
+    // A diff program that the repository configures is code of the repository.
     git.args(["diff", "--no-ext-diff", "--no-textconv"]).args(of);
     let output = git.output().context("failed to start git")?;
     if !output.status.success() {

@@ -60,7 +60,7 @@ impl Chat {
     }
 }
 
-/// The next line; until then it is said what changed of the hooks.
+/// Returns the next line. Until then it reports changes of the hooks.
 async fn line_or_changes(watcher: &mut Option<Watcher>) -> Result<Option<String>> {
     let mut line = pin!(next_line());
     loop {
@@ -85,7 +85,7 @@ async fn next_line() -> Result<Option<String>> {
     let read = tokio::task::spawn_blocking(|| {
         let mut line = Vec::new();
         let bytes = std::io::stdin().lock().read_until(b'\n', &mut line)?;
-        // A byte that is not UTF-8 is no reason to end the chat.
+        // A byte that is not UTF-8 is not a reason to end the chat.
         anyhow::Ok((bytes > 0).then(|| String::from_utf8_lossy(&line).into_owned()))
     });
     Ok(read.await??.map(|line| line.trim_end_matches(['\n', '\r']).to_owned()))

@@ -1,4 +1,4 @@
-//! The commands, one file each, and what they share.
+//! The commands, one file each, and their shared options.
 
 pub(crate) mod change;
 pub(crate) mod chat;
@@ -17,7 +17,7 @@ use hookbox_agent::{
     Agent, Checkout, Conversation, Conversations, OpenAi, Recipes, Step, Tools, default_directory,
 };
 
-/// Which conversation it is about.
+/// The choice of a conversation.
 #[derive(Args, Debug)]
 #[group(multiple = false)]
 pub(crate) struct Which {
@@ -39,7 +39,7 @@ impl Which {
     }
 }
 
-/// Whether hooks run.
+/// The switch for hooks.
 #[derive(Args, Debug)]
 pub(crate) struct Hooks {
     /// Run no hook at all, built-in ones included.
@@ -59,7 +59,7 @@ impl Hooks {
     }
 }
 
-/// Events are reported where `OTEL_EXPORTER_OTLP_ENDPOINT` says; the end of the session sends what was recorded.
+/// Sends telemetry to `OTEL_EXPORTER_OTLP_ENDPOINT`; the end of the session sends the rest.
 #[cfg(feature = "otel")]
 fn reporting(builder: Builder) -> Builder {
     match hookbox::telemetry::Telemetry::from_env("reference-agent") {
@@ -110,7 +110,7 @@ fn conversations(repository: Option<&std::path::Path>) -> Result<Conversations> 
     Ok(Conversations::open(&directory, repository)?)
 }
 
-/// What happens, on standard error.
+/// Prints a step on standard error.
 fn watch(step: Step<'_>) {
     match step {
         Step::Wants(name, input) => {
@@ -122,12 +122,12 @@ fn watch(step: Step<'_>) {
     }
 }
 
-/// Writes a line to standard error. Where that is closed there is nobody to tell.
+/// Writes a line to standard error. A closed standard error is ignored.
 pub(crate) fn tell(line: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Writes what was asked for to standard output; what a terminal would obey is written out.
+/// Writes the result to standard output, with control characters escaped.
 fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout();
     let done = if out.is_terminal() {
@@ -136,7 +136,7 @@ fn print(text: &str) -> Result<()> {
         writeln!(out, "{text}")
     };
     match done {
-        // A reader that went away has read what it wanted.
+        // The reader has ended because it had enough.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),
     }

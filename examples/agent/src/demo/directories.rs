@@ -18,7 +18,8 @@ pub(super) struct Directories {
 }
 
 impl Directories {
-    /// Creates the directories, with these components as the user's hooks. The process works in the project from then on.
+    /// Creates the directories, with these components as the user's hooks, and makes the project the working
+    /// directory of the process.
     pub(super) fn new(from: &Path, components: &[&str]) -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("hookbox-demo-").tempdir()?;
         let at = |name: &str| dir.path().join(name);

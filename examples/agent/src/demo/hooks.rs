@@ -24,7 +24,7 @@ const NATIVE: [(&str, &str); 3] = [
     ("no-deploys", include_str!("no-deploys.sh")),
 ];
 
-/// The native hook that the repository brings: it must not run.
+/// The native hook of the repository: it must not run.
 const UNTRUSTED: &str = include_str!("from-the-repository.sh");
 
 /// Runs it.
@@ -54,7 +54,7 @@ async fn work<M: Model>(mut agent: Agent<M>, task: &str) -> Result<()> {
     agent.run(task).await.map(drop)
 }
 
-/// The rest of the user's hooks, and a repository that brings one of its own.
+/// Installs the rest of the user's hooks, and a repository with a hook of its own.
 fn install(home: &Path, work: &Path) -> Result<()> {
     let hooks = home.join(".hookbox/hooks");
     fs::write(home.join(".hookbox/hookbox.toml"), include_str!("hookbox.toml"))?;
@@ -80,7 +80,7 @@ fn install(home: &Path, work: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A model that does what models do, also what they should not.
+/// Returns a model that does what models do, including what they should not.
 fn script() -> Scripted {
     let turn = |text: &str, name: &str, input: Value| json!({"text": text, "calls": [[name, input]]});
     Scripted::new(

@@ -1,4 +1,4 @@
-//! The readable narration of what an agent and its hooks do.
+//! The readable narration of an agent and its hooks.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -27,13 +27,13 @@ pub(super) const GOOD: Style = AnsiColor::Green.on_default();
 pub(super) const BAD: Style = AnsiColor::Red.on_default();
 pub(super) const QUIET: Style = Style::new().dimmed();
 
-/// The readable narration: what each event and each hook did, how long it took, and what the agent did
+/// The readable narration: the effect and time of each event and each hook, and what the agent did
 /// differently because of it.
 #[derive(Default)]
 pub(super) struct Narration {
     components: Vec<Duration>,
     processes: Vec<Duration>,
-    /// What was said already: a hook that is not trusted is reported in every event, here once.
+    /// The lines so far: a hook that is not trusted is reported in every event, but narrated once.
     said: HashSet<String>,
 }
 
@@ -42,7 +42,7 @@ impl Narration {
         Rc::default()
     }
 
-    /// What an agent tells of itself goes into the narration.
+    /// Adds the steps of an agent to the narration.
     pub(super) fn watch(narration: &Rc<RefCell<Self>>) -> impl FnMut(Step<'_>) + 'static {
         let narration = Rc::clone(narration);
         move |step| narration.borrow_mut().step(&step)

@@ -1,5 +1,5 @@
-//! The flow `rotation` (seed: Base Coat, section 8): a session uses up its budget, hands over, and a fresh one goes on
-//! with the anchors intact.
+//! The flow `rotation`: a session uses up its budget, hands over, and a fresh one continues with the anchors
+//! intact.
 
 use std::cell::RefCell;
 use std::fs;
@@ -21,13 +21,13 @@ use super::narration::{BAD, GOOD, Narration, line};
 pub(super) const COMPONENTS: [&str; 6] =
     ["guardrail", "error-kb", "loop-detector", "session-memory", "budget-rotate", "telemetry"];
 
-/// What the model says, in both sessions.
+/// The answers of the model, in both sessions.
 const SCRIPT: &str = include_str!("rotation.json");
 
 /// The model's context window, in tokens. The script speaks of shares of it.
 const WINDOW: u64 = 100_000;
 
-/// What has to survive: a name, and the words that say it in the fresh conversation.
+/// The anchors: a name, and the words for it in the fresh conversation.
 const ANCHORS: [(&str, &str); 4] = [
     ("issue 145", "#145"),
     ("branch feat/145-hooks-framework", "feat/145-hooks-framework"),
@@ -70,7 +70,7 @@ fn stages() -> Vec<Stage> {
     ]
 }
 
-/// Runs it; fails where a step is missing or an anchor is lost.
+/// Runs the flow; fails if a step is missing or an anchor is lost.
 pub(super) async fn run(directories: &Directories) -> Result<ExitCode> {
     install(directories)?;
     let manager = trusting(directories).await?;
@@ -136,7 +136,8 @@ fn install(directories: &Directories) -> Result<()> {
     Ok(())
 }
 
-/// The hooks, each granted what it asks for. The records are those of `hookbox trust`, in the demo's own directories.
+/// Trusts the hooks and grants each the rights that it asks for. The records are like those of `hookbox
+/// trust`, in the demo's own directories.
 async fn trusting(directories: &Directories) -> Result<Manager> {
     let builder = || {
         Manager::builder()

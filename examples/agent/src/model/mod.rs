@@ -17,7 +17,7 @@ pub use scripted::Scripted;
 /// One answer of a model.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// What it said.
+    /// The text.
     pub text: String,
     /// The tools it wants: id, name, and arguments as the model wrote them (JSON, or what should have been).
     pub calls: Vec<(String, String, String)>,
@@ -33,8 +33,8 @@ pub trait Model {
     /// The next answer.
     async fn next(&mut self, messages: &[Value], tools: &Value) -> Result<Reply>;
 
-    /// How long to wait before a question that failed is put again, after so many attempts (from 1); `None` where
-    /// another attempt would fail as well. At once, unless a model says otherwise.
+    /// Returns the pause before a failed question is asked again, after so many attempts (from 1); `None` if
+    /// another attempt would fail as well. By default there is no pause.
     fn pause(&self, _error: &Error, _attempt: u32) -> Option<Duration> {
         Some(Duration::ZERO)
     }

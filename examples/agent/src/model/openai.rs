@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use super::{Model, Reply};
 
-/// How long one answer may take.
+/// The longest time for one answer.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The model where none is named.
 const MODEL: &str = "gpt-4o-mini";
 
-/// Its context window, in tokens.
+/// The context window, in tokens.
 const WINDOW: u64 = 128_000;
 
 /// A chat endpoint in OpenAI's form.
@@ -28,30 +28,30 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// The endpoint below this URL, such as `https://api.openai.com/v1`; without a key, and with a model and a window
-    /// as [`OpenAi::from_env`] has them.
+    /// Makes the endpoint below this URL, such as `https://api.openai.com/v1`, without a key, and with the
+    /// default model and window of [`OpenAi::from_env`].
     pub fn new(base: &str) -> Self {
         let agent = ureq::Agent::config_builder().timeout_global(Some(TIMEOUT)).build().into();
         let url = format!("{}/chat/completions", base.trim_end_matches('/'));
         Self { agent, url, key: None, model: MODEL.to_owned(), window: WINDOW }
     }
 
-    /// The same endpoint, asked with this key.
+    /// Sets the key.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// The same endpoint, asked for this model, whose window holds so many tokens.
+    /// Sets the model, and the size of its window in tokens.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>, window: u64) -> Self {
         (self.model, self.window) = (model.into(), window);
         self
     }
 
-    /// The endpoint of `OPENAI_BASE_URL`, with `OPENAI_API_KEY`, `OPENAI_MODEL` (default `gpt-4o-mini`) and
-    /// `OPENAI_CONTEXT_WINDOW` (default 128000); `None` where no URL is set.
+    /// Makes the endpoint of `OPENAI_BASE_URL`, with `OPENAI_API_KEY`, `OPENAI_MODEL` (default `gpt-4o-mini`)
+    /// and `OPENAI_CONTEXT_WINDOW` (default 128000); `None` if the URL is not set.
     pub fn from_env() -> Option<Self> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let window = variable("OPENAI_CONTEXT_WINDOW").and_then(|n| n.parse().ok()).unwrap_or(WINDOW);
@@ -82,14 +82,15 @@ impl Model for OpenAi {
 
     fn pause(&self, error: &Error, attempt: u32) -> Option<Duration> {
         match error.downcast_ref::<ureq::Error>() {
-            // What the endpoint refuses it refuses again, unless it is only busy.
+            // The endpoint would refuse it again, unless it is only busy.
             Some(ureq::Error::StatusCode(status @ 400..500)) if ![408, 429].contains(status) => None,
             _ => Some(Duration::from_millis(500) * 2_u32.saturating_pow(attempt.saturating_sub(1))),
         }
     }
 }
 
-/// What an answer says. One that is no message is an error here, and not a conversation that no endpoint takes back.
+/// Reads an answer. An answer that is not a message is an error here: the endpoint would not accept a
+/// conversation with it.
 fn read(answer: &Value, window: u64) -> Result<Reply> {
     let found = answer.pointer("/choices/0/message").unwrap_or(&Value::Null);
     let mut message = expect(found.as_object().cloned(), "an object as message", found)?;

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Model, Reply};
 
-/// A model that reads its answers from a script; where the script does not say otherwise the usage grows with the
-/// conversation.
+/// A model with scripted answers. If the script has no usage, it grows with the conversation.
 pub struct Scripted {
     replies: std::vec::IntoIter<Value>,
     summaries: std::vec::IntoIter<Value>,
@@ -15,8 +14,8 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// A model that gives these answers, and whose context window holds so many tokens. After the last it has nothing
-    /// more to say. An answer is one of
+    /// Makes a model with these answers and a context window of this size. After the last answer it has
+    /// nothing more to say. An answer is one of
     ///
     /// * `{"text", "calls": [[name, input], …], "usage": {…}}`, where `usage` has any fields of [`Usage`];
     /// * `{"error"}`: the model fails, with this text.
@@ -24,8 +23,8 @@ impl Scripted {
         Self { replies: replies.into_iter(), summaries: Vec::new().into_iter(), window }
     }
 
-    /// The same model with these answers to questions without tools, such as the one for a summary: they are no part
-    /// of the script.
+    /// Sets the answers to questions without tools, such as the one for a summary: they are not part of the
+    /// script.
     #[must_use]
     pub fn summaries(mut self, summaries: Vec<Value>) -> Self {
         self.summaries = summaries.into_iter();
