@@ -19,13 +19,14 @@ use crate::compiler;
 use crate::error::{InputError, say, warn};
 use crate::{input, output};
 
-/// How long a native hook may take to answer `hook` (design, section 6).
+/// The longest wait for a native hook's answer to `hook`.
 const QUERY: Duration = Duration::from_secs(5);
 
-/// Speak to one hook through the kodelet protocol, so that a component serves a host that only knows executables.
+/// Speak to one hook through the kodelet protocol, so that a component serves a host that only runs
+/// executables.
 ///
-/// The named file is trusted, and nothing is granted to it. A failure of the hook is exit code 1, unless the
-/// component asks to block when it fails: then it is a block.
+/// The named file is trusted, and nothing is granted to it. A failure of the hook is exit code 1. If a
+/// component asks to block when it fails, its failure is a block.
 #[derive(Args, Debug)]
 pub(crate) struct Exec {
     /// The hook: an executable, or a component (.wasm).
@@ -33,7 +34,8 @@ pub(crate) struct Exec {
     /// `hook` prints the event that it wants to see; `run` answers one event from standard input.
     #[arg(value_enum)]
     verb: Verb,
-    /// Which event, for a component that wants to see several [default: the payload's `event`, else the first].
+    /// The event, for a component that subscribes to several [default: the payload's `event`, else the
+    /// first].
     #[arg(long, value_name = "EVENT")]
     event: Option<String>,
 }
@@ -133,7 +135,7 @@ impl Exec {
                 if descriptor.on_failure == OnFailure::Pass || !name.allows().block {
                     bail!(what);
                 }
-                // A guard guards also where the host takes a failure for a pass.
+                // A guard blocks also for a host that treats a failure as a pass.
                 warn(&what);
                 return output::json(&kodelet::answer(&name, &Outcome::block(what)));
             }

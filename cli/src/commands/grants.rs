@@ -14,7 +14,7 @@ use super::trust;
 use crate::error::{InputError, hint};
 use crate::{approval, human, options, output};
 
-/// Show what is trusted and granted, or change what is granted.
+/// Show trust and grants, or change grants.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Grants {
@@ -99,7 +99,7 @@ async fn show(find: &options::Find, as_json: bool) -> anyhow::Result<ExitCode> {
     output::line(&output::table(&["NAME", "PLACE", "TRUSTED", "GRANTED", "STATUS"], rows))
 }
 
-/// Whether a record still holds for what stands there. What lies in another repository is only looked for.
+/// Returns whether a record still fits its hook. In another repository it only checks that the file exists.
 fn status(manager: &Manager, record: &Record) -> &'static str {
     let key = (record.scope.clone(), record.path.clone());
     if let Some(hook) = manager.approvable().iter().find(|hook| hook.key.as_ref() == Some(&key)) {

@@ -15,9 +15,9 @@ use crate::compiler;
 use crate::error::warn;
 use crate::{input, output};
 
-/// Say what a component is: digest, size, interface version, what it asks for and what it can reach.
+/// Describe a component: digest, size, interface version, the rights that it asks for and has.
 ///
-/// The component is asked `describe` in a sandbox with nothing granted; nothing else of it runs.
+/// Only `describe` runs, in a sandbox without grants.
 #[derive(Args, Debug)]
 pub(crate) struct Inspect {
     /// The component (.wasm).
@@ -42,7 +42,7 @@ impl Inspect {
     }
 }
 
-/// What the user has granted to these bytes where the file stands.
+/// Returns the user's grants to these bytes in this place.
 fn granted(file: &Path, component: &Component) -> Vec<Capability> {
     let home = std::env::home_dir();
     let Some(data) = private_dir::default_data(home.as_deref()) else { return Vec::new() };
@@ -76,7 +76,7 @@ fn describe(component: &Component, rights: &Rights) -> Value {
     })
 }
 
-/// The same for a person. What the component says of itself is escaped.
+/// Describes a component for a person. Its own texts are escaped.
 fn account(component: &Component, rights: &Rights) -> String {
     let manifest = component.manifest();
     let mut lines = vec![

@@ -18,13 +18,14 @@ use crate::{input, options, output};
 
 /// Run one event through the hooks and print the verdict.
 ///
-/// The event's data comes as one JSON object on standard input, in kodelet's fields, or as Base Coat's event envelope where
-/// it has a `hook`; what is missing of `conv_id`, `cwd` and `invoked_by` is filled in. The verdict is one JSON object, and the exit code is 0 also when a hook blocked.
+/// The event's data is one JSON object on standard input: kodelet's fields, or Base Coat's event envelope if
+/// it has a `hook`. Absent `conv_id`, `cwd` and `invoked_by` are filled in. The verdict is one JSON object,
+/// and the exit code is 0 also if a hook blocked.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// The event, such as before_tool_call or PreToolUse.
     event: String,
-    /// How long each hook may take, such as 500ms or 2s.
+    /// The timeout of each hook, such as 500ms or 2s.
     #[arg(long, value_name = "D", value_parser = options::duration)]
     timeout: Option<Duration>,
     /// In which dialect the verdict is printed.
@@ -78,13 +79,13 @@ impl Run {
                 hint(text);
             }
         }
-        // Who gave the flag knows.
+        // A user who gave the flag needs no note.
         if let Some(why) = manager.switched_off().filter(|why| *why != SwitchedOff::Asked) {
             warn(why);
         }
         let session = manager.session(decoded.event.context.conversation_id.clone());
         let mut decided = unless_interrupted(session.decide(decoded.event)).await?;
-        // Who asks the process to end while failures are told of gets the verdict all the same.
+        // A request to end the process while failures are reported still gets the verdict.
         let _ = unless_interrupted(decided.follow_up()).await;
         let fired = decided.into_fired();
         let verdict = Dialect::from(self.dialect).verdict(&fired.verdict, &fired.event);
@@ -115,7 +116,7 @@ fn conversation_id() -> String {
     format!("run-{:x}-{:x}", now.as_nanos(), std::process::id())
 }
 
-/// Tells the person at the terminal what the verdict alone does not: failures, and the words of hooks that the
+/// Tells the person at the terminal what is not in the verdict: failures, and the text of hooks that the
 /// model must not see.
 fn tell(fired: &Fired) {
     for warning in &fired.verdict.warnings {

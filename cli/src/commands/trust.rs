@@ -14,9 +14,9 @@ use hookbox::trust::{Record, Scope};
 use crate::error::{InputError, say};
 use crate::{approval, human, options, output};
 
-/// Trust a hook that a repository brought, as it is now; a component is granted what it asks for.
+/// Trust a hook of a repository, in its present state; a component is granted the rights that it asks for.
 ///
-/// Shows what the hook is, and asks on the terminal. Of a plugin (ORG/REPO) all hooks are shown and asked about at once;
+/// Shows the hook, and asks on the terminal. For a plugin (ORG/REPO) all hooks are shown, with one question;
 /// that grants nothing.
 #[derive(Args, Debug)]
 pub(crate) struct Trust {
@@ -29,13 +29,13 @@ pub(crate) struct Trust {
     /// Grant nothing.
     #[arg(long)]
     no_grants: bool,
-    /// Let it take the place of the hooks of the same name that you have or trust; without this, all of them run.
+    /// Replace the hooks of the same name that you have or trust; without this, all of them run.
     #[arg(long)]
     replace: bool,
     /// Do not ask.
     #[arg(long)]
     yes: bool,
-    /// Print what was recorded as JSON.
+    /// Print the record as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -97,8 +97,8 @@ impl Trust {
 }
 
 impl Trust {
-    /// The hooks that this one takes the place of: those that are shown, where the user wants that, and those that the
-    /// user let it take the place of before.
+    /// Returns the hooks that this one replaces: the shown ones if the user wants that, and those of the
+    /// current record.
     fn replaces(&self, hook: &Approvable, current: Option<&Record>) -> Vec<(Scope, PathBuf)> {
         let before = |key: &(Scope, PathBuf)| current.is_some_and(|record| record.replaces.contains(key));
         let keys = hook.namesakes.iter().map(|it| it.key.clone());
@@ -154,7 +154,7 @@ impl Trust {
     }
 }
 
-/// What is recorded of a hook that is trusted, and takes no other's place.
+/// Makes the record of a trusted hook that replaces no other.
 pub(crate) fn record(
     hook: &Approvable,
     digest: Digest,

@@ -8,13 +8,13 @@ use hookbox::trust::{Record, TrustFile};
 
 use crate::{approval, human, options, output};
 
-/// Take back the trust in a hook, or in all hooks of a plugin, and all that was granted, also where files are gone.
+/// Remove the trust in a hook, or in all hooks of a plugin, and all grants, also if the files are gone.
 #[derive(Args, Debug)]
 pub(crate) struct Untrust {
     /// The hook's full name, the path of its file, or a plugin.
     #[arg(value_name = "NAME|PATH|ORG/REPO")]
     hook: String,
-    /// Print what was taken back as JSON.
+    /// Print the removed records as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -42,7 +42,7 @@ impl Untrust {
         output::line(&format!("took back trust and grants of {}", escape(&record.name, 200)))
     }
 
-    /// Takes back what was recorded of the hooks of a plugin.
+    /// Removes the records of the hooks of a plugin.
     fn plugin(&self, file: &TrustFile, records: &[Record]) -> anyhow::Result<ExitCode> {
         approval::update(file, |held| {
             for record in records {
