@@ -5,10 +5,10 @@ use std::ops::Range;
 use hookbox_redact::{Sensitivity, classify, is_marker};
 use serde::Deserialize;
 
-/// What stands in the place of a secret.
+/// The replacement of a secret.
 pub const REDACTED: &str = "[REDACTED]";
 
-/// What counts as a secret beside what everybody's tokens look like. The default adds nothing.
+/// Further secrets beside the well-known tokens. The default adds none.
 ///
 /// ```
 /// use hookbox_sdk::text::Secrets;
@@ -27,24 +27,25 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// The text without its secrets, each replaced by [`REDACTED`]; `None` where it has none. A best effort: keys of AWS,
-    /// Google, Stripe, SendGrid and those that begin with `sk-`, tokens of GitHub, GitLab, Slack, npm, PyPI and Hugging
-    /// Face, JSON Web Tokens, private keys in PEM, passwords in URLs, bearer tokens, and values of names such as
-    /// `password` or `api_key`, also as options of a command (`--password …`). Time is linear in the text's length.
+    /// Returns the text with each secret replaced by [`REDACTED`]; `None` if it has none. This is a best
+    /// effort: keys of AWS, Google, Stripe, SendGrid and those that begin with `sk-`, tokens of GitHub,
+    /// GitLab, Slack, npm, PyPI and Hugging Face, JSON Web Tokens, private keys in PEM, passwords in URLs,
+    /// bearer tokens, and values of names such as `password` or `api_key`, also as options of a command
+    /// (`--password …`). Time is linear in the text's length.
     pub fn redact(&self, text: &str) -> Option<String> {
         redact(text, self)
     }
 
-    /// Whether a name says that its value is a secret: `db_password`, `apiKey`, `X-Auth-Token`.
+    /// Returns whether the value of this name is a secret: `db_password`, `apiKey`, `X-Auth-Token`.
     pub fn is_secret(&self, name: &str) -> bool {
         is_secret(name, self)
     }
 }
 
-/// Which characters belong to something.
+/// The characters of a kind of token.
 type Charset = fn(char) -> bool;
 
-/// How a token that gives itself away begins, how many characters follow at least, and which.
+/// The prefix of a recognisable token, the least number of characters after it, and their kind.
 const TOKENS: [(&str, usize, Charset); 24] = [
     ("AKIA", 16, upper),
     ("ASIA", 16, upper),
@@ -71,16 +72,16 @@ const TOKENS: [(&str, usize, Charset); 24] = [
     ("pypi-", 24, word),
     ("SG.", 16, sendgrid),
 ];
-/// How many rounds: one replacement may lay bare the beginning of another secret.
+/// The number of rounds: one replacement may reveal the beginning of another secret.
 const MAX_ROUNDS: usize = 4;
 /// The longest scheme of a URL, in bytes, and the shortest lone user name that is taken for a token.
 const MAX_SCHEME: usize = 32;
 const MIN_USER: usize = 20;
 
-/// How many characters follow a beginning of the user's at least.
+/// The least number of characters after a prefix of the user's.
 const MIN_AFTER_PREFIX: usize = 8;
-/// The longest first part of a JSON Web Token and the longest user and password of a URL: a text of many beginnings
-/// must not be read over and over to its end.
+/// The longest first part of a JSON Web Token and the longest user and password of a URL: a text with many
+/// beginnings must not be read again and again to its end.
 const MAX_JWT_HEAD: usize = 1024;
 const MAX_USER: usize = 1024;
 /// The shortest token behind `Bearer` in prose; behind `Authorization:` any.
@@ -110,7 +111,7 @@ fn token68(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-._~+/=".contains(c)
 }
 
-/// The text without its secrets; `None` where it has none.
+/// Returns the text without its secrets; `None` if it has none.
 fn redact(text: &str, secrets: &Secrets) -> Option<String> {
     let mut clean: Option<String> = None;
     for _ in 0..MAX_ROUNDS {
@@ -124,7 +125,7 @@ fn redact(text: &str, secrets: &Secrets) -> Option<String> {
     clean
 }
 
-/// The text with [`REDACTED`] in the place of each of these, which stand in order; `None` where there are none.
+/// Returns the text with [`REDACTED`] in place of each of these sorted ranges; `None` if there are none.
 fn without(text: &str, found: &[Range<usize>]) -> Option<String> {
     let end = found.last()?.end;
     let mut clean = String::with_capacity(text.len());
@@ -137,7 +138,7 @@ fn without(text: &str, found: &[Range<usize>]) -> Option<String> {
     Some(clean + text.get(end..).unwrap_or_default())
 }
 
-/// Where the tokens are that give themselves away.
+/// Finds the recognisable tokens.
 fn tokens(text: &str, secrets: &Secrets) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -167,7 +168,7 @@ fn tokens(text: &str, secrets: &Secrets) -> Vec<Range<usize>> {
     found
 }
 
-/// The password of a URL, or its lone user name where that is long, by what stands before and from its `:`.
+/// Finds the password of a URL, or its long user name without one, from the text before its `:` and the rest.
 fn password_of_url(head: &str, rest: &str) -> Option<(usize, usize)> {
     let user = rest.strip_prefix("://")?;
     let in_scheme = |c: &u8| c.is_ascii_alphanumeric() || b"+.-".contains(c);
@@ -255,18 +256,18 @@ fn bearer(rest: &str) -> Option<(usize, usize)> {
     (length >= MIN_BEARER && !is_word).then_some((scheme.len() + gap, length))
 }
 
-/// What a name says of its value, with the names of the user's.
+/// Returns the sensitivity of a name, with the user's own names.
 fn sensitivity(name: &str, secrets: &Secrets) -> Option<Sensitivity> {
     classify(name).or_else(|| is_own(name, secrets).then_some(Sensitivity::Secret))
 }
 
-/// Whether a name says that its value is a secret: `db_password`, `apiKey`, `X-Auth-Token`. Not one whose values are
-/// secrets only if they look like it.
+/// Returns whether the value of this name is a secret: `db_password`, `apiKey`, `X-Auth-Token`. Names whose
+/// values only count if they look like secrets are not.
 fn is_secret(name: &str, secrets: &Secrets) -> bool {
     sensitivity(name, secrets).is_some_and(|class| class != Sensitivity::Maybe)
 }
 
-/// Whether a name ends in one of the user's.
+/// Returns whether a name ends in one of the user's.
 fn is_own(name: &str, secrets: &Secrets) -> bool {
     if secrets.keys.is_empty() {
         return false;
@@ -285,12 +286,12 @@ fn is_own(name: &str, secrets: &Secrets) -> bool {
     secrets.keys.iter().any(|key| !key.is_empty() && ends(&key.to_ascii_lowercase()))
 }
 
-/// How many bytes of these characters come first.
+/// Returns the length of the run of these characters at the start, in bytes.
 fn run(text: &str, allowed: Charset) -> usize {
     text.find(|c| !allowed(c)).unwrap_or(text.len())
 }
 
-/// The same, of these ASCII characters, and at most so many.
+/// Like [`run`], for ASCII characters, and at most `max`.
 fn run_of(text: &str, allowed: Charset, max: usize) -> usize {
     text.chars().take(max).take_while(|c| allowed(*c)).count()
 }
