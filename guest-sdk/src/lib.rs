@@ -82,6 +82,7 @@ pub mod native;
 mod settings;
 pub mod state;
 pub mod text;
+mod tool;
 
 pub use answer::{Action, Answer, Callback};
 pub use directory::{append_line, directory};
@@ -89,14 +90,14 @@ pub use document::Document;
 pub use error::Error;
 pub use event::{
     AfterTurn, AgentStop, BudgetExceeded, Context, ErrorEvent, ErrorSource, Event, InvokedBy, Message,
-    PostCompact, PreCompact, ResolvedPath, SessionEnd, SessionStart, TokenBudget, ToolCall, ToolKind,
-    ToolResult, TurnEnd, Usage, UserMessage,
+    PostCompact, PreCompact, SessionEnd, SessionStart, TokenBudget, TurnEnd, Usage, UserMessage,
 };
 pub use hook::Hook;
 pub use log::Level;
 pub use manifest::{Capability, Give, Manifest, OnFailure, Subscription};
 pub use serde_json::{Value, json};
 pub use settings::{settings, settings_from};
+pub use tool::{ResolvedPath, ToolCall, ToolKind, ToolResult};
 
 /// The names that most hooks need.
 pub mod prelude {
