@@ -1,4 +1,4 @@
-//! The flow of the specification (seed: Base Coat, section 8): a session uses up its budget and hands over to a fresh
+//! The flow of the Base Coat specification: a session uses up its budget and hands over to a fresh
 //! one. Once through the library and once by the command.
 
 use std::cell::RefCell;

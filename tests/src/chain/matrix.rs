@@ -1,4 +1,4 @@
-//! Every way to fail × both failure policies × every event × both back ends (design, sections 5.6 and 5.7).
+//! Every way to fail × both failure policies × every event × both back ends.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -124,7 +124,7 @@ async fn every_failure_is_a_warning_or_a_block_at_every_event() {
                 let blocks = policy == "block" && event.allows().block;
                 let found = report(&fired, name);
                 if *event == EventName::TurnEnd && failure.cause == Cause::MalformedOutput {
-                    // What is printed there is ignored (design, section 11).
+                    // The output at turn_end is ignored.
                     assert_eq!(found.status, Status::Passed, "{what}");
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! The rules of a chain (design, section 5), each over native and component hooks alike.
+//! The rules of a chain, each over native and component hooks alike.
 
 mod failures;
 mod folding;
