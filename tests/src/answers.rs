@@ -1,4 +1,4 @@
-//! Hooks that answer what a test wants, in either back end: a shell script, or the component `answers`.
+//! Hooks with the answers that a test wants, in either back end: a shell script, or the component `answers`.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, guest};
 
-/// What runs a hook.
+/// The back end of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backend {
     Native,
@@ -43,8 +43,8 @@ impl Backend {
         }
     }
 
-    /// Puts a hook into `ROOT/hooks/` that gives this answer at this event, in the words of the component `answers`;
-    /// its full name. `settings` are lines of its table in hookbox.toml.
+    /// Puts a hook into `ROOT/hooks/` that gives this answer at this event, in the words of the component
+    /// `answers`; returns its full name. `settings` are lines of its table in hookbox.toml.
     pub(crate) fn hook(
         self,
         env: &TestEnvironment,

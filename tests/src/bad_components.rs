@@ -1,4 +1,4 @@
-//! Any bytes may stand in a `.wasm` file: each is one clear problem, and everything else works.
+//! A `.wasm` file may have any bytes: each is one clear problem, and everything else works.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,7 +46,7 @@ fn patched(mut bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
     bytes
 }
 
-/// What stands in a file, and what its problem has to say.
+/// Returns the content of each file, and words of its problem.
 fn cases() -> BTreeMap<&'static str, (Vec<u8>, &'static str)> {
     let good = fs::read(sample("turn-logger")).unwrap();
     BTreeMap::from([
@@ -93,7 +93,7 @@ fn each_is_one_clear_problem_and_other_hooks_still_work() {
     }
     env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
     env.native("home/.hookbox/hooks/native", "before_tool_call", ":");
-    // No component either, whatever its name says.
+    // Not a component either, whatever its name is.
     env.directory("home/.hookbox/hooks/directory.wasm");
 
     let listed = env.hookbox(["list", "--json"]);

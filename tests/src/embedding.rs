@@ -182,7 +182,7 @@ async fn compiled_code_is_kept_only_where_nobody_else_can_put_it() {
     }
 }
 
-/// Runs the reference agent with a scripted model; what it did because of hooks.
+/// Runs the reference agent with a scripted model; returns its changes because of hooks.
 async fn work(env: &TestEnvironment, manager: &Manager, script: Vec<Value>) -> (Vec<String>, Vec<String>) {
     let (because, ran) = (Rc::new(RefCell::new(Vec::new())), Rc::new(RefCell::new(Vec::new())));
     let (tell, tell_ran) = (Rc::clone(&because), Rc::clone(&ran));
@@ -252,10 +252,10 @@ async fn the_reference_agents_model_sees_the_redacted_output() {
     assert!(seen.contains("password=[REDACTED]") && !seen.contains("hunter2"), "{seen}");
 }
 
-/// What a model sends and what it was sent: the head and the body of each request.
+/// The requests to a model: the head and the body of each.
 pub(crate) type Requests = std::thread::JoinHandle<Vec<(String, Value)>>;
 
-/// An endpoint that gives these answers, then again and again the last, until it is told to [`quit`].
+/// Starts an endpoint that gives these answers, then again and again the last, until [`quit`].
 pub(crate) fn endpoint(answers: Vec<Value>) -> (SocketAddr, Requests) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -293,7 +293,7 @@ pub(crate) fn endpoint(answers: Vec<Value>) -> (SocketAddr, Requests) {
     (address, served)
 }
 
-/// Ends an endpoint; what it was sent.
+/// Ends an endpoint; returns its requests.
 pub(crate) fn quit(address: SocketAddr, requests: Requests) -> Vec<(String, Value)> {
     TcpStream::connect(address).unwrap().write_all(b"QUIT\r\n\r\n").unwrap();
     requests.join().unwrap()

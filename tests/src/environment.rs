@@ -21,10 +21,10 @@ pub(crate) struct TestEnvironment {
     variables: BTreeMap<String, String>,
 }
 
-/// The commands of the program that look for hooks.
+/// The commands of the program that find hooks.
 const TAKES_HOME: [&str; 7] = ["bridge", "grants", "list", "plugin", "run", "trust", "untrust"];
 
-/// What the program did.
+/// The result of the program.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) code: Option<i32>,
@@ -143,8 +143,8 @@ impl TestEnvironment {
         finish(self.command(program()).args(self.args(args)).spawn().unwrap(), None)
     }
 
-    /// The arguments; where whoever runs the tests has hooks of his own, the home directory of the test is named with them, for
-    /// the program would say that they are hidden.
+    /// Returns the arguments. If the user who runs the tests has hooks, they name the home directory of the
+    /// test, because the program would report those hooks as hidden.
     fn args<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Vec<OsString> {
         let mut args: Vec<OsString> = args.into_iter().map(|it| it.as_ref().to_owned()).collect();
         let takes_home = args.first().is_some_and(|it| TAKES_HOME.iter().any(|name| it == name));
@@ -218,7 +218,7 @@ fn finish(mut child: Child, input: Option<&[u8]>) -> Output {
     })
 }
 
-/// Where cargo builds: the test runs as `<target>/<profile>/deps/<name>`.
+/// Returns the directory of the build: the test runs as `<target>/<profile>/deps/<name>`.
 fn profile() -> PathBuf {
     let exe = std::env::current_exe().unwrap();
     exe.parent().and_then(Path::parent).unwrap().to_owned()

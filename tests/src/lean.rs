@@ -1,4 +1,4 @@
-//! What an event does not do in a process of its own: compile, read again, start threads, open what nobody asked for.
+//! An event in a process of its own does not compile, read again, start threads, or open files without need.
 
 use std::fs;
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use crate::environment::{Output, TestEnvironment, guest, program, sample};
 const COMPILES: &str = "compiling a component";
 const AS_IT_WAS: &str = "a component is as it was";
 
-/// With a cache of its own, so that a test sees what is compiled and what is kept.
+/// With a cache of its own, so that a test sees the compiled and kept files.
 fn environment() -> TestEnvironment {
     let env = TestEnvironment::new();
     let cache = env.path("cache");
@@ -54,7 +54,7 @@ fn a_component_is_compiled_once_and_again_only_where_its_code_is_gone_or_damaged
     for round in ["first", "second", "gone", "third", "damaged", "fourth"] {
         match round {
             "gone" => code(&env).iter().for_each(|file| fs::remove_file(file).unwrap()),
-            // Another file in its place: what is mapped keeps its bytes.
+            // Another file in its place: a mapped file keeps its bytes.
             "damaged" => code(&env).iter().for_each(|file| {
                 fs::remove_file(file).unwrap();
                 fs::write(file, "no code").unwrap();
@@ -95,7 +95,7 @@ fn an_unchanged_component_is_not_read_again_and_another_one_in_its_place_is() {
     assert!(is_blocked(&bridge(&env, "rm -rf build")));
     assert!(is_blocked(&remembered("guardrail again")));
 
-    // Of what is remembered nothing is needed.
+    // The caches are not needed.
     for file in code(&env) {
         fs::remove_file(file).unwrap();
     }
@@ -119,7 +119,7 @@ fn what_a_repository_brought_is_read_each_time() {
 
 #[test]
 fn no_database_is_opened_and_no_certificate_read_where_no_hook_asks_for_it() {
-    // Who reads a pipe that nobody writes to waits for ever.
+    // A reader of a pipe without a writer waits for ever.
     let env = environment().variable("SSL_CERT_FILE", "").variable("SSL_CERT_DIR", "");
     let pipe = env.path("certificates");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -150,7 +150,7 @@ fn the_process_of_an_event_has_one_thread_beside_the_main_one() {
         most = most.max(threads(&child));
     }
     let output = child.wait_with_output().unwrap();
-    // It was seen at work: the hook runs until its fuel is used up.
+    // It was observed while it worked: the hook runs until its fuel is used up.
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(stdout.contains("endless.wasm"), "{stdout}");
     assert_eq!(most, 2, "{}", String::from_utf8_lossy(&output.stderr));

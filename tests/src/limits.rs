@@ -1,5 +1,5 @@
-//! Hooks that misbehave, one after another in one process: each ends within its budget, for the cause that it is,
-//! and a healthy guard beside it still answers rightly.
+//! Hooks that misbehave, one after another in one process: each ends within its budget with the right cause,
+//! and a healthy guard beside it still answers correctly.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -81,7 +81,7 @@ async fn a_component_ends_within_its_budget_and_the_chain_goes_on() {
         ("many-answers", large, &[OutputLimit], ""),
         ("documents", quick, &[Fuel, OutputLimit], ""),
         ("recurse", normal, &[Trap], "wasm trap"),
-        // WASI 0.2 knows success and failure only.
+        // WASI 0.2 has success and failure only.
         ("exit", normal, &[Exit], "exit status 1"),
         ("exit-0", normal, &[Exit], "exit status 0"),
         ("err", normal, &[Exit], "asked to fail"),
@@ -230,7 +230,7 @@ async fn a_flood_of_log_is_cut_and_no_failure() {
     }
 }
 
-/// Whether a process is there and not merely waiting to be collected.
+/// Returns whether a process runs, and does not only wait to be collected.
 fn lives(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))

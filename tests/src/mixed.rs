@@ -1,4 +1,4 @@
-//! Hooks of several kinds in one event: what they decide together, and what the report says of it.
+//! Hooks of several kinds in one event: their common decision, and its report.
 
 use hookbox::builtin::{COMPACT_TRIGGER, SELF_PROTECTION};
 use hookbox::event::{AfterTurn, EventData};

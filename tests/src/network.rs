@@ -40,7 +40,7 @@ impl Authority {
         (certificate.pem(), key.serialize_pem())
     }
 
-    /// What a server of these names needs.
+    /// Returns the TLS configuration of a server with these names.
     fn server(&self, names: &[&str]) -> ServerConfig {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         let key = KeyPair::generate().unwrap();
@@ -56,8 +56,8 @@ impl Authority {
         config
     }
 
-    /// A server of these names that answers every request with the head that it read; its port, and how many requests
-    /// it has read. It ends with the runtime.
+    /// Starts a server with these names that answers every request with its head; returns its port, and the
+    /// number of requests so far. It ends with the runtime.
     pub(crate) async fn serve(&self, names: &[&str]) -> (u16, Arc<AtomicUsize>) {
         let acceptor = TlsAcceptor::from(Arc::new(self.server(names)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,4 +1,4 @@
-//! What a component reaches of the machine: what it was given, and nothing else.
+//! A component has its granted access to the machine, and nothing else.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -42,7 +42,7 @@ async fn fire(hook: &Arc<dyn Hook>, data: EventData) -> Fired {
     chain::run(&[Arc::clone(hook)], event, &ChainOptions::default()).await
 }
 
-/// What came of each deed, and the report.
+/// Returns the result of each deed, and the report.
 async fn act(hook: &Arc<dyn Hook>, deeds: Value) -> (Vec<String>, Fired) {
     let call = ToolCall::new("bash", json!({ "do": deeds }));
     let fired = fire(hook, EventData::BeforeToolCall(call)).await;
@@ -163,8 +163,8 @@ async fn a_directory_that_became_a_symlink_leads_nowhere() {
     assert!(fired.report.hooks[0].log.contains("cannot be opened"), "{}", fired.report.hooks[0].log);
 }
 
-/// A path is checked and used in one step: while names change under its feet, a guest sees the file or an error, and
-/// never what lies outside.
+/// A path is checked and used in one step: while names change, a guest gets the file or an error, and never a
+/// file outside.
 #[tokio::test]
 async fn a_race_leads_nowhere() {
     let env = TestEnvironment::new();
@@ -198,7 +198,8 @@ async fn a_race_leads_nowhere() {
     swapper.join().unwrap();
 }
 
-/// While a name is now a file of its own and now a second name of one that lies outside, nothing cuts the latter.
+/// While a name is now a file of its own and now a second name of a file outside, the latter is never
+/// truncated.
 #[tokio::test]
 async fn a_race_cuts_no_file_that_has_a_name_outside() {
     let env = TestEnvironment::new();

@@ -1,4 +1,4 @@
-//! The program: what it prints, what it exits with, and what it says of bad input.
+//! The program: its output, its exit codes, and its errors for bad input.
 
 use std::process::Stdio;
 
@@ -268,7 +268,7 @@ fn what_is_odd_but_no_error_is_a_warning_or_nothing() {
         let output = env.hookbox_with(["run", "before_tool_call"], input);
         assert_eq!((output.json(), output.stderr.as_str()), (json!({"blocked": false}), ""), "{input}");
     }
-    // A model's input that is no JSON reaches a guard as text.
+    // A model's input that is not JSON reaches a guard as text.
     let text = json!({"tool_name": "bash", "tool_input": "sudo rm -rf"});
     assert_eq!(env.event(&["before_tool_call"], &text)["blocked"], true);
 }
@@ -367,7 +367,7 @@ fn the_log_says_more_when_it_is_asked_to() {
     assert_eq!(output.json(), json!({"blocked": false}));
     assert!(output.stderr.contains("guardrail.wasm"), "{output:#?}");
     assert!(!output.stderr.contains('\u{1b}'), "no colour in a pipe: {output:#?}");
-    // A filter that is none does not keep a guard from guarding.
+    // An invalid filter does not stop a guard.
     let env = guarded().variable("HOOKBOX_LOG", "=!=,,[");
     assert_eq!(env.event(&["before_tool_call"], &bash("sudo ls"))["blocked"], true);
 }

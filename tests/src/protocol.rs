@@ -1,7 +1,7 @@
 //! The kodelet protocol through the program: the cases of `cases/kodelet.jsonl`.
 //!
-//! A line is `{name, event, setup, payload, expect}`, and sometimes `timeout_ms` and `host_env`. The cases of plugins
-//! wait for plugins.
+//! A line is `{name, event, setup, payload, expect}`, and sometimes `timeout_ms` and `host_env`. The cases of
+//! plugins wait for plugins.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ fn every_case_of_the_protocol_holds() {
     assert!(failed.is_empty(), "{} of {} cases fail:\n{}", failed.len(), cases.len(), failed.join("\n"));
 }
 
-/// What of a case does not hold.
+/// Returns the faults of a case.
 fn check(case: &Value) -> Vec<String> {
     let mut env = TestEnvironment::new();
     for (name, value) in case["host_env"].as_object().into_iter().flatten() {
@@ -141,7 +141,7 @@ fn differ(faults: &mut Vec<String>, what: &str, found: &Value, want: &Value) {
     }
 }
 
-/// `{"$repeat": {"text", "times"}}` stands for that text repeated.
+/// Replaces `{"$repeat": {"text", "times"}}` by the text, repeated.
 fn expand(value: &Value) -> Value {
     match value {
         Value::Object(fields) => match fields.get("$repeat") {

@@ -1,4 +1,4 @@
-//! What holds of redaction whatever the text.
+//! The rules of redaction for any text.
 
 use hookbox::redact;
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece(), 0..12).prop_map(|pieces| pieces.concat())
 }
 
-/// Secrets of each kind, and how much of them must not be seen.
+/// Secrets of each kind, and the part of them that must not be visible.
 fn secret() -> impl Strategy<Value = String> {
     prop_oneof![
         "gh[pousr]_[A-Za-z0-9]{36}",

@@ -1,4 +1,4 @@
-//! Every sample hook does what its page says.
+//! Every sample hook does what its page promises.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -54,7 +54,7 @@ fn run(env: &TestEnvironment, name: &str, event: &Value) -> Output {
     output
 }
 
-/// The event of a sample, by the table that it stands in.
+/// Returns the event of a sample, from its table.
 fn event_of(table: &[(&str, &'static str)], name: &str) -> &'static str {
     table.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("{name} is in no table")).1
 }
@@ -79,7 +79,7 @@ fn every_sample_is_in_a_table_here() {
     let known = |table: &[(&str, &str)]| table.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(names(dir.clone(), |path| path.join("Cargo.toml").is_file()), known(&COMPONENTS));
     assert_eq!(names(dir.join("native"), |path| !path.ends_with("README.md")), known(&NATIVE));
-    // And every other directory is a kind of samples that this file knows.
+    // Every other directory is a kind of samples that is listed in this file.
     let others = names(dir, |path| path.is_dir() && !path.join("Cargo.toml").is_file());
     let kinds: Vec<&String> =
         others.iter().filter(|name| *name != "target" && !name.starts_with('.')).collect();
@@ -178,7 +178,7 @@ settings = { keys = ["pin"] }
     }
     let result = json!({"tool_name": "bash", "tool_output": "pin=1234"});
     assert_eq!(env.event(&["after_tool_call"], &result)["output"], "pin=[REDACTED]");
-    // A setting that is none is a failure, and the guard guards.
+    // An invalid setting is a failure, and the guard blocks.
     env.file("home/.hookbox/hookbox.toml", "[hooks.\"guardrail.wasm\"]\nsettings = { deny = 5 }\n");
     let call = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}});
     let verdict = env.event(&["before_tool_call"], &call);

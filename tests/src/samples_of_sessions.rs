@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, sample, twin};
 
-/// A place where the user has these components, and granted what they ask for.
+/// Makes an environment whose user has these components, and granted their rights.
 fn place(names: &[&str]) -> TestEnvironment {
     let env = TestEnvironment::new();
     for name in names {
@@ -22,7 +22,7 @@ fn place(names: &[&str]) -> TestEnvironment {
     env
 }
 
-/// What a sample keeps.
+/// Returns the bucket of a sample.
 fn bucket(env: &TestEnvironment, name: &str) -> hookbox::store::Bucket {
     let store = hookbox::store::Store::at(env.path("home/.local/share/hookbox"));
     store.bucket([hookbox::trust::Scope::Global.identity(None, &format!("{name}.wasm"))])
@@ -33,7 +33,7 @@ fn session(manager: &Manager, id: &str, branch: &str) -> Session {
     manager.session(id).repository("o/r", Some(branch.to_owned()))
 }
 
-/// What a sample did; it has not failed.
+/// Returns the answer of a sample; it has not failed.
 #[track_caller]
 fn of<'a>(report: &'a Report, name: &str) -> &'a HookReport {
     let found = report.hooks.iter().find(|hook| hook.name == format!("{name}.wasm"));
@@ -93,7 +93,7 @@ async fn what_one_session_learned_the_next_one_of_its_branch_is_told() {
     assert!(told.contains("password=[REDACTED]") && !told.contains("hunter2"), "{told}");
     assert_eq!(of(&start.report, "session-memory").metadata["memory_hits"], 6);
 
-    // What belongs to one place is told in no other one.
+    // The memory of one place is not told in another.
     for (repository, branch) in [("o/r", "main"), ("o/s", "feat/145-x")] {
         let session = manager.session("three").repository(repository, Some(branch.to_owned()));
         assert!(session.session_start("startup").await.context.is_empty(), "{repository} {branch}");
@@ -222,7 +222,7 @@ async fn a_session_that_spent_its_budget_hands_over_and_its_large_work_is_blocke
     let two = session(&manager, "two", "feat/145-x");
     assert_eq!(two.session_start("rotate").await.context, [document]);
     assert_eq!(decision(two, fetch()).await, None);
-    // It is told once, and only where it was left.
+    // It is told once, and only in its place.
     assert!(session(&manager, "three", "feat/145-x").session_start("rotate").await.context.is_empty());
 }
 
@@ -251,7 +251,7 @@ async fn every_pattern_of_a_loop_is_seen() {
             verdict.decision.blocked().map(|ruling| ruling.for_user().to_owned())
         }
     };
-    // The same error each time; another one begins anew.
+    // The same error each time; another one starts again.
     for (id, errors, blocked) in [
         ("same", ["E1 in 0.1s", "E1 in 0.2s", "E1 in 0.3s"], true),
         ("progress", ["3 failed", "2 failed", "1 failed"], false),
@@ -281,7 +281,7 @@ async fn every_pattern_of_a_loop_is_seen() {
             "{line}"
         );
     }
-    // What was blocked does not count, and another call ends it.
+    // A blocked call does not count, and another call ends it.
     drop(turns.after_tool_call(ToolResult::blocked(shell("a"), "Loop detected: two calls")).await);
     assert!(turns.before_tool_call(shell("a")).await.decision.blocked().is_some());
     drop(turns.after_tool_call(result("c", json!("new"), true)).await);
@@ -339,7 +339,7 @@ async fn a_command_that_failed_before_is_warned_of_once_with_what_helps() {
     assert_eq!(told("npm pack").await, "", "nobody is told twice");
     assert_eq!(told("npm test").await, "");
 
-    // What worked right after a failure of the same program is learned.
+    // A success right after a failure of the same program is learned.
     for _ in 0..2 {
         drop(ran("cargo test", Some("error: the lock file needs to be updated")).await);
         drop(ran("cargo update token=abcd1234", None).await);
@@ -511,7 +511,7 @@ async fn a_session_goes_round_with_all_of_them_together() {
     assert_eq!(two.before_tool_call(fetch.clone()).await.decision, ToolDecision::Run(fetch.input));
 }
 
-/// What a conversation of a megabyte costs; the pages say it.
+/// Measures the cost of a conversation of a megabyte, as on the pages.
 #[tokio::test]
 async fn a_conversation_of_a_megabyte_stays_within_the_default_budget() {
     let env = place(&["session-memory", "budget-rotate"]);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::environment::{TestEnvironment, sample, twin};
 use crate::schemas::assert_answer;
 
-/// A place with one component of the user's, who granted what it asks for.
+/// Makes an environment with one component of the user, who granted its rights.
 fn granted(name: &str) -> TestEnvironment {
     let env = installed(name);
     trust(&env, name);
@@ -81,7 +81,7 @@ fn the_audit_log_has_a_line_for_every_call_in_both_forms() {
         std::fs::read_to_string(file).unwrap()
     };
     let written = lines(&granted("audit-log"));
-    // The payload of a native hook does not say when it was and how long it took.
+    // The payload of a native hook has no time and no duration.
     let calls = |text: &str| -> Vec<Value> {
         let parse = |line: &str| {
             let mut call: Value = serde_json::from_str(line).unwrap();
@@ -152,18 +152,18 @@ fn without_its_right_the_audit_log_says_what_is_missing() {
     assert_ne!(hook["cause"], Value::Null, "{hook:#}");
     assert!(hook["message"].as_str().unwrap().contains("read-write:$DATA"), "{hook:#}");
     assert!(find(&env.path("home"), "audit.jsonl").is_empty());
-    // A name that leads elsewhere is no name of a file, right or no right.
+    // A name with a path outside is not a valid name of a file, with or without the right.
     trust(&env, "audit-log");
     settings(&env, "audit-log", "{ file = \"../x\" }");
     let hook = report(&env, "after_tool_call", &result("ls", true));
     assert!(hook["message"].as_str().unwrap().contains("setting `file`"), "{hook:#}");
 }
 
-/// Every `hookbox run` is a process: what a later one knows has outlived the earlier ones.
+/// Every `hookbox run` is a process: later ones depend on state that outlived the earlier ones.
 #[test]
 fn the_third_failure_of_a_command_blocks_the_next_call_in_another_process() {
     for env in [granted("loop-detector"), native("loop-detector")] {
-        // The native form sees one event, which the file's name says here.
+        // The native form gets one event, which is in the name of its file here.
         let is_native = env.path("home/.hookbox/hooks/loop-detector").exists();
         let fire = |event: &str, payload: &Value| {
             if is_native {
@@ -238,7 +238,7 @@ fn follow_up_looks_into_the_working_directory() {
     env.file("repo/foo.txt", "");
     assert!(asked(&stop)[0].as_str().unwrap().starts_with("foo.txt is still here."));
     assert_eq!(asked(&json!({"invoked_by": "main", "follow_ups": 1})), Value::Null);
-    // The working directory may lie deeper than what was granted.
+    // The working directory may be deeper than the granted one.
     let deeper = json!({"invoked_by": "main", "cwd": env.path("repo/sub")});
     assert_eq!(asked(&deeper), Value::Null);
     env.file("repo/sub/foo.txt", "");
@@ -268,7 +268,7 @@ fn slack_is_told_nothing_where_no_address_is_set() {
     assert!(!hook.to_string().contains("secret"), "{hook:#}");
 }
 
-/// A stand-in for `curl` shows what the native form would send, and that no secret is in its command line.
+/// A stand-in for `curl` shows the request of the native form, and that its command line has no secret.
 #[test]
 fn natively_slack_is_told_through_curl() {
     let url = "https://hooks.slack.com/services/T/B/secret";
@@ -351,7 +351,7 @@ async fn slack_is_told_over_tls_where_that_was_granted() {
     for (grants, url, cause, requests, words) in [
         (&[env, origin, here][..], URL, Value::Null, 1, ""),
         (&[env, origin, here], "", Value::Null, 0, ""),
-        // Nobody said that Slack may be at an address of this machine.
+        // The user did not allow Slack at an address of this machine.
         (
             &[env, origin],
             URL,

@@ -1,4 +1,4 @@
-//! The JSON Schemas: what is published, and that hooks, hookbox and the readers keep to it.
+//! The JSON Schemas: the published files; hooks, hookbox and the readers conform to them.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -24,14 +24,14 @@ pub(crate) fn validator(name: &str, event: Option<&EventName>) -> Validator {
     jsonschema::validator_for(&schema).unwrap()
 }
 
-/// What of a value is not as the schema says.
+/// Returns the places where a value does not fit the schema.
 pub(crate) fn faults(name: &str, event: Option<&EventName>, value: &Value) -> Vec<String> {
     let validator = validator(name, event);
     let faults = validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path()));
     faults.collect()
 }
 
-/// Checks that what a native hook printed at an event is an answer.
+/// Checks that the output of a native hook is an answer.
 #[track_caller]
 pub(crate) fn assert_answer(event: &str, printed: &str) {
     if printed.trim().is_empty() || event == "turn_end" {
@@ -251,14 +251,14 @@ fn the_program_says_what_is_wrong_with_an_answer_and_where() {
         assert_eq!(found, Some(code), "{name} {text}: {stdout} {stderr}");
         assert!(stdout.contains(said) && stdout.is_empty() == (code == 0), "{name} {text}: {stdout}");
     }
-    // What a schema cannot see, the reader does.
+    // The reader finds faults that a schema cannot.
     let (code, _, stderr) = check("kodelet-answer", &at, r#"{"Blocked":true}"#);
     assert!(code == Some(0) && stderr.contains("unknown key \"Blocked\""), "{stderr}");
     let (code, _, stderr) = check("kodelet-answer", &[], "{}");
     assert!(code == Some(2) && stderr.contains("--at"), "{stderr}");
     let (code, _, stderr) = check("kodelet-anwser", &at, "{}");
     assert!(code == Some(2) && stderr.contains("kodelet-answer"), "{stderr}");
-    // An event says which it is.
+    // An event names itself.
     let event = r#"{"event":"turn_end","conv_id":"c","cwd":"/","invoked_by":"main"}"#;
     assert_eq!(check("kodelet-event", &[], event).0, Some(0));
 }
@@ -314,14 +314,14 @@ fn any_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Objects with some of these fields, and with some that nobody knows.
+/// Objects with some of these fields, and with unknown ones.
 fn any_object(keys: &'static [&'static str]) -> impl Strategy<Value = Map<String, Value>> {
     let key = prop_oneof![12 => prop::sample::select(keys).prop_map(str::to_owned), 1 => Just("unknown".to_owned())];
     prop::collection::vec((key, any_value()), 0..5).prop_map(|fields| fields.into_iter().collect())
 }
 
-/// Checks that a schema and a reader agree on every answer that does not block; of a block, which is read also beside
-/// what is wrong, that what the schema takes is read.
+/// Checks that a schema and a reader agree on every answer that does not block. A block is read also beside
+/// faults; there it checks that the reader takes what the schema allows.
 fn agree(
     schema: &str,
     events: &[EventName],

@@ -6,17 +6,17 @@ use std::process::{Child, Command, Stdio};
 
 use hookbox::store::{Bucket, Store};
 
-/// Where a writer writes, and which writer it is: set for [`one_writer_of_several`] in a process of its own.
+/// The directory and the name of a writer: set for [`one_writer_of_several`] in a process of its own.
 const PLACE: &str = "HOOKBOX_TEST_STORE";
 const NUMBER: &str = "HOOKBOX_TEST_WRITER";
-/// How many writes a writer makes that nobody kills.
+/// The number of writes of a writer that is not killed.
 const WRITES: usize = 300;
 
 fn bucket(directory: &Path) -> Bucket {
     Store::at(directory.to_owned()).bucket(["global", "", "writer"])
 }
 
-/// The body of a writer; without its variables there is nothing to do. It says which writes were acknowledged.
+/// The body of a writer; without its variables it does nothing. It prints the acknowledged writes.
 #[tokio::test]
 async fn one_writer_of_several() {
     let (Some(place), Ok(number)) = (std::env::var_os(PLACE), std::env::var(NUMBER)) else { return };
@@ -42,7 +42,7 @@ fn writer(place: &Path, number: &str) -> Child {
         .unwrap()
 }
 
-/// Reads what a writer says to its end; kills it after so many writes, if it is to be killed.
+/// Reads the output of a writer to its end; kills it after this number of writes, if there is one.
 fn acknowledged(mut writer: Child, kill_after: Option<usize>) -> Vec<String> {
     let mut written = Vec::new();
     for line in BufReader::new(writer.stdout.take().unwrap()).lines() {
@@ -65,7 +65,7 @@ async fn a_killed_process_loses_no_write_that_was_acknowledged_and_holds_up_no_o
         others.into_iter().map(|child| std::thread::spawn(|| acknowledged(child, None))).collect();
     let mut written = acknowledged(writer(dir.path(), "victim"), Some(100));
     assert!(written.len() >= 100);
-    // The next one starts on what the killed one left.
+    // The next one starts with the files of the killed one.
     written.extend(acknowledged(writer(dir.path(), "after"), None));
     for reader in readers {
         written.extend(reader.join().unwrap());

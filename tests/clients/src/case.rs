@@ -1,4 +1,4 @@
-//! The cases: which hooks there are, what the model wants to be run, and what must come of it.
+//! The cases: the hooks, the line that the model wants to run, and the expected result.
 
 use std::path::Path;
 use std::{fs, io};
@@ -24,7 +24,7 @@ const INSTEAD: &str = "echo changed > changed.txt";
 pub(crate) enum Hook {
     /// A component among the samples, or among the hooks of the tests; its table in the settings.
     Component { file: &'static str, settings: &'static str },
-    /// A script at `before_tool_call`; `run` is what it does.
+    /// A script at `before_tool_call`; `run` is its body.
     Native { name: &'static str, run: &'static str, settings: &'static str },
     /// Changes the line.
     Changes { is_component: bool },
@@ -32,17 +32,17 @@ pub(crate) enum Hook {
     Injects { is_component: bool },
 }
 
-/// What must come of it.
+/// The expected result.
 pub(crate) enum Want {
     /// The tool runs, and a hook has seen its input.
     Runs,
-    /// The tool does not run, and the model is told this.
+    /// The tool does not run, and the model gets this text.
     Blocked(&'static str),
-    /// The tool runs, and the user is told this.
+    /// The tool runs, and the user gets this text.
     Warned(&'static str),
-    /// The tool runs with the changed line, where the client takes one; else it does not run.
+    /// The tool runs with the changed line if the client supports it; else it does not run.
     Changed,
-    /// The tool runs, and the model is told these.
+    /// The tool runs, and the model gets these texts.
     Told([&'static str; 2]),
     /// No hook runs.
     NoHook,
@@ -53,14 +53,14 @@ pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) line: String,
     hooks: Vec<Hook>,
-    /// The `on_failure` of the hook, where it matters.
+    /// The `on_failure` of the hook, if it matters.
     policy: Option<&'static str>,
     /// The user's trust. Where it is not bypassed, `hookbox doctor` has to say what the client does.
     pub(crate) trust: Trust,
     want: Want,
 }
 
-/// Where the components are.
+/// The directories of the components.
 pub(crate) struct Components<'a> {
     pub(crate) samples: &'a Path,
     pub(crate) tests: &'a Path,
@@ -116,7 +116,7 @@ pub(crate) fn all() -> Vec<Case> {
 /// A way to fail.
 struct Failure {
     name: &'static str,
-    /// What is said of it.
+    /// The description.
     said: &'static str,
     hook: fn() -> Hook,
 }
@@ -209,7 +209,7 @@ impl Case {
         place.home_file(".hookbox/hookbox.toml", &settings)
     }
 
-    /// What differs from what must come of it.
+    /// Returns the difference from the expected result.
     pub(crate) fn differs(&self, client: &Client, place: &Place, model: &Mock, ended: &Ended) -> Vec<String> {
         let mut found = Differences(Vec::new());
         let has_run = place.worked("ran.txt").as_deref() == Some("ran\n");

@@ -1,8 +1,9 @@
-//! Runs real clients, each against a mock model on this machine, with hookbox as their hook command: `cargo test-clients`.
+//! Runs real clients, each against a mock model on this machine, with hookbox as their hook command: `cargo
+//! test-clients`.
 //!
-//! What counts is what happened to files (did the tool run, and with which input?) and what the model was told, never
-//! what a client says of itself. Without a network namespace of its own a client could reach further than this machine;
-//! with one (Linux, `unshare`) it cannot.
+//! The result is the state of files (did the tool run, and with which input?) and the texts that the model
+//! got, never a client's own words. Without a network namespace a client could reach further than this
+//! machine; with one (Linux, `unshare`) it cannot.
 
 mod api;
 mod case;
@@ -35,7 +36,7 @@ usage: cargo test-clients [--agent NAME]... [--all] [--case TEXT] [--keep DIR]
   --case TEXT   only the cases whose name holds this
   --keep DIR    leave what the clients wrote, printed and asked in DIR";
 
-/// How long a client may take for one case: several times what it needs on a slow machine.
+/// The longest time of a client for one case: several times the time on a slow machine.
 const LIMIT: Duration = Duration::from_secs(150);
 
 /// Set for the program that runs in the namespace.
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What to run, and with what.
+/// The clients to run, and the options.
 struct Options {
     clients: Vec<&'static Client>,
     cases: Vec<Case>,
@@ -96,7 +97,7 @@ impl Options {
         Ok(Self { clients, cases, keep, root, target })
     }
 
-    /// Whether every case came out as it must.
+    /// Returns whether every case had the expected result.
     fn run(&self) -> Result<bool, String> {
         // Before the network is gone.
         let cache = self.target.join("clients");
@@ -150,14 +151,14 @@ impl Options {
     }
 }
 
-/// Goes on in a network namespace that has loopback and nothing else, where the system lets one be made.
+/// Continues in a network namespace with loopback alone, if the system allows it.
 fn enter_namespace() -> Result<(), String> {
     if env::var_os(INSIDE).is_some() {
         return Ok(());
     }
     let up = "ip link set lo up";
     let network = ["--user", "--map-root-user", "--net"];
-    // Where this program is ended, everything in it ends; not every container lets that be made.
+    // If this program ends, everything in it ends; not every container allows that.
     let processes = ["--pid", "--fork", "--kill-child", "--mount-proc"];
     let unshare = |processes: &[&str], line: &str| {
         let mut command = Command::new("unshare");
@@ -176,7 +177,7 @@ fn enter_namespace() -> Result<(), String> {
         return Ok(());
     };
     let program = env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
-    // Not by `exec`: the first process of a namespace is deaf to Ctrl-C. The shell ends when this program does.
+    // Not by `exec`: the first process of a namespace ignores Ctrl-C. The shell ends when this program does.
     let mut inside = unshare(processes, &format!("{up} && \"$@\"; exit $?"));
     let error = inside.arg("sh").arg(program).args(env::args_os().skip(1)).env(INSIDE, "1").exec();
     Err(format!("cannot go on in a network namespace: {error}"))
@@ -184,6 +185,6 @@ fn enter_namespace() -> Result<(), String> {
 
 fn say(line: &str) {
     let mut out = io::stdout().lock();
-    // Who does not read the table has its reasons.
+    // A closed standard output is ignored.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

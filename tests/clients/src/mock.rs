@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{api, http};
 
-/// How long a connection may say nothing.
+/// The longest silence of a connection.
 const IDLE: Duration = Duration::from_secs(120);
 
 /// A request that was read, as it is kept.
@@ -43,7 +43,7 @@ impl Mock {
         Ok(Self { port, seen })
     }
 
-    /// Where it is, such as `http://127.0.0.1:4711`.
+    /// Returns the address, such as `http://127.0.0.1:4711`.
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
@@ -53,7 +53,7 @@ impl Mock {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether a model was told this.
+    /// Returns whether a model got this text.
     pub(crate) fn was_told(&self, text: &str) -> bool {
         self.seen().iter().any(|seen| api::holds(&seen.body, text))
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::process;
 
-/// How long the registry may take.
+/// The longest time of the registry.
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// The directory below `cache` with the package in its `node_modules`; it is installed if it is not there.

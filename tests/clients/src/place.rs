@@ -11,9 +11,9 @@ pub(crate) struct Place {
     pub(crate) hookbox: PathBuf,
     /// The plugin for OpenCode.
     pub(crate) plugin: PathBuf,
-    /// Where the client is installed.
+    /// The directory of the client.
     pub(crate) client: PathBuf,
-    /// Where the model is.
+    /// The address of the model.
     pub(crate) url: String,
 }
 
@@ -58,13 +58,13 @@ impl Place {
         self.root.join("tmp")
     }
 
-    /// Where the warnings are that a client without a terminal does not show.
+    /// Returns the file of the warnings that a client without a terminal does not show.
     pub(crate) fn warnings(&self) -> PathBuf {
         self.root.join("warnings")
     }
 
-    /// The program that the client calls: the one under test, or where the client shows no warnings, a script that keeps
-    /// them.
+    /// Returns the program that the client calls: the one under test, or a script that keeps the warnings if
+    /// the client does not show them.
     pub(crate) fn program(&self, shows_warnings: bool) -> io::Result<PathBuf> {
         if shows_warnings {
             return Ok(self.hookbox.clone());
@@ -103,7 +103,7 @@ impl Place {
         fs::set_permissions(self.home().join(path), fs::Permissions::from_mode(0o755))
     }
 
-    /// What a file of the repository holds, if it is there.
+    /// Returns the content of a file of the repository, if it exists.
     pub(crate) fn worked(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.work().join(path)).ok()
     }

@@ -9,18 +9,18 @@ use std::{io, thread};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// The most that is read of what a process printed, in bytes.
+/// The longest output of a process that is read, in bytes.
 const MAX_OUTPUT: u64 = 16 << 20;
 
-/// What became of a process.
+/// The end of a process.
 pub(crate) struct Ended {
-    /// `None` where its time was over.
+    /// `None` if its time was over.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// Runs a command for this long at most; what it prints is kept as `stdout` and `stderr` in a directory.
+/// Runs a command within this limit of time; keeps its output as `stdout` and `stderr` in a directory.
 pub(crate) fn run(command: &mut Command, limit: Duration, keep: &Path) -> io::Result<Ended> {
     let (out, err) = (keep.join("stdout"), keep.join("stderr"));
     command.stdin(Stdio::null()).stdout(File::create(&out)?).stderr(File::create(&err)?).process_group(0);
@@ -33,9 +33,9 @@ pub(crate) fn run(command: &mut Command, limit: Duration, keep: &Path) -> io::Re
             None => thread::sleep(Duration::from_millis(20)),
         }
     };
-    // What it started, too.
+    // The processes that it started, too.
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // Where all of the group has ended there is nothing to kill.
+        // If the whole group has ended there is nothing to kill.
         let _ = kill_process_group(group, Signal::KILL);
     }
     child.wait()?;

@@ -1,7 +1,7 @@
-//! Attacks on the host, each through the public API: how it ends, within which bound, and that the host is unharmed.
+//! Attacks on the host, each through the public API: their end, their bound, and that the host is unharmed.
 //!
-//! What a Rust component can do is in [`crate::limits`]; what only other bytes can do is here. The components come
-//! from `tests/guests/wat` and `tests/guests/forge`.
+//! [`crate::limits`] has the attacks of Rust components; these need other bytes. The components come from
+//! `tests/guests/wat` and `tests/guests/forge`.
 
 mod components;
 mod crowd;

@@ -77,7 +77,7 @@ async fn a_hook_that_is_gone_or_another_since_it_was_found_fails_or_is_itself() 
     }
 }
 
-/// A component is read once, when it is found: what stands in its place later is not what runs.
+/// A component is read once, when it is found: a later file in its place does not run.
 #[tokio::test]
 async fn a_component_that_is_replaced_after_it_was_found_still_runs_as_it_was() {
     for replaced in [true, false] {

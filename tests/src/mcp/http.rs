@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 
-/// How the server answers the call of a tool.
+/// The server's answer to the call of a tool.
 #[derive(Clone, Debug)]
 enum Mode {
     Json,

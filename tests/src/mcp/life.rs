@@ -1,4 +1,4 @@
-//! How long a server lives: started once, at most once more for an event, and never longer than its host.
+//! The life of a server: started once, at most once more for an event, and never longer than its host.
 
 use std::process::{Command, Stdio};
 
@@ -160,7 +160,7 @@ async fn a_call_that_is_dropped_leaves_a_server_that_nobody_waits_for_behind() {
     assert_eq!(record(&env, "starts").len(), 2);
 }
 
-/// Not a test: the host of the next one. It starts a server, says so, and waits to be killed.
+/// Not a test: the host of the next one. It starts a server, reports it, and waits to be killed.
 #[tokio::test]
 async fn a_host_to_be_killed() {
     let Some(script) = std::env::var_os("SERVER_TO_START") else { return };

@@ -18,7 +18,7 @@ use crate::environment::TestEnvironment;
 /// Far more than any server here needs, on a slow machine too.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What `tests/servers/tools.sh` is told, by way of its environment.
+/// The environment of `tests/servers/tools.sh`.
 type Told<'a> = &'a [(&'a str, &'a str)];
 
 /// The server of scripted tools, `tools`, with its records in `records/`.
@@ -87,7 +87,7 @@ fn arguments(env: &TestEnvironment) -> Vec<Value> {
     record(env, "calls").iter().map(call).collect()
 }
 
-/// Whether a process is there and not merely waiting to be collected by its parent.
+/// Returns whether a process runs, and does not only wait to be collected by its parent.
 pub(crate) fn lives(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))

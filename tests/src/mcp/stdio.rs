@@ -1,4 +1,4 @@
-//! Servers over standard input and output: what they are sent, what their answers do, what their failures are.
+//! Servers over standard input and output: their input, their answers, their failures.
 
 use hookbox::event::EventData;
 use hookbox::outcome::Ruling;

@@ -1,4 +1,4 @@
-//! A collector that keeps what it is sent, on a loopback address of its own.
+//! A collector that keeps its requests, on a loopback address of its own.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -33,7 +33,7 @@ pub(crate) struct Collector {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a value of an attribute says, as text.
+/// Returns the name and the value of an attribute as text.
 fn said(value: &KeyValue) -> (String, String) {
     let text = match value.value.as_ref().and_then(|value| value.value.as_ref()) {
         Some(Any::StringValue(text)) => text.clone(),

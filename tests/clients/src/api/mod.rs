@@ -1,4 +1,4 @@
-//! What the model of a client is asked, and what it answers: once a shell line, and then that it is done. One file per
+//! The model of a client: it answers once with a shell line, and then that it is done. One file per
 //! interface.
 
 mod anthropic;
@@ -8,18 +8,18 @@ mod responses;
 
 use serde_json::{Map, Value, json};
 
-/// What the model says when there is nothing left to do.
+/// The last answer of the model.
 pub(crate) const DONE: &str = "all done";
 
-/// What a client asked, as far as it decides the answer.
+/// The parts of a client's request that decide the answer.
 struct Asked<'a> {
     /// The tools that the client offers: name and JSON Schema of the input.
     tools: Vec<(&'a str, &'a Value)>,
-    /// Whether the conversation has the result of a tool.
+    /// True if the conversation has the result of a tool.
     has_result: bool,
 }
 
-/// What the model does next.
+/// The next step of the model.
 enum Turn {
     Call { name: String, input: Value },
     Say(&'static str),
@@ -31,7 +31,7 @@ pub(crate) struct Answer {
     pub(crate) text: String,
 }
 
-/// What is answered to a request; `None` where this is no path of a model.
+/// Returns the answer to a request; `None` if the path is not one of a model.
 pub(crate) fn answer(path: &str, body: &Value, line: &str) -> Option<Answer> {
     let streams = body.get("stream").and_then(Value::as_bool);
     match path.rsplit(['/', ':']).next().unwrap_or_default() {
@@ -102,7 +102,7 @@ fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
     value.get(name).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Whether one of the texts in a JSON value holds this.
+/// Returns whether one of the texts in a JSON value contains this.
 pub(crate) fn holds(value: &Value, text: &str) -> bool {
     match value {
         Value::String(it) => it.contains(text),
