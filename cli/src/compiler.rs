@@ -1,5 +1,5 @@
-//! The program as its own compiler of components: a component that the compiler cannot cope with ends only a child
-//! process.
+//! The program as its own compiler of components: a component that the compiler cannot cope with ends only a
+//! child process.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -10,8 +10,8 @@ use hookbox_agents::bridge::above::{Sign, sign};
 use crate::error::{InputError, Refused};
 use crate::{approval, options};
 
-/// Refuses a change by an agent. If an agent has a session open beside this process, a human has to answer on the
-/// terminal: here, unless the command asks a question of its own (`asks`).
+/// Refuses a change by an agent. If an agent has a session open beside this process, a human has to answer on
+/// the terminal: here, unless the command asks a question of its own (`asks`).
 ///
 /// `files` are changed beside trust, plugins and their lock files. Call it after [`options::Locate::enter`].
 pub(crate) fn required(locate: &options::Locate, files: &[PathBuf], asks: bool) -> anyhow::Result<()> {

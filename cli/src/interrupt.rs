@@ -35,8 +35,8 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// Waits for `work`. If the process is asked to end first, `work` is dropped, and with it the processes that it
-/// started: hooks and MCP servers. Before and after, signals have their usual effect.
+/// Waits for `work`. If the process is asked to end first, `work` is dropped, and with it the processes that
+/// it started: hooks and MCP servers. Before and after, signals have their usual effect.
 ///
 /// # Errors
 ///
@@ -49,8 +49,8 @@ pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Resu
     }
 }
 
-/// Lets a write beyond the limit of a file's size (`ulimit -f`) fail instead of ending the process: an answer does not
-/// depend on a file. A process that is started from here has the default again.
+/// Lets a write beyond the limit of a file's size (`ulimit -f`) fail instead of ending the process: an answer
+/// does not depend on a file. A process that is started from here has the default again.
 ///
 /// # Errors
 ///
@@ -66,8 +66,8 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Notes signals that ask the process to end, from now on. Until the end of the first [`unless_interrupted`] they
-    /// do nothing else.
+    /// Notes signals that ask the process to end, from now on. Until the end of the first
+    /// [`unless_interrupted`] they do nothing else.
     ///
     /// # Errors
     ///
@@ -94,8 +94,8 @@ struct Signals {
     ids: Vec<SigId>,
 }
 
-/// Returns the flag that lets these signals end the process, as they do by default. A handler can never be removed, so
-/// one handler lives as long as the process and repeats the system's default.
+/// Returns the flag that lets these signals end the process, as they do by default. A handler can never be
+/// removed, so one handler lives as long as the process and repeats the system's default.
 fn by_default() -> io::Result<&'static AtomicBool> {
     static BY_DEFAULT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     if let Some(flag) = BY_DEFAULT.get() {

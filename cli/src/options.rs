@@ -21,7 +21,8 @@ pub(crate) struct Locate {
     /// Work in this directory instead of the current one.
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// Look for hooks in directories of this name; may be given several times [default: .hookbox and .kodelet].
+    /// Look for hooks in directories of this name; may be given several times [default: .hookbox and
+    /// .kodelet].
     #[arg(long, value_name = "NAME")]
     root: Vec<String>,
     /// Your home directory, where your own hooks are [default: what HOME names].
@@ -34,8 +35,8 @@ pub(crate) struct Locate {
 pub(crate) struct Find {
     #[command(flatten)]
     locate: Locate,
-    /// Use the hooks that are configured for this agent as well: claude, codex, gemini, qwen, copilot, cursor or all; may be
-    /// given several times.
+    /// Use the hooks that are configured for this agent as well: claude, codex, gemini, qwen, copilot, cursor
+    /// or all; may be given several times.
     #[arg(long, value_name = "AGENT", value_parser = whose)]
     from: Vec<Whose>,
 }
@@ -202,8 +203,8 @@ impl Discover {
         Ok(telemetry::attach(builder).build().await)
     }
 
-    /// Finds the hooks for one event of another agent in this directory, within the time that is left. At the start of a
-    /// session every component is read anew.
+    /// Finds the hooks for one event of another agent in this directory, within the time that is left. At the
+    /// start of a session every component is read anew.
     pub(crate) async fn serving(
         &self,
         directory: &Path,

@@ -34,7 +34,8 @@ pub enum Action {
     Callback(Callback),
 }
 
-/// The answer to one event. The manifest must declare the answers that change something ([`Give`](crate::Give)).
+/// The answer to one event. The manifest must declare the answers that change something
+/// ([`Give`](crate::Give)).
 ///
 /// ```
 /// use hookbox_sdk::Answer;

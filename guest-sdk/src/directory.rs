@@ -6,16 +6,16 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::Error;
 
-/// Returns the path of a directory for [`std::fs`]: the directory of a right as in the manifest (`$DATA`, `$REPO/docs`,
-/// `$HOME/notes`, `/var/log/agent`), or one below it.
+/// Returns the path of a directory for [`std::fs`]: the directory of a right as in the manifest (`$DATA`,
+/// `$REPO/docs`, `$HOME/notes`, `/var/log/agent`), or one below it.
 ///
-/// A component can open it only if the right was granted; else opening a file in it is an error. A granted directory is
-/// open under its absolute path as well. So the [`cwd`](crate::Context::cwd) of the context and the paths of a tool call
-/// can be opened unchanged if they are in it.
+/// A component can open it only if the right was granted; else opening a file in it is an error. A granted
+/// directory is open under its absolute path as well. So the [`cwd`](crate::Context::cwd) of the context and
+/// the paths of a tool call can be opened unchanged if they are in it.
 ///
-/// In a native hook `$HOME` is the variable `HOME`; `$REPO` is the nearest ancestor of the current directory with `.git`,
-/// `.hookbox` or `.kodelet`, else the current directory; and `$DATA` is `$XDG_DATA_HOME/hookbox/native/NAME` for a program
-/// NAME, which is created for its user only.
+/// In a native hook `$HOME` is the variable `HOME`; `$REPO` is the nearest ancestor of the current directory
+/// with `.git`, `.hookbox` or `.kodelet`, else the current directory; and `$DATA` is
+/// `$XDG_DATA_HOME/hookbox/native/NAME` for a program NAME, which is created for its user only.
 ///
 /// ```
 /// use std::path::Path;
@@ -28,8 +28,8 @@ use crate::Error;
 ///
 /// # Errors
 ///
-/// It is not a directory of a right: it starts with something else, or has `..` in it. In a native hook also: a variable
-/// is not set, or the directory of the data cannot be created.
+/// It is not a directory of a right: it starts with something else, or has `..` in it. In a native hook also:
+/// a variable is not set, or the directory of the data cannot be created.
 pub fn directory(right: &str) -> Result<PathBuf, Error> {
     let (base, below) = right.split_once('/').unwrap_or((right, ""));
     let known = matches!(base, "" | "$REPO" | "$HOME" | "$DATA") && !right.is_empty();

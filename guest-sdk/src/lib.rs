@@ -1,5 +1,5 @@
-//! Write an agent hook once, in Rust. The same source builds as a component, which hookbox runs in a sandbox, and
-//! as a native executable, which every agent that speaks kodelet's hook protocol can start.
+//! Write an agent hook once, in Rust. The same source builds as a component, which hookbox runs in a sandbox,
+//! and as a native executable, which every agent that speaks kodelet's hook protocol can start.
 //!
 //! ```
 //! use hookbox_sdk::prelude::*;
@@ -32,8 +32,8 @@
 //!
 //! # As a component
 //!
-//! Make the crate a `cdylib`, put [`export_hook!`] into `src/lib.rs`, and run
-//! `cargo build --release --lib --target wasm32-wasip2`. The component imports only what the code uses.
+//! Make the crate a `cdylib`, put [`export_hook!`] into `src/lib.rs`, and run `cargo build --release --lib
+//! --target wasm32-wasip2`. The component imports only what the code uses.
 //!
 //! # As a native hook
 //!
@@ -51,20 +51,21 @@
 //!
 //! # Events
 //!
-//! One method of [`Hook`] per event, with typed data. A tool's input and output are a [`Document`]: in a component it
-//! stays in the host, and a hook that reads one field pays for that field only. [`settings()`] reads the hook's own
-//! table of `hookbox.toml`; [`debug!`], [`info!`], [`warn!`] and [`error!`] write to the report and the host's log.
+//! One method of [`Hook`] per event, with typed data. A tool's input and output are a [`Document`]: in a
+//! component it stays in the host, and a hook that reads one field pays for that field only. [`settings()`]
+//! reads the hook's own table of `hookbox.toml`; [`debug!`], [`info!`], [`warn!`] and [`error!`] write to the
+//! report and the host's log.
 //!
 //! # Rights
 //!
-//! A hook has no rights until its manifest asks for a [`Capability`] and the user grants it. Then [`state`] keeps values from one call
-//! to the next, [`http`] sends requests, [`directory()`] returns the path of a directory for [`std::fs`], and
-//! [`std::env::var`] reads a variable.
+//! A hook has no rights until its manifest asks for a [`Capability`] and the user grants it. Then [`state`]
+//! keeps values from one call to the next, [`http`] sends requests, [`directory()`] returns the path of a
+//! directory for [`std::fs`], and [`std::env::var`] reads a variable.
 //!
 //! # Text of others
 //!
-//! Commands, errors and conversations are written by others, and may contain secrets: [`text`] makes them fit to be stored
-//! or shown to a model.
+//! Commands, errors and conversations are written by others, and may contain secrets: [`text`] makes them fit
+//! to be stored or shown to a model.
 
 mod answer;
 mod book;

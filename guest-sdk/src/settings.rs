@@ -9,8 +9,8 @@ use crate::Error;
 /// Returns the hook's own settings: its table in `hookbox.toml`, or in a native hook the JSON object in
 /// `HOOKBOX_SETTINGS`. Without settings it is the default of `T`.
 ///
-/// A setting reaches a hook as text, or as JSON text if it is not a string, and is parsed as the field of `T`. Put
-/// `#[serde(default)]` on the type, so that an absent setting has its default.
+/// A setting reaches a hook as text, or as JSON text if it is not a string, and is parsed as the field of
+/// `T`. Put `#[serde(default)]` on the type, so that an absent setting has its default.
 ///
 /// ```
 /// #[derive(serde::Deserialize)]

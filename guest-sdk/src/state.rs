@@ -1,8 +1,9 @@
 //! Values that stay from one call to the next: the hook's own bucket of the store, with the right
 //! [`Store`](crate::Capability::Store).
 //!
-//! The bucket is private: it belongs to this hook in this place. Values survive a restart. Several calls may run at once:
-//! [`increment`] counts all of them, but if two calls each read a value and then set it, the later one wins.
+//! The bucket is private: it belongs to this hook in this place. Values survive a restart. Several calls may
+//! run at once: [`increment`] counts all of them, but if two calls each read a value and then set it, the
+//! later one wins.
 //!
 //! In a native hook the bucket is the file `state.json` below [`$DATA`](crate::directory()).
 //!

@@ -17,7 +17,8 @@ pub(crate) fn find(manager: &Manager, word: &str) -> Result<Approvable, InputErr
     if let Some(hook) = hooks.iter().find(|hook| hook.reference == path) {
         return Ok(hook.clone());
     }
-    // A file that declares several hooks is ambiguous. A component of the user is one hook, however many entries name it.
+    // A file that declares several hooks is ambiguous. A component of the user is one hook, however many
+    // entries name it.
     let mut at_path = hooks.iter().filter(|hook| hook.path == path);
     if let Some(hook) = at_path.next() {
         let others: Vec<&Approvable> = at_path.filter(|it| it.key != hook.key).collect();
@@ -41,8 +42,8 @@ pub(crate) fn find(manager: &Manager, word: &str) -> Result<Approvable, InputErr
     }
 }
 
-/// Finds the usable hooks of the plugin of this name that need trust. `None` if there is no such plugin, or a hook has
-/// this name.
+/// Finds the usable hooks of the plugin of this name that need trust. `None` if there is no such plugin, or a
+/// hook has this name.
 pub(crate) fn find_plugin(manager: &Manager, word: &str) -> Result<Option<Vec<Approvable>>, InputError> {
     let hooks = manager.approvable();
     let path = absolute(word);

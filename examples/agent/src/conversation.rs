@@ -57,7 +57,8 @@ impl Conversation {
         let before = self.bytes();
         self.messages.truncate(1);
         self.messages.extend(messages.iter().map(|message| json!(message)));
-        // The model will count anew with its next answer; until then the share that is left is the best guess.
+        // The model will count anew with its next answer; until then the share that is left is the best
+        // guess.
         let tokens = u128::from(self.usage.current_context_window) * self.bytes() / before.max(1);
         self.usage.current_context_window = u64::try_from(tokens).unwrap_or(u64::MAX);
     }

@@ -29,7 +29,8 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// Waits for `work`. If the process is asked to end first, `work` is dropped, and with it the processes that it started.
+/// Waits for `work`. If the process is asked to end first, `work` is dropped, and with it the processes that
+/// it started.
 ///
 /// # Errors
 ///

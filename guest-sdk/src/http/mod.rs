@@ -1,7 +1,7 @@
 //! Requests to an origin that was granted, with the right [`Http`](crate::Capability::Http).
 //!
-//! A redirect is an answer like any other: the hook decides whether to follow it, and needs a right for the new origin.
-//! An error names only the origin of an address, since the rest may be a secret.
+//! A redirect is an answer like any other: the hook decides whether to follow it, and needs a right for the
+//! new origin. An error names only the origin of an address, since the rest may be a secret.
 //!
 //! In a native hook the program `curl` sends the request, with the user's proxy variables.
 //!
@@ -31,8 +31,8 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// The request is malformed, the right was not granted, or the answer was not complete in time. An answer with a
-    /// status such as 404 is not an error.
+    /// The request is malformed, the right was not granted, or the answer was not complete in time. An answer
+    /// with a status such as 404 is not an error.
     pub fn send(self) -> Result<Response, Error> {
         let target = self.target()?;
         let origin = format!("{}://{}", target.scheme(), target.authority);

@@ -15,21 +15,23 @@
 //! | `my-hook hook` | prints the name of its event |
 //! | `my-hook run` | reads the event on standard input, prints the answer |
 //!
-//! Kodelet's protocol has one event per executable. If the manifest subscribes to several, `--event NAME` after the command
-//! or the variable `HOOKBOX_EVENT` chooses the one that `hook` prints, in either spelling; else it is the first. `run`
-//! uses the `event` of its input; if that is absent, it uses the same choice.
+//! Kodelet's protocol has one event per executable. If the manifest subscribes to several, `--event NAME`
+//! after the command or the variable `HOOKBOX_EVENT` chooses the one that `hook` prints, in either spelling;
+//! else it is the first. `run` uses the `event` of its input; if that is absent, it uses the same choice.
 //!
-//! The answer is in kodelet's fields if kodelet has them, else it is the envelope of the Base Coat specification (context,
-//! warnings, a block after a tool call, a changed message or error). An answer without effect prints nothing. Neither
-//! dialect has *ask*: a native hook blocks instead, with the same reason. Parts that no dialect has beside an action
-//! (warnings of a follow-up, a mutation or a callback) go to standard error.
+//! The answer is in kodelet's fields if kodelet has them, else it is the envelope of the Base Coat
+//! specification (context, warnings, a block after a tool call, a changed message or error). An answer
+//! without effect prints nothing. Neither dialect has *ask*: a native hook blocks instead, with the same
+//! reason. Parts that no dialect has beside an action (warnings of a follow-up, a mutation or a callback) go
+//! to standard error.
 //!
-//! Settings come from the variable `HOOKBOX_SETTINGS`, a JSON object. A failure is a message on standard error and exit
-//! code 1, and so is a wrong command line. There is no sandbox and no budget: the tools,
+//! Settings come from the variable `HOOKBOX_SETTINGS`, a JSON object. A failure is a message on standard
+//! error and exit code 1, and so is a wrong command line. There is no sandbox and no budget: the tools,
 //! priority, answers, capabilities and failure policy of the manifest have no effect here.
 //!
-//! A native hook also has the services that a component gets by a right: [`state`](crate::state) is a file below
-//! `$DATA`, which is `$XDG_DATA_HOME/hookbox/native/NAME` for a program NAME; [`http`](crate::http) runs the program `curl`.
+//! A native hook also has the services that a component gets by a right: [`state`](crate::state) is a file
+//! below `$DATA`, which is `$XDG_DATA_HOME/hookbox/native/NAME` for a program NAME; [`http`](crate::http)
+//! runs the program `curl`.
 
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod directory;

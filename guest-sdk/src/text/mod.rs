@@ -5,9 +5,10 @@ mod secrets;
 
 pub use secrets::{REDACTED, Secrets};
 
-/// Returns a text on one line, of at most `max` bytes. Control characters, line breaks and invisible characters that
-/// reorder a line become one space with the white space around them; a longer text is cut and ends with `…`. Use it for
-/// stored and injected text, so that the text of a tool or a file cannot pass for lines of the hook.
+/// Returns a text on one line, of at most `max` bytes. Control characters, line breaks and invisible
+/// characters that reorder a line become one space with the white space around them; a longer text is cut and
+/// ends with `…`. Use it for stored and injected text, so that the text of a tool or a file cannot pass for
+/// lines of the hook.
 ///
 /// ```
 /// use hookbox_sdk::text::excerpt;
@@ -47,8 +48,8 @@ fn is_invisible(c: char) -> bool {
     matches!(u32::from(c), 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x2069 | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe007f)
 }
 
-/// Returns a number for these texts, in order, to use in a key of the store: FNV-1a with 64 bits, the same in every build.
-/// It is not a digest: an attacker can find texts with the same hash.
+/// Returns a number for these texts, in order, to use in a key of the store: FNV-1a with 64 bits, the same in
+/// every build. It is not a digest: an attacker can find texts with the same hash.
 ///
 /// ```
 /// use hookbox_sdk::text::hash;

@@ -1,13 +1,15 @@
-//! The JSON Schemas (draft 2020-12) of events and answers in each dialect, of the program's output, and of the files
-//! that declare hooks.
+//! The JSON Schemas (draft 2020-12) of events and answers in each dialect, of the program's output, and of
+//! the files that declare hooks.
 //!
-//! They are written by hand, in `host/schema/`. Tests make up answers, and fail if a schema and a reader disagree.
+//! They are written by hand, in `host/schema/`. Tests make up answers, and fail if a schema and a reader
+//! disagree.
 
 use serde_json::{Value, json};
 
 use crate::event::EventName;
 
-/// The version of the schemas, and their directory. A change that refuses what was valid before needs a new version.
+/// The version of the schemas, and their directory. A change that refuses what was valid before needs a new
+/// version.
 pub const VERSION: &str = "0.1";
 
 /// A JSON Schema.
@@ -53,8 +55,8 @@ impl Schema {
         serde_json::from_str(self.text).unwrap_or_default()
     }
 
-    /// Returns the schema for one event. An answer does not name its event, so that the schema of an answer has a
-    /// definition for each. `None` if there is none for this event.
+    /// Returns the schema for one event. An answer does not name its event, so that the schema of an answer
+    /// has a definition for each. `None` if there is none for this event.
     pub fn at(&self, event: &EventName) -> Option<Value> {
         let mut document = self.document();
         let object = document.as_object_mut()?;

@@ -1,5 +1,5 @@
-//! MCP servers in a build without the feature `mcp`: none is started. [`Server`] has no values, so that the code that
-//! calls one compiles and is never reached.
+//! MCP servers in a build without the feature `mcp`: none is started. [`Server`] has no values, so that the
+//! code that calls one compiles and is never reached.
 
 #[path = "config.rs"]
 mod config;

@@ -13,13 +13,13 @@ use crate::text;
 /// The longest excerpt of a tool's error message, in bytes.
 const EXCERPT: usize = 400;
 
-/// Reads the result of a tool as the answer of a native hook: `structuredContent` if it is an object, else the text. No
-/// content is no action.
+/// Reads the result of a tool as the answer of a native hook: `structuredContent` if it is an object, else
+/// the text. No content is no action.
 ///
 /// # Errors
 ///
-/// `exit` if the tool failed, `output_limit` for more than `limit` bytes, `malformed_output` for content that is not
-/// text, and for text that is not an answer.
+/// `exit` if the tool failed, `output_limit` for more than `limit` bytes, `malformed_output` for content that
+/// is not text, and for text that is not an answer.
 pub(super) fn outcome(event: &EventName, result: CallToolResult, limit: usize) -> Result<Outcome, HookError> {
     if result.is_error == Some(true) {
         return Err(failed(&result));
@@ -34,8 +34,8 @@ pub(super) fn outcome(event: &EventName, result: CallToolResult, limit: usize) -
     kodelet::outcome(event, answer.as_bytes())
 }
 
-/// Returns whether a server framework has wrapped the text of a tool without a schema: `{"result": "…"}`, beside the
-/// same text as content.
+/// Returns whether a server framework has wrapped the text of a tool without a schema: `{"result": "…"}`,
+/// beside the same text as content.
 fn wraps(object: &serde_json::Map<String, Value>, result: &CallToolResult) -> bool {
     let Some(Value::String(inner)) = object.get("result").filter(|_| object.len() == 1) else { return false };
     texts(result).any(|text| text == inner)

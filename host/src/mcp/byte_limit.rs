@@ -1,11 +1,12 @@
-//! The limit of bytes that are read from a server: only while calls wait, and no more than they may read together.
+//! The limit of bytes that are read from a server: only while calls wait, and no more than they may read
+//! together.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-/// The number of a server's own requests that are refused during a call. Further ones are ignored, so that refusals do
-/// not pile up in front of a server that does not read.
+/// The number of a server's own requests that are refused during a call. Further ones are ignored, so that
+/// refusals do not pile up in front of a server that does not read.
 const MAX_REFUSALS: usize = 64;
 
 /// Counts the bytes from one server.

@@ -33,8 +33,8 @@ impl ClientHandler for Client {
     }
 }
 
-/// A transport that only receives answers, and a bounded number of requests to refuse. It drops notifications, before
-/// each of them causes work.
+/// A transport that only receives answers, and a bounded number of requests to refuse. It drops
+/// notifications, before each of them causes work.
 pub(super) struct Quiet<T> {
     pub(super) inner: T,
     pub(super) bytes: Arc<ByteLimit>,

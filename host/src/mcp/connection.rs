@@ -43,13 +43,13 @@ pub(super) struct Failed {
 }
 
 impl Connection {
-    /// Starts or reaches the server, and shakes hands. `limit` is the limit of bytes for the handshake, and for each event
-    /// of an HTTP stream.
+    /// Starts or reaches the server, and shakes hands. `limit` is the limit of bytes for the handshake, and
+    /// for each event of an HTTP stream.
     ///
     /// # Errors
     ///
-    /// `not_found` and `spawn` if it cannot be started or reached, `exit` and `signal` if it ends, `output_limit`, and
-    /// `incompatible` for any other answer.
+    /// `not_found` and `spawn` if it cannot be started or reached, `exit` and `signal` if it ends,
+    /// `output_limit`, and `incompatible` for any other answer.
     pub(super) async fn open(
         config: &ServerConfig,
         process: Arc<ServerProcess>,
@@ -126,8 +126,8 @@ impl Connection {
         }
     }
 
-    /// Returns the failure for a tool that the server does not have; `None` if it has the tool, or lists none. Servers
-    /// report an unknown tool in many ways, so the list is searched after a failure.
+    /// Returns the failure for a tool that the server does not have; `None` if it has the tool, or lists
+    /// none. Servers report an unknown tool in many ways, so the list is searched after a failure.
     async fn unknown(&self, tool: &str) -> Option<HookError> {
         let mut known: Vec<String> = Vec::new();
         let mut cursor = None;

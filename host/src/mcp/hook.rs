@@ -38,7 +38,8 @@ impl ToolHook {
         Self { descriptor, server, tool, verify: None }
     }
 
-    /// Checks the hook before each call, also if the server runs already: its files may have changed since it was trusted.
+    /// Checks the hook before each call, also if the server runs already: its files may have changed since it
+    /// was trusted.
     #[must_use]
     pub fn with_verify(mut self, verify: Verify) -> Self {
         self.verify = Some(verify);
@@ -52,8 +53,8 @@ impl Hook for ToolHook {
         &self.descriptor
     }
 
-    /// Calls the tool with the event, within `budget.wall` (the start of the server included), `budget.output` and
-    /// `budget.log`.
+    /// Calls the tool with the event, within `budget.wall` (the start of the server included),
+    /// `budget.output` and `budget.log`.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
         let deadline = Instant::now() + budget.wall;
         if let Some(verify) = &self.verify {

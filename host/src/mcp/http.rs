@@ -1,7 +1,7 @@
 //! Streamable HTTP: requests to the address that the configuration names, and to no other origin.
 //!
-//! The user wrote or trusted the configuration. So addresses of the local network are allowed here, unlike in requests
-//! of components. Proxies of the environment are not used.
+//! The user wrote or trusted the configuration. So addresses of the local network are allowed here, unlike in
+//! requests of components. Proxies of the environment are not used.
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -40,7 +40,8 @@ const EXCERPT: usize = 300;
 type Fault = StreamableHttpError<reqwest::Error>;
 type Events = Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send>>;
 
-/// Prepares the transport to this address, and sends nothing. One event of a stream has at most `limit` bytes.
+/// Prepares the transport to this address, and sends nothing. One event of a stream has at most `limit`
+/// bytes.
 ///
 /// # Errors
 ///
@@ -105,8 +106,8 @@ fn fields(
     headers.iter().map(field).collect()
 }
 
-/// Follows a redirect that repeats the request (307, 308) within the origin. Any other redirect is a failure: headers
-/// with keys go nowhere else.
+/// Follows a redirect that repeats the request (307, 308) within the origin. Any other redirect is a failure:
+/// headers with keys go nowhere else.
 fn within_origin() -> Policy {
     Policy::custom(|attempt| {
         let keeps =
@@ -120,7 +121,8 @@ fn within_origin() -> Policy {
     })
 }
 
-/// The HTTP client of the transport. It opens no stream without a request, and counts the bytes of the others.
+/// The HTTP client of the transport. It opens no stream without a request, and counts the bytes of the
+/// others.
 #[derive(Clone)]
 pub(super) struct Client {
     client: reqwest::Client,

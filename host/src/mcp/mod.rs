@@ -1,12 +1,14 @@
-//! Hooks that are tools of MCP servers (Base Coat's pattern A): an event is a `tools/call`, its result an answer.
+//! Hooks that are tools of MCP servers (Base Coat's pattern A): an event is a `tools/call`, its result an
+//! answer.
 //!
-//! The first call starts a [`Server`], or connects to it. A server that has ended is started again by the next event
-//! that needs it, and once more during an event, never twice. It is killed with its process group when the last handle
-//! is dropped, when its runtime ends, and by [`Servers::end`]. If the host is killed, the server's standard input closes
-//! and the server has to end by itself.
+//! The first call starts a [`Server`], or connects to it. A server that has ended is started again by the
+//! next event that needs it, and once more during an event, never twice. It is killed with its process group
+//! when the last handle is dropped, when its runtime ends, and by [`Servers::end`]. If the host is killed,
+//! the server's standard input closes and the server has to end by itself.
 //!
-//! The arguments of a call are the event: Base Coat's envelope, or kodelet's fields for an event that Base Coat does not
-//! have. `structuredContent`, or else the text of the result, is read as the answer of a native hook.
+//! The arguments of a call are the event: Base Coat's envelope, or kodelet's fields for an event that Base
+//! Coat does not have. `structuredContent`, or else the text of the result, is read as the answer of a native
+//! hook.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -74,9 +76,9 @@ impl Servers {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// Ends all servers now, with their process groups. Calls that wait for an answer fail; later calls start a server
-    /// again. Dropping the last handle does the same: this is for a host that ends with `std::process::exit`, which drops
-    /// nothing.
+    /// Ends all servers now, with their process groups. Calls that wait for an answer fail; later calls start
+    /// a server again. Dropping the last handle does the same: this is for a host that ends with
+    /// `std::process::exit`, which drops nothing.
     pub fn end(&self) {
         for server in self.by_name.values() {
             server.end();

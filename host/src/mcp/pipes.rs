@@ -1,5 +1,5 @@
-//! JSON-RPC over the standard input and output of a process, one message a line. Unlike the transport of rmcp, it
-//! answers for a message that cannot be read, and reads only while a call waits.
+//! JSON-RPC over the standard input and output of a process, one message a line. Unlike the transport of
+//! rmcp, it answers for a message that cannot be read, and reads only while a call waits.
 
 use std::io;
 use std::sync::Arc;
@@ -45,8 +45,8 @@ impl Pipes {
         Self { stdin, stdout, read: Vec::new(), searched: 0, bytes, process }
     }
 
-    /// Returns the next line that is not blank; `None` at the end, and if the limit is exceeded. Reads nothing while no
-    /// call waits. Loses nothing if this future is dropped.
+    /// Returns the next line that is not blank; `None` at the end, and if the limit is exceeded. Reads
+    /// nothing while no call waits. Loses nothing if this future is dropped.
     async fn line(&mut self) -> Option<Vec<u8>> {
         loop {
             let rest = self.read.get(self.searched..).unwrap_or_default();
@@ -104,8 +104,8 @@ impl Transport<RoleClient> for Pipes {
     }
 }
 
-/// Parses a line. An unreadable answer becomes an error, so that its caller does not wait for it; `None` for anything
-/// that is not a message.
+/// Parses a line. An unreadable answer becomes an error, so that its caller does not wait for it; `None` for
+/// anything that is not a message.
 fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     let wrong = match serde_json::from_slice(line) {
         Ok(message) => return Some(message),

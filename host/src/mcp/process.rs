@@ -46,7 +46,8 @@ pub(super) struct ServerProcess {
 
 /// A process that was started and not killed.
 struct Running {
-    // Dropped first: the group is killed before its leader is reaped, so that its number cannot belong to others.
+    // Dropped first: the group is killed before its leader is reaped, so that its number cannot belong to
+    // others.
     group: Group,
     child: Child,
     status: Option<ExitStatus>,
@@ -180,8 +181,8 @@ impl ServerProcess {
         }
     }
 
-    /// Reads standard error to its present end, without the runtime, which may not have noticed it yet: a line that was
-    /// written before the answer belongs to the call.
+    /// Reads standard error to its present end, without the runtime, which may not have noticed it yet: a
+    /// line that was written before the answer belongs to the call.
     fn drain_stderr(&self) {
         let mut stderr = lock(&self.stderr);
         let Some(Stderr { pipe, log }) = stderr.as_mut() else { return };
@@ -263,7 +264,8 @@ impl Running {
     }
 }
 
-/// Returns the program of a command: a bare name is left to `PATH`, any other relative path is below the directory.
+/// Returns the program of a command: a bare name is left to `PATH`, any other relative path is below the
+/// directory.
 fn program(command: &str, directory: &Path) -> PathBuf {
     if command.contains('/') { directory.join(command) } else { PathBuf::from(command) }
 }

@@ -1,4 +1,5 @@
-//! A server: started by its first call and kept. A server that has ended is started again, once for each event.
+//! A server: started by its first call and kept. A server that has ended is started again, once for each
+//! event.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,12 +21,12 @@ use crate::outcome::Spent;
 use crate::report::Cause;
 use crate::text;
 
-/// The longest start of a server. A call waits only for its own limit; the start goes on, so that a slow server serves
-/// a later event.
+/// The longest start of a server. A call waits only for its own limit; the start goes on, so that a slow
+/// server serves a later event.
 const START: Duration = Duration::from_secs(30);
 
-/// The time for which a restart for an event is remembered: longer than a chain takes. It is forgotten sooner if the
-/// event is over.
+/// The time for which a restart for an event is remembered: longer than a chain takes. It is forgotten sooner
+/// if the event is over.
 const REMEMBERED: Duration = Duration::from_secs(120);
 
 /// A server. The first call of one of its tools starts it.
@@ -37,7 +38,8 @@ pub struct Server {
 #[derive(Default)]
 struct State {
     current: Option<Arc<Run>>,
-    /// The events that caused a restart, by their contexts: an event shares its context only with its `on_error`.
+    /// The events that caused a restart, by their contexts: an event shares its context only with its
+    /// `on_error`.
     restarted: Vec<(Weak<Context>, Instant)>,
     /// The failure of the last call after which the server took no further calls.
     why: Option<HookError>,
@@ -167,8 +169,8 @@ impl State {
     }
 }
 
-/// A call that waits. If it is dropped without an answer, its server gets no further calls: a late answer belongs to no
-/// call, and a server that hangs costs one event.
+/// A call that waits. If it is dropped without an answer, its server gets no further calls: a late answer
+/// belongs to no call, and a server that hangs costs one event.
 struct Call<'a> {
     server: &'a Server,
     run: Arc<Run>,

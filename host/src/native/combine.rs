@@ -78,8 +78,8 @@ impl Combined {
         false
     }
 
-    /// Returns the combined answer. `beyond` says why the hook could not see all files. A block counts beside any failure,
-    /// and a question is still asked.
+    /// Returns the combined answer. `beyond` says why the hook could not see all files. A block counts beside
+    /// any failure, and a question is still asked.
     pub(super) fn finish(mut self, beyond: Option<String>) -> Result<Outcome, HookError> {
         let beyond = beyond.map(|why| HookError::new(Cause::Incompatible, why));
         let failed = self.failed.take().or(beyond);

@@ -21,7 +21,8 @@ impl Group {
         Self { id, leash }
     }
 
-    /// Notes that the leader was reaped: from now on the number belongs to the group only while it has other members.
+    /// Notes that the leader was reaped: from now on the number belongs to the group only while it has other
+    /// members.
     pub(crate) fn leader_is_gone(&mut self) {
         self.id = self.id.filter(|group| test_kill_process_group(*group).is_ok());
     }

@@ -52,8 +52,8 @@ impl Leash {
     #[cfg(target_os = "linux")]
     fn set(&self, what: libc::c_int, to: libc::c_int) {
         #[allow(unsafe_code, reason = "no safe interface has these commands; see SAFETY")]
-        // SAFETY: `fcntl` with F_SETOWN, F_SETSIG and F_SETFL takes one integer by value and touches no memory of this
-        // process; the descriptor is open, because `reader` owns it.
+        // SAFETY: `fcntl` with F_SETOWN, F_SETSIG and F_SETFL takes one integer by value and touches no
+        // memory of this process; the descriptor is open, because `reader` owns it.
         unsafe {
             libc::fcntl(self.reader.as_raw_fd(), what, to);
         }

@@ -25,7 +25,8 @@ struct Client {
     signal: &'static str,
     endpoint: Endpoint,
     state: Arc<State>,
-    /// Made by the first request, in a thread of OpenTelemetry: it blocks, and reading certificates takes time.
+    /// Made by the first request, in a thread of OpenTelemetry: it blocks, and reading certificates takes
+    /// time.
     client: OnceLock<Result<blocking::Client, String>>,
 }
 

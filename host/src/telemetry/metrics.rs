@@ -16,8 +16,8 @@ use super::{clean, export};
 use crate::chain::Fired;
 use crate::report::{HookReport, Report, Status};
 
-/// Bounds of the buckets for times, in seconds: a component takes tens of microseconds, a script milliseconds, and a
-/// chain a minute at most.
+/// Bounds of the buckets for times, in seconds: a component takes tens of microseconds, a script
+/// milliseconds, and a chain a minute at most.
 const SECONDS: [f64; 21] = [
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
     0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,

@@ -1,10 +1,11 @@
 //! Spans and metrics of events and hooks, sent to an OpenTelemetry collector (OTLP over HTTP, as protobuf).
 //!
-//! The book (`docs/src/telemetry.md`) lists them. Every text is cleared of secrets ([`redact`](crate::redact)), escaped
-//! and cut.
+//! The book (`docs/src/telemetry.md`) lists them. Every text is cleared of secrets
+//! ([`redact`](crate::redact)), escaped and cut.
 //!
-//! An event only adds to the metrics and puts its spans into a bounded queue. Threads of OpenTelemetry send both. A
-//! collector that is slow or away delays no event and fails none: an event that does not fit is dropped and counted.
+//! An event only adds to the metrics and puts its spans into a bounded queue. Threads of OpenTelemetry send
+//! both. A collector that is slow or away delays no event and fails none: an event that does not fit is
+//! dropped and counted.
 //!
 //! ```no_run
 //! use hookbox::manager::Manager;
@@ -47,7 +48,8 @@ pub const FLUSH: Duration = Duration::from_secs(1);
 /// The longest text of a name or a message, in bytes.
 const MAX_TEXT: usize = 512;
 
-/// Spans and metrics of sessions. Cheap to clone; when the last clone is dropped, the rest is sent in the background.
+/// Spans and metrics of sessions. Cheap to clone; when the last clone is dropped, the rest is sent in the
+/// background.
 #[derive(Clone)]
 pub struct Telemetry(Arc<Pipelines>);
 
@@ -74,8 +76,8 @@ impl Drop for Pipelines {
 }
 
 impl Telemetry {
-    /// Starts telemetry if the environment asks for it ([`Options::from_env`]). `service` is the service's name if the
-    /// environment has none.
+    /// Starts telemetry if the environment asks for it ([`Options::from_env`]). `service` is the service's
+    /// name if the environment has none.
     ///
     /// # Errors
     ///
@@ -109,8 +111,8 @@ impl Telemetry {
         }
     }
 
-    /// Sends all that was recorded, and waits for it at most this long. Returns whether it was done in time, also if
-    /// the collector refused it.
+    /// Sends all that was recorded, and waits for it at most this long. Returns whether it was done in time,
+    /// also if the collector refused it.
     pub async fn flush(&self, within: Duration) -> bool {
         let flush = async {
             let flushing = Arc::clone(&self.0.flushing).lock_owned().await;

@@ -82,11 +82,11 @@ impl Options {
     /// Reads the environment. `None` if it names no endpoint, or switches telemetry off.
     ///
     /// This reads `OTEL_SDK_DISABLED`, `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TIMEOUT`,
-    /// `OTEL_EXPORTER_OTLP_PROTOCOL` and the same for `TRACES` and `METRICS` alone, `OTEL_TRACES_EXPORTER` and
-    /// `OTEL_METRICS_EXPORTER` (`none`), `OTEL_BSP_SCHEDULE_DELAY`, `OTEL_METRIC_EXPORT_INTERVAL`, `TRACEPARENT`.
-    /// OpenTelemetry reads `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_EXPORTER_OTLP_HEADERS` (and for one
-    /// signal), `OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE`. An empty variable counts
-    /// as absent.
+    /// `OTEL_EXPORTER_OTLP_PROTOCOL` and the same for `TRACES` and `METRICS` alone, `OTEL_TRACES_EXPORTER`
+    /// and `OTEL_METRICS_EXPORTER` (`none`), `OTEL_BSP_SCHEDULE_DELAY`, `OTEL_METRIC_EXPORT_INTERVAL`,
+    /// `TRACEPARENT`. OpenTelemetry reads `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`,
+    /// `OTEL_EXPORTER_OTLP_HEADERS` (and for one signal), `OTEL_TRACES_SAMPLER`,
+    /// `OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE`. An empty variable counts as absent.
     ///
     /// # Errors
     ///

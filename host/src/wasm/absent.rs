@@ -1,5 +1,5 @@
-//! Component hooks in a build without the feature `component`: no component loads. [`Component`] has no values, so
-//! that the code that runs one compiles and is never reached.
+//! Component hooks in a build without the feature `component`: no component loads. [`Component`] has no
+//! values, so that the code that runs one compiles and is never reached.
 
 #[path = "access.rs"]
 mod access;

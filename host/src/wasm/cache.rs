@@ -1,9 +1,10 @@
 //! Compiled code on disk, so that a second process does not compile again.
 //!
-//! Loading compiled code runs it. So the directory belongs to the user alone, and its files are written once, in one step,
-//! and never changed: code that is mapped keeps its bytes. A file is named by the digest of the component and by the
-//! engine's settings. As in wasmtime's own cache, the bytes are not checked again: whoever can change them can change
-//! hookbox, too. A file that was cut short has no section table and does not load.
+//! Loading compiled code runs it. So the directory belongs to the user alone, and its files are written once,
+//! in one step, and never changed: code that is mapped keeps its bytes. A file is named by the digest of the
+//! component and by the engine's settings. As in wasmtime's own cache, the bytes are not checked again:
+//! whoever can change them can change hookbox, too. A file that was cut short has no section table and does
+//! not load.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -55,16 +56,17 @@ impl CodeCache {
     ///
     /// # Errors
     ///
-    /// If the file is missing, is not the user's own, was cut short, or was made for another processor or version.
+    /// If the file is missing, is not the user's own, was cut short, or was made for another processor or
+    /// version.
     pub(super) fn load(&self, digest: &Digest, engine: &Engine) -> wasmtime::Result<Component> {
         let path = self.path(digest, engine);
         private_dir::open_file(&path)?;
         #[allow(unsafe_code, reason = "deserialising compiled code is unsafe by nature; see SAFETY")]
         // SAFETY: `deserialize_file` requires that the file was made by `Component::serialize` or
-        // `Engine::precompile_component` and is not changed while it is mapped. `has` has checked that the directory, and
-        // `open_file` that the file, belongs to the user and that nobody else may write it, so that no other user and no
-        // repository can have made it. Only `store` writes here: the compiler's output, synced and renamed when it is
-        // whole. No file is written to again.
+        // `Engine::precompile_component` and is not changed while it is mapped. `has` has checked that the
+        // directory, and `open_file` that the file, belongs to the user and that nobody else may write it, so
+        // that no other user and no repository can have made it. Only `store` writes here: the compiler's
+        // output, synced and renamed when it is whole. No file is written to again.
         unsafe {
             Component::deserialize_file(engine, path)
         }
@@ -90,8 +92,9 @@ impl CodeCache {
 /// Loads code that was compiled for this process.
 pub(super) fn load_compiled(engine: &Engine, code: &Compiled) -> wasmtime::Result<Component> {
     #[allow(unsafe_code, reason = "deserialising compiled code is unsafe by nature; see SAFETY")]
-    // SAFETY: `deserialize` requires bytes that `Engine::precompile_component` made. A `Compiled` holds nothing else: it was
-    // made here, or by the compiler program that the host has named, which printed all of it and ended well.
+    // SAFETY: `deserialize` requires bytes that `Engine::precompile_component` made. A `Compiled` holds
+    // nothing else: it was made here, or by the compiler program that the host has named, which printed all
+    // of it and ended well.
     unsafe {
         Component::deserialize(engine, &code.0)
     }

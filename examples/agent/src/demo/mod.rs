@@ -18,12 +18,12 @@ const TASK: &str = "Look around, check the configuration, and deploy.";
 
 /// Watch an agent session with hooks at work, in a temporary directory.
 ///
-/// The model is scripted; in the flow `hooks`, OPENAI_BASE_URL (with OPENAI_API_KEY and OPENAI_MODEL) may name an
-/// OpenAI-compatible endpoint instead. The tools are real.
+/// The model is scripted; in the flow `hooks`, OPENAI_BASE_URL (with OPENAI_API_KEY and OPENAI_MODEL) may
+/// name an OpenAI-compatible endpoint instead. The tools are real.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// The flow to show: native and component hooks in one session, or a session that uses up its budget and hands over
-    /// to a fresh one.
+    /// The flow to show: native and component hooks in one session, or a session that uses up its budget and
+    /// hands over to a fresh one.
     #[arg(long, value_enum, default_value = "hooks")]
     flow: Flow,
     /// The directory of the sample components [default: beside the program's own build].
@@ -57,7 +57,8 @@ impl Demo {
     }
 
     /// Finds the sample components: in the named directory, beside the build (`target/debug/hookbox-agent`,
-    /// `target/hooks`), or below the working directory. The path is absolute, because the demo changes its directory.
+    /// `target/hooks`), or below the working directory. The path is absolute, because the demo changes its
+    /// directory.
     fn components(&self, names: &[&str]) -> Result<PathBuf> {
         let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.join("hooks")));
         let candidates = match &self.hooks {

@@ -19,14 +19,14 @@ enum Kind {
 
 /// Reads the response envelope.
 ///
-/// `additionalContext` (an array of strings, or one string) and `warnings` count beside any action. `modify` needs
-/// `modifiedInput` before a tool call and for a message (a string), `modifiedOutput` after a tool call and for an
-/// error. `priority` is accepted and has no effect: order comes from the registration.
+/// `additionalContext` (an array of strings, or one string) and `warnings` count beside any action. `modify`
+/// needs `modifiedInput` before a tool call and for a message (a string), `modifiedOutput` after a tool call
+/// and for an error. `priority` is accepted and has no effect: order comes from the registration.
 ///
 /// # Errors
 ///
-/// `malformed_output` for an unknown action, a wrong type, or a `modify` without its value. `block` blocks also
-/// beside a wrong type.
+/// `malformed_output` for an unknown action, a wrong type, or a `modify` without its value. `block` blocks
+/// also beside a wrong type.
 pub fn outcome(event: &EventName, object: Map<String, Value>) -> Result<Outcome, HookError> {
     let kind = match object.get("action").and_then(Value::as_str) {
         Some("passThrough") => Kind::PassThrough,

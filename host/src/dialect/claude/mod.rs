@@ -1,9 +1,10 @@
-//! The hook dialect of Claude Code: the standard input of a command hook, and the meaning of its exit code and answer.
+//! The hook dialect of Claude Code: the standard input of a command hook, and the meaning of its exit code
+//! and answer.
 //!
-//! [`encode`] writes the event, [`outcome_of`] reads the answer. Hooks of Claude Code expect its names of tools and
-//! fields: [`tool_name`] translates the tool of another agent. [`name`] is `hook_event_name`: one event of hookbox may be
-//! one of several of Claude Code's, and a hook runs at the one that it is declared for. [`Split`] is a call of several
-//! files, one file at a time.
+//! [`encode`] writes the event, [`outcome_of`] reads the answer. Hooks of Claude Code expect its names of
+//! tools and fields: [`tool_name`] translates the tool of another agent. [`name`] is `hook_event_name`: one
+//! event of hookbox may be one of several of Claude Code's, and a hook runs at the one that it is declared
+//! for. [`Split`] is a call of several files, one file at a time.
 
 mod answer;
 mod event;
@@ -33,12 +34,13 @@ pub use self::wire::ClaudeWire;
 pub struct Session {
     /// The file of the conversation; if it is not known, the payload has an empty text.
     pub transcript_path: Option<String>,
-    /// `permission_mode`; if it is not known, the agent's mode if Claude Code has one of that name, else `default`.
+    /// `permission_mode`; if it is not known, the agent's mode if Claude Code has one of that name, else
+    /// `default`.
     pub permission_mode: Option<String>,
 }
 
-/// Returns the name that a hook of Claude Code expects for the tool `name`: Claude Code's name if it has such a tool, else
-/// the agent's own.
+/// Returns the name that a hook of Claude Code expects for the tool `name`: Claude Code's name if it has such
+/// a tool, else the agent's own.
 pub fn tool_name(name: &str) -> Cow<'_, str> {
     if let Some((Some(server), tool)) = crate::facts::mcp_names(name).next() {
         let own = format!("mcp__{server}__{tool}");

@@ -1,5 +1,5 @@
-//! Splits a call of several files, or a patch, into calls of one file. Claude Code's tools have one file each, so that a
-//! guard of files checks `file_path`: it would find no file in a patch.
+//! Splits a call of several files, or a patch, into calls of one file. Claude Code's tools have one file
+//! each, so that a guard of files checks `file_path`: it would find no file in a patch.
 
 use serde_json::{Map, Value, json};
 
@@ -27,11 +27,11 @@ const PATTERN: [char; 4] = ['*', '?', '[', '{'];
 pub struct Split {
     /// One event for each run of the hook: the event itself, or one for each file of its call.
     pub events: Vec<Event>,
-    /// True if each event is about one file of a call. A block of any of them blocks the call; a changed input of one has
-    /// no counterpart in the call.
+    /// True if each event is about one file of a call. A block of any of them blocks the call; a changed
+    /// input of one has no counterpart in the call.
     pub in_parts: bool,
-    /// The reason why the hook cannot see the whole call, to be read after the hook's name. Unless the hook blocks, it has
-    /// failed.
+    /// The reason why the hook cannot see the whole call, to be read after the hook's name. Unless the hook
+    /// blocks, it has failed.
     pub beyond: Option<String>,
 }
 
@@ -80,8 +80,9 @@ impl Part {
     }
 }
 
-/// Splits a call that Claude Code would make as several calls, or with another tool. Any other event stays as it is. So
-/// does a call for a hook that is for none of the split events: it is declared for the agent's own name of the tool.
+/// Splits a call that Claude Code would make as several calls, or with another tool. Any other event stays as
+/// it is. So does a call for a hook that is for none of the split events: it is declared for the agent's own
+/// name of the tool.
 pub fn split(event: &Event, is_for: impl Fn(&Event) -> bool) -> Split {
     let whole = || Split { events: vec![event.clone()], in_parts: false, beyond: None };
     let Some(called) = event.tool_call() else { return whole() };
@@ -122,8 +123,8 @@ fn unseen(tool: &str, why: &str) -> String {
     format!("cannot be shown all of {} in the words of its agent: {why}", text::escape(tool, 80))
 }
 
-/// Returns the files of a call that Claude Code has no tool for, and the reason if that is not all of them; `None` for any
-/// other call.
+/// Returns the files of a call that Claude Code has no tool for, and the reason if that is not all of them;
+/// `None` for any other call.
 fn parts(called: &ToolCall, cwd: &str) -> Option<(Vec<Part>, Option<String>)> {
     let plain = facts::plain(&called.name);
     let input = called.input.value();

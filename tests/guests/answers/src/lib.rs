@@ -1,10 +1,11 @@
-//! Answers what it is asked to, at every event: the JSON object at `/answer` of a tool's input, else of the data of an
-//! event without a case, else in the setting `answer`; else it passes.
+//! Answers what it is asked to, at every event: the JSON object at `/answer` of a tool's input, else of the
+//! data of an event without a case, else in the setting `answer`; else it passes.
 //!
 //! One of `{"block": REASON}`, `{"ask": REASON}`, `{"modify": VALUE}`, `{"follow_up": [TEXT, …]}`,
-//! `{"mutate": [{"role": …, "content": …}, …]}`, `{"callback": {"name": …, "args": {KEY: TEXT}}}`, `{"fail": TEXT}` (an error), and
-//! beside any of them `"context": [TEXT, …]`, `"warnings": [TEXT, …]`, `"metadata": {KEY: VALUE}`. `"only": [EVENT, …]`
-//! limits it to these events, `"log": TEXT` writes to the log, `"misbehave"` is one of the deeds of [`misbehave`].
+//! `{"mutate": [{"role": …, "content": …}, …]}`, `{"callback": {"name": …, "args": {KEY: TEXT}}}`, `{"fail":
+//! TEXT}` (an error), and beside any of them `"context": [TEXT, …]`, `"warnings": [TEXT, …]`, `"metadata":
+//! {KEY: VALUE}`. `"only": [EVENT, …]` limits it to these events, `"log": TEXT` writes to the log,
+//! `"misbehave"` is one of the deeds of [`misbehave`].
 
 use hookbox_sdk::prelude::*;
 

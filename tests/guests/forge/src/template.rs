@@ -33,10 +33,10 @@ const PARTS: [(&str, &str); 4] = [
 
 /// What a module may call. Both write into the first page, which nothing else uses.
 ///
-/// The manifest at 1024 is, by the canonical ABI: name 0, version 8, description 16, subscriptions 24, answers 32,
-/// capabilities 36, on-failure 44; each text and list as address and length. The subscription at 1280: event 0,
-/// tools 8, priority 16, observe 24. The answer at 2048: 0 is `ok`; action 4 (its value from 8 on), context 24,
-/// warnings 32, metadata 40.
+/// The manifest at 1024 is, by the canonical ABI: name 0, version 8, description 16, subscriptions 24,
+/// answers 32, capabilities 36, on-failure 44; each text and list as address and length. The subscription at
+/// 1280: event 0, tools 8, priority 16, observe 24. The answer at 2048: 0 is `ok`; action 4 (its value from 8
+/// on), context 24, warnings 32, metadata 40.
 const COMMON: &str = r#"
     (data $name "wat")
     (data $version "0.1.0")
@@ -63,7 +63,8 @@ const COMMON: &str = r#"
         (i32.store (i32.const 2056) (local.get $at))
         (i32.store (i32.const 2060) (local.get $length)))"#;
 
-/// A whole module: these fields, and what they lack. Imports have to come before everything else, so they are first.
+/// A whole module: these fields, and what they lack. Imports have to come before everything else, so they are
+/// first.
 pub(crate) fn module(fields: &str) -> String {
     let missing: String =
         PARTS.iter().filter(|(export, _)| !fields.contains(export)).map(|(_, part)| *part).collect();
