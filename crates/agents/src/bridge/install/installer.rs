@@ -8,7 +8,7 @@ use super::edit::{events, handmade, merge, remove};
 use super::error::InstallError;
 use super::next_steps::next_steps;
 use super::outcome::{Change, FileChange, InstallFailure};
-use super::plugin;
+use super::plugin::{self, PluginFile};
 use super::record::{Record, Store, digest};
 use crate::bridge::config::{Level, Surroundings, file, parser_error, read};
 use crate::dialect::agent::Agent;
@@ -58,17 +58,8 @@ impl Installer {
         file.and_then(|it| it.ancestors().nth(up).map(Path::is_dir)).unwrap_or(false)
     }
 
-    /// Returns the directories in which the agents run.
-    pub(super) fn surroundings(&self) -> &Surroundings {
-        &self.surroundings
-    }
-
     /// Finds the file of an agent at a level, with its symlinks resolved.
-    pub(super) fn config_file(
-        &self,
-        agent: Agent,
-        level: Level,
-    ) -> Result<(PathBuf, ConfigFile), InstallFailure> {
+    fn config_file(&self, agent: Agent, level: Level) -> Result<(PathBuf, ConfigFile), InstallFailure> {
         let path = self.file(agent, level)?;
         if level == Level::User {
             check_variable(agent, &self.surroundings)?;
@@ -97,11 +88,7 @@ impl Installer {
         }
     }
 
-    pub(super) fn is_dry(&self) -> bool {
-        self.dry
-    }
-
-    pub(super) fn store(&self) -> Result<Store, InstallError> {
+    fn store(&self) -> Result<Store, InstallError> {
         if self.dry {
             Ok(Store::read_only(&self.data))
         } else {
@@ -236,6 +223,63 @@ impl Installer {
             handmade: after.as_deref().map_or(0, |after| handmade(agent, after)),
             ..FileChange::new(path, Some(found.bytes), after)
         })
+    }
+
+    fn install_plugin(
+        &self,
+        agent: Agent,
+        level: Level,
+        options: &InstallOptions,
+    ) -> Result<FileChange, InstallFailure> {
+        let (path, file) = self.config_file(agent, level)?;
+        let store = self.store()?;
+        let found = file.read()?;
+        let known = store.get(&path);
+        if let Some(found) = &found {
+            plugin::check_untouched(&path, &found.bytes, known.as_ref())?;
+        }
+        let after = plugin::text(&options.program, options.home.as_deref()).into_bytes();
+        let change = match &found {
+            None => Change::Created,
+            Some(found) if found.bytes == after => Change::Unchanged,
+            Some(_) => Change::Changed,
+        };
+        if !self.dry && change != Change::Unchanged {
+            let mut record = Record::new(agent, level, &path, None, &after);
+            record.made = match known {
+                Some(known) if found.is_some() => known.made,
+                _ => file.missing_directories(),
+            };
+            store.put(&path, &record, None)?;
+            file.write(found.as_ref(), &after)?;
+        }
+        Ok(FileChange {
+            change,
+            events: plugin::events(agent),
+            next: next_steps(agent, level, &self.surroundings),
+            ..FileChange::new(path, found.map(|it| it.bytes), Some(after))
+        })
+    }
+
+    fn uninstall_plugin(&self, agent: Agent, level: Level) -> Result<FileChange, InstallFailure> {
+        let (path, file) = self.config_file(agent, level)?;
+        let store = self.store()?;
+        let known = store.get(&path);
+        let found = file.read()?.filter(|it| plugin::recognise(&it.bytes) != PluginFile::Others);
+        if let Some(found) = &found {
+            plugin::check_untouched(&path, &found.bytes, known.as_ref())?;
+            if !self.dry {
+                file.delete(found, known.as_ref().map_or(&[][..], |it| &it.made))?;
+            }
+        }
+        if !self.dry {
+            store.forget(&path)?;
+        }
+        let (change, events) = match found {
+            Some(_) => (Change::Deleted, plugin::events(agent)),
+            None => (Change::Unchanged, Vec::new()),
+        };
+        Ok(FileChange { change, events, ..FileChange::new(path, found.map(|it| it.bytes), None) })
     }
 }
 

@@ -7,9 +7,7 @@ use serde_json::Value;
 use super::command::write;
 use super::desired::InstallOptions;
 use super::error::InstallError;
-use super::installer::Installer;
-use super::next_steps::next_steps;
-use super::outcome::{Change, FileChange, InstallFailure};
+use super::outcome::InstallFailure;
 use super::record::{Record, digest};
 use crate::bridge::Bridge;
 use crate::bridge::config::{Level, Surroundings};
@@ -36,7 +34,7 @@ pub(in crate::bridge) fn file(level: Level, surroundings: &Surroundings) -> Opti
 }
 
 /// Returns the plugin for this program and home directory.
-fn text(program: &str, home: Option<&str>) -> String {
+pub(super) fn text(program: &str, home: Option<&str>) -> String {
     let (program, home) = (Value::from(program), Value::from(home.unwrap_or_default()));
     PLUGIN.replacen(PROGRAM, &format!("program: {program}, home: {home}"), 1)
 }
@@ -89,71 +87,17 @@ pub(super) fn check(agent: Agent, options: &InstallOptions) -> Result<(), Instal
     }
 }
 
-impl Installer {
-    pub(super) fn install_plugin(
-        &self,
-        agent: Agent,
-        level: Level,
-        options: &InstallOptions,
-    ) -> Result<FileChange, InstallFailure> {
-        let (path, file) = self.config_file(agent, level)?;
-        let store = self.store()?;
-        let found = file.read()?;
-        let known = store.get(&path);
-        if let Some(found) = &found {
-            untouched(&path, &found.bytes, known.as_ref())?;
-        }
-        let after = text(&options.program, options.home.as_deref()).into_bytes();
-        let change = match &found {
-            None => Change::Created,
-            Some(found) if found.bytes == after => Change::Unchanged,
-            Some(_) => Change::Changed,
-        };
-        if !self.is_dry() && change != Change::Unchanged {
-            let mut record = Record::new(agent, level, &path, None, &after);
-            record.made = match known {
-                Some(known) if found.is_some() => known.made,
-                _ => file.missing_directories(),
-            };
-            store.put(&path, &record, None)?;
-            file.write(found.as_ref(), &after)?;
-        }
-        Ok(FileChange {
-            change,
-            events: names(agent),
-            next: next_steps(agent, level, self.surroundings()),
-            ..FileChange::new(path, found.map(|it| it.bytes), Some(after))
-        })
-    }
-
-    pub(super) fn uninstall_plugin(&self, agent: Agent, level: Level) -> Result<FileChange, InstallFailure> {
-        let (path, file) = self.config_file(agent, level)?;
-        let store = self.store()?;
-        let known = store.get(&path);
-        let found = file.read()?.filter(|it| recognise(&it.bytes) != PluginFile::Others);
-        if let Some(found) = &found {
-            untouched(&path, &found.bytes, known.as_ref())?;
-            if !self.is_dry() {
-                file.delete(found, known.as_ref().map_or(&[][..], |it| &it.made))?;
-            }
-        }
-        if !self.is_dry() {
-            store.forget(&path)?;
-        }
-        let (change, events) = match found {
-            Some(_) => (Change::Deleted, names(agent)),
-            None => (Change::Unchanged, Vec::new()),
-        };
-        Ok(FileChange { change, events, ..FileChange::new(path, found.map(|it| it.bytes), None) })
-    }
-}
-
-fn names(agent: Agent) -> Vec<String> {
+/// Returns the agent's own names of the events that the plugin serves.
+pub(super) fn events(agent: Agent) -> Vec<String> {
     agent.events().iter().map(|it| it.name.to_owned()).collect()
 }
 
 /// Refuses to replace a file that somebody else has written or changed.
-fn untouched(path: &std::path::Path, bytes: &[u8], known: Option<&Record>) -> Result<(), InstallError> {
+pub(super) fn check_untouched(
+    path: &std::path::Path,
+    bytes: &[u8],
+    known: Option<&Record>,
+) -> Result<(), InstallError> {
     let what = match recognise(bytes) {
         PluginFile::Ours { .. } => return Ok(()),
         _ if known.is_some_and(|it| it.after == digest(bytes)) => return Ok(()),
