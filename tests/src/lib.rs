@@ -12,6 +12,7 @@ mod bridge;
 mod builtins;
 mod chain;
 mod declared;
+mod dependency_rules;
 mod doctor;
 mod embedding;
 mod environment;

@@ -136,7 +136,8 @@ async fn nearly_every_line_that_changes_what_guards_is_stopped_and_no_everyday_l
         .file("home/.codex/config.toml", "");
     env.file("home/.local/share/hookbox/trust.json", r#"{"version": 1, "records": []}"#);
     env.file("home/.hookbox/hooks.json", r#"{"hooks": {"after_turn": [{"command": "sh bin/g.sh"}]}}"#);
-    let builder = env.builder().builtins(true).self_protection(true).cwd(env.path("shop"));
+    let builder = env.builder().builtins(true).self_protection(true).protect(hookbox_agents::protection());
+    let builder = builder.cwd(env.path("shop"));
     let manager = builder.build().await;
     let session = manager.session("c").cwd(env.path("shop").to_string_lossy());
     let mut wrong = Vec::new();

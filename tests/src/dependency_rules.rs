@@ -1,0 +1,59 @@
+//! The rules of the source tree that the compiler does not keep.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Other agents than those whose dialect hooks speak. Cursor is missing: its name is a word of every library.
+const AGENTS: [&str; 5] = ["codex", "copilot", "gemini", "opencode", "qwen"];
+
+/// The files of the library that know the shape of Claude Code's `hooks.json`, or the names of its tools.
+const CLAUDE: [&str; 5] = [
+    "host/src/dialect/",
+    "host/src/discovery/",
+    "host/src/facts",
+    "host/src/internal.rs",
+    "cli/src/commands/",
+];
+
+/// The directories with code of packages outside of `crates/agents`.
+const CODE: [&str; 6] =
+    ["host/src", "cli/src", "crates/plugins/src", "crates/redact/src", "examples/agent/src", "guest-sdk/src"];
+
+/// Calls `each` with the path, relative to the repository, and each line of code: not of a comment, nor of a test.
+fn lines_of_code(mut each: impl FnMut(&str, &str)) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut waiting: Vec<PathBuf> = CODE.iter().map(|it| root.join(it)).collect();
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            waiting.extend(fs::read_dir(path).unwrap().map(|it| it.unwrap().path()));
+            continue;
+        }
+        let shown = path.strip_prefix(root).unwrap().to_str().unwrap();
+        if !shown.ends_with(".rs") || shown.ends_with("tests.rs") || shown.contains("/tests/") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let inner_tests =
+            text.find("#[cfg(test)]\nmod tests {").or(text.find("#[cfg(test)]\npub(super) mod tests {"));
+        for line in text[..inner_tests.unwrap_or(text.len())].lines() {
+            each(shown, line.split("//").next().unwrap());
+        }
+    }
+}
+
+#[test]
+fn only_the_module_for_components_names_wasmtime() {
+    lines_of_code(|path, line| {
+        assert!(!line.contains("wasmtime") || path.starts_with("host/src/wasm"), "{path}: {line}");
+    });
+}
+
+#[test]
+fn only_the_crate_for_agents_names_other_agents() {
+    lines_of_code(|path, line| {
+        let line = line.to_ascii_lowercase();
+        assert!(!AGENTS.iter().any(|name| line.contains(name)), "{path}: {line}");
+        let knows_claude = CLAUDE.iter().any(|it| path.starts_with(it));
+        assert!(knows_claude || !line.contains("claude"), "{path}: {line}");
+    });
+}
