@@ -1,4 +1,4 @@
-//! The gate: what of the candidates is trusted, by the policy and by what the user said of exactly this.
+//! The gate: decides which candidates are trusted, by the policy and by the user's records of their digests.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -23,10 +23,10 @@ use crate::trust::{
 };
 use crate::wasm::{Access, Backends, Component, MAX_COMPONENT, Places, Runtime};
 
-/// What the user said, and where it holds.
+/// The user's records, and the directories to which they apply.
 pub(super) struct Gate {
     records: Arc<Records>,
-    /// Where hooks of the repository are found; `None` where its real path is not known.
+    /// The scope of the repository's hooks; `None` if its real path is not known.
     repo: Option<Scope>,
     home: Option<PathBuf>,
     /// The private data directory.
@@ -36,45 +36,45 @@ pub(super) struct Gate {
     bases: Bases,
 }
 
-/// What the gate says of one candidate.
+/// The gate's judgement of one candidate.
 pub(super) struct Judgement {
     pub(super) standing: TrustLevel,
-    /// What it is called in the trust file; `None` where nothing can be recorded of it.
+    /// Its key in the trust file; `None` if nothing can be recorded of it.
     pub(super) key: Option<(Scope, PathBuf)>,
-    /// What the user said of it, whatever it was then.
+    /// The user's record of it, also if it has changed since.
     pub(super) record: Option<Record>,
-    /// All that belongs to it, where it needs trust.
+    /// The files and settings that its digest covers, if it needs trust.
     pub(super) digest_input: Option<DigestInput>,
-    /// The digest of that; `None` of a component that nobody trusted.
+    /// Their digest; `None` for a component that nobody trusted.
     pub(super) digest: Option<Result<Digest, TreeError>>,
-    /// The bytes of a component for which that digest was taken.
+    /// The digest of the component's bytes at that time.
     bytes: Option<Digest>,
-    /// Whether the user said this of what it is now.
+    /// True if the record is of its present digest.
     is_current: bool,
-    /// Whether it is trusted because the user said so, not by policy.
+    /// True if it is trusted by a record, not by the policy.
     pub(super) by_record: bool,
-    /// Whether no other hook has its name.
+    /// True if no other hook has its name.
     pub(super) is_unique: bool,
-    /// The hooks of its name that it takes the place of where the user agrees.
+    /// The hooks of its name that it replaces if the user agrees.
     pub(super) namesakes: Vec<Namesake>,
-    /// What a command finds it by.
+    /// The path by which a command finds it.
     pub(super) reference: PathBuf,
     /// The agent that it is configured for, where that is another one.
     from: Option<&'static str>,
 }
 
 impl Judgement {
-    /// Whether the user trusted something else than it is now.
+    /// Returns true if it has changed since the user trusted it.
     pub(super) fn has_changed(&self) -> bool {
         self.standing != TrustLevel::Trusted && self.was_trusted()
     }
 
-    /// Whether the user trusts it, or trusted what it was.
+    /// Returns true if the user trusts it, or trusted it before it changed.
     pub(super) fn was_trusted(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.trusted)
     }
 
-    /// Whether what the user said holds for a component of these bytes.
+    /// Returns true if the record is of a component with these bytes.
     pub(super) fn holds_for(&self, bytes: &Digest) -> bool {
         match &self.digest_input {
             Some(_) => self.is_current && self.bytes.as_ref() == Some(bytes),
@@ -82,12 +82,13 @@ impl Judgement {
         }
     }
 
-    /// The hooks that it takes the place of: all where its owner trusts it anyway, else those that the user named.
+    /// Returns the hooks that it may replace: those that the user named, or `None` if it is trusted without a
+    /// record.
     pub(super) fn replaces(&self) -> Option<&[(Scope, PathBuf)]> {
         self.record.as_ref().filter(|_| self.by_record).map(|record| record.replaces.as_slice())
     }
 
-    /// The command that approves the hook, which is called so.
+    /// Returns the command that approves the hook of this name.
     pub(super) fn approve(&self, name: &str) -> String {
         let path = Some(self.reference.as_path());
         match self.from {
@@ -96,8 +97,7 @@ impl Judgement {
         }
     }
 
-    /// Looks at a hook that is trusted for its digest, and is no component; none for what is trusted by policy or by its
-    /// tier.
+    /// Returns a check of the digest of a hook that is trusted by a record and is not a component.
     pub(super) fn verify(&self) -> Option<Verify> {
         let record = self.record.as_ref().filter(|record| record.trusted)?;
         let digest_input = self.digest_input.clone().filter(|_| self.by_record && self.bytes.is_none())?;
@@ -153,7 +153,8 @@ impl Gate {
         }
     }
 
-    /// Judges all candidates of a scan, one of `scans` in which names may be the same. Nothing of them is run.
+    /// Judges all candidates of a scan. `scans` are all scans that share names with it. Nothing of them is
+    /// run.
     pub(super) fn judge(&self, scan: &Scan, scans: &[&Scan], options: &Options) -> Vec<Judgement> {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for candidate in scans.iter().flat_map(|scan| &scan.candidates) {
@@ -166,13 +167,13 @@ impl Gate {
         let looks = scan.candidates.iter().zip(&tables);
         let mut all: Vec<Judgement> =
             looks.map(|(it, table)| self.look(it, *table, options, &mut unapproved, &trees)).collect();
-        // From the last to the first: a hook takes the place of later ones only.
+        // From the last to the first: a hook replaces only later ones.
         let mut later: HashMap<&str, Vec<(Origin, bool, Namesake)>> = HashMap::new();
         for ((candidate, table), judged) in scan.candidates.iter().zip(&tables).zip(&mut all).rev() {
             let (origin, is_trusted) = (candidate.dir.tier.origin(), judged.standing.is_trusted());
             let of_name = later.entry(&candidate.name).or_default();
             if candidate.dir.needs_trust && options.trust == TrustPolicy::Recorded {
-                // What is not trusted gives way within its own place without a question.
+                // An untrusted hook of the same origin is replaced without a question.
                 let is_asked = |it: &&(Origin, bool, Namesake)| it.0 != origin || it.1;
                 judged.namesakes = of_name.iter().filter(is_asked).map(|it| it.2.clone()).collect();
             }
@@ -191,7 +192,8 @@ impl Gate {
         all
     }
 
-    /// What the user trusts in the repository and nobody finds there any more, of what is looked for.
+    /// Returns the records of trusted hooks in the repository that were not found, if their source was
+    /// searched.
     pub(super) fn gone<'a>(
         &'a self,
         judged: &[Judgement],
@@ -249,8 +251,8 @@ impl Gate {
                 judged.bytes.as_ref().map(|bytes| Ok(digest_input.of_component(bytes)))
             }
             (_, Origin::Repo, None) => Some(digest_input.digest_in(&dir.place, unapproved, trees)),
-            // What the user approved once, or installed, has an allowance of its own, so that nothing beside it takes it
-            // away.
+            // A hook that the user approved once has an allowance of its own, so that no hook beside it takes
+            // it away.
             (_, Origin::Repo, Some(_)) => {
                 Some(digest_input.digest_in(&dir.place, &mut Allowance::of_one(), &SharedTrees::default()))
             }
@@ -268,14 +270,15 @@ impl Gate {
         judged
     }
 
-    /// What a candidate is called in the trust file.
+    /// Returns the key of a candidate in the trust file.
     fn key(&self, candidate: &Candidate) -> Option<(Scope, PathBuf)> {
         let (place, base) = match candidate.dir.tier.origin() {
             Origin::Repo => (self.repo.clone()?, self.bases.repo.as_deref()),
             _ => (Scope::Global, self.home.as_deref()),
         };
         let reference = candidate.reference();
-        // A component of the user's own is its bytes, whoever names it; anything else is what its entry says.
+        // A component of the user's own is recorded by its file, whichever entry names it; any other hook by
+        // its entry.
         let is_its_bytes = candidate.kind == Kind::Component && !candidate.dir.needs_trust;
         let path = if is_its_bytes { &candidate.path } else { &reference };
         let relative = base.and_then(|base| path.strip_prefix(base).ok()).unwrap_or(path);
@@ -291,10 +294,10 @@ impl Gate {
         let HooksDir { tier, path, base, .. } = &*candidate.dir;
         let is_plugin = matches!(tier, Tier::RepoPlugin | Tier::GlobalPlugin);
         let is_repo = tier.origin() == Origin::Repo;
-        // What the user's own file says of a plugin's hook is the user's, and no part of it.
+        // The user's own settings of a plugin's hook are not a part of the plugin.
         let table = table.filter(|_| is_repo);
         Some(DigestInput {
-            // A plugin of the home directory is all that there is of it.
+            // The digest of a plugin in the home directory covers the whole plugin.
             repo: if is_repo { self.bases.repo.clone()? } else { base.clone() },
             dir: path.parent().filter(|_| is_plugin).unwrap_or(path).to_owned(),
             file: candidate.path.clone(),
@@ -306,8 +309,9 @@ impl Gate {
         })
     }
 
-    /// The access of a component: what it asks for and was granted as it is now. An untrusted one gets nothing. The
-    /// second value lists the rights that were left out, because they could write hookbox's own files.
+    /// Returns the access of a component: the rights that it asks for and was granted with its present
+    /// digest. An untrusted one gets none. The second value lists the rights that were left out, because they
+    /// could write hookbox's own files.
     pub(super) fn access(
         &self,
         candidate: &Candidate,
@@ -333,7 +337,7 @@ impl Gate {
             .effective()
             .iter()
             .filter_map(|right| match right {
-                // A value that is no UTF-8 cannot be passed on.
+                // A value that is not UTF-8 cannot be passed on.
                 Capability::Env(name) => Some((name.to_string(), std::env::var(name.as_str()).ok()?)),
                 _ => None,
             })

@@ -1,4 +1,4 @@
-//! Hooks that the user relies on and that do not run, where nobody else says so: it is never silent.
+//! Problems with hooks that the user relies on and that do not run: none of them is silent.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::hook::{OnFailure, Origin};
 use crate::text;
 use crate::trust::{self, Record};
 
-/// A hook that is not what the user trusted, so that it does not run.
+/// Returns the problem of a hook that has changed since the user trusted it.
 pub(super) fn changed(judged: &JudgedCandidate<'_>) -> Option<Problem> {
     judged.judgement.has_changed().then(|| {
         let problem = Problem::new(&judged.candidate.path, trust::CHANGED).of(&judged.candidate.name).off();
@@ -20,7 +20,7 @@ pub(super) fn changed(judged: &JudgedCandidate<'_>) -> Option<Problem> {
     })
 }
 
-/// A hook that its repository switched off since the user trusted it.
+/// Returns the problem of a hook that its repository switched off since the user trusted it.
 pub(super) fn disabled(judged: &JudgedCandidate<'_>) -> Option<Problem> {
     let is_repositorys = judged.candidate.dir.tier.origin() == Origin::Repo;
     (is_repositorys && judged.judgement.was_trusted()).then(|| {
@@ -29,8 +29,8 @@ pub(super) fn disabled(judged: &JudgedCandidate<'_>) -> Option<Problem> {
     })
 }
 
-/// A hook in whose place another one runs, without the user's word: one that the user trusted, one of the user's own
-/// behind a repository's, or a guard.
+/// Returns the problem of a hook that another one replaced without the user's consent: a hook that the user
+/// trusted, one of the user's own behind a repository's, or a guard.
 pub(super) fn shadowed(judged: &JudgedCandidate<'_>, shadower: &Shadower<PathBuf>) -> Option<Problem> {
     let is_users = judged.candidate.dir.tier.origin() == Origin::User;
     let is_guard = judged.on_failure() == Some(OnFailure::Block);
@@ -43,7 +43,7 @@ pub(super) fn shadowed(judged: &JudgedCandidate<'_>, shadower: &Shadower<PathBuf
     })
 }
 
-/// The guards that the user trusted in the repository and that are not there.
+/// Returns problems for the guards that the user trusted in the repository and that are missing.
 pub(super) fn gone(
     gate: &Gate,
     judgements: &[Judgement],
@@ -65,7 +65,7 @@ pub(super) fn gone(
         .collect()
 }
 
-/// The problem of this hook, with what somebody does who agrees.
+/// Adds the name and, for a user who agrees with the change, the command to withdraw trust.
 fn untrust(problem: Problem, name: &str) -> Problem {
     let path = problem.path.clone();
     let word = text::escape(&text::shell_word(&trust::handle(name, Some(&path), true)), 4096);

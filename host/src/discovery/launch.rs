@@ -1,4 +1,4 @@
-//! Commands and tools that a file declares, as hooks.
+//! Makes hooks of declared commands and tools.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ use crate::native::command::{CommandHook, CommandLine};
 use crate::report::Cause;
 use crate::text;
 
-/// Builds what runs of what is declared. Servers are not started, and the hooks of one root share them.
+/// Makes the hooks of declarations. Servers are not started, and the hooks of one root share them.
 pub(super) struct Launcher {
     /// The repository, or the working directory.
     project: PathBuf,
     servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
-    /// What of the last look may be running.
+    /// The state of the last discovery: its servers may be running.
     last: Arc<LastGood>,
 }
 
@@ -34,16 +34,16 @@ impl Launcher {
         }
     }
 
-    /// The servers that the hooks use, for the next look.
+    /// Returns the servers of these hooks, for the next discovery.
     pub(super) fn into_servers(self) -> HashMap<(PathBuf, usize, String), Arc<mcp::Server>> {
         self.servers
     }
 
-    /// The hook that this declaration is.
+    /// Makes the hook of this declaration.
     ///
     /// # Errors
     ///
-    /// `not_found` where its command is not there; `incompatible` where its server cannot be made of what is declared.
+    /// `not_found` if its command is missing; `incompatible` if its server cannot be configured.
     pub(super) fn hook(
         &mut self,
         judged: &JudgedCandidate<'_>,
@@ -112,7 +112,7 @@ impl Launcher {
         tool: &str,
     ) -> Result<Arc<dyn Hook>, HookError> {
         let dir = &judged.candidate.dir;
-        // A plugin's tools are those of the root that the plugin stands in.
+        // A plugin uses the servers of the root that contains it.
         let root = match &dir.plugin {
             Some(_) => dir.base.ancestors().nth(3).unwrap_or(&dir.base),
             None => dir.base.as_path(),
@@ -157,7 +157,7 @@ fn command(
     })
 }
 
-/// The server with the values of the variables that its declaration names.
+/// Fills in the values of the variables that a declaration names.
 fn config(name: &str, server: &Server, directory: &Path) -> Result<ServerConfig, HookError> {
     use std::collections::BTreeMap;
     let full = |text: &String| {

@@ -1,4 +1,4 @@
-//! Settings of hooks that are not there.
+//! Reports tables `[hooks.NAME]` of hooks that do not exist.
 
 use std::path::{Path, PathBuf};
 
@@ -19,8 +19,8 @@ use crate::report::{Cause, Kind};
 use crate::text;
 use crate::trust::{self, TrustLevel};
 
-/// Finds the tables that speak of no hook. One with `on_failure = "block"` is a guard that somebody took away: it
-/// fails in every event. Any other is a problem, for it may be misspelt.
+/// Finds the tables of missing hooks. One with `on_failure = "block"` is a guard that somebody removed: it
+/// fails in every event. Any other is a problem, because its name may be misspelt.
 pub(super) fn guards(
     roots: &[RootDir],
     candidates: &[Candidate],
@@ -38,7 +38,7 @@ pub(super) fn guards(
             })
         };
         for (name, table) in &root.tables {
-            // Renamed to `….disable` it is switched off, not lost.
+            // A hook renamed to `….disable` is switched off, not lost.
             let is_there = here(name) || here(&format!("{name}.disable"));
             // Built-in hooks have no file; what the settings say of them is read elsewhere.
             // A hook of a source that was not given is not looked for.
@@ -51,7 +51,7 @@ pub(super) fn guards(
 }
 
 fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembly: &mut Assembly) {
-    // What a repository writes there stands in every report; a name that no hook can have is only a problem.
+    // The name would be shown in every report; so a name that no hook can have is only a problem.
     if root.origin == Origin::Repo && !can_be_a_name(name) {
         let message = format!("line {}: {:?} cannot be a hook's name", table.line, text::escape(name, 80));
         assembly.problems.push(Problem::new(root.settings_file(), message));
@@ -110,7 +110,7 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
     assembly.refuse(expected.position, descriptor, table.priority, error, EntryStatus::Invalid);
 }
 
-/// Whether a hook can have this full name: a file's, perhaps with its plugin's before it, that can be shown.
+/// Returns true if a hook can have this full name: a printable file name, perhaps after its plugin's name.
 fn can_be_a_name(name: &str) -> bool {
     name.len() <= MAX_NAME
         && text::escape(name, MAX_NAME + 1) == name
@@ -120,7 +120,7 @@ fn can_be_a_name(name: &str) -> bool {
 /// The longest name of a file, in bytes.
 const MAX_NAME: usize = 255;
 
-/// Where a hook of this name would stand.
+/// The place in which a hook of this name is expected.
 struct Expected {
     position: Position,
     plugin: Option<String>,

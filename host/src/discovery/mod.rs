@@ -1,7 +1,7 @@
-//! Finding hooks: roots, tiers, plugins and settings give hooks, a list to show, and problems.
+//! Finds hooks: roots, tiers, plugins and settings become hooks, a list to show, and problems.
 //!
-//! [`discover`] looks through the four tiers (design, section 6), asks or loads what it finds, lets the gate of
-//! [`crate::trust`] decide what runs, and never fails: one bad file or directory is one [`Problem`].
+//! [`discover`] searches the four tiers, asks native hooks for their events and loads components. The gate of
+//! [`crate::trust`] decides which of them run. It never fails: one bad file or directory is one [`Problem`].
 
 mod approvable;
 mod assemble;
@@ -57,48 +57,51 @@ use crate::hook::Hook;
 use crate::trust::ProtectedDirs;
 use crate::wasm::Runtime;
 
-/// What was found.
+/// The hooks that were found, and the problems on the way.
 #[derive(Default)]
 pub struct Discovery {
-    /// Every hook found, also those that do not run, in run order: origin, priority, tier, root, plugin directory
-    /// name, file name. What does not run stands where it would with the default priority.
+    /// Every hook, also those that do not run, in run order: origin, priority, tier, root, plugin directory
+    /// name, file name. A hook that does not run has the default priority.
     pub entries: Vec<Entry>,
-    /// The hooks that run, in the order of registration: tier, root, plugin directory name, file name. A stable
-    /// sort by the descriptor's `tier.origin()` and the subscription's `priority` makes it the order of a chain.
-    /// Hooks that only fail (untrusted, or a guard that is missing, broken or cannot be seen) are among them.
+    /// The hooks that run, in the order of registration: tier, root, plugin directory name, file name. A
+    /// stable sort by the descriptor's `tier.origin()` and the subscription's `priority` makes it the order
+    /// of a chain. Hooks that only fail (untrusted, or a guard that is missing, broken or unreadable) are
+    /// among them.
     pub hooks: Vec<Arc<dyn Hook>>,
-    /// Everything that went wrong. That a hook was never trusted is none: its entry and its every report say so.
+    /// The problems. A hook that was never trusted is not among them: its entry and its reports say so.
     pub problems: Vec<Problem>,
     /// The repository: the nearest one.
     pub repo: Option<PathBuf>,
-    /// The repositories that it lies in, the outermost first: their hooks count as well.
+    /// The repositories around it, the outermost first: their hooks count as well.
     pub outer: Vec<PathBuf>,
-    /// How long it took to look into what is not trusted.
+    /// The time that untrusted files took.
     pub(crate) untrusted_look: Duration,
-    /// What the user says of each built-in hook, by its name.
+    /// The user's settings of each built-in hook, by its name.
     pub(crate) builtins: BTreeMap<&'static str, Wishes>,
-    /// What holds for all hooks together.
+    /// The settings for all hooks together.
     pub(crate) global: GlobalSettings,
-    /// The same hooks as in `entries`, as the commands see them that trust and grant; by tier, root, plugin directory
+    /// The same hooks as in `entries`, for the commands that trust and grant; by tier, root, plugin directory
     /// name and file name.
     pub approvable: Vec<Approvable>,
-    /// Which directories no hook may write.
+    /// The directories that no hook may write to.
     pub protected: Arc<ProtectedDirs>,
-    /// What is broken now, and what of the last look stays in force in its place.
+    /// The broken files whose last state stays in force.
     pub(crate) kept: Vec<Kept>,
-    /// What an entry does not show of a hook (its settings, grants and declaration), by its name and file.
+    /// The part of a hook that its entry does not show (its settings, grants and declaration), by its name
+    /// and file.
     pub(crate) details: BTreeMap<(String, PathBuf), String>,
-    /// What the next look needs of this one; `None` where nothing could be looked through.
+    /// The working state for the next discovery; `None` if this one failed.
     pub(crate) last_good: Option<LastGood>,
 }
 
 impl Discovery {
-    /// A look that found nothing.
+    /// Returns a discovery without any hook.
     pub(crate) fn new() -> Self {
         Self { last_good: Some(LastGood::default()), ..Self::default() }
     }
 
-    /// Takes what a repository brought that lies in those around it. Its names are its own: it shadows nothing of theirs.
+    /// Adds the hooks of a repository to those of the repositories around it. Their names do not shadow each
+    /// other.
     fn take(&mut self, inner: Self) {
         self.entries.extend(inner.entries);
         self.entries.sort_by_key(|entry| (entry.tier.origin(), entry.priority));
@@ -116,13 +119,14 @@ impl Discovery {
     }
 }
 
-/// The repository of a working directory: the nearest ancestor that holds `.git` or a root (design, section 6), else
-/// the directory itself; `None` in the home directory, in `/`, in somebody else's directory, and without one.
+/// Returns the repository of a working directory: the nearest ancestor that holds `.git` or a root, else the
+/// directory itself. `None` in the home directory, in `/`, in somebody else's directory, and without a
+/// directory.
 pub fn repository(options: &Options) -> Option<PathBuf> {
     repositories(options).nearest
 }
 
-/// The outermost repository that a working directory lies in.
+/// Returns the outermost repository around a working directory.
 pub fn outermost_repository(options: &Options) -> Option<PathBuf> {
     let found = repositories(options);
     found.outer.into_iter().next().or(found.nearest)
@@ -138,8 +142,8 @@ pub async fn discover(options: &Options, runtime: &Runtime) -> Discovery {
     discover_again(options, &Arc::default(), runtime).await
 }
 
-/// Finds the hooks, where `last` is what worked the last time: a file that worked then and is broken now stays in
-/// force as it was, unless that were against the user's will.
+/// Finds the hooks. `last` is the working state of the last time: a file that is broken now stays in force in
+/// its last version, unless that is against the user's will.
 pub(crate) async fn discover_again(options: &Options, last: &Arc<LastGood>, runtime: &Runtime) -> Discovery {
     let mut options = options.clone();
     options.cwd = absolute(&options.cwd);
@@ -227,7 +231,7 @@ pub(crate) async fn discover_again(options: &Options, last: &Arc<LastGood>, runt
     discovery
 }
 
-/// Does work that blocks: here, or in a thread of its own, so that other tasks go on.
+/// Does work that blocks: in this thread, or in one of its own, so that other tasks go on.
 async fn blocking<T: Send + 'static>(
     here: bool,
     work: impl FnOnce() -> T + Send + 'static,
@@ -235,9 +239,8 @@ async fn blocking<T: Send + 'static>(
     if here { Ok(work()) } else { tokio::task::spawn_blocking(work).await }
 }
 
-/// Looks into one plugin, in whatever directory it stands, as if a repository had brought it in a directory that is
-/// called so (`org@repo`): nothing of it is trusted,
-/// and nothing of it runs but `describe` of its components, in a sandbox with nothing granted.
+/// Examines one plugin in any directory, as if a repository had it in a directory of this name (`org@repo`).
+/// Nothing of it is trusted, and only `describe` of its components runs, in a sandbox with nothing granted.
 pub async fn look_into_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Discovery {
     let (dir, called) = (absolute(dir), called.to_owned());
     let options = Arc::new(Options::new(&dir, None));
@@ -263,7 +266,7 @@ pub async fn look_into_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Di
     assemble::assemble(scan, &gate, judged, &options, Some(&options.cwd), &examiner).await
 }
 
-/// An absolute path without `..`; symlinks stay, unless a `..` makes it unclear where they lead.
+/// Returns an absolute path without `..`; symlinks stay, unless a `..` depends on them.
 fn absolute(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     if path.components().any(|part| part == std::path::Component::ParentDir) {
