@@ -2,6 +2,7 @@
 //! values, so that the code that runs one compiles and is never reached.
 
 #[path = "access.rs"]
+#[allow(dead_code, reason = "no component is denied anything")]
 mod access;
 
 use std::path::Path;
@@ -64,35 +65,38 @@ impl Runtime {
     }
 }
 
-/// A component. There are none in this build.
+/// A component. There are none in this build; the field is private so that its users count as reachable code.
 #[derive(Clone, Debug)]
-pub enum Component {}
+pub struct Component(Never);
+
+#[derive(Clone, Debug)]
+enum Never {}
 
 impl Component {
     /// The digest of its bytes.
     pub fn digest(&self) -> &Digest {
-        match *self {}
+        match self.0 {}
     }
 
     /// Its size in bytes.
     pub fn size(&self) -> usize {
-        match *self {}
+        match self.0 {}
     }
 
     /// Its description of itself.
     pub fn manifest(&self) -> &Manifest {
-        match *self {}
+        match self.0 {}
     }
 }
 
 /// A component as a hook.
 #[derive(Debug)]
-pub struct ComponentHook(Component);
+pub struct ComponentHook(Never);
 
 impl ComponentHook {
     /// A hook of this component.
     pub fn new(component: Component, _descriptor: Descriptor, _settings: Settings) -> Self {
-        match component {}
+        match component.0 {}
     }
 
     /// The same hook with this access to what lies outside.
