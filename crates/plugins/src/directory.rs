@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
-use super::{PluginError, beneath};
+use super::{PluginError, dir_ops};
 use hookbox::internal::lockfile::{self, Lock, LockError};
 
 /// What a root and its plugins directory have to be.
@@ -144,7 +144,7 @@ impl Plugins {
     /// Where it cannot be opened, or leads out of the root.
     pub(super) fn plugins_there(&self) -> Result<Option<Dir>, PluginError> {
         let wrong = |error: io::Error| PluginError::io(self.path(), error).or_hint(OPENED);
-        match beneath::look(&self.dir, "plugins").map_err(wrong)? {
+        match dir_ops::entry_kind(&self.dir, "plugins").map_err(wrong)? {
             Some(_) => self.dir.open_dir("plugins").map(Some).map_err(wrong),
             None => Ok(None),
         }
@@ -161,7 +161,7 @@ impl Plugins {
         let path = self.lock_path();
         let wrong =
             |error: LockError| PluginError::new(path.to_string_lossy(), error).hint(lockfile::hint(&path));
-        match beneath::read(&self.dir, lockfile::FILE, lockfile::MAX_FILE) {
+        match dir_ops::read(&self.dir, lockfile::FILE, lockfile::MAX_FILE) {
             Ok(Some(bytes)) => Lock::from_bytes(&bytes).map_err(wrong),
             Ok(None) => Ok(Lock::default()),
             Err(error) if error.kind() == InvalidData => Err(wrong(LockError::TooLarge)),
@@ -218,7 +218,7 @@ mod tests {
         let cases: [(Put, &str, &str); 6] = [
             (|it| std::os::unix::fs::symlink("nowhere", it).unwrap(), "is a symlink", "put the file itself"),
             (|it| std::os::unix::fs::symlink("mine", it).unwrap(), "is a symlink", "put the file itself"),
-            (|it| fs::create_dir(it).unwrap(), "is no regular file", "put the file itself"),
+            (|it| fs::create_dir(it).unwrap(), "is not a regular file", "put the file itself"),
             (
                 |it| fs::write(it, b"version = 1\n# \xff").unwrap(),
                 "line 2: is not UTF-8",

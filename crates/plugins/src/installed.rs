@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use cap_std::fs::Dir;
 
-use super::beneath::Found;
-use super::{Locked, PluginError, PluginName, Plugins, beneath};
+use super::{Locked, PluginError, PluginName, Plugins, dir_ops};
 use hookbox::internal::lockfile::OWN;
 
 /// A plugin that is there.
@@ -34,7 +33,7 @@ pub fn installed(plugins: &Plugins) -> Result<Vec<Installed>, PluginError> {
     let mut all = Vec::new();
     for name in names(&dir).map_err(wrong)? {
         let Ok(plugin) = PluginName::from_dir(&name) else { continue };
-        if matches!(beneath::look(&dir, &name).map_err(wrong)?, Some(Found::Directory(_))) {
+        if dir_ops::is_directory(&dir, &name).map_err(wrong)? {
             let (path, locked) = (plugins.path().join(&name), lock.get(&plugin).cloned());
             all.push(Installed { name: plugin, dir: name, path, locked });
         }
@@ -45,7 +44,7 @@ pub fn installed(plugins: &Plugins) -> Result<Vec<Installed>, PluginError> {
 
 /// The names in a plugins directory that are not hookbox's own.
 pub(super) fn names(dir: &Dir) -> io::Result<Vec<String>> {
-    let mut names = beneath::names(dir)?;
+    let mut names = dir_ops::names(dir)?;
     names.retain(|name| !name.starts_with(OWN));
     Ok(names)
 }

@@ -1,24 +1,21 @@
 //! Plugins: directories with skills, recipes and hooks, installed from git repositories, local directories and OCI
 //! registries (ADR 029), and pinned in a [`plugins.lock`](hookbox::internal::lockfile).
 //!
-//! All sources write through one [`Stage`], which holds the rules; what it gives is put in its place by one change
-//! that a kill at any moment leaves undone or done.
+//! All sources write into one [`Stage`], which checks the rules for all of them. One change moves the plugin from there
+//! into its place; a kill at any moment leaves the old plugin or the new one.
 
-mod beneath;
-mod change;
 mod contents;
 mod count;
-mod decide;
 mod difference;
+mod dir_ops;
 mod directory;
 mod entry_path;
 mod error;
 pub mod fetch;
 mod files;
-mod guard;
 mod installed;
-mod journal;
 pub mod limits;
+mod lock;
 mod lock_file;
 mod lock_text;
 mod observer;
@@ -36,11 +33,11 @@ pub use directory::{Location, Plugins};
 pub use entry_path::{EntryPath, EntryPathError};
 pub use error::{PluginError, PluginErrorKind};
 pub use files::Files;
-pub use guard::Guard;
 pub use hookbox::internal::lockfile::{
     FILE as LOCK_FILE, Lock, LockError, Locked, LockedHook, NameError, PluginName,
 };
 pub use installed::{Installed, installed};
+pub use lock::PluginsLock;
 pub use observer::{Observer, Silent, Step};
 pub use repair::{Repair, needs_repair, repair};
 pub use source::{DEFAULT_GIT_HOST, GitUrl, Hosts, OciReference, Resolved, Source};

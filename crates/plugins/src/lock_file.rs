@@ -1,67 +1,67 @@
-//! Writing `plugins.lock`: first beside it, which is what a full disk forbids, then over it, which is one step.
+//! Writing `plugins.lock`. The new file is written beside the old one first, which may fail for want of room; it
+//! records the change under way. One rename puts it in place when the plugin has moved.
 
 use std::io;
 
-use super::beneath::{self, Found};
-use super::{Lock, PluginError, PluginErrorKind, Plugins, lock_text};
-use hookbox::internal::lockfile::FILE;
+use super::dir_ops::{self, EntryKind};
+use super::{Lock, LockError, PluginError, PluginErrorKind, Plugins, lock_text};
+use hookbox::internal::lockfile::{FILE, MAX_FILE, PENDING};
 
-/// Its name while it is written.
-const NEW: &str = ".plugins.lock.new";
-
-/// A lock file that stands beside the one that it is to replace.
-pub(super) struct Prepared<'a> {
-    plugins: &'a Plugins,
-    is_done: bool,
+/// Writes and syncs the lock file of a change, beside the one in use.
+pub(super) fn prepare(plugins: &Plugins, lock: &Lock) -> Result<(), PluginError> {
+    let wrong = |error: io::Error| PluginError::io(plugins.lock_path(), error);
+    let unexpected = |what: String| {
+        PluginError::new(plugins.lock_path().to_string_lossy(), PluginErrorKind::Unexpected(what))
+    };
+    match dir_ops::entry_kind(plugins.dir(), FILE).map_err(wrong)? {
+        None | Some(EntryKind::File) => {}
+        Some(kind) => {
+            return Err(unexpected(format!("is {}: expected a file", kind.as_str()))
+                .hint("put the file itself there, or move it aside"));
+        }
+    }
+    let text = lock_text::print(lock).map_err(|error| unexpected(error.to_string()))?;
+    // A file that cannot be read back would stop every later command.
+    match Lock::parse(&text) {
+        Ok(same) if same == *lock => {}
+        Ok(_) => return Err(unexpected("would not be read back as it is written".to_owned())),
+        Err(error) => return Err(unexpected(format!("would not be read back: it {error}"))),
+    }
+    dir_ops::write(plugins.dir(), PENDING, text.as_bytes())
+        .and_then(|()| dir_ops::sync(plugins.dir()))
+        .map_err(wrong)
 }
 
-impl<'a> Prepared<'a> {
-    /// Writes one that says this, and puts it on the disk.
-    pub(super) fn new(plugins: &'a Plugins, lock: &Lock) -> Result<Self, PluginError> {
-        let wrong = |error: io::Error| PluginError::io(plugins.lock_path(), error);
-        let unexpected = |what: String| {
-            let kind = PluginErrorKind::Unexpected(what);
-            PluginError::new(plugins.lock_path().to_string_lossy(), kind)
-        };
-        match beneath::look(plugins.dir(), FILE).map_err(wrong)? {
-            None | Some(Found::File) => {}
-            Some(found) => {
-                return Err(unexpected(format!("is {}: expected a file", found.as_str()))
-                    .hint("put the file itself there, or move it aside"));
-            }
+/// Reads the lock file of a change that a killed process prepared; `None` if there is none or it is incomplete.
+///
+/// # Errors
+///
+/// If it cannot be read, or a newer version of hookbox wrote it.
+pub(super) fn prepared(plugins: &Plugins) -> Result<Option<Lock>, PluginError> {
+    let path = plugins.lock_path().with_file_name(PENDING);
+    let bytes = match dir_ops::read(plugins.dir(), PENDING, MAX_FILE) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) => {
+            None
         }
-        let text = lock_text::print(lock).map_err(|error| unexpected(error.to_string()))?;
-        // What could not be read back would stop every command after this one.
-        match Lock::parse(&text) {
-            Ok(same) if same == *lock => {}
-            Ok(_) => return Err(unexpected("would be read back as something else".to_owned())),
-            Err(error) => return Err(unexpected(format!("would not be read back: it {error}"))),
-        }
-        beneath::write(plugins.dir(), NEW, text.as_bytes()).map_err(wrong)?;
-        Ok(Self { plugins, is_done: false })
-    }
-
-    /// Puts it in the place of the other.
-    pub(super) fn commit(mut self) -> Result<(), PluginError> {
-        let dir = self.plugins.dir();
-        let wrong = |error: io::Error| PluginError::io(self.plugins.lock_path(), error);
-        beneath::replace(dir, NEW, FILE).map_err(wrong)?;
-        beneath::sync(dir).map_err(wrong)?;
-        self.is_done = true;
-        Ok(())
-    }
-}
-
-impl Drop for Prepared<'_> {
-    fn drop(&mut self) {
-        if !self.is_done {
-            drop(sweep(self.plugins));
-        }
+        bytes => bytes.map_err(|error| PluginError::io(&path, error))?,
+    };
+    match bytes.map(|bytes| Lock::from_bytes(&bytes)) {
+        Some(Ok(lock)) => Ok(Some(lock)),
+        Some(Err(error @ LockError::Version(_))) => Err(PluginError::new(path.to_string_lossy(), error)
+            .hint("run any `plugin` command of the newer hookbox that was interrupted here")),
+        Some(Err(_)) | None => Ok(None),
     }
 }
 
-/// Removes what a kill left of one that was being written.
-pub(super) fn sweep(plugins: &Plugins) -> Result<(), PluginError> {
-    let wrong = |error: io::Error| PluginError::io(plugins.lock_path().with_file_name(NEW), error);
-    beneath::unlink(plugins.dir(), NEW).map_err(wrong)
+/// Puts the prepared file in the place of `plugins.lock`.
+pub(super) fn commit(plugins: &Plugins) -> Result<(), PluginError> {
+    dir_ops::replace(plugins.dir(), PENDING, FILE)
+        .and_then(|()| dir_ops::sync(plugins.dir()))
+        .map_err(|error| PluginError::io(plugins.lock_path(), error))
+}
+
+/// Removes the prepared file, if there is one.
+pub(super) fn discard(plugins: &Plugins) -> Result<(), PluginError> {
+    dir_ops::unlink(plugins.dir(), PENDING)
+        .map_err(|error| PluginError::io(plugins.lock_path().with_file_name(PENDING), error))
 }

@@ -1,50 +1,51 @@
-//! What is told of a change while it is under way.
+//! The steps of a change, for an observer.
 
 use super::PluginName;
 
-/// Where a change stands.
+/// A step of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step<'a> {
-    /// The source is asked what is there.
+    /// The source is being asked for the revision.
     Resolving,
-    /// Bytes, or objects, come in.
+    /// Bytes or objects are being received.
     Fetching {
-        /// How many have come.
+        /// The number of those received.
         done: u64,
-        /// How many there are, where that is known.
+        /// The number of all, if it is known.
         total: Option<u64>,
     },
-    /// The plugin is written into its staging directory.
+    /// The plugin is being written into its staging directory.
     Staging {
-        /// How many files, directories and symlinks were written.
+        /// The number of files, directories and symlinks written so far.
         entries: usize,
-        /// How many bytes were written.
+        /// The number of bytes written so far.
         bytes: u64,
     },
-    /// It stands there whole, and is on the disk.
+    /// The staged plugin is complete and synced to the disk.
     Staged,
-    /// What is about to change is written down.
-    Journalled(&'a PluginName),
-    /// The old plugin is away, and the new one not there yet: only where a file system cannot exchange the two.
+    /// The change of a plugin begins.
+    Begun(&'a PluginName),
+    /// The new `plugins.lock` is written beside the old one.
+    Prepared(&'a PluginName),
+    /// The old plugin is moved aside, and the new one is not there yet: only on a file system that cannot exchange two
+    /// directories.
     Withdrawn(&'a PluginName),
-    /// The plugin stands under its name, or does not any more.
+    /// The new plugin has its name, or the removed one has it no longer.
     Exchanged(&'a PluginName),
-    /// `plugins.lock` says so.
+    /// The new `plugins.lock` is in place.
     Locked(&'a PluginName),
-    /// Nothing is left to repair.
-    Settled(&'a PluginName),
-    /// What was staged or replaced is gone.
+    /// The staging directory is gone.
     Cleaned(&'a PluginName),
 }
 
-/// Sees the steps of a change: a progress bar, or a test that stops the process at one of them.
+/// Observes the steps of a change, for a progress bar or a test.
 pub trait Observer: Send + Sync {
-    /// A step was reached. This is called often while bytes come in, and has to be quick.
+    /// Called at each step, and often while bytes are received: it must return quickly and must not block.
     fn step(&self, step: &Step<'_>);
 }
 
-/// Sees nothing.
+/// An observer that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -1,34 +1,34 @@
-//! Installing, replacing and removing a plugin: done, or not done, wherever it is stopped.
+//! Installing, replacing and removing a plugin: done or not done, wherever it is interrupted.
 //!
-//! 1. The new `plugins.lock` is written beside the old one; what needs room on the disk is done then.
-//! 2. The journal says what is about to change.
-//! 3. One rename puts the plugin in its place, exchanges it with the old one, or takes it away.
-//! 4. One rename puts the new `plugins.lock` in its place.
-//! 5. The journal goes, then the staging directory with what was replaced or removed.
+//! 1. The new `plugins.lock` is written beside the old one, so that a full disk stops the change here.
+//! 2. One rename puts the plugin in its place, exchanges it with the old one, or moves it into a staging directory.
+//! 3. One rename puts the new `plugins.lock` in its place.
+//! 4. The staging directory goes, with the plugin that was replaced or removed.
 //!
-//! Before 3 the next command goes back, after it forward ([`repair()`](super::repair())).
+//! Between 1 and 3 there is a prepared `plugins.lock`. The next command compares it with the plugin that it finds, and
+//! keeps or discards it ([`repair()`](super::repair())).
 
 use std::io;
 use std::path::PathBuf;
 
-use super::beneath::{self, Found};
-use super::change::Change;
+use super::dir_ops::{self, At, EntryKind};
 use super::installed::names;
-use super::journal::{Action, Journal};
-use super::lock_file::Prepared;
-use super::staging::{StagingDirectory, TREE};
+use super::staging::{self, StagingDirectory, TREE};
 use super::{
-    Guard, Installed, Lock, Locked, Observer, PluginError, PluginErrorKind, PluginName, Plugins, Staged,
-    Step, repair,
+    Installed, Lock, Locked, Observer, PluginError, PluginErrorKind, PluginName, Plugins, PluginsLock,
+    Staged, Step, lock_file, repair,
 };
 use hookbox::internal::text;
 
-/// What to do where a plugin of this name is there.
+/// The start of the name of a plugin that is moved aside, on a file system that cannot exchange two directories.
+pub(super) const ASIDE: &str = ".hookbox-old-";
+
+/// What [`install`] does with a plugin of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replace {
-    /// Nothing: that is an error.
+    /// It stays, and that is an error.
     No,
-    /// Put the new one in its place.
+    /// The new one takes its place.
     Yes,
 }
 
@@ -37,126 +37,253 @@ pub enum Replace {
 pub struct Removed {
     /// Its name.
     pub name: PluginName,
-    /// Where its directory was; none if there was only what the lock file said.
+    /// The directory that it had; `None` if only the lock file named it.
     pub path: Option<PathBuf>,
-    /// What the lock file said of it; nothing of a plugin that was put there by hand.
+    /// Its entry of the lock file; `None` if it was put there by hand.
     pub locked: Option<Locked>,
 }
 
-/// Puts a staged plugin in its place, and has the lock file say what is in `locked`, whose name is the plugin's.
+/// Moves a staged plugin into its place and writes its entry `locked` into the lock file.
 ///
-/// A change that was cut short before is seen to first, as [`repair`](super::repair()) does; call that before, to
-/// tell the user.
+/// An interrupted change is repaired first, which only the log mentions: call [`repair`](super::repair()) before, and
+/// show its result to the user.
 ///
 /// # Errors
 ///
-/// Nothing has changed then:
+/// Nothing has changed after an error:
 ///
-/// * [`PluginErrorKind::Exists`] where a plugin of this name is there and `replace` says no, or one whose name differs
-///   by the case of its letters only;
-/// * [`PluginErrorKind::Mismatch`] where `locked` has another digest than what was staged;
-/// * [`PluginErrorKind::Unexpected`] where a file or a symlink stands in its place;
-/// * where the lock file cannot be read or written, or the system says no.
+/// * [`PluginErrorKind::Exists`] if there is a plugin of this name and `replace` is `No`, or one whose name differs only
+///   by the case of its letters;
+/// * [`PluginErrorKind::Mismatch`] if `locked` has another digest than the staged plugin;
+/// * [`PluginErrorKind::Unexpected`] if there is a file or a symlink in its place;
+/// * an error of the lock file or of the file system.
 pub fn install(
-    guard: &Guard<'_>,
+    lock: &PluginsLock<'_>,
     staged: Staged,
     locked: Locked,
     replace: Replace,
     observer: &dyn Observer,
 ) -> Result<Installed, PluginError> {
-    put(guard, staged, locked, replace, observer, true)
+    put(lock, staged, locked, replace, observer, true)
 }
 
+/// Like [`install`]; with `exchanges` false as on a file system that cannot exchange two directories.
 pub(super) fn put(
-    guard: &Guard<'_>,
+    lock: &PluginsLock<'_>,
     staged: Staged,
     locked: Locked,
     replace: Replace,
     observer: &dyn Observer,
     exchanges: bool,
 ) -> Result<Installed, PluginError> {
-    settle(guard)?;
-    let (plugins, name) = (guard.plugins(), locked.name.clone());
+    observer.step(&Step::Begun(&locked.name));
+    repair_quietly(lock)?;
+    let (plugins, name) = (lock.plugins(), locked.name.clone());
     let (dir, path) = (name.dir(), plugins.path().join(name.dir()));
     if locked.tree != *staged.digest() {
         let what = format!("was staged as {}, and not as {}", staged.digest(), locked.tree);
         return Err(PluginError::new(name.to_string(), PluginErrorKind::Mismatch(what)));
     }
     let before = plugins.lock()?;
-    one_case(guard, &before, &name)?;
-    let wrong = |error: io::Error| PluginError::io(&path, error);
-    let there = beneath::look(guard.dir(), &dir).map_err(wrong)?;
-    let staging = staged.into_staging();
-    let new = match beneath::look(staging.dir(), TREE).map_err(wrong)? {
-        Some(Found::Directory(inode)) => inode,
-        _ => {
-            let what = PluginErrorKind::Unexpected("was staged, and is gone".to_owned());
-            return Err(PluginError::new(name.to_string(), what).hint("try again"));
-        }
+    check_case(lock, &before, &name)?;
+    let action = match dir_ops::entry_kind(lock.dir(), &dir).map_err(|error| PluginError::io(&path, error))? {
+        None => Action::Install,
+        Some(EntryKind::Directory) if replace == Replace::Yes => Action::Replace { exchanges },
+        Some(EntryKind::Directory) => return Err(exists(plugins, &name, before.get(&name))),
+        Some(kind) => return Err(not_a_directory(&path, kind)),
     };
-    let said = Box::new(locked.clone());
-    let action = match there {
-        None => Action::Install { new, locked: said },
-        Some(Found::Directory(old)) if replace == Replace::Yes => Action::Replace { new, old, locked: said },
-        Some(Found::Directory(_)) => return Err(exists(plugins, &name, before.get(&name))),
-        Some(found) => return Err(not_a_directory(&path, found)),
-    };
-    let journal = Journal { name: name.clone(), stage: staging.name().clone(), action };
-    Change { guard, journal, staging, before, observer, exchanges }.make()?;
+    let mut after = before.clone();
+    after.insert(locked.clone());
+    let after = (after != before).then_some(after);
+    Change::new(lock, &name, staged.into_staging(), observer).make(&action, after.as_ref())?;
     Ok(Installed { name, dir, path, locked: Some(locked) })
 }
 
-/// Removes a plugin: its whole directory, nothing outside of it, and what the lock file says of it. One that was put
-/// there by hand goes too, and so does what the lock file says of one that has no directory.
+/// Removes a plugin: its whole directory, nothing outside of it, and its entry of the lock file. This also removes a
+/// plugin that was put there by hand, and the entry of a plugin that has no directory.
 ///
-/// A change that was cut short before is seen to first, as [`repair`](super::repair()) does.
+/// An interrupted change is repaired first, as in [`install`].
 ///
 /// # Errors
 ///
-/// Nothing has changed then: [`PluginErrorKind::NotInstalled`]; [`PluginErrorKind::Unexpected`] where a file or a
-/// symlink stands in its place; where the lock file cannot be read or written, or the system says no.
-pub fn remove(guard: &Guard<'_>, name: &PluginName, observer: &dyn Observer) -> Result<Removed, PluginError> {
-    settle(guard)?;
-    let (plugins, dir) = (guard.plugins(), name.dir());
+/// Nothing has changed after an error: [`PluginErrorKind::NotInstalled`]; [`PluginErrorKind::Unexpected`] if there is a
+/// file or a symlink in its place; an error of the lock file or of the file system.
+pub fn remove(
+    lock: &PluginsLock<'_>,
+    name: &PluginName,
+    observer: &dyn Observer,
+) -> Result<Removed, PluginError> {
+    observer.step(&Step::Begun(name));
+    repair_quietly(lock)?;
+    let (plugins, dir) = (lock.plugins(), name.dir());
     let path = plugins.path().join(&dir);
     let before = plugins.lock()?;
-    let locked = before.get(name).cloned();
+    let mut after = before.clone();
+    let locked = after.remove(name);
     let wrong = |error: io::Error| PluginError::io(&path, error);
-    let old = match beneath::look(guard.dir(), &dir).map_err(wrong)? {
-        // On some file systems it is found by another name, too.
-        Some(_) if !names(guard.dir()).map_err(wrong)?.contains(&dir) => {
-            return Err(not_installed(guard, name, &before));
+    match dir_ops::entry_kind(lock.dir(), &dir).map_err(wrong)? {
+        // A file system that ignores case finds a plugin of another name.
+        Some(_) if !names(lock.dir()).map_err(wrong)?.contains(&dir) => {
+            return Err(not_installed(lock, name, &before));
         }
-        Some(Found::Directory(inode)) => inode,
-        Some(found) => return Err(not_a_directory(&path, found)),
-        None if locked.is_none() => return Err(not_installed(guard, name, &before)),
+        Some(EntryKind::Directory) => {}
+        Some(kind) => return Err(not_a_directory(&path, kind)),
+        None if locked.is_none() => return Err(not_installed(lock, name, &before)),
         None => {
-            let mut lock = before;
-            lock.remove(name);
-            Prepared::new(plugins, &lock)?.commit()?;
+            lock_file::prepare(plugins, &after)?;
+            lock_file::commit(plugins)?;
             observer.step(&Step::Locked(name));
             return Ok(Removed { name: name.clone(), path: None, locked });
         }
-    };
+    }
     let staging = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
-    let (stage, action) = (staging.name().clone(), Action::Remove { old });
-    let journal = Journal { name: name.clone(), stage, action };
-    Change { guard, journal, staging, before, observer, exchanges: true }.make()?;
+    let after = locked.is_some().then_some(&after);
+    Change::new(lock, name, staging, observer).make(&Action::Remove, after)?;
     Ok(Removed { name: name.clone(), path: Some(path), locked })
 }
 
-/// Sees to what was cut short before; a journal that is written over would be lost.
-fn settle(guard: &Guard<'_>) -> Result<(), PluginError> {
-    for done in repair(guard)? {
+/// A kind of change.
+enum Action {
+    Install,
+    Replace { exchanges: bool },
+    Remove,
+}
+
+/// A place for a directory.
+#[derive(Clone, Copy)]
+enum Spot {
+    /// The name of the plugin.
+    Plugin,
+    /// The tree in the staging directory.
+    Staged,
+    /// The name of a plugin that is moved aside.
+    Aside,
+}
+
+/// A move that was made.
+enum Move {
+    Renamed(Spot, Spot),
+    Exchanged,
+}
+
+/// A change under way.
+struct Change<'a> {
+    lock: &'a PluginsLock<'a>,
+    name: &'a PluginName,
+    dir: String,
+    aside: String,
+    staging: StagingDirectory,
+    moves: Vec<Move>,
+    observer: &'a dyn Observer,
+}
+
+impl<'a> Change<'a> {
+    fn new(
+        lock: &'a PluginsLock<'a>,
+        name: &'a PluginName,
+        staging: StagingDirectory,
+        observer: &'a dyn Observer,
+    ) -> Self {
+        let (dir, aside) = (name.dir(), format!("{ASIDE}{}", name.dir()));
+        Self { lock, name, dir, aside, staging, moves: Vec::new(), observer }
+    }
+
+    /// Makes the change; `after` is the new lock file, if that changes too. After an error all is as before, unless a hint
+    /// says otherwise.
+    fn make(mut self, action: &Action, after: Option<&Lock>) -> Result<(), PluginError> {
+        let plugins = self.lock.plugins();
+        if let Some(after) = after {
+            lock_file::prepare(plugins, after)?;
+        }
+        self.observer.step(&Step::Prepared(self.name));
+        let moved =
+            self.move_plugin(action).map_err(|error| PluginError::io(plugins.path().join(&self.dir), error));
+        let done = moved.and_then(|()| {
+            self.observer.step(&Step::Exchanged(self.name));
+            after.map_or(Ok(()), |_| lock_file::commit(plugins))
+        });
+        if let Err(error) = done {
+            return Err(self.undo(error));
+        }
+        self.observer.step(&Step::Locked(self.name));
+        if let Err(error) = staging::remove(self.lock.dir(), &self.aside) {
+            tracing::warn!(plugin = %self.name, %error, "the replaced plugin cannot be removed");
+        }
+        drop(self.staging);
+        self.observer.step(&Step::Cleaned(self.name));
+        Ok(())
+    }
+
+    fn at(&self, spot: Spot) -> At<'_> {
+        match spot {
+            Spot::Plugin => (self.lock.dir(), &self.dir),
+            Spot::Staged => (self.staging.dir(), TREE),
+            Spot::Aside => (self.lock.dir(), &self.aside),
+        }
+    }
+
+    fn rename(&mut self, from: Spot, to: Spot) -> io::Result<()> {
+        dir_ops::move_to(self.at(from), self.at(to))?;
+        self.moves.push(Move::Renamed(from, to));
+        Ok(())
+    }
+
+    fn move_plugin(&mut self, action: &Action) -> io::Result<()> {
+        match action {
+            Action::Install => self.rename(Spot::Staged, Spot::Plugin)?,
+            Action::Remove => self.rename(Spot::Plugin, Spot::Staged)?,
+            Action::Replace { exchanges: true }
+                if dir_ops::exchange(self.at(Spot::Plugin), self.at(Spot::Staged))? =>
+            {
+                self.moves.push(Move::Exchanged);
+            }
+            Action::Replace { .. } => {
+                self.rename(Spot::Plugin, Spot::Aside)?;
+                // Or a crash of the machine could lose both names.
+                self.sync()?;
+                self.observer.step(&Step::Withdrawn(self.name));
+                self.rename(Spot::Staged, Spot::Plugin)?;
+            }
+        }
+        self.sync()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        dir_ops::sync(self.staging.dir())?;
+        dir_ops::sync(self.lock.dir())
+    }
+
+    /// Undoes all moves, and returns the error with a hint if that fails.
+    fn undo(&mut self, error: PluginError) -> PluginError {
+        let moved = self.moves.iter().rev().try_for_each(|it| match *it {
+            Move::Renamed(from, to) => dir_ops::move_to(self.at(to), self.at(from)),
+            Move::Exchanged => dir_ops::exchange(self.at(Spot::Plugin), self.at(Spot::Staged)).map(drop),
+        });
+        let undone = moved.and_then(|()| self.sync()).map_err(|error| PluginError::io(&self.dir, error));
+        match undone.and_then(|()| lock_file::discard(self.lock.plugins())) {
+            Ok(()) => error,
+            Err(second) => {
+                self.staging.keep();
+                error.hint(format!(
+                    "the change is half made ({second}): any `hookbox plugin` command that changes plugins repairs it"
+                ))
+            }
+        }
+    }
+}
+
+/// Repairs an interrupted change, whose record the next one would write over.
+fn repair_quietly(lock: &PluginsLock<'_>) -> Result<(), PluginError> {
+    for done in repair(lock)? {
         tracing::warn!("{done}");
     }
     Ok(())
 }
 
-/// No other plugin may have this name but for the case of its letters.
-fn one_case(guard: &Guard<'_>, lock: &Lock, name: &PluginName) -> Result<(), PluginError> {
-    let plugins = guard.plugins();
-    let dirs = names(guard.dir()).map_err(|error| PluginError::io(plugins.path(), error))?;
+/// Checks that no other plugin has this name in other letter case.
+fn check_case(plugins_lock: &PluginsLock<'_>, lock: &Lock, name: &PluginName) -> Result<(), PluginError> {
+    let path = plugins_lock.plugins().path();
+    let dirs = names(plugins_lock.dir()).map_err(|error| PluginError::io(path, error))?;
     let locked = lock.iter().map(|it| it.name.dir());
     let (folded, dir) = (name.folded(), name.dir());
     match dirs.into_iter().chain(locked).find(|it| *it != dir && it.to_ascii_lowercase() == folded) {
@@ -184,17 +311,17 @@ fn exists(plugins: &Plugins, name: &PluginName, locked: Option<&Locked>) -> Plug
         .hint(format!("replace it with --force{update}"))
 }
 
-fn not_a_directory(path: &std::path::Path, found: Found) -> PluginError {
+fn not_a_directory(path: &std::path::Path, kind: EntryKind) -> PluginError {
     let path = path.to_string_lossy();
-    let what = format!("is {}: expected the directory of a plugin", found.as_str());
+    let what = format!("is {}: expected the directory of a plugin", kind.as_str());
     PluginError::new(&path, PluginErrorKind::Unexpected(what)).hint(format!(
         "hookbox did not put it there: remove it yourself: rm {}",
         text::escape(&text::shell_word(&path), 1024)
     ))
 }
 
-fn not_installed(guard: &Guard<'_>, name: &PluginName, lock: &Lock) -> PluginError {
-    let mut there: Vec<String> = names(guard.dir())
+fn not_installed(plugins_lock: &PluginsLock<'_>, name: &PluginName, lock: &Lock) -> PluginError {
+    let mut there: Vec<String> = names(plugins_lock.dir())
         .unwrap_or_default()
         .iter()
         .filter_map(|dir| PluginName::from_dir(dir).ok())
@@ -205,7 +332,7 @@ fn not_installed(guard: &Guard<'_>, name: &PluginName, lock: &Lock) -> PluginErr
     there.dedup();
     let (most, all) = (20, there.len());
     there.truncate(most);
-    let place = guard.plugins().location().as_str();
+    let place = plugins_lock.plugins().location().as_str();
     let hint = match all {
         0 => format!("no plugin is installed here ({place})"),
         _ if all > most => format!("installed here ({place}): {}, and {} more", there.join(", "), all - most),

@@ -51,7 +51,7 @@ impl Installed {
         if tier != Tier::GlobalPlugin {
             return Self::These(Lock::default());
         }
-        let pending = plugins.join(lockfile::PENDING);
+        let pending = plugins.with_file_name(lockfile::PENDING);
         if place.entry_kind(&pending).is_ok() || place.is_symlink(&pending) {
             return Self::Any;
         }

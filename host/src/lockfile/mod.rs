@@ -13,7 +13,7 @@ use crate::text;
 
 pub use entry::{Locked, LockedHook};
 pub use name::{NameError, PluginName};
-pub use read::{LockError, version};
+pub use read::LockError;
 
 /// The file's name, in a root.
 pub const FILE: &str = "plugins.lock";
@@ -21,9 +21,9 @@ pub const FILE: &str = "plugins.lock";
 /// What the names of hookbox's own files in a plugins directory begin with: staging directories, a lock, a journal.
 pub const OWN: &str = ".hookbox-";
 
-/// The journal of a change that is under way, beside the plugins: while it is there, the lock file may not say yet what
-/// stands there.
-pub const PENDING: &str = ".hookbox-pending.toml";
+/// The lock file that a change under way has prepared, beside [`FILE`]. While it is there, [`FILE`] may not name a plugin
+/// that is there already.
+pub const PENDING: &str = ".plugins.lock.new";
 
 /// The version of the format.
 pub const VERSION: i64 = 1;

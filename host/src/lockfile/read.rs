@@ -71,7 +71,7 @@ struct Hook {
 }
 
 /// The version of a file of hookbox. It is read first, and alone: another version may hold other fields.
-pub fn version(file: &str) -> Result<i64, toml::de::Error> {
+fn version(file: &str) -> Result<i64, toml::de::Error> {
     #[derive(Deserialize)]
     struct Version {
         version: i64,

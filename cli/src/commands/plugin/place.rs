@@ -9,7 +9,7 @@ use hookbox::private_dir;
 use hookbox::text::escape;
 use hookbox::wasm::Runtime;
 use hookbox_plugins::{
-    Guard, Hosts, Installed, Location, Locked, PluginError, PluginErrorKind, PluginName, Plugins,
+    Hosts, Installed, Location, Locked, PluginError, PluginErrorKind, PluginName, Plugins, PluginsLock,
     needs_repair,
 };
 
@@ -151,7 +151,7 @@ pub(super) fn places(here: &Here<'_>, global: bool, local: bool) -> Vec<Place> {
 }
 
 /// Locks a plugins directory to change it, and says what was repaired there.
-pub(super) fn lock(plugins: &Plugins) -> anyhow::Result<Guard<'_>> {
+pub(super) fn lock(plugins: &Plugins) -> anyhow::Result<PluginsLock<'_>> {
     let guard = plugins.lock_exclusively().map_err(failed)?;
     for repair in hookbox_plugins::repair(&guard).map_err(failed)? {
         note(repair);

@@ -13,11 +13,11 @@ use std::sync::Mutex;
 use crate::{EntryPath, Location, Silent, Stage, installed, needs_repair};
 
 /// A repository with plugins, and everything in it by path.
-pub(crate) struct Place {
+pub(crate) struct TestRoot {
     dir: tempfile::TempDir,
 }
 
-impl Place {
+impl TestRoot {
     pub(crate) fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap() }
     }

@@ -97,7 +97,7 @@ fn a_plugin_that_was_installed_in_the_home_directory_runs_once_it_is_trusted() {
 fn while_a_plugin_is_being_installed_none_of_the_home_directory_runs_untrusted() {
     let tree = Tree::new(&[
         ("home/.hookbox/plugins/o@r/hooks/x", Hook("turn_end")),
-        ("home/.hookbox/plugins/.hookbox-pending.toml", Text("")),
+        ("home/.hookbox/.plugins.lock.new", Text("")),
     ]);
     assert_eq!(statuses(&tree.discover(TrustPolicy::Recorded)), [("o/r/x", "untrusted")]);
 }

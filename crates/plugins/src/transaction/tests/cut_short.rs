@@ -17,47 +17,47 @@ fn a_change_that_fails_on_its_way_is_undone() {
     for (name, replace, exchanges) in
         [("new/one", Replace::No, true), ("org/repo", Replace::Yes, true), ("org/repo", Replace::Yes, false)]
     {
-        let place = Place::new();
-        let plugins = place.open();
+        let root = TestRoot::new();
+        let plugins = root.open();
         add(&plugins, "org/repo", "old", Replace::No, &Silent).unwrap();
-        let before = place.all();
-        let root = place.path(".hookbox");
-        let observer = At::new("Exchanged", move || block(&root));
+        let before = root.all();
+        let dir = root.path(".hookbox");
+        let observer = At::new("Exchanged", move || block(&dir));
         let staged = staged(&plugins, "new");
         let locked = locked(name, &staged);
-        let guard = plugins.lock_exclusively().unwrap();
-        let error = put(&guard, staged, locked, replace, &observer, exchanges).unwrap_err();
+        let lock = plugins.lock_exclusively().unwrap();
+        let error = put(&lock, staged, locked, replace, &observer, exchanges).unwrap_err();
         assert!(error.to_string().contains("plugins.lock"), "{error}");
-        unblock(&place.path(".hookbox"));
-        assert_eq!(place.all(), before, "{name} {exchanges}");
-        assert_eq!(repair(&guard).unwrap(), []);
+        unblock(&root.path(".hookbox"));
+        assert_eq!(root.all(), before, "{name} {exchanges}");
+        assert_eq!(repair(&lock).unwrap(), []);
     }
 
-    let place = Place::new();
-    let plugins = place.open();
+    let root = TestRoot::new();
+    let plugins = root.open();
     add(&plugins, "org/repo", "old", Replace::No, &Silent).unwrap();
-    let before = place.all();
-    let root = place.path(".hookbox");
-    let observer = At::new("Exchanged", move || block(&root));
-    let guard = plugins.lock_exclusively().unwrap();
-    remove(&guard, &"org/repo".parse().unwrap(), &observer).unwrap_err();
-    unblock(&place.path(".hookbox"));
-    assert_eq!(place.all(), before);
+    let before = root.all();
+    let dir = root.path(".hookbox");
+    let observer = At::new("Exchanged", move || block(&dir));
+    let lock = plugins.lock_exclusively().unwrap();
+    remove(&lock, &"org/repo".parse().unwrap(), &observer).unwrap_err();
+    unblock(&root.path(".hookbox"));
+    assert_eq!(root.all(), before);
 }
 
 #[test]
 fn a_directory_that_comes_between_is_not_written_over() {
-    let place = Place::new();
-    let plugins = place.open();
-    let path = place.path(".hookbox/plugins/org@repo");
-    let observer = At::new("Journalled", move || fs::create_dir(&path).unwrap());
+    let root = TestRoot::new();
+    let plugins = root.open();
+    let path = root.path(".hookbox/plugins/org@repo");
+    let observer = At::new("Prepared", move || fs::create_dir(&path).unwrap());
     let error = add(&plugins, "org/repo", "new", Replace::No, &observer).unwrap_err();
     assert!(
         matches!(&error.kind, PluginErrorKind::Io(it) if it.kind() == io::ErrorKind::AlreadyExists),
         "{error}"
     );
-    assert_eq!(place.plugin("org@repo").unwrap().len(), 0);
-    assert_eq!((place.own(), plugins.lock().unwrap()), (vec![], Lock::default()));
+    assert_eq!(root.plugin("org@repo").unwrap().len(), 0);
+    assert_eq!((root.own(), plugins.lock().unwrap()), (vec![], Lock::default()));
 }
 
 /// Where the two tests below tell themselves what to do: a directory, and after how many steps to stop.
@@ -67,29 +67,25 @@ const CHILD: &str = "HOOKBOX_TEST_TWO_STEPS";
 fn a_replacement_in_two_steps_is_finished_or_undone_wherever_it_is_killed() {
     let mut withdrawn = false;
     for n in 0.. {
-        let place = Place::new();
-        let plugins = place.open();
+        let root = TestRoot::new();
+        let plugins = root.open();
         add(&plugins, "org/repo", "old", Replace::No, &Silent).unwrap();
-        let old = place.plugin("org@repo");
+        let old = root.plugin("org@repo");
         let child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "plugin::transaction::tests::cut_short::the_child_that_is_killed",
-                "--nocapture",
-            ])
-            .env(CHILD, format!("{n} {}", place.dir.path().display()))
+            .args(["--exact", "transaction::tests::cut_short::the_child_that_is_killed", "--nocapture"])
+            .env(CHILD, format!("{n} {}", root.dir.path().display()))
             .output()
             .unwrap();
         let is_cut_short = needs_repair(&plugins).unwrap();
-        withdrawn |= place.plugin("org@repo").is_none();
+        withdrawn |= root.plugin("org@repo").is_none();
         let done = repair(&plugins.lock_exclusively().unwrap()).unwrap();
-        let now = place.plugin("org@repo");
+        let now = root.plugin("org@repo");
         let is_old = now == old;
         assert!(is_old || now.unwrap()[Path::new("hooks/guard")] == "100755 new", "{n}");
         let lock = plugins.lock().unwrap();
         let said = &lock.get(&"org/repo".parse().unwrap()).unwrap().tree;
-        let is = crate::digest(&place.path(".hookbox/plugins/org@repo")).unwrap();
-        assert_eq!((*said == is, place.own()), (true, vec![]), "{n}");
+        let is = crate::digest(&root.path(".hookbox/plugins/org@repo")).unwrap();
+        assert_eq!((*said == is, root.own()), (true, vec![]), "{n}");
         if child.status.success() {
             assert!(n >= 4 && !is_old && done.is_empty(), "{n} {child:?} {done:?}");
             break;
@@ -115,6 +111,6 @@ fn the_child_that_is_killed() {
     let plugins = open(Path::new(base));
     let staged = staged(&plugins, "new");
     let locked = locked("org/repo", &staged);
-    let guard = plugins.lock_exclusively().unwrap();
-    put(&guard, staged, locked, Replace::Yes, &Killer(left), false).unwrap();
+    let lock = plugins.lock_exclusively().unwrap();
+    put(&lock, staged, locked, Replace::Yes, &Killer(left), false).unwrap();
 }

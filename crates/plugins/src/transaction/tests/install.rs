@@ -4,19 +4,19 @@ use super::*;
 
 #[test]
 fn a_plugin_comes_is_replaced_and_goes_and_the_lock_file_says_so() {
-    let place = Place::new();
-    let plugins = place.open();
+    let root = TestRoot::new();
+    let plugins = root.open();
     let steps = At::new("", || {});
     let first = add(&plugins, "org/repo", "one", Replace::No, &steps).unwrap();
-    assert_eq!(*steps.2.lock().unwrap(), ["Journalled", "Exchanged", "Locked", "Settled", "Cleaned"]);
+    assert_eq!(*steps.2.lock().unwrap(), ["Prepared", "Exchanged", "Locked", "Settled", "Cleaned"]);
     add(&plugins, "a/other", "other", Replace::Yes, &Silent).unwrap();
-    let other = place.plugin("a@other").unwrap();
-    let one = place.plugin("org@repo").unwrap();
+    let other = root.plugin("a@other").unwrap();
+    let one = root.plugin("org@repo").unwrap();
     assert_eq!(one[Path::new("hooks/guard")], "100755 one");
-    assert_eq!(first.path, place.path(".hookbox/plugins/org@repo"));
+    assert_eq!(first.path, root.path(".hookbox/plugins/org@repo"));
 
     let second = add(&plugins, "org/repo", "two", Replace::Yes, &Silent).unwrap();
-    assert_eq!(place.plugin("org@repo").unwrap()[Path::new("hooks/guard")], "100755 two");
+    assert_eq!(root.plugin("org@repo").unwrap()[Path::new("hooks/guard")], "100755 two");
     let lock = plugins.lock().unwrap();
     assert_eq!(lock.get(&second.name), second.locked.as_ref());
     assert_ne!(first.locked, second.locked);
@@ -25,17 +25,17 @@ fn a_plugin_comes_is_replaced_and_goes_and_the_lock_file_says_so() {
 
     let gone = take(&plugins, "org/repo").unwrap();
     assert_eq!((gone.locked, gone.path), (second.locked, Some(second.path)));
-    assert_eq!((place.plugin("org@repo"), place.plugin("a@other")), (None, Some(other)));
+    assert_eq!((root.plugin("org@repo"), root.plugin("a@other")), (None, Some(other)));
     let left: Vec<String> = plugins.lock().unwrap().iter().map(|it| it.name.to_string()).collect();
     assert_eq!(left, ["a/other"]);
-    assert_eq!(place.own(), [""; 0]);
-    assert!(!place.path(".hookbox/.plugins.lock.new").exists() && !needs_repair(&plugins).unwrap());
+    assert_eq!(root.own(), [""; 0]);
+    assert!(!root.path(".hookbox/.plugins.lock.new").exists() && !needs_repair(&plugins).unwrap());
 }
 
 #[test]
 fn what_cannot_be_installed_changes_nothing() {
-    type Prepare = fn(&Place);
-    let cases: [(&str, Prepare, Replace, &str, &str); 10] = [
+    type Prepare = fn(&TestRoot);
+    let cases: [(&str, Prepare, Replace, &str, &str); 9] = [
         (
             "org/repo",
             |it| drop(add(&it.open(), "org/repo", "old", Replace::No, &Silent).unwrap()),
@@ -109,43 +109,36 @@ fn what_cannot_be_installed_changes_nothing() {
             ".plugins.lock.new: Is a directory",
             "",
         ),
-        (
-            "org/repo",
-            |it| fs::create_dir(it.path(".hookbox/plugins/.hookbox-pending.new")).unwrap(),
-            Replace::Yes,
-            ".hookbox-pending.new: Is a directory",
-            "",
-        ),
     ];
     for (name, prepare, replace, what, hint) in cases {
-        let place = Place::new();
-        let plugins = place.open();
-        prepare(&place);
-        let before = place.all();
+        let root = TestRoot::new();
+        let plugins = root.open();
+        prepare(&root);
+        let before = root.all();
         let error = add(&plugins, name, "new", replace, &Silent).unwrap_err();
         assert!(error.to_string().contains(what), "{what}: {error}");
         assert!(error.hint.clone().unwrap_or_default().contains(hint), "{hint}: {error:?}");
-        assert_eq!(place.all(), before, "{what}");
+        assert_eq!(root.all(), before, "{what}");
     }
 }
 
 #[test]
 fn what_was_staged_is_what_the_lock_file_is_to_say() {
-    let place = Place::new();
-    let plugins = place.open();
+    let root = TestRoot::new();
+    let plugins = root.open();
     let (one, two) = (staged(&plugins, "one"), staged(&plugins, "two"));
     let wrong = locked("org/repo", &two);
     drop(two);
-    let guard = plugins.lock_exclusively().unwrap();
-    let error = install(&guard, one, wrong, Replace::No, &Silent).unwrap_err();
+    let lock = plugins.lock_exclusively().unwrap();
+    let error = install(&lock, one, wrong, Replace::No, &Silent).unwrap_err();
     assert!(matches!(error.kind, PluginErrorKind::Mismatch(_)), "{error}");
-    assert_eq!((place.plugin("org@repo"), place.own()), (None, vec![]));
+    assert_eq!((root.plugin("org@repo"), root.own()), (None, vec![]));
 }
 
 #[test]
 fn those_who_install_at_the_same_time_lose_nothing() {
-    let place = Place::new();
-    let base = place.dir.path();
+    let root = TestRoot::new();
+    let base = root.dir.path();
     std::thread::scope(|scope| {
         for writer in 0..4 {
             scope.spawn(move || {
@@ -155,7 +148,7 @@ fn those_who_install_at_the_same_time_lose_nothing() {
             });
         }
     });
-    let plugins = place.open();
+    let plugins = root.open();
     assert_eq!((installed(&plugins).unwrap().len(), plugins.lock().unwrap().iter().count()), (12, 12));
     let wins = std::thread::scope(|scope| {
         let tries: Vec<_> = (0..4)
@@ -175,5 +168,5 @@ fn those_who_install_at_the_same_time_lose_nothing() {
             })
             .count()
     });
-    assert_eq!((wins, place.own()), (1, vec![]));
+    assert_eq!((wins, root.own()), (1, vec![]));
 }

@@ -4,59 +4,59 @@ use super::*;
 
 #[test]
 fn a_plugin_goes_whole_and_nothing_else_with_it() {
-    let place = Place::new();
-    let plugins = place.open();
-    place.file("outside/file", "stays");
+    let root = TestRoot::new();
+    let plugins = root.open();
+    root.file("outside/file", "stays");
     // Put there by hand, with links that lead out.
-    place.file(".hookbox/plugins/org@repo/hooks/x", "mine");
-    symlink(place.path("outside"), place.path(".hookbox/plugins/org@repo/hooks/out")).unwrap();
-    symlink("../../../../outside/file", place.path(".hookbox/plugins/org@repo/hooks/file")).unwrap();
-    let pipe = place.path(".hookbox/plugins/org@repo/pipe");
+    root.file(".hookbox/plugins/org@repo/hooks/x", "mine");
+    symlink(root.path("outside"), root.path(".hookbox/plugins/org@repo/hooks/out")).unwrap();
+    symlink("../../../../outside/file", root.path(".hookbox/plugins/org@repo/hooks/file")).unwrap();
+    let pipe = root.path(".hookbox/plugins/org@repo/pipe");
     assert!(Command::new("mkfifo").arg(pipe).status().unwrap().success());
     let gone = take(&plugins, "org/repo").unwrap();
     assert_eq!((gone.locked, gone.path.is_some()), (None, true));
     let stays = [("outside", "directory"), ("outside/file", "100644 stays")];
-    assert_eq!(place.plugin("org@repo"), None);
+    assert_eq!(root.plugin("org@repo"), None);
     for (path, what) in stays {
-        assert_eq!(place.all()[Path::new(path)], what);
+        assert_eq!(root.all()[Path::new(path)], what);
     }
 
     // A link in its place is not followed, and not removed.
-    symlink("../../outside", place.path(".hookbox/plugins/org@repo")).unwrap();
-    let before = place.all();
+    symlink("../../outside", root.path(".hookbox/plugins/org@repo")).unwrap();
+    let before = root.all();
     let error = take(&plugins, "org/repo").unwrap_err();
     assert!(error.to_string().contains("is a symlink"), "{error}");
-    assert_eq!(place.all(), before);
+    assert_eq!(root.all(), before);
 }
 
 #[test]
 fn what_only_the_lock_file_names_goes_from_it() {
-    let place = Place::new();
-    let plugins = place.open();
+    let root = TestRoot::new();
+    let plugins = root.open();
     for name in ["a/b", "c/d"] {
         add(&plugins, name, name, Replace::No, &Silent).unwrap();
     }
-    fs::remove_dir_all(place.path(".hookbox/plugins/a@b")).unwrap();
+    fs::remove_dir_all(root.path(".hookbox/plugins/a@b")).unwrap();
     let gone = take(&plugins, "a/b").unwrap();
     assert!(gone.locked.is_some() && gone.path.is_none());
-    let before = place.all();
+    let before = root.all();
     for name in ["a/b", "C/d"] {
         let error = take(&plugins, name).unwrap_err();
         assert!(matches!(error.kind, PluginErrorKind::NotInstalled));
         assert_eq!(error.hint.unwrap(), "installed here (local): c/d");
     }
-    assert_eq!(place.all(), before);
+    assert_eq!(root.all(), before);
     take(&plugins, "c/d").unwrap();
     assert_eq!(take(&plugins, "c/d").unwrap_err().hint.unwrap(), "no plugin is installed here (local)");
 }
 
 #[test]
 fn a_plugin_may_be_as_deep_as_it_likes_and_still_goes() {
-    let place = Place::new();
-    let plugins = place.open();
-    place.file(".hookbox/plugins/org@repo/hooks/x", "mine");
+    let root = TestRoot::new();
+    let plugins = root.open();
+    root.file(".hookbox/plugins/org@repo/hooks/x", "mine");
     let top = cap_std::fs::Dir::open_ambient_dir(
-        place.path(".hookbox/plugins/org@repo"),
+        root.path(".hookbox/plugins/org@repo"),
         cap_std::ambient_authority(),
     )
     .unwrap();
@@ -68,5 +68,5 @@ fn a_plugin_may_be_as_deep_as_it_likes_and_still_goes() {
     }
     drop(dir);
     take(&plugins, "org/repo").unwrap();
-    assert_eq!((place.plugin("org@repo"), place.own()), (None, vec![]));
+    assert_eq!((root.plugin("org@repo"), root.own()), (None, vec![]));
 }

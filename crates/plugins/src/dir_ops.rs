@@ -1,21 +1,21 @@
-//! Files and directories by their name in a directory that is open. No name has a slash, and no symlink is followed:
-//! what stands in a repository may be anybody's.
+//! Operations on the entries of an open directory. No name has a slash and no symlink is followed, because anybody may
+//! have written the files of a repository.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 
-use cap_std::fs::{Dir, MetadataExt as _};
+use cap_std::fs::Dir;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-/// How many names of a directory are looked at: there are at most some hundreds of plugins.
+/// The most names that are read from a directory: there are at most some hundreds of plugins.
 const MAX_NAMES: usize = 65_536;
 
-/// What stands under a name.
+/// The kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// A directory, and its inode.
-    Directory(u64),
+pub(super) enum EntryKind {
+    /// A directory.
+    Directory,
     /// A regular file.
     File,
     /// A symlink.
@@ -24,11 +24,11 @@ pub(super) enum Found {
     Special,
 }
 
-impl Found {
-    /// The word for it.
+impl EntryKind {
+    /// Returns the words for an error message.
     pub(super) fn as_str(self) -> &'static str {
         match self {
-            Self::Directory(_) => "a directory",
+            Self::Directory => "a directory",
             Self::File => "a file",
             Self::Symlink => "a symlink",
             Self::Special => "neither a file nor a directory",
@@ -36,22 +36,27 @@ impl Found {
     }
 }
 
-/// What stands under this name; `None` for nothing.
-pub(super) fn look(dir: &Dir, name: &str) -> io::Result<Option<Found>> {
-    let about = match dir.symlink_metadata(name) {
+/// Returns the kind of the entry of this name, or `None` if there is none.
+pub(super) fn entry_kind(dir: &Dir, name: &str) -> io::Result<Option<EntryKind>> {
+    let kind = match dir.symlink_metadata(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        about => about?,
+        metadata => metadata?.file_type(),
     };
-    Ok(Some(match about.file_type() {
-        kind if kind.is_symlink() => Found::Symlink,
-        kind if kind.is_dir() => Found::Directory(about.ino()),
-        kind if kind.is_file() => Found::File,
-        _ => Found::Special,
+    Ok(Some(match kind {
+        kind if kind.is_symlink() => EntryKind::Symlink,
+        kind if kind.is_dir() => EntryKind::Directory,
+        kind if kind.is_file() => EntryKind::File,
+        _ => EntryKind::Special,
     }))
 }
 
-/// The names in a directory that are text, sorted: no other can be that of a plugin, or of something of hookbox. Of
-/// very many only some are looked at.
+/// Returns true if the entry of this name is a directory.
+pub(super) fn is_directory(dir: &Dir, name: &str) -> io::Result<bool> {
+    Ok(entry_kind(dir, name)? == Some(EntryKind::Directory))
+}
+
+/// Returns the names in a directory, sorted, without those that are not UTF-8: neither a plugin nor hookbox uses such a
+/// name. Of more than [`MAX_NAMES`] only some are returned.
 pub(super) fn names(dir: &Dir) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in dir.entries()?.take(MAX_NAMES) {
@@ -61,8 +66,8 @@ pub(super) fn names(dir: &Dir) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Opens what stands under this name; no symlink is followed, and no pipe waited for. `CREATE` makes a file that the
-/// user's umask lets others read, as a repository's files are.
+/// Opens a file; follows no symlink and waits for no pipe. With `CREATE` the new file gets the mode 0666 less the umask,
+/// like the other files of a repository.
 pub(super) fn open(dir: &Dir, name: &str, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(0o666)) {
@@ -72,14 +77,14 @@ pub(super) fn open(dir: &Dir, name: &str, flags: OFlags) -> io::Result<File> {
     }
 }
 
-/// The bytes of a regular file, if it is there and has no more than `max` of them.
+/// Reads a regular file of at most `max` bytes; returns `None` if it does not exist.
 pub(super) fn read(dir: &Dir, name: &str, max: u64) -> io::Result<Option<Vec<u8>>> {
     let file = match open(dir, name, OFlags::RDONLY) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
     }
     let mut bytes = Vec::new();
     file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -89,20 +94,20 @@ pub(super) fn read(dir: &Dir, name: &str, max: u64) -> io::Result<Option<Vec<u8>
     Ok(Some(bytes))
 }
 
-/// Writes a file and puts it on the disk. What stood under this name, which only hookbox uses, is removed first; what
-/// cannot be written whole is removed again.
+/// Writes and syncs a file under a name that only hookbox uses: an older file is removed first. After an error there is
+/// no such file.
 pub(super) fn write(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     unlink(dir, name)?;
     let mut file = open(dir, name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     if written.is_err() {
-        // The first error is the one to tell of.
+        // The first error is the one to report.
         drop(unlink(dir, name));
     }
     written
 }
 
-/// Removes a file or a symlink. None is as good.
+/// Removes a file or a symlink, if there is one.
 pub(super) fn unlink(dir: &Dir, name: &str) -> io::Result<()> {
     match rustix::fs::unlinkat(dir, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -110,60 +115,60 @@ pub(super) fn unlink(dir: &Dir, name: &str) -> io::Result<()> {
     }
 }
 
-/// Puts the names of a directory on the disk.
+/// Syncs the entries of a directory to the disk.
 pub(super) fn sync(dir: &Dir) -> io::Result<()> {
-    // The handle itself may be one that only finds paths.
+    // `dir` may have been opened with O_PATH, which cannot be synced.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let dir = rustix::fs::openat(dir, ".", flags, Mode::empty())?;
     match rustix::fs::fsync(dir) {
-        // Some file systems have nothing to put there.
+        // Some file systems have nothing to sync.
         Ok(()) | Err(Errno::INVAL | Errno::NOSYS) => Ok(()),
         Err(error) if error == Errno::NOTSUP || error == Errno::OPNOTSUPP => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Renames a file over what stands there.
+/// Renames a file over another one.
 pub(super) fn replace(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     Ok(rustix::fs::renameat(dir, from, dir, to)?)
 }
 
-/// A name in a directory.
+/// An entry: its directory and its name.
 pub(super) type At<'a> = (&'a Dir, &'a str);
 
-/// Renames a directory to a name that nothing has.
+/// Renames a directory to a name that is free.
 pub(super) fn move_to(from: At<'_>, to: At<'_>) -> io::Result<()> {
-    if rename(from, to, How::ToNothing)? {
+    if rename(from, to, Target::Free)? {
         return Ok(());
     }
-    // All that write here hold the lock, and what a rename could replace is at most an empty directory.
-    if look(to.0, to.1)?.is_some() {
+    // Every writer holds the lock, and a rename replaces at most an empty directory.
+    if entry_kind(to.0, to.1)?.is_some() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     Ok(rustix::fs::renameat(from.0, from.1, to.0, to.1)?)
 }
 
-/// Exchanges two directories in one step; `false` where the file system cannot.
+/// Exchanges two directories in one step; returns `false` if the file system cannot do that.
 pub(super) fn exchange(one: At<'_>, other: At<'_>) -> io::Result<bool> {
-    rename(one, other, How::Exchange)
+    rename(one, other, Target::Exchanged)
 }
 
-/// What a rename does with what has the name.
+/// The entry at the new name of a rename.
 #[derive(Clone, Copy, Debug)]
-enum How {
-    /// Nothing has it.
-    ToNothing,
-    /// It gets the other name.
-    Exchange,
+enum Target {
+    /// There must be none.
+    Free,
+    /// It gets the old name.
+    Exchanged,
 }
 
-/// A rename in one step; `false` where the file system knows no such one.
+/// Renames in one step; returns `false` if the file system does not support this kind of rename.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename(from: At<'_>, to: At<'_>, how: How) -> io::Result<bool> {
+fn rename(from: At<'_>, to: At<'_>, target: Target) -> io::Result<bool> {
     use rustix::fs::RenameFlags;
-    let flags = match how {
-        How::ToNothing => RenameFlags::NOREPLACE,
-        How::Exchange => RenameFlags::EXCHANGE,
+    let flags = match target {
+        Target::Free => RenameFlags::NOREPLACE,
+        Target::Exchanged => RenameFlags::EXCHANGE,
     };
     match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, flags) {
         Ok(()) => Ok(true),
@@ -174,7 +179,7 @@ fn rename(from: At<'_>, to: At<'_>, how: How) -> io::Result<bool> {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename(_: At<'_>, _: At<'_>, _: How) -> io::Result<bool> {
+fn rename(_: At<'_>, _: At<'_>, _: Target) -> io::Result<bool> {
     Ok(false)
 }
 
@@ -186,15 +191,15 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::process::Command;
 
-    fn place() -> (tempfile::TempDir, Dir) {
+    fn new_dir() -> (tempfile::TempDir, Dir) {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), ambient_authority()).unwrap();
         (temp, dir)
     }
 
     #[test]
-    fn what_is_no_regular_file_is_neither_read_nor_waited_for() {
-        let (temp, dir) = place();
+    fn only_regular_files_are_read_and_nothing_is_waited_for() {
+        let (temp, dir) = new_dir();
         fs::write(temp.path().join("file"), "0123456789").unwrap();
         symlink("file", temp.path().join("link")).unwrap();
         assert!(Command::new("mkfifo").arg(temp.path().join("pipe")).status().unwrap().success());
@@ -204,22 +209,22 @@ mod tests {
         for (name, max, error) in [
             ("file", 9, "more than 9 bytes"),
             ("link", 10, "is a symlink"),
-            ("pipe", 10, "is no regular file"),
-            ("dir", 10, "is no regular file"),
+            ("pipe", 10, "is not a regular file"),
+            ("dir", 10, "is not a regular file"),
         ] {
             assert!(read(&dir, name, max).unwrap_err().to_string().contains(error), "{name}");
         }
-        let found = |name| look(&dir, name).unwrap();
+        let found = |name| entry_kind(&dir, name).unwrap();
         assert_eq!(found("nothing"), None);
-        assert_eq!([found("file"), found("link")], [Some(Found::File), Some(Found::Symlink)]);
-        assert_eq!(found("pipe"), Some(Found::Special));
-        assert!(matches!(found("dir"), Some(Found::Directory(_))));
+        assert_eq!([found("file"), found("link")], [Some(EntryKind::File), Some(EntryKind::Symlink)]);
+        assert_eq!(found("pipe"), Some(EntryKind::Special));
+        assert_eq!(found("dir"), Some(EntryKind::Directory));
         assert_eq!(names(&dir).unwrap(), ["dir", "file", "link", "pipe"]);
     }
 
     #[test]
     fn a_file_is_written_beside_what_a_symlink_of_its_name_leads_to() {
-        let (temp, dir) = place();
+        let (temp, dir) = new_dir();
         fs::write(temp.path().join("victim"), "whole").unwrap();
         symlink("victim", temp.path().join("new")).unwrap();
         write(&dir, "new", b"text").unwrap();
@@ -232,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_directory_takes_no_name_that_something_has() {
-        let (temp, dir) = place();
+        let (temp, dir) = new_dir();
         for name in ["a/x", "b"] {
             fs::create_dir_all(temp.path().join(name)).unwrap();
         }
