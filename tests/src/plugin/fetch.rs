@@ -154,7 +154,7 @@ fn a_server_of_plain_files_gives_everything_too() {
     let error = fetched(&env, &url, None, Some(&"1".repeat(40))).unwrap_err();
     assert!(matches!(error.kind, PluginErrorKind::Mismatch(_)), "{error}");
     let error = fetched(&env, &format!("{url}/nothing"), None, None).unwrap_err();
-    assert!(error.to_string().contains("is no git repository"), "{error}");
+    assert!(error.to_string().contains("git failed: fatal: repository"), "{error}");
 }
 
 #[test]
@@ -181,15 +181,10 @@ fn what_is_not_there_is_said_with_the_next_step() {
         (empty.url(), Some("main"), "has no branch and no tag", "push a commit"),
         (unborn.url(), None, "has no default branch", "--ref: other"),
         (blob.url(), Some("file"), "has something else than a commit", "name a branch"),
-        (nothing, None, "is no git repository, or git has no access to it", "check the address"),
-        (plain, None, "is no git repository, or git has no access to it", "check the address"),
-        ("http://127.0.0.1:1/a/b".into(), None, "its host does not answer", "check the address, the network"),
-        (
-            "https://no-such-host.invalid/a/b".into(),
-            None,
-            "its host was not found",
-            "check the address, the network",
-        ),
+        (nothing, None, "does not appear to be a git repository", "git ls-remote"),
+        (plain, None, "does not appear to be a git repository", "git ls-remote"),
+        ("http://127.0.0.1:1/a/b".into(), None, "git failed: fatal: unable to access", "git ls-remote"),
+        ("https://no-such-host.invalid/a/b".into(), None, "Could not resolve host", "git ls-remote"),
     ] {
         let error = fetched(&env, &url, reference, None).unwrap_err();
         assert!(error.to_string().starts_with(&url), "{error}");

@@ -139,14 +139,14 @@ fn no_setting_brings_back_what_runs_commands() {
     );
     for variables in [&[][..], &[("GIT_ALLOW_PROTOCOL", "ext:https")]] {
         let error = fetched(&env, "org/repo", variables);
-        assert!(error.contains("is not allowed by the settings of git"), "{error}");
+        assert!(error.contains("' not allowed"), "{error}");
     }
     assert_eq!(env.read("home/ran"), None);
     // What the user has forbidden stays forbidden.
     let repository = Repository::new(&env, "org/repo");
     repository.commit("main", &PLUGIN);
     let error = fetched(&env, &repository.url(), &[("GIT_ALLOW_PROTOCOL", "https")]);
-    assert!(error.contains("is not allowed by the settings of git"), "{error}");
+    assert!(error.contains("' not allowed"), "{error}");
 }
 
 #[test]
@@ -172,15 +172,12 @@ fn where_nobody_can_answer_nobody_is_asked() {
         }
     });
     let error = fetched(&env, &address, &[]);
-    assert!(error.contains("does not exist, or git has no access to it"), "{error}");
+    assert!(error.contains("could not read Username"), "{error}");
     // The user's helper is asked, and what it says stays with git.
     let helper = "#!/bin/sh\necho $1 >> \"$HOME/asked\"\necho username=me\necho password=s3cretpassword\n";
     env.script("bin/git-credential-ours", helper);
     env.file("home/.gitconfig", "[credential]\n\thelper = ours\n");
     let error = fetched(&env, &address, &[]);
-    assert!(
-        error.contains("does not exist, or git has no access to it") && !error.contains("s3cret"),
-        "{error}"
-    );
+    assert!(error.contains("Authentication failed") && !error.contains("s3cret"), "{error}");
     assert!(env.read("home/asked").unwrap().starts_with("get\n"));
 }

@@ -42,7 +42,7 @@ pub fn git(
     stage: &mut Stage<'_>,
     observer: &dyn Observer,
 ) -> Result<Resolved, PluginError> {
-    git::bring(url, reference, pin, &git::Bounds::default(), stage, observer).map(Resolved::Commit)
+    git::fetch(url, reference, pin, &git::Bounds::default(), stage, observer).map(Resolved::Commit)
 }
 
 /// Brings a plugin from any source into the stage. With a `pin` it is exactly what that says: a commit or a manifest; a

@@ -1,12 +1,12 @@
-//! How git is called: with the user's own settings, and with nothing that would make it work on something else.
+//! The environment and the settings of git: those of the user, without any that lead git to another repository.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-/// Variables that would make git work on another repository than ours, or in another way: those that git sets for its
-/// hooks (`git rev-parse --local-env-vars`, without those of the user's settings), and some more.
+/// Variables that make git work on another repository or in another way: those that git sets for its hooks
+/// (`git rev-parse --local-env-vars`, without those of the user's settings), and some more.
 pub(super) const REMOVED: [&str; 21] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ATTR_SOURCE",
@@ -31,8 +31,8 @@ pub(super) const REMOVED: [&str; 21] = [
     "GIT_WORK_TREE",
 ];
 
-/// Settings that go before the user's. What a fetched repository brings is data: no hook, no monitor, no maintenance
-/// and no submodule of it is run. Objects have to be well-formed.
+/// Settings that override the user's. A fetched repository is data: none of its hooks, monitors and submodules runs, and
+/// no maintenance. Its objects have to be well-formed.
 const SETTINGS: [&str; 17] = [
     "protocol.ext.allow=never",
     "protocol.fd.allow=never",
@@ -43,22 +43,21 @@ const SETTINGS: [&str; 17] = [
     "fetch.writeCommitGraph=false",
     "gc.auto=0",
     "maintenance.auto=false",
-    // One file, whose size can be watched, and that holds large files as they came.
+    // One pack, so that the limit of one file holds for all of the fetch.
     "fetch.unpackLimit=1",
-    // What is larger goes through memory in parts.
+    // Larger files go through memory in parts.
     "core.bigFileThreshold=32m",
-    // Each thread has some large objects at hand, and a cache of so much; all of them share the bound of memory.
+    // Each thread keeps some large objects and such a cache in memory; all of them share the limit of memory.
     "pack.threads=4",
     "core.deltaBaseCacheLimit=64m",
-    // A line that is dead is given up. A server that only counts says more than this about it.
+    // A dead connection is given up. A server that only reports progress sends more than this.
     "http.lowSpeedLimit=10",
     "http.lowSpeedTime=60",
     "transfer.fsckObjects=true",
     "fetch.fsckObjects=true",
 ];
 
-/// What makes an object no less well-formed for us (git-fsck(1)): names and modes in trees are judged by the rules for
-/// plugins, which say which path is wrong.
+/// Checks that are left out (git-fsck(1)): the rules for plugins check names and modes in trees, and name the path.
 const IGNORED: [&str; 22] = [
     "hasDot",
     "hasDotdot",
@@ -70,7 +69,7 @@ const IGNORED: [&str; 22] = [
     "largePathname",
     "nullSha1",
     "treeNotSorted",
-    // Old programs wrote odd names and dates into commits, which nobody reads here.
+    // Old programs wrote odd names and dates into commits; they do not matter here.
     "badDate",
     "badDateOverflow",
     "badEmail",
@@ -85,22 +84,22 @@ const IGNORED: [&str; 22] = [
     "badTagName",
 ];
 
-/// This git, to work on this repository.
-pub(super) fn command<S: AsRef<OsStr>>(
-    mut command: Command,
+/// Sets up a command that runs git on the bare repository `dir` with these arguments.
+pub(super) fn configure<S: AsRef<OsStr>>(
+    command: &mut Command,
     dir: &Path,
     args: impl IntoIterator<Item = S>,
-) -> Command {
+) {
     for name in REMOVED {
         command.env_remove(name);
     }
-    // Messages are read; they are not translated then.
+    // Some messages are read here, so they must not be translated.
     command.env("LC_ALL", "C").env_remove("LANGUAGE");
-    // What is listed is the commit, and what is missing in it is not fetched behind our back.
+    // The tree of the commit itself is listed, and nothing missing in it is fetched later.
     command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
     if !io::stdin().is_terminal() {
-        // Nobody is there to answer, and a question of ssh on the terminal would stand there for ever. The user's own
-        // helpers are still asked.
+        // Nobody can answer, and a question of ssh on the terminal would wait for ever. The user's own helpers are still
+        // asked.
         command.env("GIT_TERMINAL_PROMPT", "0");
         let is_missing = |name| std::env::var_os(name).is_none();
         if is_missing("SSH_ASKPASS") {
@@ -110,7 +109,7 @@ pub(super) fn command<S: AsRef<OsStr>>(
             command.env("SSH_ASKPASS_REQUIRE", "force");
         }
     }
-    // It goes before the settings, so that those two would have no say.
+    // This variable overrides the settings that forbid these two.
     if let Some(allowed) = std::env::var_os("GIT_ALLOW_PROTOCOL") {
         let allowed = allowed.to_string_lossy().into_owned();
         let allowed: Vec<&str> = allowed.split(':').filter(|it| !matches!(*it, "ext" | "fd")).collect();
@@ -122,8 +121,7 @@ pub(super) fn command<S: AsRef<OsStr>>(
     for id in IGNORED {
         command.arg("-c").arg(format!("fetch.fsck.{id}=ignore"));
     }
-    // Not the directory of this process: no settings of a repository that the user stands in.
+    // Elsewhere than in a repository of the user, whose settings would count.
     command.arg("--git-dir").arg(dir).current_dir(dir.parent().unwrap_or(dir));
-    command.args(args).stderr(Stdio::piped());
-    command
+    command.args(args);
 }

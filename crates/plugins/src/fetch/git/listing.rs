@@ -1,78 +1,89 @@
-//! What a commit holds, by name, mode and size, before anything of it is read.
+//! The tree of a commit: names, modes and sizes, checked before any file is read.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read as _};
+use std::path::Path;
 
+use super::failure::{Failure, Limit};
 use super::repository::Repository;
-use super::wanted::is_id;
+use super::revision::is_id;
 use crate::count::Count;
 use crate::{EntryPath, EntryPathError, INSTALLED, PluginError, PluginErrorKind, Stage};
 
-/// How long one record of the list may be, in bytes. Paths are at most 4096 bytes long where they can be opened.
+/// The most bytes of one record of the list. A path that can be opened has at most 4096.
 const MAX_RECORD: u64 = 64 << 10;
+
+/// The mean length of a record in the largest list: a few trees can multiply into a list without end.
+const MEAN_RECORD: u64 = 128;
 
 /// A file or a symlink to install.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Where it stands.
+    /// Its path.
     pub(super) path: EntryPath,
-    /// What it is.
+    /// Its kind.
     pub(super) kind: Kind,
-    /// The object that holds its bytes.
+    /// The id of the object with its bytes.
     pub(super) id: String,
-    /// How many bytes these are.
+    /// The number of its bytes.
     pub(super) len: u64,
 }
 
-/// What stands at a path.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A regular file.
     File {
-        /// Whether it has the execute bit.
+        /// True if it has the execute bit.
         executable: bool,
     },
     /// A symlink.
     Symlink,
 }
 
-/// Lists the whole tree of a commit; gives what is installed.
+/// Lists the whole tree of a commit, and returns the entries to install.
 pub(super) fn list(
     repository: &Repository<'_>,
     commit: &str,
     stage: &Stage<'_>,
 ) -> Result<Vec<Entry>, PluginError> {
     let args = ["ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit];
-    let failed = |failed| repository.failed(failed);
-    let (mut running, stdout) = repository.program.read(args).map_err(failed)?;
+    let failed = |failure| repository.failed(failure);
+    let too_large = || {
+        let what = format!(
+            "has too many files to look at, or too long names: expected at most {} files",
+            repository.listed
+        );
+        PluginError::new(repository.shown(), PluginErrorKind::TooLarge(what))
+    };
+    let max = MEAN_RECORD.saturating_mul(repository.listed as u64);
+    let (listed, is_whole) = match repository.git.output(args, Path::new("/dev/null"), max) {
+        // The start of the list tells more about what is wrong.
+        Err(Failure::Limit(Limit::Output(list))) => (list, false),
+        list => (list.map_err(failed)?, true),
+    };
     let mut list =
         List { stage, seen: HashSet::new(), entries: Vec::new(), count: Count::new(stage.limits()) };
-    let mut from = BufReader::new(stdout);
+    let mut from = BufReader::new(listed);
     let mut record = Vec::new();
     for listed in 0.. {
         record.clear();
         let read = (&mut from).take(MAX_RECORD).read_until(0, &mut record);
-        if read.map_err(|error| failed(running.broken(error)))? == 0 {
+        if read.map_err(|error| failed(error.into()))? == 0 {
             break;
         }
         if listed >= repository.listed || record.pop() != Some(0) {
-            let what = format!(
-                "has too many files to look at, or too long names: expected at most {} files",
-                repository.listed
-            );
-            return Err(PluginError::new(repository.shown(), PluginErrorKind::TooLarge(what)));
+            return Err(too_large());
         }
         list.add(&record)?;
     }
-    let status = running.end(&mut |_| ()).map_err(failed)?;
-    running.finish(status).map_err(failed)?;
-    Ok(list.entries)
+    if is_whole { Ok(list.entries) } else { Err(too_large()) }
 }
 
-/// A list that grows.
+/// The entries so far.
 struct List<'a> {
     stage: &'a Stage<'a>,
-    /// What stands at the paths so far: no tree of git holds a name twice, unless somebody made it by hand.
+    /// The paths so far. Git writes no tree that has a name twice, but somebody may.
     seen: HashSet<EntryPath>,
     entries: Vec<Entry>,
     count: Count,
@@ -81,12 +92,12 @@ struct List<'a> {
 impl List<'_> {
     fn add(&mut self, record: &[u8]) -> Result<(), PluginError> {
         let Some(Record { mode, id, len, path }) = Record::parse(record) else {
-            return Err(self.stage.refuse(record, "is nothing that git lists"));
+            return Err(self.stage.refuse(record, "is not a record of git ls-tree"));
         };
         let path = match EntryPath::new(path) {
             Ok(path) if path.is_installed() => path,
             Ok(_) => return Ok(()),
-            // What is not installed may have names that other systems cannot read; it may not lead anywhere.
+            // A file that is not installed may have an odd name, but not one that leads out of the repository.
             Err(EntryPathError::NotUtf8 | EntryPathError::TooLong | EntryPathError::TooDeep)
                 if !is_below(path) =>
             {
@@ -123,7 +134,7 @@ impl List<'_> {
     }
 }
 
-/// Whether a path begins with a directory that is installed.
+/// Returns true for a path that begins with an installed directory.
 fn is_below(path: &[u8]) -> bool {
     let first = path.split(|byte| *byte == b'/').next().unwrap_or_default();
     INSTALLED.iter().any(|it| it.as_bytes() == first)

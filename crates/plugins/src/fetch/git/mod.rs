@@ -1,34 +1,33 @@
-//! A git repository as a source, by the user's own `git`: its credentials, its ssh, its proxies and its settings.
+//! A git repository as a source, fetched by the user's own `git` with its credentials, ssh, proxies and settings.
 //!
-//! Nothing is checked out. The commit is fetched into a bare repository in the staging directory; git lists its tree,
-//! and the files that are installed are read from it one by one, after their names, modes and sizes were looked at.
+//! Nothing is checked out. The commit is fetched into a bare repository in the staging directory. Git lists its tree, and
+//! the installed files are read from it one by one, after their names, modes and sizes are checked.
 
 mod command;
-mod explain;
-mod limits;
+mod failure;
 mod listing;
 mod objects;
-mod process;
+mod progress;
 mod repository;
-mod said;
-mod wanted;
+mod revision;
+mod run;
 
 use std::time::Duration;
 
 use crate::{GitUrl, Observer, PluginError, PluginErrorKind, Stage, Step};
 use repository::Repository;
-use wanted::Wanted;
+use revision::Revision;
 
-/// How much one fetch may use.
+/// The bounds of one fetch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Wall-clock time for all of it. A large repository over a slow line is there in minutes; what takes longer hangs.
+    /// Wall-clock time for all of it. A large repository takes minutes over a slow line; a longer fetch hangs.
     time: Duration,
-    /// Bytes that git may write. A repository may hold far more than is installed of it.
+    /// Bytes that git may write to one file, which is one pack here. A repository may hold far more than its plugin.
     disk: u64,
-    /// Bytes of memory for each process of git. Those that resolve what a large repository packs need some hundred MiB.
+    /// Bytes of memory for each process of git. To unpack a large repository it needs some hundred MiB.
     memory: u64,
-    /// Files and directories in the whole tree of the commit. The largest repositories that there are have fewer.
+    /// Files and directories in the whole tree of the commit. The largest known repositories have fewer.
     listed: usize,
 }
 
@@ -38,8 +37,8 @@ impl Default for Bounds {
     }
 }
 
-/// Brings what is installed of a repository into the stage, and says from what commit.
-pub(super) fn bring(
+/// Writes the installed files of a repository into the stage, and returns their commit.
+pub(super) fn fetch(
     url: &GitUrl,
     reference: Option<&str>,
     pin: Option<&str>,
@@ -47,10 +46,10 @@ pub(super) fn bring(
     stage: &mut Stage<'_>,
     observer: &dyn Observer,
 ) -> Result<String, PluginError> {
-    let wanted = Wanted::new(reference, pin)?;
+    let revision = Revision::new(reference, pin)?;
     observer.step(&Step::Resolving);
-    let mut repository = Repository::new(url, stage.scratch(), bounds, observer)?;
-    let commit = repository.fetch(&wanted)?;
+    let repository = Repository::new(url, stage.scratch(), bounds, observer)?;
+    let commit = repository.fetch(&revision)?;
     let entries = listing::list(&repository, &commit, stage)?;
     if entries.is_empty() {
         return Err(PluginError::new(repository.shown(), PluginErrorKind::Empty)

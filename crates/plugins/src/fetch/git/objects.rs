@@ -1,51 +1,45 @@
-//! Reading files out of the repository, one by one, into the stage.
+//! Reading the files of a commit, one by one, into the stage.
 
 use std::ffi::OsStr;
-use std::io::{self, BufRead, BufReader, Read, Write as _};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::process::{ChildStdin, ChildStdout};
 
 use super::listing::{Entry, Kind};
 use super::repository::Repository;
 use crate::limits::MAX_TARGET;
 use crate::{PluginError, Stage};
+use hookbox::internal::text;
 
-/// How a file begins whose bytes are kept elsewhere (git-lfs, docs/spec.md), and how long such a file is at most.
+/// The start of a git-lfs pointer file, and the most bytes that it has (docs/spec.md of git-lfs).
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 const MAX_POINTER: u64 = 1024;
 
-/// Writes all of these into the stage.
+/// Writes these entries into the stage.
 pub(super) fn write(
     repository: &Repository<'_>,
     entries: &[Entry],
     stage: &mut Stage<'_>,
 ) -> Result<(), PluginError> {
-    let failed = |failed| repository.failed(failed);
-    let (mut running, stdin, stdout) = repository.program.talk(["cat-file", "--batch"]).map_err(failed)?;
-    let mut objects = Objects { ask: stdin, from: BufReader::with_capacity(64 << 10, stdout) };
-    for entry in entries {
-        // Where git was ended, the reason counts, and not that its pipe broke.
-        objects
-            .next(entry, stage)
-            .map_err(|error| running.stopped().map_or(error, |why| failed(why.into())))?;
-    }
-    drop(objects);
-    let status = running.end(&mut |_| ()).map_err(failed)?;
-    running.finish(status).map_err(failed)
+    let failed = |failure| repository.failed(failure);
+    let ids: String = entries.iter().map(|entry| format!("{}\n", entry.id)).collect();
+    let input = repository.git.dir.with_extension("ids");
+    std::fs::write(&input, ids).map_err(|error| failed(error.into()))?;
+    let output =
+        repository.git.output(["cat-file", "--batch"], &input, repository.git.file).map_err(failed)?;
+    let mut objects = Objects(BufReader::with_capacity(64 << 10, output));
+    entries.iter().try_for_each(|entry| objects.next(entry, stage))
 }
 
-/// Git, asked for one object after another.
-struct Objects {
-    ask: ChildStdin,
-    from: BufReader<ChildStdout>,
-}
+/// The output of `git cat-file --batch`.
+struct Objects(BufReader<File>);
 
 impl Objects {
     fn next(&mut self, entry: &Entry, stage: &mut Stage<'_>) -> Result<(), PluginError> {
         let wrong = |error: io::Error| PluginError::io(entry.path.as_path(), error);
-        self.request(entry).map_err(wrong)?;
-        let mut bytes = (&mut self.from).take(entry.len);
+        self.header(entry).map_err(wrong)?;
+        let mut bytes = (&mut self.0).take(entry.len);
         match entry.kind {
             Kind::Symlink => {
                 let mut target = Vec::new();
@@ -73,19 +67,17 @@ impl Objects {
             }
         }
         let mut end = [0];
-        self.from.read_exact(&mut end).map_err(wrong)
+        self.0.read_exact(&mut end).map_err(wrong)
     }
 
-    /// Asks for an object; what follows are its bytes.
-    fn request(&mut self, entry: &Entry) -> io::Result<()> {
-        writeln!(self.ask, "{}", entry.id)?;
-        self.ask.flush()?;
-        let mut answer = Vec::new();
-        (&mut self.from).take(256).read_until(b'\n', &mut answer)?;
-        if answer == format!("{} blob {}\n", entry.id, entry.len).as_bytes() {
+    /// Reads the line before the bytes of an object.
+    fn header(&mut self, entry: &Entry) -> io::Result<()> {
+        let mut line = Vec::new();
+        (&mut self.0).take(256).read_until(b'\n', &mut line)?;
+        if line == format!("{} blob {}\n", entry.id, entry.len).as_bytes() {
             return Ok(());
         }
-        let answer = hookbox::internal::text::escape(String::from_utf8_lossy(&answer).trim_end(), 256);
-        Err(io::Error::new(io::ErrorKind::InvalidData, format!("git does not give it: {answer}")))
+        let line = text::escape(String::from_utf8_lossy(&line).trim_end(), 256);
+        Err(io::Error::new(io::ErrorKind::InvalidData, format!("git does not have it: {line}")))
     }
 }

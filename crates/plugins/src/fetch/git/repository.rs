@@ -1,43 +1,39 @@
-//! The bare repository in the staging directory, and bringing a commit into it.
+//! The bare repository in the staging directory, and fetching a commit into it.
 
-use std::cell::Cell;
 use std::path::Path;
 use std::time::Instant;
 
 use super::Bounds;
-use super::explain::Failed;
-use super::process::Program;
-use super::said::Said;
-use super::wanted::{Wanted, What, is_id, may_abbreviate};
+use super::failure::Failure;
+use super::revision::{Revision, is_id, may_abbreviate};
+use super::run::Git;
 use crate::{GitUrl, Observer, PluginError, PluginErrorKind, Step};
 use hookbox::internal::text;
 
-/// What was fetched is kept under this name.
-const HERE: &str = "refs/hookbox/wanted";
+/// The reference to the fetched revision.
+const FETCHED: &str = "refs/hookbox/fetched";
 
-/// The other end on this machine. It has the bounds of our git, and not its settings: large files would be compared with
-/// each other in memory.
+/// The server process for a repository on this machine. It inherits the limits of our git but not its settings, and would
+/// compare large files with each other in memory.
 const LOCAL: &str =
     "--upload-pack=git -c core.bigFileThreshold=32m -c pack.threads=2 -c pack.windowMemory=64m upload-pack";
 
-/// How many bytes of a list of branches and tags are read for a hint.
+/// The most bytes of the list of branches and tags that are read for a hint.
 const MAX_REFS: u64 = 1 << 20;
 
-/// How many names a hint gives.
+/// The most names in a hint.
 const HINTS: usize = 3;
 
 /// A bare repository.
 pub(super) struct Repository<'a> {
-    pub(super) program: Program,
+    pub(super) git: Git,
     url: &'a GitUrl,
-    /// How many entries a tree may have.
+    /// The most entries of a tree.
     pub(super) listed: usize,
-    /// Whether it was made again for objects whose ids are SHA-256.
-    is_remade: Cell<bool>,
     observer: &'a dyn Observer,
 }
 
-/// How much of a repository is fetched.
+/// The part of the history to fetch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
     One,
@@ -45,7 +41,7 @@ enum Depth {
 }
 
 impl<'a> Repository<'a> {
-    /// Makes an empty one.
+    /// Makes an empty repository.
     pub(super) fn new(
         url: &'a GitUrl,
         scratch: &Path,
@@ -53,76 +49,76 @@ impl<'a> Repository<'a> {
         observer: &'a dyn Observer,
     ) -> Result<Self, PluginError> {
         let dir = std::path::absolute(scratch.join("git"));
-        let program = Program {
+        let git = Git {
             dir: dir.map_err(|error| PluginError::io(scratch, error))?,
             ends: Instant::now() + bounds.time,
             time: bounds.time,
-            disk: bounds.disk,
+            file: bounds.disk,
             memory: bounds.memory,
         };
-        let repository = Self { program, url, listed: bounds.listed, is_remade: Cell::new(false), observer };
-        repository.make("sha1").map_err(|failed| repository.failed(failed))?;
+        let repository = Self { git, url, listed: bounds.listed, observer };
+        repository.make("sha1").map_err(|failure| repository.failed(failure))?;
         Ok(repository)
     }
 
-    fn make(&self, format: &str) -> Result<(), Failed> {
+    fn make(&self, format: &str) -> Result<(), Failure> {
         let format = format!("--object-format={format}");
-        self.program.run(["init", "--quiet", "--bare", "--template=", &format], |_| ())
+        self.git.run(["init", "--quiet", "--bare", "--template=", &format], |_, _| ())
     }
 
-    /// Removes it. Where that fails it goes with the staging directory.
+    /// Removes it, to free its disk space. If that fails it goes with the staging directory.
     pub(super) fn remove(self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.program.dir) {
-            tracing::debug!(%error, "a fetched repository stays until the plugin is installed");
+        if let Err(error) = std::fs::remove_dir_all(&self.git.dir) {
+            tracing::debug!(%error, "a fetched repository cannot be removed yet");
         }
     }
 
-    /// The address, for messages.
+    /// Returns the address for messages.
     pub(super) fn shown(&self) -> String {
         self.url.shown()
     }
 
-    /// The error for a git that failed.
-    pub(super) fn failed(&self, failed: Failed) -> PluginError {
-        failed.about(self.url)
+    /// Returns the error for a failure of git.
+    pub(super) fn failed(&self, failure: Failure) -> PluginError {
+        failure.about(self.url)
     }
 
-    /// Brings what is wanted, and says which commit that is.
-    pub(super) fn fetch(&mut self, wanted: &Wanted) -> Result<String, PluginError> {
-        match &wanted.what {
-            What::Head => self.named("HEAD"),
-            What::Name(name) => self.named(name),
-            What::Object(id) => self.object(id, None),
-            What::Pin(id) => {
-                let commit = self.object(id, wanted.reference.as_deref())?;
+    /// Fetches a revision, and returns its commit.
+    pub(super) fn fetch(&self, revision: &Revision) -> Result<String, PluginError> {
+        match revision {
+            Revision::Head => self.named("HEAD"),
+            Revision::Name(name) => self.named(name),
+            Revision::Object(id) => self.object(id, None),
+            Revision::Pin(id, reference) => {
+                let commit = self.object(id, reference.as_deref())?;
                 if commit == *id { Ok(commit) } else { Err(self.mismatch(id)) }
             }
         }
     }
 
     fn named(&self, name: &str) -> Result<String, PluginError> {
-        let refspec = format!("+{name}:{HERE}");
-        match self.bring(Depth::One, &[&refspec]) {
-            Ok(()) => self.commit(HERE),
-            Err(failed) if !is_missing(&failed) => Err(self.failed(failed)),
+        let refspec = format!("+{name}:{FETCHED}");
+        match self.try_fetch(Depth::One, &[&refspec]) {
+            Ok(()) => self.commit(FETCHED),
+            Err(failure) if !is_missing(&failure) => Err(self.failed(failure)),
             Err(_) if may_abbreviate(name) => self.abbreviated(name),
             Err(_) => Err(self.not_found(name)),
         }
     }
 
-    /// An object by its id. Many servers give only what a branch or tag names; then all of these are fetched.
+    /// Fetches an object by its id. Many servers refuse that unless a branch or tag names it; then all of these are fetched.
     fn object(&self, id: &str, reference: Option<&str>) -> Result<String, PluginError> {
-        let refspec = format!("+{id}:{HERE}");
-        match self.bring(Depth::One, &[&refspec]) {
-            Ok(()) => return self.commit(HERE),
-            Err(failed) if !is_refused(&failed) => return Err(self.failed(failed)),
+        let refspec = format!("+{id}:{FETCHED}");
+        match self.try_fetch(Depth::One, &[&refspec]) {
+            Ok(()) => return self.commit(FETCHED),
+            Err(failure) if !is_refused(&failure) => return Err(self.failed(failure)),
             Err(_) => {}
         }
         self.all(reference)?;
-        match self.program.print(["rev-parse", "--verify", &format!("{id}^{{commit}}")], 1024) {
+        match self.git.print(["rev-parse", "--verify", &format!("{id}^{{commit}}")], 1024) {
             Ok(printed) => self.id(&printed),
-            Err(Failed::Said(_)) => Err(self.mismatch(id)),
-            Err(failed) => Err(self.failed(failed)),
+            Err(Failure::Git(_)) => Err(self.mismatch(id)),
+            Err(failure) => Err(self.failed(failure)),
         }
     }
 
@@ -133,57 +129,58 @@ impl<'a> Repository<'a> {
         )
     }
 
-    /// A commit by its first digits, which no server knows: looked for in the history of all branches and tags.
+    /// Fetches a commit by its first digits. No server finds such a commit, so the whole history is fetched.
     fn abbreviated(&self, digits: &str) -> Result<String, PluginError> {
         self.all(None)?;
-        match self.program.print(["rev-parse", "--verify", &format!("{digits}^{{commit}}")], 1024) {
+        match self.git.print(["rev-parse", "--verify", &format!("{digits}^{{commit}}")], 1024) {
             Ok(printed) => self.id(&printed),
-            Err(failed) if failed.says(&["ambiguous"]) => {
+            Err(failure) if failure.contains(&["ambiguous"]) => {
                 let what = format!("has more than one commit that begins with {digits}");
                 Err(PluginError::new(self.shown(), PluginErrorKind::Fetch(what))
                     .hint("give more digits of it"))
             }
-            Err(Failed::Said(_)) => Err(self.not_found(digits)),
-            Err(failed) => Err(self.failed(failed)),
+            Err(Failure::Git(_)) => Err(self.not_found(digits)),
+            Err(failure) => Err(self.failed(failure)),
         }
     }
 
-    /// All branches and tags with all of their history.
+    /// Fetches all branches and tags with their whole history.
     fn all(&self, reference: Option<&str>) -> Result<(), PluginError> {
         let every = ["+refs/heads/*:refs/hookbox/heads/*", "+refs/tags/*:refs/hookbox/tags/*"];
-        // Something else than a branch or tag, such as the head of a merge request.
+        // Another reference than a branch or tag, such as the head of a merge request.
         if let Some(name) = reference.filter(|name| !is_id(name)) {
-            let refspec = format!("+{name}:{HERE}");
+            let refspec = format!("+{name}:{FETCHED}");
             let [heads, tags] = every;
-            match self.bring(Depth::All, &[heads, tags, &refspec]) {
-                Err(failed) if is_missing(&failed) => {}
-                done => return done.map_err(|failed| self.failed(failed)),
+            match self.try_fetch(Depth::All, &[heads, tags, &refspec]) {
+                Err(failure) if is_missing(&failure) => {}
+                done => return done.map_err(|failure| self.failed(failure)),
             }
         }
-        self.bring(Depth::All, &every).map_err(|failed| self.failed(failed))
+        self.try_fetch(Depth::All, &every).map_err(|failure| self.failed(failure))
     }
 
-    /// Fetches, by what the server can do. Each of its refusals is believed once.
-    fn bring(&self, mut depth: Depth, refspecs: &[&str]) -> Result<(), Failed> {
+    /// Fetches, and tries again if the server rejects `--depth`, and once if its objects have SHA-256 ids.
+    fn try_fetch(&self, mut depth: Depth, refspecs: &[&str]) -> Result<(), Failure> {
+        let mut is_sha256 = false;
         loop {
-            let Err(failed) = self.try_to_bring(depth, refspecs) else { return Ok(()) };
-            if depth == Depth::One && failed.says(&["shallow"]) {
+            let Err(failure) = self.fetch_once(depth, refspecs) else { return Ok(()) };
+            if depth == Depth::One && failure.contains(&["shallow"]) {
                 depth = Depth::All;
-            } else if !self.is_remade.get() && failed.says(&["mismatched algorithms: client sha1"]) {
-                self.is_remade.set(true);
-                std::fs::remove_dir_all(&self.program.dir)?;
+            } else if !is_sha256 && failure.contains(&["mismatched algorithms: client sha1"]) {
+                is_sha256 = true;
+                std::fs::remove_dir_all(&self.git.dir)?;
                 self.make("sha256")?;
             } else {
-                return Err(failed);
+                return Err(failure);
             }
         }
     }
 
-    fn try_to_bring(&self, depth: Depth, refspecs: &[&str]) -> Result<(), Failed> {
+    fn fetch_once(&self, depth: Depth, refspecs: &[&str]) -> Result<(), Failure> {
         let mut args = vec!["fetch", "--progress", "--no-tags"];
         args.push(match depth {
             Depth::One => "--depth=1",
-            // Where the source has no more than a part itself, that part is all.
+            // A repository that is shallow itself sends all that it has.
             Depth::All => "--update-shallow",
         });
         if self.url.as_str().starts_with("file://") {
@@ -191,26 +188,24 @@ impl<'a> Repository<'a> {
         }
         args.extend(["--", self.url.as_str()]);
         args.extend(refspecs);
-        let mut seen = None;
-        self.program.run(args, |said: &Said| {
-            let progress = said.progress();
-            if let Some((done, total)) = progress.filter(|_| progress != seen) {
+        let mut last = None;
+        self.git.run(args, |done, total| {
+            if last.replace((done, total)) != Some((done, total)) {
                 self.observer.step(&Step::Fetching { done, total: Some(total) });
             }
-            seen = progress;
         })
     }
 
-    /// The commit that a name here leads to.
+    /// Returns the commit of a local reference.
     fn commit(&self, name: &str) -> Result<String, PluginError> {
-        match self.program.print(["rev-parse", "--verify", &format!("{name}^{{commit}}")], 1024) {
+        match self.git.print(["rev-parse", "--verify", &format!("{name}^{{commit}}")], 1024) {
             Ok(printed) => self.id(&printed),
-            Err(Failed::Said(_)) => {
+            Err(Failure::Git(_)) => {
                 let what = "has something else than a commit there".to_owned();
                 Err(PluginError::new(self.shown(), PluginErrorKind::Fetch(what))
                     .hint("name a branch, a tag of a commit, or a commit"))
             }
-            Err(failed) => Err(self.failed(failed)),
+            Err(failure) => Err(self.failed(failure)),
         }
     }
 
@@ -223,10 +218,9 @@ impl<'a> Repository<'a> {
         Err(PluginError::new(self.shown(), PluginErrorKind::Fetch(what)))
     }
 
-    /// The error for a branch or tag that is not there, with those that are nearest.
+    /// Returns the error for a missing branch or tag, with the nearest names.
     fn not_found(&self, name: &str) -> PluginError {
-        let listed =
-            self.program.print(["ls-remote", "--heads", "--tags", "--", self.url.as_str()], MAX_REFS);
+        let listed = self.git.print(["ls-remote", "--heads", "--tags", "--", self.url.as_str()], MAX_REFS);
         let listed = String::from_utf8_lossy(&listed.unwrap_or_default()).into_owned();
         let names = listed.lines().filter_map(|line| {
             let (_, name) = line.split_once('\t')?;
@@ -239,10 +233,8 @@ impl<'a> Repository<'a> {
         let near: Vec<String> = names.iter().take(HINTS).map(|it| text::escape(it, 100)).collect();
         let fetch = |what: String| PluginError::new(self.shown(), PluginErrorKind::Fetch(what));
         match (near.as_slice(), name) {
-            ([], _) => {
-                fetch("has no branch and no tag: it is empty, or holds none that you may see".to_owned())
-                    .hint("push a commit to it first")
-            }
+            ([], _) => fetch("has no branch and no tag: it is empty, or you may see none".to_owned())
+                .hint("push a commit to it first"),
             (near, "HEAD") => fetch("has no default branch: its HEAD names one that is not there".to_owned())
                 .hint(format!("name one with @ or --ref: {}", near.join(", "))),
             (near, name) => fetch(format!("has no branch, tag or commit {}", text::escape(name, 255)))
@@ -251,14 +243,14 @@ impl<'a> Repository<'a> {
     }
 }
 
-/// Whether the server has no such branch or tag.
-fn is_missing(failed: &Failed) -> bool {
-    failed.says(&["couldn't find remote ref", "Couldn't find remote ref"])
+/// Returns true if the server has no such branch or tag.
+fn is_missing(failure: &Failure) -> bool {
+    failure.contains(&["couldn't find remote ref", "Couldn't find remote ref"])
 }
 
-/// Whether the server does not give an object by its id, or does not have it.
-fn is_refused(failed: &Failed) -> bool {
-    failed.says(&[
+/// Returns true if the server does not send an object by its id, or does not have it.
+fn is_refused(failure: &Failure) -> bool {
+    failure.contains(&[
         "not our ref",
         "unadvertised object",
         "couldn't find remote ref",

@@ -3,26 +3,23 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
-use rustix::process::{Pid, test_kill_process};
 use tempfile::TempDir;
 
-use super::command::{REMOVED, command};
-use super::process::Program;
+use super::command::{REMOVED, configure};
 use super::*;
 use crate::{Location, Plugins, Silent};
 
 mod hostile;
 
-/// A repository with one commit, and a place for plugins.
-struct Place(TempDir);
+/// A repository with one commit, and a source for plugins.
+struct TestSource(TempDir);
 
-impl Place {
+impl TestSource {
     fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
-        place.git(["init", "--quiet", "--bare", "--initial-branch=main", "source"]);
-        place
+        let source = Self(tempfile::tempdir().unwrap());
+        source.git(["init", "--quiet", "--bare", "--initial-branch=main", "source"]);
+        source
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -56,21 +53,10 @@ impl Place {
         format!("file://{}", self.path("source").display())
     }
 
-    fn bring(&self, url: &str, bounds: &Bounds) -> Result<String, PluginError> {
+    fn fetch(&self, url: &str, bounds: &Bounds) -> Result<String, PluginError> {
         let plugins = Plugins::open(Location::Local, self.0.path(), ".hookbox").unwrap();
         let mut stage = Stage::new(&plugins, &Silent).unwrap();
-        bring(&url.parse()?, None, None, bounds, &mut stage, &Silent)
-    }
-
-    fn program(&self) -> Program {
-        let bounds = Bounds::default();
-        Program {
-            dir: self.path("source"),
-            ends: Instant::now() + bounds.time,
-            time: bounds.time,
-            disk: bounds.disk,
-            memory: bounds.memory,
-        }
+        fetch(&url.parse()?, None, None, bounds, &mut stage, &Silent)
     }
 }
 
@@ -79,50 +65,39 @@ fn a_host_that_never_answers_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("git://{}/a/b", listener.local_addr().unwrap());
     let bounds = Bounds { time: Duration::from_millis(300), ..Bounds::default() };
-    let error = Place::new().bring(&url, &bounds).unwrap_err();
-    assert!(error.to_string().contains("was not there after 0.3 seconds"), "{error}");
+    let error = TestSource::new().fetch(&url, &bounds).unwrap_err();
+    assert!(error.to_string().contains("was not fetched within 0.3 seconds"), "{error}");
 }
 
 #[test]
 fn a_repository_that_is_too_large_is_not_fetched_whole() {
-    let place = Place::new();
+    let source = TestSource::new();
     let noise: Vec<u8> = (0..300_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
-    place.commit(&[("hooks/guard", b"x"), ("noise", &noise)]);
+    source.commit(&[("hooks/guard", b"x"), ("noise", &noise)]);
     let bounds = Bounds { disk: 100_000, ..Bounds::default() };
-    let error = place.bring(&place.url(), &bounds).unwrap_err();
+    let error = source.fetch(&source.url(), &bounds).unwrap_err();
     assert!(matches!(error.kind, PluginErrorKind::TooLarge(_)), "{error}");
-    assert_eq!(place.bring(&place.url(), &Bounds::default()).unwrap().len(), 40);
+    assert_eq!(source.fetch(&source.url(), &Bounds::default()).unwrap().len(), 40);
 }
 
 #[test]
 fn a_tree_without_end_is_not_listed() {
-    let place = Place::new();
+    let source = TestSource::new();
     let names: Vec<String> = (0..50).map(|n| format!("lib/{n}")).collect();
     let files: Vec<(&str, &[u8])> = names.iter().map(|it| (it.as_str(), b"x".as_slice())).collect();
-    place.commit(&files);
-    let error = place.bring(&place.url(), &Bounds { listed: 20, ..Bounds::default() }).unwrap_err();
+    source.commit(&files);
+    let error = source.fetch(&source.url(), &Bounds { listed: 20, ..Bounds::default() }).unwrap_err();
     assert!(error.to_string().contains("expected at most 20 files"), "{error}");
-}
-
-#[test]
-fn a_git_that_is_let_go_of_is_ended() {
-    let place = Place::new();
-    let (running, stdin, _stdout) = place.program().talk(["cat-file", "--batch"]).unwrap();
-    let pid = Pid::from_raw(i32::try_from(running.id()).unwrap()).unwrap();
-    assert!(test_kill_process(pid).is_ok());
-    drop(running);
-    assert!(test_kill_process(pid).is_err());
-    drop(stdin);
 }
 
 #[test]
 fn a_fetch_ends_with_its_staging_directory() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("git://{}/a/b", listener.local_addr().unwrap());
-    let place = Place::new();
-    let stages = place.path(".hookbox/plugins");
+    let source = TestSource::new();
+    let stages = source.path(".hookbox/plugins");
     std::thread::scope(|scope| {
-        let fetch = scope.spawn(|| place.bring(&url, &Bounds::default()));
+        let fetch = scope.spawn(|| source.fetch(&url, &Bounds::default()));
         // Git has connected, and waits for an answer.
         let _connection = listener.accept().unwrap();
         for stage in std::fs::read_dir(stages).unwrap() {
@@ -135,20 +110,21 @@ fn a_fetch_ends_with_its_staging_directory() {
 
 #[test]
 fn what_git_sets_for_its_hooks_does_not_reach_ours() {
-    let place = Place::new();
-    let local = place.git(["rev-parse", "--local-env-vars"]);
+    let source = TestSource::new();
+    let local = source.git(["rev-parse", "--local-env-vars"]);
     // These two carry settings of the user, such as `git -c` of the git that runs a hook.
     let settings = ["GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"];
     let left: Vec<&str> =
         local.lines().filter(|it| !settings.contains(it) && !REMOVED.contains(it)).collect();
     assert_eq!(left, [""; 0]);
-    let command = command(Command::new("git"), &place.path("source"), ["version"]);
+    let mut command = Command::new("git");
+    configure(&mut command, &source.path("source"), ["version"]);
     let value = |name: &str| command.get_envs().find(|(it, _)| *it == name).map(|(_, value)| value);
     assert_eq!(value("GIT_DIR"), Some(None));
     assert_eq!(value("LC_ALL"), Some(Some(OsStr::new("C"))));
     assert_eq!(value("GIT_SSH_COMMAND"), None);
     assert_eq!(value("GIT_CONFIG_GLOBAL"), None);
-    assert_eq!(command.get_current_dir(), Some(Path::new(place.0.path())));
+    assert_eq!(command.get_current_dir(), Some(Path::new(source.0.path())));
 }
 
 #[test]
@@ -160,6 +136,6 @@ fn a_reference_that_git_refuses_is_refused_here() {
         let mut command = Command::new("git");
         let allowed =
             command.args(["check-ref-format", "--allow-onelevel", name]).status().unwrap().success();
-        assert_eq!(Wanted::new(Some(name), None).is_ok(), allowed, "{name:?}");
+        assert_eq!(Revision::new(Some(name), None).is_ok(), allowed, "{name:?}");
     }
 }

@@ -8,7 +8,7 @@ fn a_plugin_comes_is_replaced_and_goes_and_the_lock_file_says_so() {
     let plugins = root.open();
     let steps = At::new("", || {});
     let first = add(&plugins, "org/repo", "one", Replace::No, &steps).unwrap();
-    assert_eq!(*steps.2.lock().unwrap(), ["Prepared", "Exchanged", "Locked", "Settled", "Cleaned"]);
+    assert_eq!(*steps.2.lock().unwrap(), ["Begun", "Prepared", "Exchanged", "Locked", "Cleaned"]);
     add(&plugins, "a/other", "other", Replace::Yes, &Silent).unwrap();
     let other = root.plugin("a@other").unwrap();
     let one = root.plugin("org@repo").unwrap();
