@@ -1,12 +1,8 @@
 //! What a manifest describes. No I/O.
 
-use oci_client::manifest::{
-    IMAGE_CONFIG_MEDIA_TYPE, IMAGE_DOCKER_CONFIG_MEDIA_TYPE, IMAGE_LAYER_GZIP_MEDIA_TYPE,
-    IMAGE_LAYER_MEDIA_TYPE, IMAGE_MANIFEST_LIST_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE, OciDescriptor,
-    OciImageManifest,
-};
-use oci_wasm::{WASM_LAYER_MEDIA_TYPE, WASM_MANIFEST_CONFIG_MEDIA_TYPE, WasmConfig};
 use serde::Deserialize;
+
+use super::manifest::{self, ComponentConfig, Descriptor, Manifest};
 
 use hookbox::hook::Digest;
 use hookbox::internal::text::escape;
@@ -30,7 +26,7 @@ pub(super) struct Blob {
 
 impl Blob {
     /// The content that a descriptor names.
-    pub(super) fn new(descriptor: &OciDescriptor) -> Result<Self, Mismatch> {
+    pub(super) fn new(descriptor: &Descriptor) -> Result<Self, Mismatch> {
         let digest = descriptor.digest.parse().map_err(|_| {
             Mismatch::new(
                 "content named by a sha256 digest",
@@ -89,20 +85,19 @@ impl Artifact {
         if is_plugin {
             let layer = one_layer(&manifest, "a hookbox plugin with one layer")?;
             let is_gzip = match layer.media_type.as_str() {
-                IMAGE_LAYER_GZIP_MEDIA_TYPE => true,
-                IMAGE_LAYER_MEDIA_TYPE => false,
+                manifest::TAR_GZIP => true,
+                manifest::TAR => false,
                 other => {
-                    let expected =
-                        format!("a layer of type {IMAGE_LAYER_GZIP_MEDIA_TYPE} or {IMAGE_LAYER_MEDIA_TYPE}");
+                    let expected = format!("a layer of type {} or {}", manifest::TAR_GZIP, manifest::TAR);
                     return Err(Mismatch::new(expected, show(other)));
                 }
             };
             return Ok(Self::Directory { layer, is_gzip });
         }
-        if config_type == WASM_MANIFEST_CONFIG_MEDIA_TYPE {
+        if config_type == manifest::WASM_CONFIG {
             let layer = one_layer(&manifest, "a component in one layer")?;
-            if layer.media_type != WASM_LAYER_MEDIA_TYPE {
-                let expected = format!("a layer of type {WASM_LAYER_MEDIA_TYPE}");
+            if layer.media_type != manifest::WASM {
+                let expected = format!("a layer of type {}", manifest::WASM);
                 return Err(Mismatch::new(expected, show(&layer.media_type)));
             }
             return Ok(Self::Component { config: Blob::new(&manifest.config)?, layer });
@@ -112,7 +107,7 @@ impl Artifact {
 }
 
 /// The manifest of one artifact.
-pub(super) fn image_manifest(bytes: &[u8]) -> Result<OciImageManifest, Mismatch> {
+pub(super) fn image_manifest(bytes: &[u8]) -> Result<Manifest, Mismatch> {
     let unreadable = |error: serde_json::Error| {
         Mismatch::new("a manifest of OCI", format!("something else: {}", escape(&error.to_string(), 200)))
     };
@@ -121,7 +116,7 @@ pub(super) fn image_manifest(bytes: &[u8]) -> Result<OciImageManifest, Mismatch>
         let found = format!("one with the schema version {}", kind.schema_version);
         return Err(Mismatch::new("a manifest with the schema version 2", found));
     }
-    let is_index = [OCI_IMAGE_INDEX_MEDIA_TYPE, IMAGE_MANIFEST_LIST_MEDIA_TYPE];
+    let is_index = [manifest::INDEX, manifest::DOCKER_INDEX];
     if kind.manifests.is_some() || kind.media_type.as_deref().is_some_and(|it| is_index.contains(&it)) {
         let hint = Some("name one of its manifests by digest: oci://HOST/NAME@sha256:…");
         return Err(Mismatch {
@@ -133,7 +128,7 @@ pub(super) fn image_manifest(bytes: &[u8]) -> Result<OciImageManifest, Mismatch>
 }
 
 /// The only layer.
-fn one_layer(manifest: &OciImageManifest, expected: &str) -> Result<Blob, Mismatch> {
+fn one_layer(manifest: &Manifest, expected: &str) -> Result<Blob, Mismatch> {
     match manifest.layers.as_slice() {
         [layer] => Blob::new(layer),
         layers => Err(Mismatch::new(expected, format!("{} layers", layers.len()))),
@@ -141,11 +136,11 @@ fn one_layer(manifest: &OciImageManifest, expected: &str) -> Result<Blob, Mismat
 }
 
 /// What a manifest describes that is none of ours, in words.
-fn foreign(manifest: &OciImageManifest) -> String {
+fn foreign(manifest: &Manifest) -> String {
     let config = manifest.config.media_type.as_str();
     let artifact = manifest.artifact_type.as_deref().unwrap_or_default();
     match (config, artifact) {
-        (IMAGE_CONFIG_MEDIA_TYPE | IMAGE_DOCKER_CONFIG_MEDIA_TYPE, "") => "a container image".to_owned(),
+        (manifest::IMAGE_CONFIG | manifest::DOCKER_CONFIG, "") => "a container image".to_owned(),
         ("application/vnd.cncf.helm.config.v1+json", _) => "a Helm chart".to_owned(),
         (_, "") => format!("an artifact with a configuration of type {}", show(config)),
         (_, artifact) => format!("an artifact of type {}", show(artifact)),
@@ -155,7 +150,7 @@ fn foreign(manifest: &OciImageManifest) -> String {
 /// Checks what a component says of itself, before it is fetched.
 pub(super) fn check_component(config: &[u8]) -> Result<(), Mismatch> {
     let expected = format!("a hook: a component that exports {HOOK}…");
-    let config = WasmConfig::try_from(config).map_err(|error| {
+    let config = serde_json::from_slice::<ComponentConfig>(config).map_err(|error| {
         Mismatch::new("the configuration of a component", escape(&error.to_string(), 200))
     })?;
     let Some(component) = config.component else {
@@ -205,12 +200,12 @@ mod tests {
 
     #[test]
     fn components_and_plugins_are_told_apart() {
-        let component = parse(&manifest(WASM_MANIFEST_CONFIG_MEDIA_TYPE, None, &["application/wasm"]));
+        let component = parse(&manifest(manifest::WASM_CONFIG, None, &["application/wasm"]));
         assert!(matches!(component, Ok(Artifact::Component { .. })), "{component:?}");
         for (config, artifact_type, layer, want) in [
-            (PLUGIN_CONFIG_MEDIA_TYPE, Some(PLUGIN_ARTIFACT_TYPE), IMAGE_LAYER_GZIP_MEDIA_TYPE, true),
-            (PLUGIN_CONFIG_MEDIA_TYPE, None, IMAGE_LAYER_GZIP_MEDIA_TYPE, true),
-            ("application/vnd.oci.empty.v1+json", Some(PLUGIN_ARTIFACT_TYPE), IMAGE_LAYER_MEDIA_TYPE, false),
+            (PLUGIN_CONFIG_MEDIA_TYPE, Some(PLUGIN_ARTIFACT_TYPE), manifest::TAR_GZIP, true),
+            (PLUGIN_CONFIG_MEDIA_TYPE, None, manifest::TAR_GZIP, true),
+            ("application/vnd.oci.empty.v1+json", Some(PLUGIN_ARTIFACT_TYPE), manifest::TAR, false),
         ] {
             let plugin = parse(&manifest(config, artifact_type, &[layer])).unwrap();
             assert!(matches!(plugin, Artifact::Directory { is_gzip, .. } if is_gzip == want), "{plugin:?}");
@@ -219,10 +214,10 @@ mod tests {
 
     #[test]
     fn anything_else_is_named() {
-        let wasm = WASM_MANIFEST_CONFIG_MEDIA_TYPE;
+        let wasm = manifest::WASM_CONFIG;
         let plugin = Some(PLUGIN_ARTIFACT_TYPE);
         for (manifest, found) in [
-            (manifest(IMAGE_CONFIG_MEDIA_TYPE, None, &[IMAGE_LAYER_GZIP_MEDIA_TYPE]), "a container image"),
+            (manifest(manifest::IMAGE_CONFIG, None, &[manifest::TAR_GZIP]), "a container image"),
             (manifest("application/vnd.cncf.helm.config.v1+json", None, &["x"]), "a Helm chart"),
             (manifest("x/y", Some("a/b"), &["x"]), "an artifact of type a/b"),
             (manifest("x/y", None, &["x"]), "an artifact with a configuration of type x/y"),

@@ -15,6 +15,7 @@ mod challenge;
 mod connection;
 mod credentials;
 mod login;
+mod manifest;
 mod pack;
 mod push;
 mod repository;

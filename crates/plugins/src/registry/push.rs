@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::io;
 
 use bytes::Bytes;
-use oci_client::client::{Config, ImageLayer};
-use oci_client::manifest::{IMAGE_LAYER_GZIP_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE, OciImageManifest};
-use oci_wasm::{ToConfig as _, WasmConfig};
 use serde_json::json;
 
 use super::artifact::{PLUGIN_ARTIFACT_TYPE, PLUGIN_CONFIG_MEDIA_TYPE};
 use super::connection::Access;
+use super::manifest::{self, ComponentConfig, Content, Manifest};
 use super::repository::Repository;
 use super::{Registry, pack, too_slow};
 use crate::{Observer, OciReference, PluginError, PluginErrorKind, PluginName, Staged, Step};
@@ -70,12 +68,12 @@ impl Registry {
                     format!("expected a component, found bytes that are none: {}", escape(&error, 200));
                 PluginError::new(&about, PluginErrorKind::Unexpected(what))
             };
-            let (mut config, layer) = WasmConfig::from_raw_component(component, None)
-                .map_err(|error| no_component(error.to_string()))?;
-            config.created = Default::default();
-            let config = config.to_config().map_err(|error| no_component(error.to_string()))?;
-            let manifest = OciImageManifest::build(std::slice::from_ref(&layer), &config, Some(annotations));
-            Ready::new(&about, layer, config, manifest)
+            let config = ComponentConfig::new(&component).map_err(no_component)?;
+            let config = json(&about, &config)?;
+            let config = Content { bytes: config, media_type: manifest::WASM_CONFIG };
+            let layer = Content { bytes: component.into(), media_type: manifest::WASM };
+            let manifest = Manifest::new(&layer, &config, None, annotations);
+            Ready::new(&about, layer, config, &manifest)
         };
         self.push(reference, ready, observer).await
     }
@@ -97,14 +95,12 @@ impl Registry {
         let (about, annotations) = (reference.to_string(), description.annotations());
         let (name, top) = (name.to_string(), plugin.path());
         let ready = move || {
-            let layer = ImageLayer::new(pack::pack(&top)?, IMAGE_LAYER_GZIP_MEDIA_TYPE.to_owned(), None);
+            let layer = Content { bytes: pack::pack(&top)?.into(), media_type: manifest::TAR_GZIP };
             let contents: BTreeMap<&str, Vec<String>> = pack::contents(&top)?.into_iter().collect();
             let config = json!({"format": FORMAT, "name": name, "contents": contents});
-            let config = Config::new(config.to_string(), PLUGIN_CONFIG_MEDIA_TYPE.to_owned(), None);
-            let mut manifest =
-                OciImageManifest::build(std::slice::from_ref(&layer), &config, Some(annotations));
-            manifest.artifact_type = Some(PLUGIN_ARTIFACT_TYPE.to_owned());
-            Ready::new(&about, layer, config, manifest)
+            let config = Content { bytes: config.to_string().into(), media_type: PLUGIN_CONFIG_MEDIA_TYPE };
+            let manifest = Manifest::new(&layer, &config, Some(PLUGIN_ARTIFACT_TYPE), annotations);
+            Ready::new(&about, layer, config, &manifest)
         };
         self.push(reference, ready, observer).await
     }
@@ -153,18 +149,16 @@ struct Ready {
 
 impl Ready {
     /// Of one layer.
-    fn new(
-        about: &str,
-        layer: ImageLayer,
-        config: Config,
-        mut manifest: OciImageManifest,
-    ) -> Result<Self, PluginError> {
-        manifest.media_type = Some(OCI_IMAGE_MEDIA_TYPE.to_owned());
-        let manifest = serde_json::to_vec(&manifest)
-            .map_err(|error| PluginError::new(about, PluginErrorKind::Unexpected(error.to_string())))?;
-        let blobs = [layer.data, config.data].map(|bytes| (Digest::of(&bytes), bytes));
-        Ok(Self { blobs, manifest: Bytes::from(manifest) })
+    fn new(about: &str, layer: Content, config: Content, manifest: &Manifest) -> Result<Self, PluginError> {
+        let blobs = [layer.bytes, config.bytes].map(|bytes| (Digest::of(&bytes), bytes));
+        Ok(Self { blobs, manifest: json(about, manifest)? })
     }
+}
+
+fn json(about: &str, document: &impl serde::Serialize) -> Result<Bytes, PluginError> {
+    serde_json::to_vec(document)
+        .map(Bytes::from)
+        .map_err(|error| PluginError::new(about, PluginErrorKind::Unexpected(error.to_string())))
 }
 
 #[cfg(test)]

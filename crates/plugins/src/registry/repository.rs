@@ -4,10 +4,6 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use oci_client::manifest::{
-    IMAGE_MANIFEST_LIST_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE,
-    OCI_IMAGE_MEDIA_TYPE,
-};
 use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
 use reqwest::{Method, Response, StatusCode, Url};
 use tokio::io::AsyncWriteExt as _;
@@ -15,6 +11,7 @@ use tokio::io::AsyncWriteExt as _;
 use super::Options;
 use super::artifact::Blob;
 use super::connection::{Access, Connection, Request};
+use super::manifest;
 use crate::{OciReference, PluginError, PluginErrorKind};
 use hookbox::hook::Digest;
 use hookbox::internal::text::escape;
@@ -48,12 +45,7 @@ impl Repository {
     /// The manifest with this tag or digest, as its bytes; `None` where there is none. What a digest names is not
     /// checked here.
     pub(super) async fn manifest(&mut self, reference: &str) -> Result<Option<Bytes>, PluginError> {
-        let types = [
-            OCI_IMAGE_MEDIA_TYPE,
-            OCI_IMAGE_INDEX_MEDIA_TYPE,
-            IMAGE_MANIFEST_MEDIA_TYPE,
-            IMAGE_MANIFEST_LIST_MEDIA_TYPE,
-        ];
+        let types = [manifest::MANIFEST, manifest::INDEX, manifest::DOCKER_MANIFEST, manifest::DOCKER_INDEX];
         let request = Request::new(Method::GET, self.url(&["manifests", reference]));
         let request = types.into_iter().fold(request, |request, kind| request.header(ACCEPT, kind));
         let Some(response) = self.connection.get(request).await? else { return Ok(None) };
@@ -78,7 +70,7 @@ impl Repository {
         let mut url = self.url(&["referrers", &artifact.to_string()]);
         // A registry may leave out the others, of which there can be many.
         url.query_pairs_mut().append_pair("artifactType", kind);
-        let request = Request::new(Method::GET, url).header(ACCEPT, OCI_IMAGE_INDEX_MEDIA_TYPE);
+        let request = Request::new(Method::GET, url).header(ACCEPT, manifest::INDEX);
         // Registries before 1.1 of the specification do not know the question, and keep the list under a tag.
         if let Ok(Some(response)) = self.connection.get(request).await {
             return self.connection.read(response, MAX_MANIFEST, "a list of referrers").await.map(Some);
@@ -157,7 +149,7 @@ impl Repository {
     /// Stores a manifest under a tag or its digest.
     pub(super) async fn put_manifest(&mut self, reference: &str, manifest: Bytes) -> Result<(), PluginError> {
         let url = self.url(&["manifests", reference]);
-        let mut put = Request::new(Method::PUT, url).header(CONTENT_TYPE, OCI_IMAGE_MEDIA_TYPE);
+        let mut put = Request::new(Method::PUT, url).header(CONTENT_TYPE, manifest::MANIFEST);
         put.body = Some(manifest.clone());
         let response = self.connection.send(put).await?;
         let response = self.connection.accepted(response, StatusCode::CREATED, "to store a manifest").await?;

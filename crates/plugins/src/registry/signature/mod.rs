@@ -10,11 +10,11 @@ mod simple_signing;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use oci_client::manifest::OciImageIndex;
 
 pub use self::key::PublicKey;
 
 use super::artifact::{Blob, image_manifest};
+use super::manifest::Index;
 use super::repository::Repository;
 use crate::{PluginError, PluginErrorKind};
 use hookbox::hook::Digest;
@@ -120,7 +120,7 @@ async fn bundles(
     rejected: &mut Vec<String>,
 ) -> Result<bool, PluginError> {
     let Some(index) = repository.referrers(artifact, bundle::MEDIA_TYPE).await? else { return Ok(false) };
-    let index: OciImageIndex = match serde_json::from_slice(&index) {
+    let index: Index = match serde_json::from_slice(&index) {
         Ok(index) => index,
         Err(error) => {
             rejected.push(format!(
