@@ -1,4 +1,4 @@
-//! Builds the hooks of this repository that run as components: `cargo hooks`.
+//! Builds the hooks of this repository that run as components: `cargo hooks`. Checks the packages of its crates.
 //!
 //! They have workspaces and a target directory of their own, so that this never waits for the build that
 //! started it.
@@ -16,7 +16,8 @@ usage: cargo run -p xtask -- COMMAND
   plugin      build the sample plugin into target/plugin, and nothing else
   twins       build the native form of every sample hook into target/hooks/native/NAME
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
-  test-clients  run real agents against a mock model, with hookbox as their hook command";
+  test-clients  run real agents against a mock model, with hookbox as their hook command
+  package     package every published crate, and compile the packages together, outside the repository's tree";
 
 /// The target of every component.
 const TARGET: &str = "wasm32-wasip2";
@@ -26,6 +27,10 @@ const OF_PLUGIN: &str = "audit-log";
 
 /// The crate of the test hooks that writes components instead of being one.
 const FORGE: &str = "forge";
+
+/// The crates that are published, each after those that it needs.
+const PUBLISHED: [&str; 6] =
+    ["hookbox-redact", "hookbox", "hookbox-agents", "hookbox-plugins", "hookbox-sdk", "hookbox-cli"];
 
 /// Variables that must not reach a nested cargo: flags and wrappers for the build of the host.
 const HOST_ONLY: [&str; 8] = [
@@ -51,6 +56,7 @@ fn main() -> ExitCode {
         ["twins"] => tree.twins(),
         ["test-hooks"] => tree.components("tests/guests", "test-hooks").and_then(|()| tree.forge()),
         ["test-clients", args @ ..] => tree.test_clients(args),
+        ["package"] => tree.package(),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -145,6 +151,45 @@ impl Tree {
         if status.success() { Ok(()) } else { Err(format!("{FORGE} failed").into()) }
     }
 
+    /// Packages the published crates and compiles the unpacked packages as one workspace, so that a file or a crate that
+    /// only the repository has is noticed.
+    fn package(&self) -> Result<(), Box<dyn Error>> {
+        let mut command = cargo();
+        command.current_dir(&self.root).args([
+            "package",
+            "--no-verify",
+            "--allow-dirty",
+            "--quiet",
+            "--target-dir",
+        ]);
+        command.arg(&self.target);
+        for name in PUBLISHED {
+            command.args(["--package", name]);
+        }
+        run(&mut command, "package the crates")?;
+
+        let unpacked = self.target.join("package/unpacked");
+        if unpacked.exists() {
+            fs::remove_dir_all(&unpacked)?;
+        }
+        fs::create_dir_all(&unpacked)?;
+        let version = env!("CARGO_PKG_VERSION");
+        let mut manifest =
+            "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n\n[patch.crates-io]\n".to_owned();
+        for name in PUBLISHED {
+            let directory = format!("{name}-{version}");
+            let archive = self.target.join(format!("package/{directory}.crate"));
+            let mut command = Command::new("tar");
+            run(command.arg("-xzf").arg(&archive).arg("-C").arg(&unpacked), "unpack a crate")?;
+            manifest.push_str(&format!("{name} = {{ path = \"{directory}\" }}\n"));
+        }
+        fs::write(unpacked.join("Cargo.toml"), manifest)?;
+        fs::copy(self.root.join("Cargo.lock"), unpacked.join("Cargo.lock"))?;
+        let mut command = cargo();
+        command.current_dir(&unpacked).args(["check", "--workspace", "--target-dir"]).arg(&self.target);
+        run(&mut command, "compile the packages")
+    }
+
     /// Builds the programs of the test with real clients, and runs it.
     fn test_clients(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
         self.components("sample-hooks", "hooks")?;
@@ -227,6 +272,12 @@ impl Tree {
 
 /// Returns the cargo that runs this program, without the variables that it sets for this program: build
 /// scripts of dependencies that read them would run again, and everything above them would be rebuilt.
+/// Runs a command; an error names the purpose.
+fn run(command: &mut Command, purpose: &str) -> Result<(), Box<dyn Error>> {
+    let status = command.status().map_err(|error| format!("failed to {purpose}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("failed to {purpose}").into()) }
+}
+
 fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into()));
     for (name, _) in env::vars_os() {
