@@ -33,6 +33,18 @@ lint:
     cargo clippy -p hookbox --no-default-features --all-targets -- -D warnings
     cargo clippy -p hookbox-plugins --no-default-features --all-targets -- -D warnings
 
+# The features of the library, alone and in pairs (`cargo install cargo-hack --locked`).
+features:
+    cargo hack check -p hookbox --feature-powerset --depth 2 --no-dev-deps
+
+# The public API against the last tag (`cargo install cargo-semver-checks --locked`).
+semver:
+    cargo semver-checks -p hookbox -p hookbox-sdk --baseline-rev "$(git describe --tags --abbrev=0)"
+
+# The packages of the published crates compile together.
+package:
+    cargo run -p xtask -- package
+
 # A call through the public API against the bare engine and a native twin, in one run.
 bench: setup hooks
     cargo bench -p hookbox

@@ -186,7 +186,8 @@ impl Tree {
         fs::write(unpacked.join("Cargo.toml"), manifest)?;
         fs::copy(self.root.join("Cargo.lock"), unpacked.join("Cargo.lock"))?;
         let mut command = cargo();
-        command.current_dir(&unpacked).args(["check", "--workspace", "--target-dir"]).arg(&self.target);
+        command.current_dir(&self.root).args(["check", "--workspace", "--target-dir"]).arg(&self.target);
+        command.arg("--manifest-path").arg(unpacked.join("Cargo.toml"));
         run(&mut command, "compile the packages")
     }
 
