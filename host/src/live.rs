@@ -26,7 +26,13 @@ pub(crate) struct Live {
 
 impl Live {
     pub(crate) fn new(snapshot: Snapshot, chain: ChainOptions, cwd: PathBuf) -> Self {
-        Self { current: RwLock::new(Arc::new(snapshot)), chain, cwd, ..Self::default() }
+        Self {
+            current: RwLock::new(Arc::new(snapshot)),
+            chain,
+            cwd,
+            #[cfg(feature = "otel")]
+            telemetry: None,
+        }
     }
 
     #[cfg(feature = "otel")]

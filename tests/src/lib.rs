@@ -1,6 +1,6 @@
 //! The integration tests: one binary, one module for each area.
 //!
-//! They run the real program, built beside them, and the library, in places of their own ([`environment`]).
+//! They run the real program, built beside them, and the library, in places of their own (`environment`).
 
 #![cfg(test)]
 

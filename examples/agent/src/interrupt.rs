@@ -50,7 +50,7 @@ async fn arrives(signal: i32) -> i32 {
         let (read, write) = std::os::unix::net::UnixStream::pair()?;
         read.set_nonblocking(true)?;
         pipe::register(signal, write)?;
-        io::Result::Ok(UnixStream::from_std(read)?)
+        UnixStream::from_std(read)
     };
     if let Ok(mut stream) = listen()
         && stream.read(&mut [0]).await.is_ok()

@@ -1,6 +1,6 @@
 //! The reference agent: how an agent embeds hookbox.
 //!
-//! It is a real agent with real tools. Read [`run`] first: it sends each event in its place, and obeys each
+//! It is a real agent with real tools. Read `run.rs` first: it sends each event in its place, and obeys each
 //! verdict on the next lines; that is all an agent has to do. The other files are one idea each.
 
 #![allow(

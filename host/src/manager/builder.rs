@@ -443,8 +443,7 @@ impl Builder {
         self.discovery.cache = cache.clone();
         let runtime = self.engine.runtime(self.runtime.take(), cache.as_deref());
         if self.discovery.one_event {
-            // To unmap and free it takes longer than a call, and the end of the process does both at once.
-            std::mem::forget(runtime.clone());
+            runtime.leak();
         }
         let mut found = discovery::discover_again(&self.discovery, last, &runtime).await;
         self.runtime = Some(runtime);

@@ -1,7 +1,7 @@
 //! Spans and metrics of events and hooks, sent to an OpenTelemetry collector (OTLP over HTTP, as protobuf).
 //!
 //! The book (`docs/src/telemetry.md`) lists them. Every text is cleared of secrets
-//! ([`redact`](crate::redact)), escaped and cut.
+//! (by `redact`), escaped and cut.
 //!
 //! An event only adds to the metrics and puts its spans into a bounded queue. Threads of OpenTelemetry send
 //! both. A collector that is slow or away delays no event and fails none: an event that does not fit is

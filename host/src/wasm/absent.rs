@@ -49,6 +49,8 @@ impl Runtime {
         Err(HookError::new(Cause::Incompatible, "is a component, and this build runs no components"))
     }
 
+    pub(crate) fn leak(&self) {}
+
     pub(crate) fn forget_unused(&self) {}
 
     pub(crate) fn has_code(&self, _digest: &Digest) -> bool {

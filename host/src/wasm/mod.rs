@@ -179,6 +179,12 @@ impl Runtime {
         loaded
     }
 
+    /// Keeps the engines until the end of the process. To unmap and free them takes longer than a call, and the end of
+    /// the process does both at once.
+    pub(crate) fn leak(&self) {
+        std::mem::forget(self.clone());
+    }
+
     /// Forgets components that are not used any more: a host that finds hooks again and again must not grow.
     pub(crate) fn forget_unused(&self) {
         let mut loaded = self.inner.loaded();

@@ -137,7 +137,7 @@ proptest! {
                 true => Ruling::trusted("guard", &reason),
                 false => Ruling::untrusted("guard", "guard", &reason),
             });
-            let warnings = warnings.iter().map(|text| hookbox::outcome::Warning::new(text));
+            let warnings = warnings.iter().map(hookbox::outcome::Warning::new);
             let mut verdict = Verdict::default();
             (verdict.context, verdict.warnings) = (context.clone(), warnings.collect());
             verdict.modified = modified;
