@@ -122,6 +122,7 @@ pub mod mcp;
 #[path = "mcp/absent.rs"]
 #[doc(hidden)]
 pub mod mcp;
+mod mutex;
 #[doc(hidden)]
 pub mod native;
 #[cfg(feature = "http")]

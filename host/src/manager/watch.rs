@@ -5,7 +5,7 @@ mod interests;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use notify::event::{AccessKind, AccessMode, EventKind};
@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use self::interests::Interests;
 use super::{Manager, Reload};
 use crate::discovery::Problem;
+use crate::mutex;
 use crate::text;
 
 /// The time without changes before files are read: an editor saves, and a compiler writes, in many steps.
@@ -118,7 +119,7 @@ struct System {
 
 impl System {
     fn watcher(&self) -> MutexGuard<'_, Option<RecommendedWatcher>> {
-        self.watcher.lock().unwrap_or_else(PoisonError::into_inner)
+        mutex::lock(&self.watcher)
     }
 
     /// Watches these directories and no others. All of them are watched anew: one that was replaced has the
@@ -159,11 +160,11 @@ struct Signal {
 
 impl Signal {
     fn interests(&self) -> MutexGuard<'_, Interests> {
-        self.interests.lock().unwrap_or_else(PoisonError::into_inner)
+        mutex::lock(&self.interests)
     }
 
     fn last(&self) -> MutexGuard<'_, Option<PathBuf>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        mutex::lock(&self.last)
     }
 
     fn hear(&self, event: notify::Result<notify::Event>) {

@@ -1,7 +1,7 @@
 //! The limit of bytes that are read from a server: only while calls wait, and no more than they may read
 //! together.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::watch;
 
@@ -43,7 +43,7 @@ impl ByteLimit {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::mutex::lock(&self.state)
     }
 
     /// Begins a call that may read `limit` bytes. It ends when the result is dropped.

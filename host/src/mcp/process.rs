@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::net::unix::pipe::Receiver;
@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::hook::HookError;
 use crate::mcp::Transport;
+use crate::mutex::lock;
 use crate::native::group::Group;
 use crate::native::output::Log;
 use crate::native::process::signal_name;
@@ -70,10 +71,6 @@ struct Stderr {
 struct StrayLines {
     count: usize,
     first: String,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ServerProcess {

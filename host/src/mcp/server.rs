@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use rmcp::model::CallToolResult;
@@ -17,6 +17,7 @@ use crate::hook::{Budget, HookError};
 use crate::mcp::ServerConfig;
 use crate::mcp::connection::{Connection, Failed};
 use crate::mcp::process::ServerProcess;
+use crate::mutex;
 use crate::outcome::Spent;
 use crate::report::Cause;
 use crate::text;
@@ -74,7 +75,7 @@ impl Server {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        mutex::lock(&self.state)
     }
 
     /// Ends the server now, with its process group. The next call starts it again.

@@ -5,7 +5,7 @@ mod monitor;
 mod verdict;
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 pub use self::decided::Decided;
@@ -22,6 +22,7 @@ use crate::event::{
     ToolResult, Usage, now_ms,
 };
 use crate::live::Live;
+use crate::mutex;
 use crate::outcome::{MAX_CONTEXT, Warning};
 pub use crate::thresholds::{AtThreshold, Thresholds};
 
@@ -228,8 +229,7 @@ impl Session {
     }
 
     fn monitor(&self) -> MutexGuard<'_, BudgetMonitor> {
-        // Nothing panics in there, and half a note does no harm: at worst a threshold fires once more.
-        self.monitor.lock().unwrap_or_else(PoisonError::into_inner)
+        mutex::lock(&self.monitor)
     }
 
     /// Sends any event and returns the untyped verdict. The typed methods call this.

@@ -19,7 +19,7 @@ mod tests;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::sync::{Arc, Mutex as SyncMutex};
 
 use rusqlite::Connection;
 use tokio::sync::Mutex;
@@ -98,14 +98,14 @@ struct Notices(Arc<SyncMutex<Vec<Notice>>>);
 
 impl Notices {
     fn push(&self, notice: Notice) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = crate::mutex::lock(&self.0);
         if waiting.len() < MAX_NOTICES {
             waiting.push(notice);
         }
     }
 
     fn take(&self) -> Vec<Notice> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *crate::mutex::lock(&self.0))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The state that recording and sending share.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// The number of spans that wait for the collector at most; an event that does not fit is dropped.
 pub(super) const MAX_WAITING: usize = 2_048;
@@ -40,13 +40,13 @@ impl State {
     }
 
     pub(super) fn problem(&self) -> Option<String> {
-        let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        let problems = crate::mutex::lock(&self.problems);
         problems.values().next().cloned()
     }
 
     /// Notes the result of sending a signal. Logs the first failure, and the end of all failures.
     pub(super) fn note(&self, signal: &'static str, result: Result<(), String>) {
-        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut problems = crate::mutex::lock(&self.problems);
         let was_well = problems.is_empty();
         match result {
             Ok(()) => {

@@ -5,7 +5,7 @@
 //! of them would reach the end of its fuel.
 
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -100,7 +100,7 @@ struct ReadyInner {
 
 impl Ready {
     fn inner(&self) -> MutexGuard<'_, ReadyInner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::mutex::lock(&self.0)
     }
 
     fn begin(&self, task: &Waker) {

@@ -1,8 +1,9 @@
 //! The rights that a call used without having them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::capability::Denial;
+use crate::mutex;
 
 /// The number of denied rights in the report of one call.
 const MAX_DENIED: usize = 16;
@@ -14,13 +15,13 @@ pub(super) struct Denials(Arc<Mutex<Vec<Denial>>>);
 
 impl Denials {
     pub(super) fn push(&self, denial: Denial) {
-        let mut denials = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut denials = mutex::lock(&self.0);
         if denials.len() < MAX_DENIED && !denials.iter().any(|it| it.right == denial.right) {
             denials.push(denial);
         }
     }
 
     pub(super) fn all(&self) -> Vec<Denial> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        mutex::lock(&self.0).clone()
     }
 }

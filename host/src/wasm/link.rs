@@ -1,7 +1,7 @@
 //! The imports of components, linked only when a component needs them: most hooks need no files, sockets or
 //! requests, and linking those takes longer than a call.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use wasmtime::Engine;
 use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
@@ -100,7 +100,7 @@ impl Imports {
         component: &Component,
         imports: &[InterfaceName],
     ) -> wasmtime::Result<InstancePre<CallState>> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = crate::mutex::lock(&self.inner);
         let Inner { linker, linked } = &mut *inner;
         for part in imports.iter().filter_map(|import| Part::of(import.as_str())) {
             if !linked.contains(&part) {

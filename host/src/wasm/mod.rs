@@ -32,7 +32,7 @@ mod wasi_overrides;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
@@ -52,6 +52,7 @@ use self::call::internal;
 use self::component::Ready;
 use self::engine::Linked;
 use crate::hook::{Digest, HookError, Manifest};
+use crate::mutex;
 use crate::report::{Cause, LimitKind};
 use crate::text;
 
@@ -261,7 +262,7 @@ fn took_too_long() -> HookError {
 
 impl RuntimeInner {
     fn loaded(&self) -> MutexGuard<'_, Known> {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+        mutex::lock(&self.loaded)
     }
 
     fn linked(

@@ -2,12 +2,13 @@
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 
+use crate::mutex;
 use crate::text;
 
 /// The log and the standard error of a call, cut at a limit.
@@ -27,7 +28,7 @@ impl Log {
 
     /// Adds a piece of text; what does not fit is counted and dropped.
     pub(super) fn push(&self, piece: &str) {
-        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = mutex::lock(&self.0);
         let kept = text::prefix(piece, log.limit.saturating_sub(log.text.len()));
         log.lost += piece.len() - kept.len();
         let kept = kept.len();
@@ -35,7 +36,7 @@ impl Log {
     }
 
     pub(super) fn text(&self) -> String {
-        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = mutex::lock(&self.0);
         match log.lost {
             0 => log.text.clone(),
             lost => format!("{}\n… ({lost} more bytes)", log.text),
