@@ -155,7 +155,7 @@ async fn compiled_code_is_kept_only_where_nobody_else_can_put_it() {
         ("link/cache", "inside the repository"),
         ("open", "others may write to it"),
         ("group", "others may write to it"),
-        ("file", "no directory"),
+        ("file", "not a directory"),
     ] {
         let manager = Manager::builder()
             .cwd(env.path("repo"))

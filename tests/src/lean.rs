@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::environment::{Output, TestEnvironment, guest, program, sample};
 
 const COMPILES: &str = "compiling a component";
-const AS_IT_WAS: &str = "a component is as it was";
+const UNCHANGED: &str = "a component is unchanged";
 
 /// With a cache of its own, so that a test sees the compiled and kept files.
 fn environment() -> TestEnvironment {
@@ -80,7 +80,7 @@ fn an_unchanged_component_is_not_read_again_and_another_one_in_its_place_is() {
     let (guardrail, logger) = (sample("guardrail"), sample("turn-logger"));
     // A file that has just been built is read until it is some seconds old.
     let remembered = |name: &str| {
-        let is_remembered = |output: &Output| output.stderr.contains(AS_IT_WAS);
+        let is_remembered = |output: &Output| output.stderr.contains(UNCHANGED);
         (0..10_000)
             .map(|_| bridge(&env, "rm -rf build"))
             .find(is_remembered)
@@ -90,7 +90,7 @@ fn an_unchanged_component_is_not_read_again_and_another_one_in_its_place_is() {
     assert!(is_blocked(&remembered("guardrail")));
     link(&logger);
     let output = bridge(&env, "rm -rf build");
-    assert!(!is_blocked(&output) && !output.stderr.contains(AS_IT_WAS), "{output:#?}");
+    assert!(!is_blocked(&output) && !output.stderr.contains(UNCHANGED), "{output:#?}");
     link(&guardrail);
     assert!(is_blocked(&bridge(&env, "rm -rf build")));
     assert!(is_blocked(&remembered("guardrail again")));
@@ -103,7 +103,7 @@ fn an_unchanged_component_is_not_read_again_and_another_one_in_its_place_is() {
     assert!(is_blocked(&output) && output.stderr.contains(COMPILES), "{output:#?}");
     env.file("cache/hookbox/components.json", "{}");
     let output = bridge(&env, "rm -rf build");
-    assert!(is_blocked(&output) && !output.stderr.contains(AS_IT_WAS), "{output:#?}");
+    assert!(is_blocked(&output) && !output.stderr.contains(UNCHANGED), "{output:#?}");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn what_a_repository_brought_is_read_each_time() {
     let env = environment();
     env.directory("repo/.git").symlink("home/.hookbox/hooks/own.wasm", sample("guardrail").to_str().unwrap());
     env.copy("repo/.hookbox/hooks/theirs.wasm", &sample("turn-logger"));
-    let is_remembered = |output: &Output| output.stderr.contains(AS_IT_WAS);
+    let is_remembered = |output: &Output| output.stderr.contains(UNCHANGED);
     assert!((0..10_000).map(|_| bridge(&env, "ls")).any(|output| is_remembered(&output)));
     let kept = env.read("cache/hookbox/components.json").unwrap();
     assert!(kept.contains("own.wasm") && !kept.contains("theirs.wasm"), "{kept}");

@@ -318,7 +318,7 @@ fn a_guard_that_was_read_before_still_blocks_when_it_is_broken() {
         env.hookbox_with(args(Agent::Claude, None, &[]), payload)
     };
     // A file that has just been built is remembered when it is some seconds old.
-    assert!((0..10_000).any(|_| ask().stderr.contains("a component is as it was")));
+    assert!((0..10_000).any(|_| ask().stderr.contains("a component is unchanged")));
     fs::remove_file(env.path("home/.hookbox/hooks/x.wasm")).unwrap();
     cut(&env, "home/.hookbox/hooks/x.wasm");
     let reason = blocked(Agent::Claude, "PreToolUse", &ask(), "cut");

@@ -301,7 +301,7 @@ fn a_home_of_an_agent_that_depends_on_the_working_directory_is_not_looked_into()
     let from = ["--from", "codex"];
     assert_eq!(statuses(&env, &from), ["~/.codex/hooks.json#PreToolUse[0] active"]);
     let said = problems(&env, &from).join("\n");
-    assert!(said.contains("CODEX_HOME names, expected an absolute path"), "{said}");
+    assert!(said.contains("is the value of CODEX_HOME, which must be an absolute path"), "{said}");
     let env = TestEnvironment::new().variable("QWEN_HOME", "~/elsewhere");
     env.file("home/elsewhere/settings.json", hook.to_string());
     assert_eq!(statuses(&env, &["--from", "qwen"]), ["~/.qwen/settings.json#PreToolUse[0] active"]);
