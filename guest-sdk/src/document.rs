@@ -60,7 +60,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// It is not a `T`.
+    /// The document is not a `T`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
         Ok(match &self.0 {
             Inner::Local(value) => T::deserialize(value)?,

@@ -14,11 +14,11 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// How deep a value may be nested to be read as it is. Parsers of JSON often stop at 128 levels, and a hook
+/// The greatest depth of a value that is read unchanged. Parsers of JSON often stop at 128 levels, and a hook
 /// reads the value inside an envelope.
 const MAX_NESTED: usize = 120;
 
-/// How many levels of a value are searched for readable parts, if the value as a whole cannot be read. Each
+/// The number of levels that are searched for readable parts, if the value as a whole cannot be read. Each
 /// level is read once more, so that this is a factor of the time.
 const MAX_LEVELS: usize = 16;
 

@@ -24,10 +24,10 @@ impl Default for Thresholds {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtThreshold {
-    /// It is compacted and goes on: `builtin:compact-trigger` runs the recipe `compact`.
+    /// The context is compacted and goes on: `builtin:compact-trigger` runs the recipe `compact`.
     #[default]
     Compact,
-    /// It is handed over to a fresh session: `builtin:budget` runs the recipe `rotate`.
+    /// The context is handed over to a fresh session: `builtin:budget` runs the recipe `rotate`.
     Rotate,
 }
 

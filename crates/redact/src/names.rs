@@ -1,6 +1,6 @@
 //! Names whose values are secrets.
 
-/// How far a name marks its value as a secret.
+/// The degree to which a name marks its value as a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sensitivity {
     /// The value is a secret.

@@ -36,13 +36,13 @@ const MAX_DIRECTORIES: usize = 16;
 /// The reason why a line is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// It runs this subcommand of hookbox.
+    /// The command runs this subcommand of hookbox.
     Runs(&'static str),
-    /// It may end a process of hookbox.
+    /// The command may end a process of hookbox.
     Ends,
-    /// It may change this path.
+    /// The command may change this path.
     Changes(String),
-    /// It is too long or too malformed to be read, and mentions this.
+    /// The text is too long or too malformed to be read, and mentions this.
     Unclear(String),
 }
 

@@ -6,11 +6,11 @@ use super::protected::is_match;
 /// The effect of a program on the files that its words name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It only reads the files, and runs none of its words.
+    /// The program only reads the files, and runs none of its words.
     Reads,
-    /// It may change the files, and runs none of its words.
+    /// The program may change the files, and runs none of its words.
     Keeps,
-    /// It runs its words as a shell does.
+    /// The program runs its words as a shell does.
     Shell,
     /// Unknown.
     Any,
@@ -205,12 +205,12 @@ fn unwrapped<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
     }
 }
 
-/// Whether no program takes a value of a variable for something to run.
+/// Returns true if no program runs the value of this variable.
 fn is_harmless(value: &str) -> bool {
     value.bytes().all(|it| it.is_ascii_alphanumeric() || b"_.,:@%+-".contains(&it)) && !is_hookbox(value)
 }
 
-/// What the program of a command does with its words.
+/// The use that the program of a command makes of its words.
 pub(super) fn use_of(words: &[&str]) -> Use {
     if words.iter().all(|word| assignment(word).is_some()) {
         return Use::Reads;

@@ -27,11 +27,11 @@ struct Pattern {
     directory: Vec<String>,
     /// The names in it that are protected, each with everything beneath it.
     names: Vec<&'static str>,
-    /// Whether the directory itself counts: removed or renamed, it takes its files with it.
+    /// True if the directory itself counts: its removal or renaming takes its files with it.
     itself: bool,
 }
 
-/// What a root holds. `hooks` and `plugins` hold what runs, the others say how.
+/// The names in a root: `hooks` and `plugins` have code that runs, the others are settings of it.
 const IN_A_ROOT: [&str; 6] = ["hookbox.toml", "hooks", "hooks.json", "mcp.json", "plugins", "plugins.lock"];
 
 /// hookbox's data, cache and program where they are by default.
@@ -58,7 +58,7 @@ pub(super) struct Protected {
     patterns: Vec<Pattern>,
     /// Absolute paths, each with everything beneath it: what has another name, or is behind a symlink.
     places: Vec<PathBuf>,
-    /// What was there at the start: what takes one of these with it changes it.
+    /// The protected paths that existed at the start. A command that takes one of them with it changes it.
     present: Vec<PathBuf>,
     /// Variables whose values are absolute paths.
     variables: BTreeMap<String, String>,
@@ -143,7 +143,7 @@ impl Protected {
         normalize_path(&at_home.unwrap_or_else(|| directory.join(word)))
     }
 
-    /// Whether an absolute path is protected.
+    /// Returns true if an absolute path is protected.
     pub(super) fn holds(&self, path: &Path) -> bool {
         let parts = parts(path);
         let by_name = |at: usize| {
@@ -153,7 +153,7 @@ impl Protected {
         (0..parts.len()).any(by_name) || self.places.iter().any(|place| begins(&parts, place))
     }
 
-    /// What of the protected paths that are there is at or beneath this one.
+    /// Returns the existing protected path that is at or beneath this one.
     pub(super) fn beneath<'a>(&'a self, path: &Path) -> impl Iterator<Item = &'a Path> + use<'a> {
         let path: Vec<String> = parts(path).into_iter().map(str::to_owned).collect();
         self.present.iter().map(PathBuf::as_path).filter(move |place| {
@@ -170,7 +170,7 @@ fn parts(path: &Path) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a path is this place, or beneath it.
+/// Returns true if a path is this one, or beneath it.
 fn begins(path: &[&str], place: &Path) -> bool {
     let mut names = path.iter();
     place.components().skip(1).all(|place| {
@@ -194,20 +194,20 @@ impl Pattern {
     }
 }
 
-/// Whether a name, or a pattern with letters of its own, is this name.
+/// Returns true if a name, or a pattern with letters of its own, is this name.
 fn is_name(given: &str, name: &str) -> bool {
     let is_pattern = given.contains(['*', '?', '[']);
     given.eq_ignore_ascii_case(name) || is_pattern && is_match(given, name)
 }
 
-/// Whether a pattern of the shell matches a name. A name that begins with a dot needs one.
+/// Returns true if a pattern of the shell matches a name. A name that begins with a dot needs one.
 pub(super) fn is_match(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && !pattern.starts_with(['.', '[']) {
         return false;
     }
     let pattern: Vec<char> = pattern.to_ascii_lowercase().chars().take(MAX_PATTERN).collect();
     let name: Vec<char> = name.to_ascii_lowercase().chars().take(MAX_PATTERN).collect();
-    // Which beginnings of the name the pattern so far matches.
+    // The prefixes of the name that the pattern so far matches.
     let mut reached = vec![false; name.len() + 1];
     if let Some(first) = reached.first_mut() {
         *first = true;
@@ -238,7 +238,7 @@ pub(super) fn is_match(pattern: &str, name: &str) -> bool {
     reached.last().copied().unwrap_or_default()
 }
 
-/// Whether a letter is of a set such as `a-z` or `!x`.
+/// Returns true if a letter belongs to a set such as `a-z` or `!x`.
 fn is_of(set: &[char], letter: char) -> bool {
     match set {
         ['!' | '^', set @ ..] => !is_of(set, letter),

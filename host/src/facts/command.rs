@@ -38,7 +38,7 @@ pub(super) fn line(tool: &str, input: &Value) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Whether a field (plain) of a shell tool (plain) holds a line.
+/// Returns true if a field of a shell tool is its command line. Both names are plain.
 pub(super) fn is_line(tool: &str, field: &str) -> bool {
     FIELDS.contains(&field) || TYPING.contains(&(tool, field))
 }

@@ -9,19 +9,19 @@ use serde_json::Value;
 
 use crate::event::ResolvedPath;
 
-/// How many paths a call may have; what comes after them is not looked at.
+/// The most paths of one call; further ones are not read.
 pub(crate) const MAX_PATHS: usize = 256;
 
-/// How many symlinks one path may lead over (Linux: `MAXSYMLINKS`).
+/// The most symlinks that one path may lead over (Linux: `MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;
 
 /// The longest path that the kernel takes, in bytes (Linux: `PATH_MAX`).
 const MAX_LENGTH: usize = 4096;
 
-/// How many directory entries are looked at for one call, so that a hostile input costs milliseconds.
+/// The most directory entries that are read for one call, so that a hostile input costs milliseconds.
 const MAX_LOOKUPS: usize = 16 * 1024;
 
-/// How deep lists of files with edits may be nested.
+/// The greatest depth of nested lists of files with edits.
 const MAX_DEPTH: usize = 4;
 
 /// The fields that hold a path, or several; in the form of [`super::plain`].
@@ -93,7 +93,7 @@ pub(super) fn named<'a>(tool: &str, input: &'a Value) -> Vec<&'a str> {
     named
 }
 
-/// Whether a field (plain) names the one file that a call is about.
+/// Returns true if a field names the one file that a call is about. The name is plain.
 pub(super) fn is_file(field: &str) -> bool {
     FILE_FIELDS.contains(&field)
 }

@@ -6,7 +6,7 @@ use crate::event::ToolKind;
 /// One tool under the names that agents give it.
 struct Tool {
     kind: ToolKind,
-    /// What Claude Code calls it; none where it has no such tool.
+    /// Claude Code's name for it; `None` if Claude Code has no such tool.
     claude: Option<&'static str>,
     /// Other names of Claude Code that hooks use for it.
     also: &'static [&'static str],
@@ -101,7 +101,7 @@ const ALIASES: [Tool; 21] = [
             "savefile",
         ],
     ),
-    // What removes or moves a file changes it too (Cursor: delete_file). Claude Code does that in the shell.
+    // A tool that removes or moves a file changes it too (Cursor: delete_file). Claude Code uses the shell.
     Tool::foreign(ToolKind::Write, &["delete", "deletefile", "removefile", "movefile", "renamefile"]),
     Tool::new(
         ToolKind::Edit,
@@ -157,7 +157,7 @@ const ALIASES: [Tool; 21] = [
     ),
     // Gemini, Qwen: list_directory; Codex: list_dir; OpenCode: list
     Tool::new(ToolKind::Search, "LS", &["ls", "list", "listdirectory", "listdir", "listfiles"]),
-    // What searches by meaning (Cursor: codebase_search).
+    // A search by meaning (Cursor: codebase_search).
     Tool::foreign(ToolKind::Search, &["codebasesearch", "semanticsearch"]),
     // Gemini, kodelet: web_fetch
     Tool::new(ToolKind::Fetch, "WebFetch", &["webfetch", "fetch", "fetchurl", "fetchwebpage"]),
@@ -182,8 +182,9 @@ fn tool(name: &str) -> Option<&'static Tool> {
     ALIASES.iter().find(|tool| tool.names.contains(&name.as_str()))
 }
 
-/// What Claude Code calls the tool that another agent calls `name`; `None` where it has no such tool, where nobody knows
-/// this one, and where the name is Claude Code's already.
+/// Returns Claude Code's name for the tool that another agent calls `name`.
+///
+/// `None` if Claude Code has no such tool, if the name is unknown, or if it already is Claude Code's.
 pub fn claude_name(name: &str) -> Option<&'static str> {
     let tool = tool(name)?;
     tool.claude.filter(|claude| *claude != name && !tool.also.contains(&name))
@@ -216,7 +217,7 @@ pub fn mcp_names(name: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
 /// In how many ways the name of an MCP tool is read.
 const MAX_CUTS: usize = 16;
 
-/// What a tool of this name does; [`ToolKind::Other`] for a name that the table does not hold.
+/// Returns the kind of a tool by its name; [`ToolKind::Other`] for a name that is not in the table.
 ///
 /// `mcp__SERVER__TOOL` (Claude Code, Codex, Qwen), `mcp_SERVER_TOOL` (Gemini) and `MCP:TOOL` (Cursor) are tools of MCP servers.
 pub fn kind_of(name: &str) -> ToolKind {

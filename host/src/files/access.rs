@@ -18,7 +18,7 @@ use crate::hook::Digest;
 /// The number of names that are read of one directory. A directory of hooks has far fewer.
 const MAX_NAMES: usize = 65_536;
 
-/// Which files may be read. Paths are absolute, as they are shown to the user.
+/// The files that may be read. Paths are absolute, as they are shown to the user.
 #[derive(Clone)]
 pub enum FileAccess {
     /// Any file, whoever may write it: for files that nothing is run from.

@@ -30,7 +30,7 @@ pub enum LockError {
 }
 
 impl FileLock {
-    /// How long the user waits for another process: long enough for its disk, short enough to be told.
+    /// The longest wait for another process: long enough for its disk, short enough to be told.
     pub const PATIENCE: Duration = Duration::from_secs(10);
 
     /// Locks a file of a private directory, and creates it if it is missing. Blocks for up to [`FileLock::PATIENCE`].

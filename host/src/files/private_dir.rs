@@ -23,16 +23,16 @@ pub struct PrivateError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrivateErrorKind {
-    /// It lies inside the repository, whose files may come from somebody else.
+    /// The directory is inside the repository, whose files may come from somebody else.
     #[error("it lies inside the repository {}", .0.display())]
     InRepository(PathBuf),
-    /// It belongs to another user.
+    /// The directory belongs to another user.
     #[error("it belongs to another user (uid {0})")]
     Owner(u32),
     /// Others may write to it.
     #[error("others may write to it (mode {0:o})")]
     Mode(u32),
-    /// It is not a directory.
+    /// The path is not a directory.
     #[error("it is not a directory")]
     NotADirectory,
     /// The system refused.

@@ -14,29 +14,29 @@ use crate::outcome::Spent;
 pub enum Cause {
     /// Its file is gone.
     NotFound,
-    /// It could not be started.
+    /// The hook could not be started.
     Spawn,
-    /// It ended with a status other than 0, or a component answered with an error.
+    /// The process ended with a status other than 0, or the component answered with an error.
     Exit,
     /// A signal ended it.
     Signal,
-    /// It took longer than its wall-clock limit, or the chain's.
+    /// The hook took longer than its wall-clock limit, or the chain's.
     Timeout,
-    /// It used up its fuel.
+    /// The component used up its fuel.
     Fuel,
-    /// It needed more memory than its limit.
+    /// The component needed more memory than its limit.
     Memory,
-    /// It trapped.
+    /// The component trapped.
     Trap,
-    /// It wrote or returned more than its limit.
+    /// The hook wrote or returned more than its limit.
     OutputLimit,
     /// Its answer could not be read.
     MalformedOutput,
-    /// It did or answered something that it has no right to.
+    /// The hook did or answered something that it has no right to.
     Denied,
-    /// It belongs to a repository, and the user does not trust it.
+    /// The hook belongs to a repository, and the user does not trust it.
     Untrusted,
-    /// It needs another version of the interface, or is not a hook.
+    /// The component needs another version of the interface, or is not a hook.
     Incompatible,
     /// The host failed.
     Internal,

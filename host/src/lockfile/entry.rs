@@ -1,4 +1,4 @@
-//! What the lock file says of one plugin.
+//! The entry of one plugin in the lock file.
 
 use super::PluginName;
 use crate::hook::Digest;
@@ -9,7 +9,7 @@ use crate::report::Kind;
 pub struct Locked {
     /// Its name.
     pub name: PluginName,
-    /// Where it came from: the text that the source parses from and prints.
+    /// Its source, in the text form that parses back to it.
     pub source: String,
     /// The branch, tag or commit that was asked for; none for the source's own choice.
     pub reference: Option<String>,

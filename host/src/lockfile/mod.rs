@@ -18,7 +18,7 @@ pub use read::LockError;
 /// The file's name, in a root.
 pub const FILE: &str = "plugins.lock";
 
-/// What the names of hookbox's own files in a plugins directory begin with: staging directories, a lock, a journal.
+/// The prefix of hookbox's own files in a plugins directory: staging directories, the lock.
 pub const OWN: &str = ".hookbox-";
 
 /// The lock file that a change under way has prepared, beside [`FILE`]. While it is there, [`FILE`] may not name a plugin
@@ -31,17 +31,17 @@ pub const VERSION: i64 = 1;
 /// A file beyond this size is not read, in bytes: it would hold thousands of plugins.
 pub const MAX_FILE: u64 = 4 << 20;
 
-/// How many plugins one file may name: no more are looked at in a root.
+/// The most plugins that one file may name. A root has the same limit.
 pub const MAX_PLUGINS: usize = 256;
 
-/// What to do about a lock file that cannot be used.
+/// The advice about a lock file that cannot be used.
 pub fn hint(path: &Path) -> String {
     let path = path.to_string_lossy();
     let command = format!("mv {} {}", text::shell_word(&path), text::shell_word(&format!("{path}.old")));
     format!("repair it, or move it aside: {}", text::escape(&command, 8192))
 }
 
-/// What a `plugins.lock` says.
+/// The contents of a `plugins.lock`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lock {
     /// In the order of their names, each name once.
@@ -54,12 +54,12 @@ impl Lock {
         self.plugins.iter()
     }
 
-    /// What it says of this plugin.
+    /// Returns the entry of this plugin.
     pub fn get(&self, name: &PluginName) -> Option<&Locked> {
         self.plugins.iter().find(|it| it.name == *name)
     }
 
-    /// Whether it names the plugin of this directory, whatever the case of its letters.
+    /// Returns true if it names the plugin of this directory, whatever the case of its letters.
     pub fn names_directory(&self, directory: &str) -> bool {
         self.plugins.iter().any(|it| it.name.dir().eq_ignore_ascii_case(directory))
     }

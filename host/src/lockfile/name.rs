@@ -20,7 +20,7 @@ pub struct PluginName {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// It has not exactly two parts.
+    /// The name does not have exactly two parts.
     #[error("expected ORG/REPO, found {0:?}")]
     Shape(String),
     /// A part is empty.
@@ -50,8 +50,8 @@ impl PluginName {
     ///
     /// # Errors
     ///
-    /// Where a part is empty, `.`, `..`, longer than 100 bytes, begins with a dash or `~`, or has another character, and
-    /// where the first begins with `.hookbox-`.
+    /// If a part is empty, `.`, `..` or longer than 100 bytes, begins with a dash or `~`, or has another
+    /// character, or if the first part begins with `.hookbox-`.
     pub fn new(org: &str, repo: &str) -> Result<Self, NameError> {
         part(org)?;
         part(repo)?;

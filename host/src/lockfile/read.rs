@@ -8,7 +8,7 @@ use crate::hook::Digest;
 use crate::report::Kind;
 use crate::text;
 
-/// How many hooks of one plugin a file may name: no more are looked at in a directory and declared in a file.
+/// The most hooks of one plugin that a file may name. A directory and a declaration have the same limit.
 const MAX_HOOKS: usize = 1024;
 
 /// The longest text of a field, in bytes.
@@ -18,13 +18,13 @@ const MAX_TEXT: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// It is too large.
+    /// The file is too large.
     #[error("is larger than {} MiB: no {FILE} is", MAX_FILE >> 20)]
     TooLarge,
-    /// It is no TOML of this shape.
+    /// The text is not TOML of this shape.
     #[error("is no {FILE}: {0}")]
     Garbage(String),
-    /// It was written by a program that knows more.
+    /// A newer version of hookbox wrote the file.
     #[error("has version {0}, and this program knows version {VERSION}")]
     Version(i64),
     /// One of its entries cannot be used.
@@ -32,7 +32,7 @@ pub enum LockError {
     Entry {
         /// The line.
         line: usize,
-        /// What is wrong there.
+        /// The fault.
         what: String,
     },
 }

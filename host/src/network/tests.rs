@@ -50,7 +50,7 @@ where
                     Err(_) => break,
                 }
             }
-            // Whether the client is still there is the test's affair.
+            // The client may be gone: the test checks that itself.
             let _ = deed(String::from_utf8(head).unwrap(), stream).await;
         }
     });

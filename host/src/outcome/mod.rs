@@ -275,7 +275,7 @@ pub struct Change {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// It must not happen (or, after a tool call, the agent must change course).
+    /// The action must not happen (or, after a tool call, the agent must change course).
     pub block: Option<Ruling>,
     /// The user is to decide. Never together with `block`.
     pub ask: Option<Ruling>,

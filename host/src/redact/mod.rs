@@ -34,13 +34,13 @@ use serde_json::{Map, Value};
 
 use crate::text as plain;
 
-/// How much of one text is read, in bytes; the rest is left out, with a note.
+/// The part of one text that is read, in bytes; the rest is left out, with a note.
 pub const MAX_TEXT: usize = 1 << 20;
-/// How deep a JSON value is followed; what lies deeper is left out.
+/// The depth to which a JSON value is followed; deeper values are left out.
 const MAX_DEPTH: usize = 64;
 /// One replacement may lay bare the beginning of another secret; how often that is looked for.
 const MAX_ROUNDS: usize = 8;
-/// What stands in the place of what is not followed.
+/// The text that replaces a value that is too deep.
 const LEFT_OUT: &str = "…";
 
 /// The text without its secrets.
@@ -92,7 +92,7 @@ pub fn excerpt(value: &Value, max: usize) -> Value {
     part(value, 0, &mut left)
 }
 
-/// What a value costs beside its text.
+/// The cost of a value beside its text.
 const COST: usize = 8;
 
 fn part(value: &Value, depth: usize, left: &mut usize) -> Value {
@@ -135,7 +135,7 @@ fn part(value: &Value, depth: usize, left: &mut usize) -> Value {
 /// The value as one short line: without secrets, escaped, `max` bytes and a note of what is missing. A string stands
 /// for its text.
 pub fn line(value: &Value, max: usize) -> String {
-    // What is redacted is mostly shorter than what it stands for; twice as much is enough to fill the line.
+    // A redaction is mostly shorter than its secret; twice as much text is enough to fill the line.
     let clean = self::value(&excerpt(value, max.saturating_mul(2)));
     match clean {
         Value::String(text) => plain::escape(&text, max),

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use hookbox_redact::{classify, is_marker};
 use regex::{Captures, Regex, RegexBuilder};
 
-/// What is looked for, in this order. The part that is secret is the group `s`. What is secret by its
-/// name comes after them ([`hookbox_redact`]).
+/// The patterns, in the order of their search. The group `s` is the secret part. Values that are secret
+/// by their name come after them ([`hookbox_redact`]).
 const TABLE: &[(&str, &str)] = &[
     (
         "private_key",
@@ -35,7 +35,7 @@ const TABLE: &[(&str, &str)] = &[
     ),
 ];
 
-/// How large one compiled pattern may become, in bytes.
+/// The largest size of one compiled pattern, in bytes.
 const MAX_COMPILED: usize = 1 << 20;
 
 /// The shortest lone user name of a URL that is taken for a token.
@@ -44,7 +44,7 @@ const MIN_USER: usize = 20;
 const MIN_RANDOM: usize = 20;
 /// The shortest piece without separators that no words beside it make ordinary, in characters.
 const MIN_PART: usize = 16;
-/// How many bits a character of it carries at least: words and paths stay below, random letters and digits above.
+/// The least entropy of a secret, in bits per character: words and paths have less, random letters more.
 const MIN_BITS: f64 = 3.5;
 
 struct Pattern {
@@ -60,7 +60,7 @@ static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     compiled.collect()
 });
 
-/// What stands in the place of a secret of this kind.
+/// The text that replaces a secret of this kind.
 pub(super) fn marker(kind: &str) -> String {
     format!("[REDACTED:{kind}]")
 }
@@ -125,14 +125,14 @@ fn token(kind: &'static str, found: &Captures<'_>) -> Option<Secret> {
     is_one.then(|| (kind, secret.range()))
 }
 
-/// Whether this is not the next word of a sentence: a digit, or a capital inside a word.
+/// Returns true unless this is the next word of a sentence: it has a digit, or a capital inside a word.
 fn is_no_word(text: &str) -> bool {
     let capital = |word: &str| word.bytes().skip(1).any(|c| c.is_ascii_uppercase());
     text.bytes().any(|c| c.is_ascii_digit() || b"+=".contains(&c))
         || text.split(['/', '-', '_', '.']).any(capital)
 }
 
-/// Whether this is long and without order: letters and digits, many different ones, and not words in a row.
+/// Returns true if this is long and random: letters and digits, many different ones, and not words in a row.
 fn is_random(text: &str) -> bool {
     let mixed = text.bytes().any(|c| c.is_ascii_digit()) && text.bytes().any(|c| c.is_ascii_alphabetic());
     let mut words = 0;

@@ -22,7 +22,7 @@ const LOCK: &str = "state.lock";
 /// The suffixes of SQLite's files: the database, its log, the index of the log, and the journal while it is created.
 const SUFFIXES: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 
-/// How long to wait for another process: a hook that uses the store has a deadline of a few seconds.
+/// The longest wait for another process: a hook that uses the store has a deadline of a few seconds.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The directory of the database.

@@ -160,7 +160,7 @@ async fn every_key_that_stands_is_listed_once() {
     }
     let (mut listed, mut cursor) = bucket.list_keys(None).await.unwrap();
     assert_eq!(listed.len(), PAGE);
-    // What comes and goes meanwhile moves nothing else.
+    // Keys that come and go meanwhile move nothing else.
     bucket.delete_many(listed[..10].to_vec()).await.unwrap();
     bucket.set(all[PAGE].clone(), b"again".to_vec()).await.unwrap();
     while let Some(at) = cursor {
@@ -370,7 +370,7 @@ async fn whoever_has_a_database_open_that_another_set_aside_goes_on_with_the_fre
     let (dir, early) = place();
     let early_bucket = early.bucket(["b"]);
     early_bucket.set(key("before"), vec![]).await.unwrap();
-    // What another process does with a corrupt database, and a user with one that is in the way.
+    // Another process meets a corrupt database, and a user a database that is in the way.
     for step in ["set aside", "removed"] {
         for suffix in ["", "-wal", "-shm"] {
             let path = dir.path().join(format!("state.db{suffix}"));

@@ -36,13 +36,13 @@ pub struct TrustFileError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustFileErrorKind {
-    /// It is not a regular file of the user's own that only the user may write.
+    /// The file is not a regular file of the user's own that only the user may write.
     #[error("is not a private file of your own: {0}")]
     NotPrivate(#[source] io::Error),
-    /// It has too many bytes.
+    /// The file has too many bytes.
     #[error("has more than {MAX_BYTES} bytes")]
     TooLarge,
-    /// It is not a trust file.
+    /// The text is not a trust file.
     #[error("holds no record of trust: {0}")]
     Garbage(String),
     /// A newer program has written it.

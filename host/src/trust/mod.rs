@@ -74,11 +74,11 @@ pub fn now() -> String {
 /// The degree to which a hook is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TrustLevel {
-    /// It runs, with everything that it declares and was granted.
+    /// The hook runs, with everything that it declares and was granted.
     Trusted,
-    /// It runs in its sandbox, with nothing granted, and may only pass, ask, block and warn.
+    /// The component runs in its sandbox, with nothing granted, and may only pass, ask, block and warn.
     Confined,
-    /// It does not run, and is not started to describe itself.
+    /// The hook does not run, and is not started to describe itself.
     Refused,
 }
 

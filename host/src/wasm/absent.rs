@@ -20,7 +20,7 @@ use crate::report::Cause;
 /// The size limit of a component, in bytes.
 pub const MAX_COMPONENT: u64 = 64 << 20;
 
-/// Whether this build runs components.
+/// True if this build runs components.
 pub(crate) const RUNS_COMPONENTS: bool = false;
 
 /// The engine of a build without components.

@@ -193,7 +193,7 @@ impl Runtime {
         loaded.retain(|_, cell| match cell.get() {
             None => true,
             Some(Ok(component)) => component.is_shared(),
-            // That it does not load is worth knowing, for the next look meets it again.
+            // The failure is remembered, because the next discovery meets the same bytes.
             Some(Err(_)) => failed <= MAX_FAILED,
         });
     }

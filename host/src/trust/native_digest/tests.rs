@@ -1,4 +1,4 @@
-//! What a digest covers.
+//! The files that a digest covers.
 
 use super::*;
 use std::fs;
@@ -243,7 +243,7 @@ fn what_stands_beside_a_script_that_a_line_names_changes_its_digest() {
         put(&input, beside, "2");
         assert_ne!(input.digest().unwrap(), before, "{words:?}: {beside}");
     }
-    // What is no script, and the root, have nothing beside them that counts.
+    // Programs that are not scripts, and the root, have nothing beside them that counts.
     for (words, file, beside) in [("cat data/list", "data/list", "data/other"), ("sh a.sh", "a.sh", "b.sh")] {
         let (_temp, input) = repository();
         let input = declared(input, &[words]);
