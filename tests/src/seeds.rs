@@ -25,7 +25,7 @@ fn tests_below(directory: &Path, found: &mut BTreeSet<String>) {
     }
 }
 
-/// What stands between backquotes.
+/// Returns the texts between backquotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
@@ -34,7 +34,7 @@ fn quoted(cell: &str) -> impl Iterator<Item = &str> {
 fn every_statement_of_the_four_documents_has_its_place_and_its_test() {
     let repository = repository();
     let mut tests = BTreeSet::new();
-    for directory in ["host", "cli", "agent", "guest-sdk", "sample-hooks", "tests"] {
+    for directory in ["host", "crates", "cli", "examples", "guest-sdk", "sample-hooks", "tests"] {
         tests_below(&repository.join(directory), &mut tests);
     }
     let page = fs::read_to_string(repository.join("docs/internal/specification-coverage.md")).unwrap();
