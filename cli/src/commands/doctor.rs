@@ -7,8 +7,8 @@ use crate::interrupt::unless_interrupted;
 use clap::Args;
 use hookbox::text::escape;
 use hookbox_agents::Agent;
-use hookbox_agents::bridge::config::Surroundings;
 use hookbox_agents::bridge::doctor::{self, Examination, Status};
+use hookbox_agents::config::Surroundings;
 
 use crate::error::{EXIT_FAILED, hint};
 use crate::{options, output};

@@ -10,8 +10,8 @@ use hookbox::private_dir;
 use hookbox::text::escape;
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::Bridge;
-use hookbox_agents::bridge::config::{Level, Surroundings};
 use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
+use hookbox_agents::config::{Level, Surroundings};
 use serde_json::{Value, json};
 
 use crate::error::{EXIT_FAILED, InputError, hint, note, report, warn};

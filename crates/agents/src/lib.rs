@@ -17,18 +17,20 @@ pub mod agent;
 pub mod agent_hooks;
 mod book;
 pub mod bridge;
+mod claude;
+mod codex;
+pub mod config;
+mod copilot;
+mod cursor;
+mod finding;
+mod gemini;
+mod gemini_family;
+mod opencode;
 mod protection;
+mod qwen;
 mod source;
 
-/// Paths of former modules.
-mod dialect {
-    pub(crate) use hookbox::internal::dialect::*;
-
-    pub(crate) use crate::agent;
-    pub(crate) use crate::agent_hooks as foreign;
-}
-
-use hookbox::internal::{builtin, discovery, facts, files, json, native, text};
+use hookbox::internal::{builtin, dialect, discovery, facts, files, json, native, text};
 use hookbox::{chain, event, hook, manager, outcome, report, session};
 
 pub use crate::agent::Agent;

@@ -2,7 +2,7 @@
 
 use hookbox::dialect::claude::Session;
 use hookbox_agents::Agent;
-use hookbox_agents::agent_hooks::Foreign;
+use hookbox_agents::agent_hooks::AgentHook;
 use serde_json::{Map, Value};
 
 use crate::agents::{payloads, read};
@@ -64,7 +64,7 @@ fn what_an_agent_sent_is_what_its_own_hook_reads() {
                 continue;
             };
             let name = request.own.name;
-            let Ok(hook) = Foreign::new(agent, name) else {
+            let Ok(hook) = AgentHook::new(agent, name) else {
                 assert!(NOT_SENT.contains(&(agent, name)), "{agent}/{file}");
                 continue;
             };

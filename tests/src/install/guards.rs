@@ -1,7 +1,7 @@
 //! What is installed guards, and is guarded.
 
 use hookbox_agents::Agent;
-use hookbox_agents::bridge::config::{Level, read};
+use hookbox_agents::config::{Level, read};
 use serde_json::json;
 
 use super::{agents, done, path_of};

@@ -4,7 +4,7 @@ mod files;
 mod guards;
 
 use hookbox_agents::Agent;
-use hookbox_agents::bridge::config::{Level, Surroundings, file, read};
+use hookbox_agents::config::{Level, Surroundings, file, read};
 
 use crate::environment::{Output, TestEnvironment, program};
 

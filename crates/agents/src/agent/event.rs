@@ -106,28 +106,28 @@ pub(crate) fn is_pascal(name: &str) -> bool {
 
 impl AgentEvent {
     /// An event at which no answer has an effect.
-    pub(super) const fn new(name: &'static str, event: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str, event: &'static str) -> Self {
         let never = Fate::Never;
         Self { name, event, block: never, ask: never, modify: never, inject: never, follow_up: never }
     }
 
-    pub(super) const fn block(self, block: Fate) -> Self {
+    pub(crate) const fn block(self, block: Fate) -> Self {
         Self { block, ..self }
     }
 
-    pub(super) const fn ask(self, ask: Fate) -> Self {
+    pub(crate) const fn ask(self, ask: Fate) -> Self {
         Self { ask, ..self }
     }
 
-    pub(super) const fn modify(self, modify: Fate) -> Self {
+    pub(crate) const fn modify(self, modify: Fate) -> Self {
         Self { modify, ..self }
     }
 
-    pub(super) const fn inject(self, inject: Fate) -> Self {
+    pub(crate) const fn inject(self, inject: Fate) -> Self {
         Self { inject, ..self }
     }
 
-    pub(super) const fn follow_up(self, follow_up: Fate) -> Self {
+    pub(crate) const fn follow_up(self, follow_up: Fate) -> Self {
         Self { follow_up, ..self }
     }
 
@@ -137,7 +137,7 @@ impl AgentEvent {
     }
 
     /// Whether it is the stop of a subagent, which is hookbox's `agent_stop`, too.
-    pub(super) fn is_of_subagent(&self) -> bool {
+    pub(crate) fn is_of_subagent(&self) -> bool {
         self.name.eq_ignore_ascii_case("subagentStop")
     }
 }

@@ -20,41 +20,35 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod claude;
-mod codex;
+pub(crate) mod bridge_command;
 pub(crate) mod comments;
-mod copilot;
-mod cursor;
-mod event;
-mod gemini;
-mod honours;
-pub(crate) mod line;
-mod opencode;
+mod disable_settings;
+mod effect;
+pub(crate) mod event;
 mod output;
 mod payload;
 mod places;
-mod plan;
-mod probe;
-mod qwen;
+pub(crate) mod process_signs;
 mod read;
-mod reply;
-pub(crate) mod signs;
-mod switches;
-mod wait;
+pub(crate) mod reply;
+mod sample_payload;
+mod timeouts;
+pub(crate) mod tools;
+pub(crate) mod translation;
 
 use std::fmt;
 use std::str::FromStr;
 
+pub use self::bridge_command::is_ours;
+pub(crate) use self::disable_settings::{LeavesOut, Setting};
+pub use self::effect::{Effect, Printed};
 pub(crate) use self::event::is_pascal;
 pub use self::event::{AgentEvent, Fate};
-pub use self::honours::{Effect, Printed};
-pub use self::line::is_ours;
 pub(crate) use self::places::{Holds, HookPlace};
 pub use self::places::{Level, Surroundings};
 pub use self::read::{ReadError, Request};
 pub use self::reply::Reply;
-pub(crate) use self::switches::{LeavesOut, Setting};
-pub(crate) use self::wait::Unit;
+pub(crate) use self::timeouts::Unit;
 
 use crate::event::EventName;
 use crate::text;
@@ -116,13 +110,13 @@ impl Agent {
     /// Its events that are events of hookbox, in the order of a session.
     pub fn events(self) -> &'static [AgentEvent] {
         match self {
-            Self::Claude => &claude::EVENTS,
-            Self::Codex => &codex::EVENTS,
-            Self::Gemini => &gemini::EVENTS,
-            Self::Qwen => &qwen::EVENTS,
-            Self::Copilot => &copilot::EVENTS,
-            Self::Cursor => &cursor::EVENTS,
-            Self::OpenCode => &opencode::EVENTS,
+            Self::Claude => &crate::claude::reply::EVENTS,
+            Self::Codex => &crate::codex::reply::EVENTS,
+            Self::Gemini => &crate::gemini::reply::EVENTS,
+            Self::Qwen => &crate::qwen::reply::EVENTS,
+            Self::Copilot => &crate::copilot::reply::EVENTS,
+            Self::Cursor => &crate::cursor::reply::EVENTS,
+            Self::OpenCode => &crate::opencode::reply::EVENTS,
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::plan::Plan;
+use super::translation::Plan;
 use super::{Agent, AgentEvent, Reply, payload, reply};
 use crate::dialect::claude::Session;
 use crate::dialect::fields::{Fields, PayloadError, describe};

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::plan::{Plan, Ruled};
-use super::{Agent, AgentEvent, claude, codex, copilot, cursor, gemini, opencode, qwen};
+use super::translation::{Plan, Ruled};
+use super::{Agent, AgentEvent};
 use crate::hook::OnFailure;
 use crate::outcome::{Ruling, Verdict};
 use crate::text;
+use crate::{claude, codex, copilot, cursor, gemini, opencode, qwen};
 
 /// How much of one warning is shown, in bytes.
 const WARNING_SHOWN: usize = 2000;
@@ -88,15 +89,15 @@ impl Agent {
 }
 
 /// The reply that says what is planned.
-pub(super) fn write(agent: Agent, event: &AgentEvent, plan: Plan) -> Reply {
+pub(crate) fn write(agent: Agent, event: &AgentEvent, plan: Plan) -> Reply {
     let answer = match agent {
-        Agent::Claude => claude::write(event, &plan),
-        Agent::Codex => codex::write(event, &plan),
-        Agent::Gemini => gemini::write(event, &plan),
-        Agent::Qwen => qwen::write(event, &plan),
-        Agent::Copilot => copilot::write(event, &plan),
-        Agent::Cursor => cursor::write(event, &plan),
-        Agent::OpenCode => opencode::write(event, &plan),
+        Agent::Claude => claude::reply::write(event, &plan),
+        Agent::Codex => codex::reply::write(event, &plan),
+        Agent::Gemini => gemini::reply::write(event, &plan),
+        Agent::Qwen => qwen::reply::write(event, &plan),
+        Agent::Copilot => copilot::reply::write(event, &plan),
+        Agent::Cursor => cursor::reply::write(event, &plan),
+        Agent::OpenCode => opencode::reply::write(event, &plan),
     };
     // Beside anything that must hold stands nothing that an agent could stumble over.
     let is_plain = plan.ruled == Ruled::Pass && plan.changed.is_none() && plan.follow_up.is_none();
@@ -135,22 +136,22 @@ fn shown(warning: &str) -> String {
 }
 
 /// An answer of these fields.
-pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
+pub(crate) fn object<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// `decision` (`block` or Gemini's `deny`) with its reason.
-pub(super) fn decision(word: &str, reason: &str) -> Map<String, Value> {
+pub(crate) fn decision(word: &str, reason: &str) -> Map<String, Value> {
     object([("decision", json!(word)), ("reason", json!(reason))])
 }
 
 /// `continue: false` with its reason.
-pub(super) fn stop(reason: &str) -> Map<String, Value> {
+pub(crate) fn stop(reason: &str) -> Map<String, Value> {
     object([("continue", json!(false)), ("stopReason", json!(reason))])
 }
 
 /// `hookSpecificOutput` with these fields, or nothing without any.
-pub(super) fn specific(event: &AgentEvent, fields: Map<String, Value>) -> Map<String, Value> {
+pub(crate) fn specific(event: &AgentEvent, fields: Map<String, Value>) -> Map<String, Value> {
     if fields.is_empty() {
         return fields;
     }
@@ -160,11 +161,11 @@ pub(super) fn specific(event: &AgentEvent, fields: Map<String, Value>) -> Map<St
 }
 
 /// `permissionDecision` with its reason.
-pub(super) fn permission(word: &str, reason: &str) -> Map<String, Value> {
+pub(crate) fn permission(word: &str, reason: &str) -> Map<String, Value> {
     object([("permissionDecision", json!(word)), ("permissionDecisionReason", json!(reason))])
 }
 
 /// `additionalContext`, where there is any.
-pub(super) fn context(plan: &Plan) -> Map<String, Value> {
+pub(crate) fn context(plan: &Plan) -> Map<String, Value> {
     plan.context.iter().map(|text| ("additionalContext".to_owned(), json!(text))).collect()
 }

@@ -1,6 +1,6 @@
 //! Which event of an agent an event is, and the other way round.
 
-use crate::dialect::agent::Agent;
+use crate::agent::Agent;
 use crate::dialect::claude;
 use crate::event::{ErrorSource, Event, EventData, EventName, InvokedBy, ToolKind};
 use crate::facts;
@@ -51,7 +51,7 @@ pub fn event_name(agent: Agent, name: &str) -> Result<EventName, Unknown> {
         Agent::OpenCode => None,
         _ => agent
             .event(name)
-            .map(crate::dialect::agent::AgentEvent::event_name)
+            .map(crate::agent::AgentEvent::event_name)
             .filter(|it| *it != EventName::AfterTurn),
     };
     if let Some(event) = single.map(|(_, event, _)| event.clone()).or(known) {

@@ -2,11 +2,12 @@
 
 use regex::Regex;
 
-use super::alias::aliases;
-use super::{event, javascript, tool};
-use crate::dialect::agent::{Agent, is_pascal};
+use super::{event, javascript};
+use crate::agent::tools as tool;
+use crate::agent::{Agent, is_pascal};
 use crate::dialect::claude::{self, MatcherError, compile};
 use crate::event::{ErrorSource, Event, EventData, InvokedBy, ToolKind};
+use crate::qwen::aliases::aliases;
 use crate::text;
 
 /// Which tools a hook of an agent is for; at other events which source, reason or trigger.

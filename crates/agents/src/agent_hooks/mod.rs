@@ -1,41 +1,36 @@
 //! Hooks that were written for another agent, from the host's side: what such a hook reads on standard input, and what
 //! its exit code and its answer mean.
 //!
-//! A [`Foreign`] is one hook of an agent at one of that agent's events. [`Foreign::encode`] writes the event exactly as
-//! the agent does, [`Foreign::outcome`] reads the answer, and [`Foreign::is_for`] is the agent's matcher. Names of tools
+//! A [`AgentHook`] is one hook of an agent at one of that agent's events. [`AgentHook::encode`] writes the event exactly as
+//! the agent does, [`AgentHook::outcome`] reads the answer, and [`AgentHook::is_for`] is the agent's matcher. Names of tools
 //! and fields of their inputs are the agent's own; a changed input comes back in those of the tool that was called.
 //! What any of the agents takes for a block is a block, also where this one would not honour it. Nothing here does I/O.
 //!
-//! [`crate::dialect::agent`] is the other direction: what an agent writes to hookbox.
+//! [`crate::agent`] is the other direction: what an agent writes to hookbox.
 
-mod alias;
-mod codex;
-mod copilot;
-mod cursor;
 mod event;
-mod gemini;
 mod javascript;
 mod matcher;
-mod payload;
-mod qwen;
-mod tool;
+pub(crate) mod payload;
 
 use serde_json::Value;
 
 pub use self::event::{Unknown, event_name};
 pub use self::matcher::Matcher;
-pub use self::tool::{TOOLS, Tools, tool_name};
+pub use crate::agent::tools::{TOOLS, Tools, tool_name};
 
+use crate::agent::Agent;
+use crate::agent::tools as tool;
 use crate::dialect::Wire;
-use crate::dialect::agent::Agent;
 use crate::dialect::claude::{self, MatcherError, Session, Split};
 use crate::event::{Event, EventData};
 use crate::hook::HookError;
 use crate::outcome::{Action, Outcome};
+use crate::{codex, copilot, cursor, gemini, qwen};
 
 /// A command hook of an agent, at one of its events.
 #[derive(Clone, Debug)]
-pub struct Foreign {
+pub struct AgentHook {
     agent: Agent,
     name: String,
     matcher: Option<Matcher>,
@@ -43,7 +38,7 @@ pub struct Foreign {
     must_answer: bool,
 }
 
-impl Foreign {
+impl AgentHook {
     /// The hook of this agent at its event of this name. For every tool, source and reason.
     ///
     /// # Errors
@@ -112,11 +107,11 @@ impl Foreign {
         }
         let payload = match self.agent {
             Agent::Claude => return claude::encode(event, session),
-            Agent::Codex => codex::encode(&self.name, event, session),
-            Agent::Gemini => gemini::encode(&self.name, event, session),
-            Agent::Qwen => qwen::encode(&self.name, event, session),
-            Agent::Copilot => copilot::encode(&self.name, event, session),
-            Agent::Cursor => cursor::encode(&self.name, event, session),
+            Agent::Codex => codex::hook::encode(&self.name, event, session),
+            Agent::Gemini => gemini::hook::encode(&self.name, event, session),
+            Agent::Qwen => qwen::hook::encode(&self.name, event, session),
+            Agent::Copilot => copilot::hook::encode(&self.name, event, session),
+            Agent::Cursor => cursor::hook::encode(&self.name, event, session),
             Agent::OpenCode => return None,
         };
         Some(payload.into())
@@ -152,11 +147,11 @@ impl Foreign {
         let name = event.name();
         let mut outcome = match self.agent {
             Agent::Claude | Agent::OpenCode => return claude::outcome_of(event, exit_code, stdout, stderr),
-            Agent::Codex => codex::outcome(&name, exit_code, stdout, stderr),
-            Agent::Gemini => gemini::outcome(&name, exit_code, stdout, stderr),
-            Agent::Qwen => qwen::outcome(&name, exit_code, stdout, stderr),
-            Agent::Copilot => copilot::outcome(&name, exit_code, stdout, stderr),
-            Agent::Cursor => cursor::outcome(&name, exit_code, stdout, stderr, self.must_answer),
+            Agent::Codex => codex::hook::outcome(&name, exit_code, stdout, stderr),
+            Agent::Gemini => gemini::hook::outcome(&name, exit_code, stdout, stderr),
+            Agent::Qwen => qwen::hook::outcome(&name, exit_code, stdout, stderr),
+            Agent::Copilot => copilot::hook::outcome(&name, exit_code, stdout, stderr),
+            Agent::Cursor => cursor::hook::outcome(&name, exit_code, stdout, stderr, self.must_answer),
         }?;
         if let Action::Modify(value) = &mut outcome.action {
             match &event.data {
@@ -179,7 +174,14 @@ impl Foreign {
     }
 }
 
-impl Wire for Foreign {
+impl AgentHook {
+    /// Returns the name and input of a tool as this hook expects them.
+    pub fn tool(&self, event: &Event) -> Option<(String, Value)> {
+        Some(tool::call(self.agent, &self.name, event, event.tool_call()?))
+    }
+}
+
+impl Wire for AgentHook {
     fn is_for(&self, event: &Event) -> bool {
         self.is_for(event)
     }

@@ -2,21 +2,21 @@
 
 use serde_json::{Map, Value, json};
 
-use super::tool;
-use crate::dialect::agent::Agent;
+use crate::agent::Agent;
+use crate::agent::tools as tool;
 use crate::dialect::claude;
 use crate::event::{AgentStop, Event, ToolCall, ToolResult};
 
 /// An object of which only the known parts are written.
-pub(super) struct Payload(pub(super) Map<String, Value>);
+pub(crate) struct Payload(pub(crate) Map<String, Value>);
 
 impl Payload {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Map::new())
     }
 
     /// What every payload of Gemini CLI and Qwen Code begins with.
-    pub(super) fn begun(name: &str, event: &Event, session: &claude::Session) -> Self {
+    pub(crate) fn begun(name: &str, event: &Event, session: &claude::Session) -> Self {
         let mut it = Self::new();
         it.put("session_id", event.context.conversation_id.as_str());
         it.put("transcript_path", session.transcript_path.as_deref().unwrap_or_default());
@@ -26,19 +26,19 @@ impl Payload {
         it
     }
 
-    pub(super) fn put(&mut self, name: &str, value: impl Into<Value>) {
+    pub(crate) fn put(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.to_owned(), value.into());
     }
 
     /// A value that is left out where nobody knows it.
-    pub(super) fn known(&mut self, name: &str, value: Option<impl Into<Value>>) {
+    pub(crate) fn known(&mut self, name: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
             self.put(name, value);
         }
     }
 
     /// The tool's name and input under these names.
-    pub(super) fn call(&mut self, agent: Agent, own: &str, event: &Event, call: &ToolCall, names: [&str; 2]) {
+    pub(crate) fn call(&mut self, agent: Agent, own: &str, event: &Event, call: &ToolCall, names: [&str; 2]) {
         let (name, input) = tool::call(agent, own, event, call);
         let [of_name, of_input] = names;
         self.known(of_name, Some(name).filter(|name| !name.is_empty()));
@@ -46,7 +46,7 @@ impl Payload {
     }
 
     /// The data of an event that hookbox passes on as it stands.
-    pub(super) fn rest(&mut self, data: &Map<String, Value>) {
+    pub(crate) fn rest(&mut self, data: &Map<String, Value>) {
         for (key, value) in data {
             self.0.entry(key.clone()).or_insert_with(|| value.clone());
         }
@@ -54,19 +54,19 @@ impl Payload {
 }
 
 /// A mode that the agent has, else `default`.
-pub(super) fn mode(event: &Event, session: &claude::Session, modes: &[&str]) -> String {
+pub(crate) fn mode(event: &Event, session: &claude::Session, modes: &[&str]) -> String {
     let mode = event.context.mode.clone().filter(|mode| modes.contains(&mode.as_str()));
     session.permission_mode.clone().or(mode).unwrap_or_else(|| "default".to_owned())
 }
 
 /// The time of the event, to the millisecond as JavaScript writes it.
-pub(super) fn time(event: &Event) -> String {
+pub(crate) fn time(event: &Event) -> String {
     let ms = i64::try_from(event.context.timestamp_ms).unwrap_or_default();
     format!("{:.3}", jiff::Timestamp::from_millisecond(ms).unwrap_or_default())
 }
 
 /// Why a session starts, in the words that the agents share.
-pub(super) fn source(source: Option<&str>) -> &str {
+pub(crate) fn source(source: Option<&str>) -> &str {
     match source {
         Some("rotate") => "clear",
         Some(source) => source,
@@ -75,7 +75,7 @@ pub(super) fn source(source: Option<&str>) -> &str {
 }
 
 /// Why a session ends.
-pub(super) fn reason(reason: Option<&str>) -> &str {
+pub(crate) fn reason(reason: Option<&str>) -> &str {
     match reason {
         Some("rotate") => "clear",
         Some(reason) => reason,
@@ -84,7 +84,7 @@ pub(super) fn reason(reason: Option<&str>) -> &str {
 }
 
 /// The last words of the model, and the last ones of the user.
-pub(super) fn last_words(stop: &AgentStop) -> (Option<String>, Option<String>) {
+pub(crate) fn last_words(stop: &AgentStop) -> (Option<String>, Option<String>) {
     let asked = stop.messages.value().as_array().and_then(|messages| {
         let is_users = |it: &&Value| it.get("role").and_then(Value::as_str) == Some("user");
         Some(messages.iter().rev().find(is_users)?.get("content")?.as_str()?.to_owned())
@@ -93,7 +93,7 @@ pub(super) fn last_words(stop: &AgentStop) -> (Option<String>, Option<String>) {
 }
 
 /// What a tool printed, as text.
-pub(super) fn text_of(output: &Value) -> String {
+pub(crate) fn text_of(output: &Value) -> String {
     match output {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
@@ -123,7 +123,7 @@ pub(super) fn text_of(output: &Value) -> String {
 }
 
 /// The output of a tool in the shape of Gemini CLI and Qwen Code.
-pub(super) fn with_display(output: &Value) -> Value {
+pub(crate) fn with_display(output: &Value) -> Value {
     if output.get("llmContent").is_some() {
         return output.clone();
     }
@@ -132,12 +132,12 @@ pub(super) fn with_display(output: &Value) -> Value {
 }
 
 /// Whether the tool worked, in Copilot CLI's words.
-pub(super) fn kind_of_result(result: &ToolResult) -> &'static str {
+pub(crate) fn kind_of_result(result: &ToolResult) -> &'static str {
     if result.success == Some(false) { "failure" } else { "success" }
 }
 
 /// An output that a hook of this agent changed, in the shape of the one that stood there.
-pub(super) fn restored(agent: Agent, original: &Value, changed: Value) -> Value {
+pub(crate) fn restored(agent: Agent, original: &Value, changed: Value) -> Value {
     let (own, theirs) = match agent {
         Agent::Copilot => (
             ["resultType", "result_type"],

@@ -7,8 +7,8 @@ use crate::event::ToolCall;
 use crate::event::{AgentStop, Context, Document, EventName, InvokedBy, ToolResult};
 use crate::report::Cause;
 
-fn hook(agent: Agent, name: &str) -> Foreign {
-    Foreign::new(agent, name).unwrap()
+fn hook(agent: Agent, name: &str) -> AgentHook {
+    AgentHook::new(agent, name).unwrap()
 }
 
 fn event(data: EventData) -> Event {
@@ -516,7 +516,7 @@ fn a_hook_of_one_agent_blocks_in_the_words_of_every_other_one() {
     let event = Event { context: std::sync::Arc::new(Context::new("c", "/w")), data: call };
     for agent in Agent::WITH_COMMANDS {
         let name = agent.names_of(&EventName::BeforeToolCall).next().unwrap();
-        let hook = Foreign::new(agent, name).unwrap();
+        let hook = AgentHook::new(agent, name).unwrap();
         for answer in [
             json!({"decision": "block", "reason": "r"}),
             json!({"decision": "deny", "reason": "r"}),

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use super::{parents, sessions};
-use crate::dialect::agent::signs;
+use crate::agent::process_signs as signs;
 use crate::text;
 
 /// Where everybody keeps what need not last.

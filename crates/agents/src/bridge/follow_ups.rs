@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 
-use crate::dialect::agent::Agent;
+use crate::agent::Agent;
 use crate::files::private_dir;
 use crate::hook::Digest;
 use crate::session::MAX_FOLLOW_UPS;

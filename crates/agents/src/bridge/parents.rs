@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::dialect::agent::signs;
+use crate::agent::process_signs as signs;
 
 /// How many processes are looked at, upwards.
 const MOST: usize = 256;

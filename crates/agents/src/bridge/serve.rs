@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::follow_ups::FollowUps;
 use super::sessions::Note;
+use crate::agent::{Agent, AgentEvent, ReadError, Reply, Request};
 use crate::chain::Fired;
-use crate::dialect::agent::{Agent, AgentEvent, ReadError, Reply, Request};
 use crate::event::{AgentStop, Context, EventData, EventName, InvokedBy};
 use crate::hook::OnFailure;
 use crate::manager::Manager;

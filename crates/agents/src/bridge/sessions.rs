@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::follow_ups::tidy;
 use super::parents::{self, Process};
-use crate::dialect::agent::Agent;
+use crate::agent::Agent;
 use crate::hook::Digest;
 
 /// The directory in the private data directory.

@@ -1,8 +1,8 @@
 //! The hooks in an agent's own configuration: the shapes of Claude Code's settings and of Cursor's hooks.json, which the
 //! other agents share.
 
+mod bridge_calls;
 mod handler;
-mod own;
 mod variables;
 
 use std::borrow::Cow;

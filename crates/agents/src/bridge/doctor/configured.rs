@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::finding::Examination;
 use super::root;
+use crate::agent::bridge_command::{Call, mentions};
+use crate::agent::{Agent, Holds};
 use crate::bridge::Bridge;
-use crate::bridge::config::{
+use crate::config::{
     Configuration, Entry, Level, MAX_BYTES, Surroundings, Switch, parser_error, read, read_codex_settings,
     sources,
 };
-use crate::bridge::install::plugin::{self, PluginFile};
-use crate::dialect::agent::line::{Call, mentions};
-use crate::dialect::agent::{Agent, Holds};
 use crate::discovery::parse_duration;
 use crate::files::{FileAccess, explain};
+use crate::finding::Examination;
+use crate::opencode::plugin::{self, PluginFile};
 use crate::text;
 
 /// The number of files that are read of a directory of hooks.
@@ -308,7 +308,7 @@ fn contents_of(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 /// Reads a regular file; `None` if there is none.
-pub(super) fn contents(path: &Path, found: &mut Examination) -> Option<Vec<u8>> {
+pub(crate) fn contents(path: &Path, found: &mut Examination) -> Option<Vec<u8>> {
     contents_of(path).map_err(|error| unread(path, &error, found)).ok()
 }
 
@@ -320,6 +320,6 @@ fn unread(path: &Path, error: &std::io::Error, found: &mut Examination) {
 }
 
 /// Returns a path for a person, escaped.
-pub(super) fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     text::escape(&path.to_string_lossy(), 500)
 }

@@ -1,12 +1,12 @@
 //! Checks of an entry without running it: what the agent does with it before it runs anything.
 
 use super::Doctor;
-use super::codex_trust::{CodexTrust, trust_in_entry, trusts_project};
 use super::configured::{Configured, HookCommand, shown};
-use super::finding::Examination;
-use crate::bridge::config::Level;
-use crate::dialect::agent::{Agent, AgentEvent};
-use crate::dialect::foreign::Matcher;
+use crate::agent::{Agent, AgentEvent};
+use crate::agent_hooks::Matcher;
+use crate::codex::trust::{CodexTrust, trust_in_entry, trusts_project};
+use crate::config::Level;
+use crate::finding::Examination;
 use crate::text;
 
 impl Doctor {

@@ -8,12 +8,12 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::configured::{Configured, HookCommand, shown};
-use super::finding::{ConfiguredCommand, Examination, millis};
 use super::guard_probe::GuardProbe;
 use super::{Doctor, LIMIT, PURE};
-use crate::bridge::config::Switch;
-use crate::dialect::agent::{Agent, AgentEvent};
+use crate::agent::{Agent, AgentEvent};
+use crate::config::Switch;
 use crate::event::EventName;
+use crate::finding::{ConfiguredCommand, Examination, millis};
 use crate::manager::Manager;
 use crate::text;
 

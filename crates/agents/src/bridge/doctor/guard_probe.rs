@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use tokio::time::{Instant, timeout_at};
 
 use super::configured::{Configured, HookCommand};
-use super::finding::Examination;
 use super::run_command::{CommandResult, CommandRun};
 use super::{Doctor, SESSION};
+use crate::agent::{Agent, AgentEvent, Effect};
 use crate::builtin::SELF_PROTECTION;
-use crate::dialect::agent::{Agent, AgentEvent, Effect};
 use crate::discovery::EntryStatus;
 use crate::event::{Context, EventName};
+use crate::finding::Examination;
 use crate::hook::OnFailure;
 use crate::manager::Manager;
 use crate::outcome::Ruling;

@@ -4,12 +4,9 @@
 //! Nothing is changed, and no tool call is made: a payload only asks about one. The user's hooks see it as a
 //! call of the session `hookbox-doctor`.
 
-mod codex_trust;
-mod configured;
+pub(crate) mod configured;
 mod entry_checks;
 mod examine;
-mod finding;
-mod folder_trust;
 mod guard_probe;
 mod run_command;
 
@@ -18,9 +15,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use self::finding::{ConfiguredCommand, Examination, Finding, Status};
+pub use crate::finding::{ConfiguredCommand, Examination, Finding, Status};
 
-use crate::bridge::config::Surroundings;
+use crate::config::Surroundings;
 
 /// The session of the payloads, for hooks that keep a record.
 pub(super) const SESSION: &str = "hookbox-doctor";
@@ -38,7 +35,7 @@ const PURE: &str = "OPENCODE_PURE";
 /// Examines the agents of one user and project.
 #[derive(Clone, Debug)]
 pub struct Doctor {
-    surroundings: Surroundings,
+    pub(crate) surroundings: Surroundings,
     version: String,
     line: String,
     search: Vec<PathBuf>,
@@ -50,7 +47,7 @@ impl Doctor {
     /// that is expected of the configured program.
     pub fn new(surroundings: Surroundings, version: impl Into<String>) -> Self {
         let search = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect());
-        let known = folder_trust::VARIABLES.into_iter().chain([PURE]);
+        let known = crate::gemini_family::folder_trust::VARIABLES.into_iter().chain([PURE]);
         Self {
             surroundings,
             version: version.into(),
@@ -68,16 +65,16 @@ impl Doctor {
 
     /// Returns a variable of this process that decides about an agent's hooks; an empty one counts as not
     /// set.
-    fn variable(&self, name: &str) -> Option<&OsStr> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(name).map(OsString::as_os_str).filter(|it| !it.is_empty())
     }
 
-    fn project(&self) -> &Path {
+    pub(crate) fn project(&self) -> &Path {
         &self.surroundings.project
     }
 }
 
 /// Returns the root of the repository around a directory.
-fn root(directory: &Path) -> Option<&Path> {
+pub(crate) fn root(directory: &Path) -> Option<&Path> {
     directory.ancestors().find(|it| it.join(".git").symlink_metadata().is_ok())
 }

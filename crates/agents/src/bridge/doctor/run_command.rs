@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::dialect::agent::{Agent, AgentEvent, Effect, Printed};
+use crate::agent::{Agent, AgentEvent, Effect, Printed};
 use crate::native::process::Process;
 use crate::native::{DEPTH_VARIABLE, depth};
 use crate::report::Cause;

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use crate::dialect::agent::Agent;
-pub use crate::dialect::agent::is_ours;
-pub(super) use crate::dialect::agent::line::mentions;
-use crate::dialect::agent::line::{STRICT, is_assignment};
+use crate::agent::Agent;
+pub(crate) use crate::agent::bridge_command::mentions;
+use crate::agent::bridge_command::{STRICT, is_assignment};
+pub use crate::agent::is_ours;
 use crate::discovery::show_duration;
 use crate::text::shell_word;
 
 /// Returns the command line for an event. Without a deadline the program's default holds.
-pub(super) fn write(
+pub(crate) fn write(
     program: &str,
     agent: Agent,
     event: &str,

@@ -11,8 +11,8 @@ use rustix::fs::{Mode, OFlags};
 
 use super::error::InstallError;
 use super::outcome::InstallFailure;
-use crate::bridge::config::{Level, MAX_BYTES, Surroundings};
-use crate::dialect::agent::Agent;
+use crate::agent::Agent;
+use crate::config::{Level, MAX_BYTES, Surroundings};
 use crate::files::{NewFile, is_escape};
 use crate::text;
 

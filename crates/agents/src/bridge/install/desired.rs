@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::command;
+use crate::agent::{Agent, AgentEvent};
 use crate::bridge::Bridge;
-use crate::bridge::config::form;
-use crate::dialect::agent::{Agent, AgentEvent};
+use crate::config::form;
 use crate::text;
 
 /// The time that an agent waits beyond our own deadline: ours ends first, and a busy machine starts a process
@@ -36,7 +36,7 @@ impl InstallOptions {
     pub const MAX_DEADLINE: Duration = Duration::from_secs(600);
 
     /// Returns true if every agent can wait for the deadline.
-    pub(super) fn has_deadline(&self) -> bool {
+    pub(crate) fn has_deadline(&self) -> bool {
         !self.deadline.is_zero() && self.deadline <= Self::MAX_DEADLINE
     }
 
@@ -79,27 +79,27 @@ pub fn usual_events(agent: Agent) -> impl Iterator<Item = &'static AgentEvent> {
 
 /// One entry that the configuration should have.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct DesiredEntry {
-    pub(super) event: &'static str,
+pub(crate) struct DesiredEntry {
+    pub(crate) event: &'static str,
     /// Its keys and values, but for its name and type.
-    pub(super) says: Map<String, Value>,
+    pub(crate) says: Map<String, Value>,
     fresh: Value,
 }
 
 impl DesiredEntry {
     /// Returns the element for an event's list: the entry, in a group if the agent has groups.
-    pub(super) fn fresh(&self) -> &Value {
+    pub(crate) fn fresh(&self) -> &Value {
         &self.fresh
     }
 
     /// Returns its command line.
-    pub(super) fn line(&self, agent: Agent) -> &str {
+    pub(crate) fn line(&self, agent: Agent) -> &str {
         self.says.get(form(agent).command).and_then(Value::as_str).unwrap_or_default()
     }
 }
 
 /// Returns the entries for these options.
-pub(super) fn desired_entries(
+pub(crate) fn desired_entries(
     agent: Agent,
     options: &InstallOptions,
 ) -> Result<Vec<DesiredEntry>, UnknownEvent> {
@@ -156,7 +156,7 @@ fn one(agent: Agent, options: &InstallOptions, event: &'static AgentEvent) -> De
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bridge::config::{Level, Surroundings, file};
+    use crate::config::{Level, Surroundings, file};
 
     /// The agents that have a file of commands.
     fn agents() -> impl Iterator<Item = Agent> {

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::command::{is_ours, mentions};
 use super::desired::DesiredEntry;
-use crate::bridge::config::{Document, DocumentError, LIMITS, form};
-use crate::dialect::agent::Agent;
+use crate::agent::Agent;
+use crate::config::{Document, DocumentError, LIMITS, form};
 use crate::text;
 
 /// A byte order mark.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::bridge::config::DocumentError;
+use crate::config::DocumentError;
 use crate::text;
 
 /// A configuration was not changed, and neither was anything else.
@@ -19,11 +19,11 @@ pub struct InstallError {
 }
 
 impl InstallError {
-    pub(super) fn new(path: &Path, what: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(path: &Path, what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { path: path.to_owned(), what: what.into(), hint: hint.into() }
     }
 
-    pub(super) fn io(path: &Path, error: &io::Error) -> Self {
+    pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
         let hint = match error.kind() {
             io::ErrorKind::PermissionDenied => "see who may write there",
             io::ErrorKind::ReadOnlyFilesystem => {
@@ -34,7 +34,7 @@ impl InstallError {
         Self::new(path, text::escape(&error.to_string(), 500), hint)
     }
 
-    pub(super) fn document(path: &Path, error: DocumentError) -> Self {
+    pub(crate) fn document(path: &Path, error: DocumentError) -> Self {
         Self { path: path.to_owned(), what: error.what, hint: error.hint }
     }
 }

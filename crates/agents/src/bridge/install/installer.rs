@@ -8,10 +8,10 @@ use super::edit::{events, handmade, merge, remove};
 use super::error::InstallError;
 use super::next_steps::next_steps;
 use super::outcome::{Change, FileChange, InstallFailure};
-use super::plugin::{self, PluginFile};
 use super::record::{Record, Store, digest};
-use crate::bridge::config::{Level, Surroundings, file, parser_error, read};
-use crate::dialect::agent::Agent;
+use crate::agent::Agent;
+use crate::config::{Level, Surroundings, file, parser_error, read};
+use crate::opencode::plugin::{self, PluginFile};
 
 /// Installs hookbox into the agents of one user and project.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@
 //! of ours.
 //!
 //! ```
-//! use hookbox_agents::bridge::config::{Level, Surroundings};
+//! use hookbox_agents::config::{Level, Surroundings};
 //! use hookbox_agents::bridge::install::{Change, InstallOptions, Installer};
 //! use hookbox_agents::Agent;
 //!
@@ -24,17 +24,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod command;
+pub(crate) mod command;
 mod config_file;
-mod desired;
+pub(crate) mod desired;
 mod diff;
 mod edit;
-mod error;
+pub(crate) mod error;
 mod installer;
 mod next_steps;
-mod outcome;
-pub(in crate::bridge) mod plugin;
-mod record;
+pub(crate) mod outcome;
+pub(crate) mod record;
 
 pub use self::command::is_ours;
 pub use self::desired::{InstallOptions, UnknownEvent, usual_events};

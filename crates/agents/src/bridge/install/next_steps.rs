@@ -1,7 +1,7 @@
 //! The next steps for the user after an installation.
 
-use crate::bridge::config::{Level, Surroundings};
-use crate::dialect::agent::Agent;
+use crate::agent::Agent;
+use crate::config::{Level, Surroundings};
 use crate::text;
 
 /// Returns what the user still has to do, or to know.

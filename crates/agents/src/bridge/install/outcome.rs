@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::desired::{InstallOptions, UnknownEvent};
 use super::diff::unified;
 use super::error::InstallError;
-use crate::bridge::config::{Level, Switch};
-use crate::dialect::agent::Agent;
+use crate::agent::Agent;
+use crate::config::{Level, Switch};
 
 /// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub struct FileChange {
 }
 
 impl FileChange {
-    pub(super) fn new(path: PathBuf, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Self {
+    pub(crate) fn new(path: PathBuf, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Self {
         Self {
             path,
             change: Change::Unchanged,

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::InstallError;
-use crate::bridge::config::{Level, MAX_BYTES};
-use crate::dialect::agent::Agent;
+use crate::agent::Agent;
+use crate::config::{Level, MAX_BYTES};
 use crate::files::{FileLock, private_dir, write_atomic};
 use crate::hook::Digest;
 
@@ -25,21 +25,21 @@ const MAX_EARLIER: u32 = 16;
 /// One file that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Record {
+pub(crate) struct Record {
     version: u64,
     agent: String,
     level: String,
     path: PathBuf,
     /// The digest of the file before the change; `None` if there was no file.
-    pub(super) before: Option<String>,
+    pub(crate) before: Option<String>,
     /// The digest of the file as it was written.
-    pub(super) after: String,
+    pub(crate) after: String,
     /// The directories that were created for it, the outermost first.
-    pub(super) made: Vec<PathBuf>,
+    pub(crate) made: Vec<PathBuf>,
 }
 
 impl Record {
-    pub(super) fn new(agent: Agent, level: Level, path: &Path, before: Option<&[u8]>, after: &[u8]) -> Self {
+    pub(crate) fn new(agent: Agent, level: Level, path: &Path, before: Option<&[u8]>, after: &[u8]) -> Self {
         Self {
             version: VERSION,
             agent: agent.to_string(),
@@ -52,25 +52,25 @@ impl Record {
     }
 
     /// Returns the record of a file into which other bytes were written since.
-    pub(super) fn with_after(self, after: &[u8]) -> Self {
+    pub(crate) fn with_after(self, after: &[u8]) -> Self {
         Self { after: digest(after), ..self }
     }
 }
 
-pub(super) fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     Digest::of(bytes).to_string()
 }
 
 /// The records. No other process changes them while one is open for changes.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(crate) struct Store {
     directory: PathBuf,
     _lock: Option<FileLock>,
 }
 
 impl Store {
     /// Opens the records for changes. Waits for another process, up to [`FileLock::PATIENCE`].
-    pub(super) fn open(data: &Path, project: &Path) -> Result<Self, InstallError> {
+    pub(crate) fn open(data: &Path, project: &Path) -> Result<Self, InstallError> {
         let private = |path: &Path| {
             private_dir::open(path, Some(project)).map_err(|error| {
                 let hint = "set XDG_DATA_HOME to a directory of your own, outside of the project";
@@ -86,7 +86,7 @@ impl Store {
     }
 
     /// Opens the records for reading. Creates nothing.
-    pub(super) fn read_only(data: &Path) -> Self {
+    pub(crate) fn read_only(data: &Path) -> Self {
         Self { directory: data.join(DIRECTORY), _lock: None }
     }
 
@@ -96,29 +96,29 @@ impl Store {
     }
 
     /// Returns the path of a file's original bytes.
-    pub(super) fn backup(&self, path: &Path) -> PathBuf {
+    pub(crate) fn backup(&self, path: &Path) -> PathBuf {
         self.file(path, "original")
     }
 
     /// Returns the record of a file, if there is one that can be read.
-    pub(super) fn get(&self, path: &Path) -> Option<Record> {
+    pub(crate) fn get(&self, path: &Path) -> Option<Record> {
         let record: Record = serde_json::from_slice(&read(&self.file(path, "json")).ok()?).ok()?;
         (record.version == VERSION && record.path == path).then_some(record)
     }
 
     /// Returns the original bytes, if they are still those of the record.
-    pub(super) fn original(&self, path: &Path, record: &Record) -> Option<Vec<u8>> {
+    pub(crate) fn original(&self, path: &Path, record: &Record) -> Option<Vec<u8>> {
         let want = record.before.as_ref()?;
         self.kept(path).filter(|bytes| digest(bytes) == *want)
     }
 
     /// Returns the bytes that are kept of a file, without a look at the record.
-    pub(super) fn kept(&self, path: &Path) -> Option<Vec<u8>> {
+    pub(crate) fn kept(&self, path: &Path) -> Option<Vec<u8>> {
         read(&self.backup(path)).ok()
     }
 
     /// Keeps the bytes before a change, and writes the record. Returns the new path of an earlier original.
-    pub(super) fn put(
+    pub(crate) fn put(
         &self,
         path: &Path,
         record: &Record,
@@ -139,7 +139,7 @@ impl Store {
     }
 
     /// Writes the record alone.
-    pub(super) fn put_record(&self, path: &Path, record: &Record) -> Result<(), InstallError> {
+    pub(crate) fn put_record(&self, path: &Path, record: &Record) -> Result<(), InstallError> {
         let write = || {
             let bytes = [&serde_json::to_vec_pretty(record)?[..], b"\n"].concat();
             write_atomic(&self.file(path, "json"), &bytes)
@@ -169,7 +169,7 @@ impl Store {
     }
 
     /// Deletes the record and the original of a file.
-    pub(super) fn forget(&self, path: &Path) -> Result<(), InstallError> {
+    pub(crate) fn forget(&self, path: &Path) -> Result<(), InstallError> {
         for file in [self.file(path, "json"), self.backup(path)] {
             match fs::remove_file(file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::desired::{InstallOptions, desired_entries, usual_events};
 use super::edit::{Left, events, handmade, merge, remove};
-use crate::bridge::config::{Level, Surroundings, file, form, read};
-use crate::dialect::agent::Agent;
+use crate::agent::Agent;
+use crate::config::{Level, Surroundings, file, form, read};
 
 fn has_ours(agent: Agent, bytes: &[u8]) -> bool {
     !events(agent, bytes).is_empty()
@@ -44,7 +44,7 @@ fn a_new_file_holds_an_entry_for_every_usual_event_of_the_agent() {
         let names: Vec<_> = found.entries.iter().map(|it| it.event.as_str()).collect();
         let want: Vec<_> = usual_events(agent).map(|it| it.name).collect();
         assert_eq!(names, want, "{agent}");
-        assert!(found.entries.iter().all(super::super::config::Entry::is_for_every_tool));
+        assert!(found.entries.iter().all(crate::config::Entry::is_for_every_tool));
         assert_eq!(events(agent, text.as_bytes()), want);
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value.get("version").is_some(), form(agent).has_version);

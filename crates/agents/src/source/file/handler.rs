@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::own::is_own;
+use super::bridge_calls::is_own;
 use super::{File, Group};
 use crate::agent::{Agent, Level, Unit};
-use crate::agent_hooks::Foreign;
+use crate::agent_hooks::AgentHook;
 use crate::discovery::document::{Form, Member, Node};
 use crate::discovery::reader::{at, unknown, wrong};
 use crate::discovery::{SourceCommand, SourceHook};
@@ -129,7 +129,7 @@ impl File<'_> {
             if known.is_none() {
                 return Err("its event is not known".to_owned());
             }
-            let foreign = Foreign::new(self.outside.agent, event)
+            let foreign = AgentHook::new(self.outside.agent, event)
                 .map_err(|error| at(node.spot(), &error.to_string()))?;
             let foreign =
                 self.matching(foreign, group.matcher).must_answer(hook.on_failure == Some(OnFailure::Block));
@@ -144,7 +144,7 @@ impl File<'_> {
     fn command(
         &self,
         line: CommandLine,
-        foreign: Foreign,
+        foreign: AgentHook,
         env: Vec<(String, String)>,
         cwd: Option<String>,
     ) -> SourceCommand {
@@ -222,7 +222,7 @@ impl File<'_> {
         time
     }
 
-    fn matching(&mut self, foreign: Foreign, matcher: Option<Node<'_>>) -> Foreign {
+    fn matching(&mut self, foreign: AgentHook, matcher: Option<Node<'_>>) -> AgentHook {
         let Some(value) = matcher else { return foreign };
         let problem = match value.form() {
             Form::Text(pattern) => match foreign.clone().matching(&pattern) {

@@ -1,0 +1,3 @@
+//! Claude Code.
+
+pub(crate) mod reply;

@@ -1,0 +1,35 @@
+//! The hook configuration of the agents: its paths, the form of an entry, and its contents. No I/O.
+//!
+//! ```
+//! use hookbox_agents::config::{Level, Surroundings, file, read};
+//! use hookbox_agents::Agent;
+//!
+//! let surroundings = Surroundings { home: Some("/home/ada".into()), ..Surroundings::new("/srv/shop") };
+//! let path = file(Agent::Claude, Level::User, &surroundings).ok_or("no home directory")?;
+//! assert_eq!(path.to_str(), Some("/home/ada/.claude/settings.json"));
+//!
+//! let text = r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "guard", "timeout": 5}]}]}}"#;
+//! let configuration = read(Agent::Claude, text.as_bytes())?;
+//! let entry = &configuration.entries[0];
+//! assert_eq!((entry.event.as_str(), entry.command.as_str(), entry.timeout.as_secs()), ("PreToolUse", "guard", 5));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod document;
+mod entry;
+mod form;
+mod parser_error;
+mod paths;
+mod read;
+mod switch;
+
+pub(crate) use self::document::{Document, value};
+pub use self::document::{DocumentError, MAX_BYTES};
+pub use self::entry::{Entry, LIMITS};
+pub(crate) use self::form::form;
+pub use self::parser_error::parser_error;
+pub use self::paths::file;
+pub(crate) use self::paths::sources;
+pub use self::read::{Configuration, Problem, read, read_codex_settings};
+pub use self::switch::Switch;
+pub use crate::agent::{Level, Surroundings};

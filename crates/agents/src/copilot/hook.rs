@@ -1,0 +1,111 @@
+//! Hooks of Copilot CLI, in both styles: a camelCase name of the event in its configuration gives flat camelCase fields
+//! and its own names of tools, a PascalCase one snake_case fields and Claude Code's names. The fields of a tool's input
+//! are its own in both. At `preToolUse` every exit code but 0 blocks.
+
+use serde_json::{Map, Value, json};
+
+use crate::agent::{Agent, is_pascal};
+use crate::agent_hooks::payload::{self, Payload};
+use crate::dialect::claude::{self, Session, Style, Text};
+use crate::event::{ErrorSource, Event, EventData, EventName};
+use crate::hook::HookError;
+use crate::outcome::Outcome;
+
+const STYLE: Style = Style {
+    approving: &["approve", "allow"],
+    decisions: "\"block\", \"deny\", \"allow\" or \"approve\"",
+    inputs: &["modifiedArgs", "updatedInput"],
+    outputs: &["modifiedResult"],
+    is_flat: true,
+    names_event: false,
+    text: Text::Nothing,
+    ..claude::CLAUDE
+};
+
+pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String, Value> {
+    let context = &event.context;
+    let pascal = is_pascal(name);
+    let says = |camel: &'static str, snake: &'static str| if pascal { snake } else { camel };
+    let mut it = Payload::new();
+    // What it asks for a permission is the same in both styles.
+    if let EventData::Other { data, .. } = &event.data {
+        let mut letters = name.chars();
+        let first = letters.next().map(|first| first.to_ascii_lowercase());
+        it.put("hookName", first.into_iter().chain(letters).collect::<String>());
+        it.put("sessionId", context.conversation_id.as_str());
+        it.put("timestamp", context.timestamp_ms);
+        it.put("cwd", context.cwd.as_str());
+        it.rest(data);
+        return it.0;
+    }
+    if pascal {
+        it.put("hook_event_name", name);
+        it.put("session_id", context.conversation_id.as_str());
+        it.put("timestamp", payload::time(event));
+    } else {
+        it.put("sessionId", context.conversation_id.as_str());
+        it.put("timestamp", context.timestamp_ms);
+    }
+    it.put("cwd", context.cwd.as_str());
+    let names = [says("toolName", "tool_name"), says("toolArgs", "tool_input")];
+    match &event.data {
+        EventData::SessionStart { source } => {
+            let source = payload::source(source.as_deref());
+            it.put("source", if source == "startup" { "new" } else { source });
+            it.put(says("initialPrompt", "initial_prompt"), "");
+        }
+        EventData::SessionEnd { reason } => it.put("reason", payload::reason(reason.as_deref())),
+        EventData::UserMessageSend { message } => it.known("prompt", message.as_deref()),
+        EventData::BeforeToolCall(call) => it.call(Agent::Copilot, name, event, call, names),
+        EventData::AfterToolCall(result) => {
+            it.call(Agent::Copilot, name, event, &result.call, names);
+            let output = result.output.value();
+            let kind = output.get("resultType").or_else(|| output.get("result_type"));
+            let kind = kind.and_then(Value::as_str).unwrap_or_else(|| payload::kind_of_result(result));
+            let text = payload::text_of(output);
+            it.put(
+                says("toolResult", "tool_result"),
+                json!({
+                    says("resultType", "result_type"): kind,
+                    says("textResultForLlm", "text_result_for_llm"): text,
+                }),
+            );
+        }
+        EventData::OnError(error) => {
+            if let ErrorSource::Tool(call) = &error.source {
+                it.call(Agent::Copilot, name, event, call, names);
+                it.put("error", error.message.as_str());
+            } else {
+                let kind = error.kind.as_deref().unwrap_or("Error");
+                it.put("error", json!({"message": error.message, "name": kind}));
+            }
+        }
+        EventData::AgentStop(stop) => {
+            let transcript = session.transcript_path.as_deref().unwrap_or_default();
+            it.put(says("transcriptPath", "transcript_path"), transcript);
+            it.put(says("stopReason", "stop_reason"), "end_turn");
+            it.put("stop_hook_active", stop.follow_ups > 0);
+        }
+        EventData::PreCompact { trigger, .. } => {
+            it.known("trigger", trigger.as_deref());
+            it.put(says("customInstructions", "custom_instructions"), "");
+        }
+        _ => {}
+    }
+    it.0
+}
+
+pub(crate) fn outcome(
+    event: &EventName,
+    exit_code: i32,
+    stdout: &[u8],
+    stderr: &str,
+) -> Result<Outcome, HookError> {
+    if exit_code != 0 && *event == EventName::BeforeToolCall {
+        let said = stderr.trim();
+        let silent = || format!("the hook ended with status {exit_code}");
+        let reason = if said.is_empty() { silent() } else { said.to_owned() };
+        return Ok(claude::blocked(event, reason));
+    }
+    claude::by_exit_code(event, exit_code, stderr, || claude::read(event, stdout, &STYLE))
+}

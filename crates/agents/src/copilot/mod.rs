@@ -1,0 +1,4 @@
+//! Copilot CLI.
+
+pub(crate) mod hook;
+pub(crate) mod reply;

@@ -1,0 +1,4 @@
+//! Cursor.
+
+pub(crate) mod hook;
+pub(crate) mod reply;

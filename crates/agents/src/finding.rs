@@ -1,0 +1,116 @@
+//! The findings of an examination.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::agent::Agent;
+
+/// The status of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It is as it should be.
+    Ok,
+    /// It lets nothing through by itself, but the user should know it.
+    Warning,
+    /// It would let a call through that should be blocked.
+    Failed,
+}
+
+/// One thing between the agent and a guard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The status.
+    pub status: Status,
+    /// The subject, in one word: `agent`, `configuration`, `event`, `switch`, `trust`, `matcher`, `timeout`,
+    /// `command`, `version`, `path`, `guard` or `failure`.
+    pub about: &'static str,
+    /// The message; text from outside is escaped.
+    pub message: String,
+    /// The next step for the user.
+    pub hint: Option<String>,
+}
+
+/// A command of hookbox that an agent runs at an event.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConfiguredCommand {
+    /// The agent's own name of the event.
+    pub event: String,
+    /// The event of hookbox, if it has this one.
+    pub hookbox_event: Option<&'static str>,
+    /// The level of its configuration: `user`, `project` or `local`.
+    pub level: &'static str,
+    /// The file, escaped.
+    pub file: String,
+    /// The command line, escaped.
+    pub command: String,
+    /// The matcher of the tools, escaped; absent for all tools.
+    pub matcher: Option<String>,
+    /// The time that the agent waits for it, in milliseconds.
+    pub timeout_ms: u64,
+}
+
+/// The examination of one agent. Serialised, it is an object of `hookbox doctor --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Examination {
+    /// The agent, such as `claude`.
+    pub agent: &'static str,
+    /// Its name in a sentence.
+    pub title: &'static str,
+    /// Its program, if it is on `PATH`.
+    pub program: Option<PathBuf>,
+    /// True if its configuration calls hookbox anywhere.
+    pub configured: bool,
+    /// True if it does, and nothing was found that would let a call through.
+    pub guarded: bool,
+    /// The commands that its configuration has for hookbox.
+    pub events: Vec<ConfiguredCommand>,
+    /// The findings, in order from the agent to the guard.
+    pub findings: Vec<Finding>,
+}
+
+impl Examination {
+    pub(crate) fn new(agent: Agent) -> Self {
+        Self {
+            agent: agent.as_str(),
+            title: agent.title(),
+            program: None,
+            configured: false,
+            guarded: false,
+            events: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, status: Status, about: &'static str, message: impl Into<String>, hint: Option<String>) {
+        let finding = Finding { status, about, message: message.into(), hint };
+        // A command at two events reports the same fault once.
+        if !self.findings.contains(&finding) {
+            self.findings.push(finding);
+        }
+    }
+
+    pub(crate) fn ok(&mut self, about: &'static str, message: impl Into<String>) {
+        self.add(Status::Ok, about, message, None);
+    }
+
+    pub(crate) fn warn(&mut self, about: &'static str, message: impl Into<String>, hint: impl Into<String>) {
+        self.add(Status::Warning, about, message, Some(hint.into()));
+    }
+
+    pub(crate) fn fail(&mut self, about: &'static str, message: impl Into<String>, hint: impl Into<String>) {
+        self.add(Status::Failed, about, message, Some(hint.into()));
+    }
+
+    pub(crate) fn finish(mut self) -> Self {
+        self.guarded = self.configured && self.findings.iter().all(|it| it.status != Status::Failed);
+        self
+    }
+}
+
+/// Returns a time in milliseconds.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,4 @@
+//! Gemini CLI.
+
+pub(crate) mod hook;
+pub(crate) mod reply;

@@ -1,0 +1,3 @@
+//! The parts that Gemini CLI and Qwen Code share.
+
+pub(crate) mod folder_trust;

@@ -1,0 +1,4 @@
+//! OpenCode.
+
+pub(crate) mod plugin;
+pub(crate) mod reply;

@@ -1,0 +1,101 @@
+//! Hooks of Qwen Code: Claude Code's names of the events, Gemini CLI's of the tools and its words for a decision.
+
+use serde_json::{Map, Value, json};
+
+use crate::agent::Agent;
+use crate::agent_hooks::payload::{self, Payload};
+use crate::dialect::claude::{self, Session, Style, Text};
+use crate::event::{ErrorSource, Event, EventData, EventName, ToolCall};
+use crate::hook::HookError;
+use crate::outcome::Outcome;
+
+pub(crate) const STYLE: Style = Style {
+    approving: &["approve", "allow", "ask"],
+    decisions: "\"block\", \"deny\", \"ask\", \"allow\" or \"approve\"",
+    names_event: false,
+    text: Text::Context,
+    ..claude::CLAUDE
+};
+
+const MODES: [&str; 5] = ["default", "plan", "auto-edit", "auto", "yolo"];
+
+pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String, Value> {
+    let mut it = Payload::begun(name, event, session);
+    it.put("permission_mode", payload::mode(event, session, &MODES));
+    if !matches!(name, "SessionStart" | "SessionEnd" | "Notification") {
+        it.put("prompt_id", "");
+    }
+    match &event.data {
+        EventData::SessionStart { source } => {
+            it.put("source", payload::source(source.as_deref()));
+            it.put("model", "");
+        }
+        EventData::SessionEnd { reason } => it.put("reason", payload::reason(reason.as_deref())),
+        EventData::UserMessageSend { message } => {
+            it.known("prompt", message.as_deref());
+            it.known("submitted_prompt", message.as_deref());
+        }
+        EventData::BeforeToolCall(call) => {
+            it.call(Agent::Qwen, name, event, call, ["tool_name", "tool_input"]);
+            ids(&mut it, call);
+        }
+        EventData::AfterToolCall(result) => {
+            it.call(Agent::Qwen, name, event, &result.call, ["tool_name", "tool_input"]);
+            it.put("tool_response", payload::with_display(result.output.value()));
+            ids(&mut it, &result.call);
+            it.known("duration_ms", result.duration_ms);
+        }
+        EventData::OnError(error) => {
+            if let ErrorSource::Tool(call) = &error.source {
+                it.call(Agent::Qwen, name, event, call, ["tool_name", "tool_input"]);
+                ids(&mut it, call);
+                it.put("is_interrupt", error.kind.as_deref() == Some("interrupt"));
+            }
+            it.put("error", error.message.as_str());
+        }
+        EventData::AgentStop(stop) => {
+            it.put("stop_hook_active", stop.follow_ups > 0);
+            it.put("last_assistant_message", payload::last_words(stop).0.unwrap_or_default());
+            it.put("background_tasks", json!([]));
+            it.put("crons", json!([]));
+            if let Some(usage) = stop.usage {
+                it.known("context_usage", usage.share());
+                it.put("context_limit", usage.max_context_window);
+                it.put("input_tokens", usage.current_context_window);
+            }
+        }
+        EventData::PreCompact { trigger, .. } => {
+            it.known("trigger", trigger.as_deref());
+            it.put("custom_instructions", "");
+        }
+        EventData::PostCompact { trigger, summary, .. } => {
+            it.known("trigger", trigger.as_deref());
+            it.known("compact_summary", summary.as_deref());
+        }
+        EventData::Other { data, .. } => it.rest(data),
+        _ => {}
+    }
+    it.0
+}
+
+fn ids(it: &mut Payload, call: &ToolCall) {
+    it.known("tool_use_id", call.id.as_deref());
+    it.known("tool_call_id", call.id.as_deref());
+}
+
+pub(crate) fn outcome(
+    event: &EventName,
+    exit_code: i32,
+    stdout: &[u8],
+    stderr: &str,
+) -> Result<Outcome, HookError> {
+    // It reads standard error as an answer, too.
+    if exit_code == 2
+        && let Some(said) = crate::gemini::hook::answer_in(stderr.as_bytes(), event, &STYLE)
+    {
+        return Ok(said);
+    }
+    claude::by_exit_code(event, exit_code, stderr, || {
+        crate::gemini::hook::printed(event, stdout, stderr, &STYLE)
+    })
+}

@@ -1,0 +1,5 @@
+//! Qwen Code.
+
+pub(crate) mod aliases;
+pub(crate) mod hook;
+pub(crate) mod reply;
