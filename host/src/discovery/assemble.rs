@@ -1,6 +1,5 @@
 //! Makes hooks and entries of candidates by settings, shadowing and the gate's judgement.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::assembly::{Assembly, BLOCKS};
@@ -8,14 +7,15 @@ use super::candidate::{Candidate, State};
 use super::declared::Declared;
 use super::entry::{EntryStatus, Problem};
 use super::examine::{Examined, Examiner, Ready};
-use super::fallback::{Answer, Kept, Since};
+use super::fallback::{Answer, LastGood};
 use super::gate::{Gate, Judgement};
 use super::judged_candidate::{JudgedCandidate, Position};
+use super::last_read::{Kept, Since};
 use super::launch::Launcher;
 use super::options::Options;
 use super::scan::Scan;
 use super::selection::{Selection, select};
-use super::{Discovery, builtins, lapsed, missing};
+use super::{builtins, discovered::Discovery, lapsed, missing};
 use crate::files;
 use crate::hook::{Descriptor, HookError, Limits, OnFailure, Subscription};
 use crate::outcome::Answers;
@@ -29,11 +29,10 @@ pub(super) async fn assemble(
     gate: &Gate,
     judgements: Vec<Judgement>,
     options: &Options,
-    repo: Option<&Path>,
     examiner: &Examiner,
+    last: &Arc<LastGood>,
 ) -> Discovery {
     let (problems, kept) = (std::mem::take(&mut scan.problems), std::mem::take(&mut scan.kept));
-    let (last, next) = (Arc::clone(&scan.last), std::mem::take(&mut scan.next));
     let judged: Vec<JudgedCandidate<'_>> = scan
         .candidates
         .iter()
@@ -44,16 +43,16 @@ pub(super) async fn assemble(
             judgement,
         })
         .collect();
-    let selections = select(&judged, examiner, &last).await;
+    let selections = select(&judged, examiner, last).await;
     let unread = if options.unseen_blocks { OnFailure::Block } else { OnFailure::Pass };
-    let mut assembly = Assembly { problems, last, next, kept, unread, ..Assembly::default() };
-    let mut launcher = Launcher::new(options, repo, &assembly.last);
+    let mut assembly = Assembly { problems, last: Arc::clone(last), kept, unread, ..Assembly::default() };
+    let mut launcher = Launcher::new(options, gate.repository(), last);
     for (judged, selection) in judged.iter().zip(selections) {
         assembly.add(judged, selection, gate, &options.limits, &mut launcher);
     }
     assembly.next.servers = launcher.into_servers();
     missing::guards(&scan.roots, &scan.candidates, options, &mut assembly);
-    assembly.problems.extend(lapsed::gone(gate, &judgements, options, repo));
+    assembly.problems.extend(lapsed::gone(gate, &judgements, options));
     let mut discovery = assembly.finish();
     discovery.builtins = builtins::wishes(&scan.roots, &mut discovery.problems);
     discovery.protected = Arc::clone(&gate.protected);

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::Discovery;
 use super::approvable::Approvable;
+use super::discovered::Discovery;
 use super::entry::{Entry, EntryStatus, Problem};
 use super::failing_hook::FailingHook;
-use super::fallback::{Kept, LastGood};
+use super::fallback::LastGood;
 use super::judged_candidate::Position;
+use super::last_read::Kept;
 use crate::hook::{Descriptor, Hook, HookError, OnFailure};
 
 /// The consequence of a missing or broken guard.

@@ -25,15 +25,38 @@ use crate::wasm::{Access, Backends, Component, MAX_COMPONENT, Places, Runtime};
 
 /// The user's records, and the directories to which they apply.
 pub(super) struct Gate {
-    records: Arc<Records>,
+    granted: Arc<Granted>,
     /// The scope of the repository's hooks; `None` if its real path is not known.
     repo: Option<Scope>,
     home: Option<PathBuf>,
     /// The private data directory.
     data: Option<PathBuf>,
-    backends: Backends,
     pub(super) protected: Arc<ProtectedDirs>,
     bases: Bases,
+}
+
+/// The user's trust and grants, and the services behind the granted rights.
+pub(super) struct Granted {
+    records: Records,
+    backends: Backends,
+}
+
+impl Granted {
+    /// Reads the trust file. If it cannot be read, nothing is trusted or granted.
+    pub(super) fn read(options: &Options, runtime: &Runtime, problems: &mut Vec<Problem>) -> Arc<Self> {
+        let records = match options.data.as_deref().map(|data| TrustFile::new(data).read()) {
+            None => Records::default(),
+            Some(Ok(records)) => records,
+            Some(Err(error)) => {
+                let path = text::escape(&error.path.to_string_lossy(), 4096);
+                let message = format!("{}: nothing is trusted or granted", error.kind);
+                let hint = format!("move it aside: mv {path} {path}.old");
+                problems.push(Problem::new(&error.path, message).off().hint(hint));
+                Records::default()
+            }
+        };
+        Arc::new(Self { records, backends: Backends::new(options.data.as_deref(), runtime) })
+    }
 }
 
 /// The gate's judgement of one candidate.
@@ -110,27 +133,14 @@ impl Judgement {
     }
 }
 
-/// Reads the trust file. If it cannot be read, nothing is trusted or granted.
-pub(super) fn read_records(options: &Options, problems: &mut Vec<Problem>) -> Arc<Records> {
-    let Some(data) = &options.data else { return Arc::default() };
-    let records = TrustFile::new(data).read().unwrap_or_else(|error| {
-        let path = text::escape(&error.path.to_string_lossy(), 4096);
-        let problem = Problem::new(&error.path, format!("{}: nothing is trusted or granted", error.kind));
-        problems.push(problem.off().hint(format!("move it aside: mv {path} {path}.old")));
-        Records::default()
-    });
-    Arc::new(records)
-}
-
 impl Gate {
-    /// Returns the gate for the hooks of this repository and of the user. `around` are all repositories, whose roots no hook
-    /// may write.
-    pub(super) fn open(
+    /// Returns the gate for the hooks of this repository and of the user. `around` are all repositories: no hook
+    /// may write to their roots.
+    pub(super) fn new(
         options: &Options,
-        runtime: &Runtime,
+        granted: Arc<Granted>,
         repo: Option<&Path>,
         around: &[PathBuf],
-        records: Arc<Records>,
     ) -> Self {
         let roots =
             |base: &Path| -> Vec<PathBuf> { options.roots.iter().map(|root| base.join(root)).collect() };
@@ -139,11 +149,10 @@ impl Gate {
         let whole = own.chain(directories).chain(options.home.iter().flat_map(|home| roots(home))).collect();
         let bases = Bases { repo: repo.map(Path::to_owned), home: options.home.clone() };
         Self {
-            records,
+            granted,
             repo: repo.and_then(|repo| repo.canonicalize().ok()).map(Scope::Repository),
             home: options.home.clone(),
             data: options.data.clone(),
-            backends: Backends::new(options.data.as_deref(), runtime),
             protected: Arc::new(ProtectedDirs::new(
                 bases.clone(),
                 whole,
@@ -153,9 +162,14 @@ impl Gate {
         }
     }
 
+    /// Returns the repository whose hooks it judges.
+    pub(super) fn repository(&self) -> Option<&Path> {
+        self.bases.repo.as_deref()
+    }
+
     /// Judges all candidates of a scan. `scans` are all scans that share names with it. Nothing of them is
     /// run.
-    pub(super) fn judge(&self, scan: &Scan, scans: &[&Scan], options: &Options) -> Vec<Judgement> {
+    pub(super) fn judge(&self, scan: &Scan, scans: &[Scan], options: &Options) -> Vec<Judgement> {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for candidate in scans.iter().flat_map(|scan| &scan.candidates) {
             *counts.entry(&candidate.name).or_default() += 1;
@@ -200,7 +214,7 @@ impl Gate {
         is_looked_for: impl Fn(&Record) -> bool + 'a,
     ) -> impl Iterator<Item = &'a Record> {
         let found: BTreeSet<(Scope, PathBuf)> = judged.iter().filter_map(|it| it.key.clone()).collect();
-        self.records.iter().filter(move |record| {
+        self.granted.records.iter().filter(move |record| {
             record.trusted
                 && self.repo.as_ref() == Some(&record.scope)
                 && is_looked_for(record)
@@ -223,7 +237,7 @@ impl Gate {
             TrustLevel::of(options.trust, dir.tier, *kind)
         };
         let key = self.key(candidate);
-        let record = key.as_ref().and_then(|(place, path)| self.records.get(place, path)).cloned();
+        let record = key.as_ref().and_then(|(place, path)| self.granted.records.get(place, path)).cloned();
         let mut judged = Judgement {
             standing,
             key,
@@ -343,7 +357,7 @@ impl Gate {
             })
             .collect();
         access.rights = rights;
-        self.backends.connect(&mut access, &identity);
+        self.granted.backends.connect(&mut access, &identity);
         (access, refused)
     }
 }

@@ -1,6 +1,6 @@
 //! Problems with hooks that the user relies on and that do not run: none of them is silent.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::entry::Problem;
 use super::gate::{Gate, Judgement};
@@ -44,13 +44,8 @@ pub(super) fn shadowed(judged: &JudgedCandidate<'_>, shadower: &Shadower<PathBuf
 }
 
 /// Returns problems for the guards that the user trusted in the repository and that are missing.
-pub(super) fn gone(
-    gate: &Gate,
-    judgements: &[Judgement],
-    options: &Options,
-    repo: Option<&Path>,
-) -> Vec<Problem> {
-    let Some(repo) = repo else { return Vec::new() };
+pub(super) fn gone(gate: &Gate, judgements: &[Judgement], options: &Options) -> Vec<Problem> {
+    let Some(repo) = gate.repository() else { return Vec::new() };
     // A source looks for its hooks on request, and a hook in a root is looked for if that still is a root.
     let is_looked_for = |record: &Record| match source::is_name(&record.name) {
         true => options.looks_for(&record.name),

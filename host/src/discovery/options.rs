@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::scan::Search;
 use super::source::HookSource;
 use crate::hook::Limits;
 use crate::thresholds::Thresholds;
@@ -83,6 +84,12 @@ impl Options {
             untrusted_look: Duration::from_secs(10),
             unseen_blocks: false,
         }
+    }
+
+    /// Returns the directories to search.
+    pub(super) fn search(&self) -> Search<'_> {
+        let Self { cwd, home, roots, directories, .. } = self;
+        Search { cwd, home: home.as_deref(), roots, directories }
     }
 
     /// Returns true if a source looks for the hook of this name.

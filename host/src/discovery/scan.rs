@@ -8,9 +8,8 @@ use std::sync::Arc;
 use super::candidate::{Candidate, HooksDir, State};
 use super::declared::{self, Contents, MAX_FILE, Servers, Source};
 use super::entry::Problem;
-use super::fallback::{Kept, LastGood, Since};
+use super::last_read::{Kept, LastRead, Since};
 use super::limits::{MAX_CANDIDATES, MAX_OF_REPOSITORY};
-use super::options::Options;
 use super::settings::{self, Broken, File, Table, Tables, Top};
 use super::source::ReadFile;
 use crate::files::{self, EntryKind, FileAccess};
@@ -24,6 +23,16 @@ const MAX_LOOKS: usize = 65_536;
 
 /// How many bytes of declarations of a repository are read, over all its files.
 const MAX_DECLARED: usize = 4 << 20;
+
+/// The directories to search.
+#[derive(Clone, Copy)]
+pub(super) struct Search<'a> {
+    pub(super) cwd: &'a Path,
+    pub(super) home: Option<&'a Path>,
+    pub(super) roots: &'a [String],
+    /// The embedder's own hooks directories.
+    pub(super) directories: &'a [PathBuf],
+}
 
 /// A root of a place, with its settings.
 pub(super) struct RootDir {
@@ -114,8 +123,8 @@ pub(super) struct Scan {
     pub(super) roots: Vec<RootDir>,
     pub(super) problems: Vec<Problem>,
     /// What worked the last time, and what the next look needs of this one.
-    pub(super) last: Arc<LastGood>,
-    pub(super) next: LastGood,
+    pub(super) last: Arc<LastRead>,
+    pub(super) next: LastRead,
     pub(super) kept: Vec<Kept>,
     /// The number of files of sources: the order of their hooks.
     pub(super) source_files: usize,
@@ -125,24 +134,24 @@ pub(super) struct Scan {
 }
 
 /// Looks through the tiers in their order. The roots are [`valid_roots`].
-pub(super) fn scan(options: &Options, repo: Option<&Path>, last: Arc<LastGood>) -> Scan {
+pub(super) fn scan(search: Search<'_>, repo: Option<&Path>, last: Arc<LastRead>) -> Scan {
     let mut scan = Scan { last, ..Scan::default() };
-    let roots = &options.roots;
+    let roots = search.roots;
     if let Some(repo) = repo {
-        scan.of_repository(repo, options);
+        scan.of_repository(repo, roots);
     }
-    let own: Vec<PathBuf> = options.directories.iter().map(|dir| options.cwd.join(dir)).collect();
-    match &options.home {
+    let own: Vec<PathBuf> = search.directories.iter().map(|dir| search.cwd.join(dir)).collect();
+    match search.home {
         Some(home) => scan.place(&FileAccess::Global, Origin::User, home, roots, &own),
-        None => scan.place(&FileAccess::Global, Origin::User, &options.cwd, &[], &own),
+        None => scan.place(&FileAccess::Global, Origin::User, search.cwd, &[], &own),
     }
     scan
 }
 
 /// Scans what a repository brought that lies around another one.
-pub(super) fn scan_outer(options: &Options, repo: &Path, last: Arc<LastGood>) -> Scan {
+pub(super) fn scan_outer(search: Search<'_>, repo: &Path, last: Arc<LastRead>) -> Scan {
     let mut scan = Scan { last, ..Scan::default() };
-    scan.of_repository(repo, options);
+    scan.of_repository(repo, search.roots);
     scan
 }
 
@@ -196,10 +205,10 @@ impl Scan {
     }
 
     /// Looks through what one repository brought.
-    fn of_repository(&mut self, repo: &Path, options: &Options) {
+    fn of_repository(&mut self, repo: &Path, roots: &[String]) {
         match FileAccess::repository(repo) {
             Ok(place) => {
-                self.place(&place, Origin::Repo, repo, &options.roots, &[]);
+                self.place(&place, Origin::Repo, repo, roots, &[]);
                 self.repository = Some(place);
             }
             Err(error) => {

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use super::candidate::{Candidate, State};
 use super::examine::{self, Examined, Examiner};
-use super::fallback::{Kept, LastGood};
+use super::fallback::LastGood;
 use super::judged_candidate::JudgedCandidate;
+use super::last_read::Kept;
 use super::shadow::{Names, Shadower};
 use crate::hook::HookError;
 use crate::report::Cause;

@@ -15,9 +15,8 @@ use super::candidate::{Candidate, HooksDir};
 use super::declared::Declared;
 use super::entry::Problem;
 use super::limits::MAX_CANDIDATES;
-use super::options::Options;
 use super::repo::Repositories;
-use super::scan::Scan;
+use super::scan::{Scan, Search};
 use crate::dialect::Wire;
 use crate::event::EventName;
 use crate::files::{self, FileAccess};
@@ -162,7 +161,7 @@ pub enum ReadFile<T> {
 
 /// Reads the files of a source, and takes its hooks.
 pub struct Finder<'a> {
-    options: &'a Options,
+    search: Search<'a>,
     /// The outer repositories, the outermost first, and the nearest one, which also takes the user's hooks.
     scans: Vec<&'a mut Scan>,
     repositories: Vec<Option<&'a Path>>,
@@ -189,13 +188,13 @@ impl<'a> Finder<'a> {
 
     /// Returns the home directory, if there is one.
     pub fn home(&self) -> Option<Area> {
-        let base = self.options.home.clone()?;
+        let base = self.search.home?.to_owned();
         Some(Area { scan: self.last(), place: FileAccess::Global, tier: Tier::Global, base })
     }
 
     /// Returns the working directory.
     pub fn cwd(&self) -> &Path {
-        &self.options.cwd
+        self.search.cwd
     }
 
     /// Returns the directory of a plugin of the user's. If it cannot be used, a problem says why.
@@ -281,12 +280,18 @@ impl<'a> Finder<'a> {
 }
 
 /// Lets the sources find their hooks, and puts the candidates into the order of registration.
-pub(super) fn look(options: &Options, repositories: &Repositories, outer: &mut [Scan], nearest: &mut Scan) {
+pub(super) fn look(
+    sources: &[Arc<dyn HookSource>],
+    search: Search<'_>,
+    repositories: &Repositories,
+    outer: &mut [Scan],
+    nearest: &mut Scan,
+) {
     let paths = repositories.outer.iter().map(|path| Some(path.as_path()));
     let repositories: Vec<_> = paths.chain([repositories.nearest.as_deref()]).collect();
     let scans = outer.iter_mut().chain([nearest]).collect();
-    let mut finder = Finder { options, scans, repositories };
-    for source in &options.sources {
+    let mut finder = Finder { search, scans, repositories };
+    for source in sources {
         source.find(&mut finder);
     }
     for (scan, repository) in finder.scans.into_iter().zip(finder.repositories) {
