@@ -15,6 +15,9 @@ const CLAUDE: [&str; 5] = [
     "cli/src/commands/",
 ];
 
+/// The modules that run, load or trust hooks.
+const LOADING: [&str; 6] = ["load::", "wasm::", "mcp::", "native::process", "store::", "network::"];
+
 /// The directories with code of packages outside of `crates/agents`.
 const CODE: [&str; 6] =
     ["host/src", "cli/src", "crates/plugins/src", "crates/redact/src", "examples/agent/src", "guest-sdk/src"];
@@ -55,5 +58,15 @@ fn only_the_crate_for_agents_names_other_agents() {
         assert!(!AGENTS.iter().any(|name| line.contains(name)), "{path}: {line}");
         let knows_claude = CLAUDE.iter().any(|it| path.starts_with(it));
         assert!(knows_claude || !line.contains("claude"), "{path}: {line}");
+    });
+}
+
+#[test]
+fn finding_candidates_names_nothing_that_runs_or_loads_them() {
+    lines_of_code(|path, line| {
+        // The connection to a server, as its declaration names it, is data.
+        let line = line.replace("mcp::Transport", "");
+        let is_of_loading = LOADING.iter().any(|name| line.contains(name));
+        assert!(!is_of_loading || !path.starts_with("host/src/discovery/find"), "{path}: {line}");
     });
 }

@@ -1,0 +1,135 @@
+//! Files and entries that may be hooks, before they are examined.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::declared::{Declared, Handler, Source};
+use crate::files::{EntryKind, FileAccess};
+use crate::hook::Tier;
+use crate::report::Kind;
+
+/// A hooks directory.
+pub(crate) struct HooksDir {
+    pub(crate) place: FileAccess,
+    pub(crate) tier: Tier,
+    /// The index of its root; the embedder's own directories are counted after the roots.
+    pub(crate) root: usize,
+    /// The plugin's directory name; empty outside of plugins.
+    pub(crate) plugin_dir: String,
+    /// The plugin, as `org/repo`.
+    pub(crate) plugin: Option<String>,
+    pub(crate) path: PathBuf,
+    /// True if its hooks run only with the digest that the user trusted: those of a repository, and those of
+    /// a plugin that hookbox installed.
+    pub(crate) needs_trust: bool,
+    /// The directory in which declared hooks run: the one that holds the root, or the plugin's.
+    pub(crate) base: PathBuf,
+}
+
+impl HooksDir {
+    /// Returns the directory of the files that declare hooks: the root, or a plugin's hooks directory.
+    pub(crate) fn declares(&self) -> &Path {
+        match &self.plugin {
+            Some(_) => &self.path,
+            None => self.path.parent().unwrap_or(&self.path),
+        }
+    }
+
+    /// Returns the full name of a hook in this directory.
+    pub(crate) fn full_name(&self, file: &str) -> String {
+        match &self.plugin {
+            Some(plugin) => format!("{plugin}/{file}"),
+            None => file.to_owned(),
+        }
+    }
+}
+
+/// A file, or an entry of one, that may be a hook.
+pub(crate) struct Candidate {
+    pub(crate) dir: Arc<HooksDir>,
+    pub(crate) file: String,
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    pub(crate) kind: Kind,
+    pub(crate) state: State,
+    /// Its declaration, if it is an entry of a file.
+    pub(crate) declared: Option<Declared>,
+}
+
+impl Candidate {
+    /// Makes a candidate of a file in a hooks directory.
+    pub(crate) fn of_file(dir: &Arc<HooksDir>, file: String, path: PathBuf, state: State) -> Self {
+        let kind = kind_by_name(file.strip_suffix(".disable").unwrap_or(&file));
+        // Otherwise settings and trust of an entry would apply to it.
+        let state = match state {
+            State::Usable if Source::is_position(&file) => State::Broken(
+                "has the name of an entry of hooks.json or mcp.json: give it another one".to_owned(),
+            ),
+            state => state,
+        };
+        Self { name: dir.full_name(&file), dir: Arc::clone(dir), file, path, kind, state, declared: None }
+    }
+
+    /// Makes a candidate of an entry of the file at `path`.
+    pub(crate) fn of_entry(dir: &Arc<HooksDir>, path: &Path, declared: Declared) -> Self {
+        let (path, state) = match &declared.handler {
+            Ok(Handler::Component(component)) => {
+                let component = dir.base.join(component);
+                let state = match dir.place.entry_kind(&component) {
+                    Ok(EntryKind::File { .. }) => {
+                        dir.place.check_owner(&component).map_or_else(State::Unreachable, |()| State::Usable)
+                    }
+                    Ok(_) => State::Broken("is no file: expected a component".to_owned()),
+                    Err(error) => State::Unreachable(error),
+                };
+                (component, state)
+            }
+            Ok(_) if declared.is_disabled => (path.to_owned(), State::Disabled),
+            Ok(_) => (path.to_owned(), State::Usable),
+            Err(message) => (path.to_owned(), State::Broken(message.clone())),
+        };
+        let (file, kind) = (declared.file_name(), declared.kind);
+        // The name of an entry of another agent's file contains the file.
+        let name = if declared.outside.is_some() { file.clone() } else { dir.full_name(&file) };
+        Self { name, dir: Arc::clone(dir), file, path, kind, state, declared: Some(declared) }
+    }
+
+    /// Returns the path by which a command finds this hook and no other: its file, or the file that declares
+    /// it with its position there.
+    pub(crate) fn reference(&self) -> PathBuf {
+        match &self.declared {
+            Some(Declared { outside: Some(outside), label, .. }) => {
+                PathBuf::from(format!("{}#{label}", outside.path.to_string_lossy()))
+            }
+            Some(declared) => self.dir.declares().join(declared.position_name()),
+            None => self.path.clone(),
+        }
+    }
+
+    /// Returns the identity of its state: a component is the same one in all entries that name it.
+    pub(crate) fn identity(&self) -> String {
+        match &self.declared {
+            // No name of a file begins like this.
+            Some(_) => format!("/{}", self.path.strip_prefix(&self.dir.base).unwrap_or(&self.path).display()),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// The state of a candidate's file.
+pub(crate) enum State {
+    /// It can be examined.
+    Usable,
+    /// Its name ends in `.disable`.
+    Disabled,
+    /// It cannot be reached.
+    Unreachable(io::Error),
+    /// Its declaration cannot be used.
+    Broken(String),
+}
+
+/// Returns the kind of the hook in a file of this name.
+pub(crate) fn kind_by_name(file: &str) -> Kind {
+    if file.ends_with(".wasm") { Kind::Component } else { Kind::Native }
+}

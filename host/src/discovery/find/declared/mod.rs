@@ -1,0 +1,267 @@
+//! Hooks that a file declares: `hooks.json` (Base Coat's pattern B, and the shape of Claude Code's settings) and the
+//! tools of `mcp.json` (pattern A). Reading only: what is declared is a candidate like any file.
+//!
+//! Each thing that is wrong is one fault with its line and column, and the rest holds. What cannot run is an entry all
+//! the same, because it may be a guard.
+
+mod claude_groups;
+#[doc(hidden)]
+pub mod document;
+mod entry;
+mod expand;
+mod file;
+mod guard;
+mod matcher;
+#[doc(hidden)]
+pub mod reader;
+mod servers;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(crate) use self::expand::expand;
+pub(crate) use self::file::{Contents, MAX_FILE, parse, read};
+pub(crate) use self::servers::{Server, Servers};
+
+use super::source::{SourceCommand, SourceFile, SourceHook};
+use crate::dialect::claude::Matcher;
+use crate::event::EventName;
+use crate::hook::{DEFAULT_PRIORITY, OnFailure, Subscription};
+use crate::native::command::CommandLine;
+use crate::report::Kind;
+use crate::text;
+
+/// The variables in which a command of Claude Code finds the project, and the plugin that it belongs to.
+pub(crate) const PROJECT_VARIABLE: &str = "CLAUDE_PROJECT_DIR";
+pub(crate) const PLUGIN_VARIABLE: &str = "CLAUDE_PLUGIN_ROOT";
+
+/// Where the hooks of a root come from, in the order of ties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    /// A file in a hooks directory.
+    File,
+    /// `hooks.json`.
+    HooksJson,
+    /// `mcp.json`.
+    McpJson,
+    /// A file of a [`HookSource`](super::source::HookSource).
+    Outside,
+}
+
+impl Source {
+    /// The file's name; a hooks directory has none.
+    pub(crate) fn file(self) -> &'static str {
+        match self {
+            Self::File | Self::Outside => "",
+            Self::HooksJson => "hooks.json",
+            Self::McpJson => "mcp.json",
+        }
+    }
+
+    /// Whether a name is that of a position, which nothing may give itself.
+    pub(crate) fn is_position(name: &str) -> bool {
+        Self::of_name(name) != Self::File
+    }
+
+    /// The file that declares a hook that is named by its position, such as `hooks.json#PreToolUse[0]`.
+    pub(crate) fn of_name(name: &str) -> Self {
+        match name.split_once('#') {
+            Some(("hooks.json", _)) => Self::HooksJson,
+            Some(("mcp.json", _)) => Self::McpJson,
+            _ => Self::File,
+        }
+    }
+}
+
+/// What an entry runs.
+#[derive(Clone, Debug)]
+pub(crate) enum Handler {
+    /// A command that is spoken to as a native hook is.
+    Command(CommandLine),
+    /// A command that is spoken to as Claude Code does.
+    Claude(ClaudeCommand),
+    /// A command of a source.
+    Outside(Box<SourceCommand>),
+    /// A component, as its path stands in the file.
+    Component(PathBuf),
+    /// A tool of an MCP server.
+    Tool {
+        server: String,
+        tool: String,
+        /// Where it is named.
+        place: String,
+    },
+}
+
+/// A command of Claude Code's shape.
+#[derive(Clone, Debug)]
+pub(crate) struct ClaudeCommand {
+    pub(crate) line: CommandLine,
+    /// Claude Code's name of the event, where several of them are one event here.
+    pub(crate) name: Option<String>,
+    /// For which tools, sources or reasons; all where there is none.
+    pub(crate) matcher: Option<Matcher>,
+}
+
+/// An entry.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    pub(crate) source: Source,
+    /// Its place among the entries of its file.
+    pub(crate) at: usize,
+    /// `PreToolUse[0]`.
+    pub(crate) label: String,
+    /// Where it stands in its file: `line 3, column 5`.
+    pub(crate) place: String,
+    /// The name that it gives itself.
+    pub(crate) name: Option<String>,
+    /// The event; `None` where nobody knows which one is meant.
+    pub(crate) event: Option<EventName>,
+    pub(crate) tools: Vec<String>,
+    pub(crate) priority: Option<i32>,
+    pub(crate) observe: bool,
+    pub(crate) on_failure: Option<OnFailure>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) kind: Kind,
+    /// What runs; or why nothing does, in words that read after the file's path.
+    pub(crate) handler: Result<Handler, String>,
+    /// Whether that was said already, of all entries of its event or its file.
+    pub(crate) told: bool,
+    /// All that the file says of it.
+    pub(crate) text: String,
+    /// The server of its tool.
+    pub(crate) server: Option<Server>,
+    /// The file of a source that declares it.
+    pub(crate) outside: Option<Arc<SourceFile>>,
+    /// Whether that agent's configuration switches it off.
+    pub(crate) is_disabled: bool,
+}
+
+impl Declared {
+    fn new(source: Source, at: usize, label: String, event: Option<EventName>) -> Self {
+        Self {
+            source,
+            at,
+            label,
+            place: String::new(),
+            name: None,
+            event,
+            tools: Vec::new(),
+            priority: None,
+            observe: false,
+            on_failure: None,
+            timeout: None,
+            kind: if source == Source::McpJson { Kind::Tool } else { Kind::Command },
+            handler: Err(String::new()),
+            told: false,
+            text: String::new(),
+            server: None,
+            outside: None,
+            is_disabled: false,
+        }
+    }
+
+    /// The hook of a source, the entry number `at` of its file.
+    pub(crate) fn of_source(hook: SourceHook, file: &Arc<SourceFile>, at: usize) -> Self {
+        Self {
+            place: hook.spot,
+            observe: hook.observe,
+            on_failure: hook.on_failure,
+            timeout: hook.timeout,
+            handler: hook.command.map(|command| Handler::Outside(Box::new(command))),
+            told: hook.is_told,
+            text: hook.text,
+            outside: Some(Arc::clone(file)),
+            is_disabled: hook.is_disabled,
+            ..Self::new(Source::Outside, at, hook.label, hook.event)
+        }
+    }
+
+    /// The name in its file: its own, or its position.
+    pub(crate) fn file_name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.position_name())
+    }
+
+    /// What no other entry of the same directory is called: `hooks.json#PreToolUse[0]`.
+    pub(crate) fn position_name(&self) -> String {
+        format!("{}#{}", self.file(), self.label)
+    }
+
+    /// Its file, as names and messages call it.
+    pub(crate) fn file(&self) -> &str {
+        self.outside.as_ref().map_or(self.source.file(), |outside| &outside.shown)
+    }
+
+    /// Finds the server of its tool among those of its root.
+    pub(crate) fn find_server(&mut self, servers: &Servers, mcp_json: &Path) {
+        let Ok(Handler::Tool { server, place, .. }) = &self.handler else { return };
+        match servers.get(server) {
+            Some(Ok(found)) => self.server = Some(found.clone()),
+            Some(Err(_)) => {
+                self.handler = Err(format!("its server {:?} cannot be used", text::escape(server, 80)));
+                self.told = true;
+            }
+            None => {
+                let file = text::escape(&mcp_json.to_string_lossy(), 1024);
+                let nearest = text::nearest(server, servers.keys().map(String::as_str));
+                let nearest = nearest.map(|it| format!(": the nearest is {:?}", text::escape(it, 80)));
+                let (shown, nearest) = (text::escape(server, 80), nearest.unwrap_or_default());
+                self.handler = Err(format!("{place}: {file} has no server {shown:?}{nearest}"));
+            }
+        }
+    }
+
+    /// What it starts or calls, for people; not escaped.
+    pub(crate) fn runs(&self) -> Option<String> {
+        match (self.handler.as_ref().ok()?, &self.server) {
+            (Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. }), _) => {
+                Some(line.to_string())
+            }
+            (Handler::Outside(command), _) => Some(command.line.to_string()),
+            (Handler::Tool { server, tool, .. }, Some(found)) => {
+                Some(format!("{tool} of the server {server}: {}", found.runs()))
+            }
+            _ => None,
+        }
+    }
+
+    /// All that is said of it, key by key, for a digest.
+    pub(crate) fn fields(&self) -> BTreeMap<String, String> {
+        let server = self.server.as_ref().map(|it| ("server", it.text.clone()));
+        let own = [("entry", self.position_name()), ("text", self.text.clone())];
+        own.into_iter().chain(server).map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    /// Returns the texts that may name files of the repository: the command line, and the variables that the entry sets.
+    pub(crate) fn words(&self) -> Vec<String> {
+        match (&self.handler, &self.server) {
+            (Ok(Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. })), _) => line.words(),
+            (Ok(Handler::Outside(command)), _) => {
+                let mut words = command.line.words();
+                // What its words name is meant from there.
+                words.extend(command.cwd.iter().map(|cwd| format!("cd {}", text::shell_word(cwd))));
+                let set = command.env.iter().chain(&command.project_env);
+                words.extend(set.map(|(_, value)| value.clone()));
+                words
+            }
+            (Ok(Handler::Tool { .. }), Some(server)) => server.words(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What it subscribes to.
+    pub(crate) fn subscriptions(&self) -> Vec<Subscription> {
+        let subscription = |event| Subscription {
+            event,
+            tools: self.tools.clone(),
+            priority: self.priority.unwrap_or(DEFAULT_PRIORITY),
+            observe: self.observe,
+        };
+        self.event.clone().map(subscription).into_iter().collect()
+    }
+}

@@ -1,0 +1,75 @@
+//! Finds candidates for hooks: reads roots, plugins, declarations and settings, and runs nothing.
+
+pub(super) mod candidate;
+pub(super) mod declared;
+pub(super) mod global_settings;
+pub(super) mod last_read;
+mod limits;
+pub(super) mod options;
+pub(super) mod repo;
+pub(super) mod scan;
+pub(super) mod settings;
+pub mod source;
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+pub use self::declared::{document, reader};
+use self::global_settings::GlobalSettings;
+use self::last_read::LastRead;
+use self::options::Options;
+use self::repo::Repositories;
+use self::scan::Scan;
+
+/// The candidates of all repositories and of the user.
+pub(super) struct Found {
+    pub(super) repositories: Repositories,
+    /// The settings for all hooks together.
+    pub(super) global: GlobalSettings,
+    /// The files that could be read.
+    pub(super) read: Arc<LastRead>,
+    /// The outermost repository first; the nearest one last, with the user's own candidates.
+    pub(super) scans: Vec<Scan>,
+}
+
+/// Finds the candidates. The options have absolute paths and [`scan::valid_roots`].
+pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Found {
+    let repositories = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
+    let search = options.search();
+    let mut nearest = scan::scan(search, repositories.nearest.as_deref(), Arc::clone(last));
+    let scan_outer = |repo: &PathBuf| scan::scan_outer(search, repo, Arc::clone(last));
+    let mut outer: Vec<_> = repositories.outer.iter().map(scan_outer).collect();
+    source::look(&options.sources, search, &repositories, &mut outer, &mut nearest);
+    let global = global_settings::of(&nearest.roots, options, &mut nearest.problems);
+    let mut scans: Vec<Scan> = outer.into_iter().chain([nearest]).collect();
+    let mut read = LastRead::default();
+    scans.iter_mut().for_each(|scan| read.take(std::mem::take(&mut scan.next)));
+    Found { repositories, global, read: Arc::new(read), scans }
+}
+
+/// Returns the repository of a working directory: the nearest ancestor that holds `.git` or a root, else the
+/// directory itself. `None` in the home directory, in `/`, in somebody else's directory, and without a
+/// directory.
+pub fn repository(options: &Options) -> Option<PathBuf> {
+    repositories(options).nearest
+}
+
+/// Returns the outermost repository around a working directory.
+pub fn outermost_repository(options: &Options) -> Option<PathBuf> {
+    let found = repositories(options);
+    found.outer.into_iter().next().or(found.nearest)
+}
+
+fn repositories(options: &Options) -> repo::Repositories {
+    let home = options.home.as_deref().map(absolute);
+    repo::find(&absolute(&options.cwd), home.as_deref(), &options.roots)
+}
+
+/// Returns an absolute path without `..`; symlinks stay, unless a `..` depends on them.
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if path.components().any(|part| part == Component::ParentDir) {
+        return std::fs::canonicalize(&path).unwrap_or(path);
+    }
+    path
+}

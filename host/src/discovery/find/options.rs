@@ -1,0 +1,99 @@
+//! The options of discovery.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::scan::Search;
+use super::source::HookSource;
+use crate::hook::Limits;
+use crate::thresholds::Thresholds;
+use crate::trust::TrustPolicy;
+
+/// The default roots.
+pub const DEFAULT_ROOTS: [&str; 2] = [".hookbox", ".kodelet"];
+
+/// The places in which hooks are found, and the rules for them.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The working directory, from which the repository is found. A relative path is taken from the process's
+    /// own directory. A directory that does not exist has no repository of its own.
+    pub cwd: PathBuf,
+    /// The home directory; without it there are no global tiers.
+    pub home: Option<PathBuf>,
+    /// The names of directories that hold hooks, in their order. Default: [`DEFAULT_ROOTS`].
+    pub roots: Vec<String>,
+    /// Hooks directories of the embedder, treated like the user's own: tier global, after the roots. No
+    /// settings file applies to them. Default: none.
+    pub directories: Vec<PathBuf>,
+    /// The rule for which hooks of a repository run. Default: [`TrustPolicy::Recorded`].
+    pub trust: TrustPolicy,
+    /// Limits that go before every default and setting, also if they are higher. Default: none.
+    pub limits: Limits,
+    /// A private directory for the cached answers of native hooks to `hook`; without it each one is asked
+    /// each time.
+    pub cache: Option<PathBuf>,
+    /// A private directory with the user's trust and grants, and the state of hooks. Without it nothing of a
+    /// repository is trusted and nothing is granted.
+    pub data: Option<PathBuf>,
+    /// The command of the agent that the hooks are for, such as `commit`. One of the user's `skip_commands`
+    /// ([`DEFAULT_SKIP_COMMANDS`](crate::discovery::DEFAULT_SKIP_COMMANDS) by default) gets no hooks. Default: none.
+    pub command: Option<String>,
+    /// The thresholds of the context window, if the user's settings have none. Default: 0.7 and 0.8, compact.
+    pub thresholds: Thresholds,
+    /// Further sources of hooks. Default: none.
+    pub sources: Vec<Arc<dyn HookSource>>,
+    /// Examines the hooks also if none of them runs, to show and approve them. Default: no.
+    pub look_anyway: bool,
+    /// The process answers one event and ends, with nothing else running beside. The user's files are read in
+    /// the thread that needs them. A component that did not change is not read or described again, nor
+    /// compiled if that failed. Default: no.
+    pub one_event: bool,
+    /// Reads a component again that did not change, also if the process answers one event: at the start of a
+    /// session. Default: no.
+    pub reread: bool,
+    /// The time limit for loading a component that the user trusts, at most a minute. Default: a minute.
+    pub own_look: Duration,
+    /// The time limit for examining all hooks together that the user has not trusted. Default: 10 s.
+    pub untrusted_look: Duration,
+    /// A file or directory that cannot be read, and so hides hooks of the user's, counts as a guard that
+    /// fails in every event: for a program that answers for an agent. Default: no, it is only a problem.
+    pub unseen_blocks: bool,
+}
+
+impl Options {
+    /// Returns the defaults for this working directory and home directory.
+    pub fn new(cwd: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            home,
+            roots: DEFAULT_ROOTS.map(str::to_owned).into(),
+            directories: Vec::new(),
+            trust: TrustPolicy::default(),
+            limits: Limits::default(),
+            cache: None,
+            data: None,
+            command: None,
+            thresholds: Thresholds::default(),
+            sources: Vec::new(),
+            look_anyway: false,
+            one_event: false,
+            reread: false,
+            own_look: Duration::from_secs(60),
+            // An agent waits for this before its first event.
+            untrusted_look: Duration::from_secs(10),
+            unseen_blocks: false,
+        }
+    }
+
+    /// Returns the directories to search.
+    pub(crate) fn search(&self) -> Search<'_> {
+        let Self { cwd, home, roots, directories, .. } = self;
+        Search { cwd, home: home.as_deref(), roots, directories }
+    }
+
+    /// Returns true if a source looks for the hook of this name.
+    pub(crate) fn looks_for(&self, name: &str) -> bool {
+        self.sources.iter().any(|source| source.looks_for(name))
+    }
+}

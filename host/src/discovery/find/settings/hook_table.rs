@@ -1,0 +1,140 @@
+//! A table `[hooks."NAME"]`.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::time::Duration;
+
+use serde_json::Value;
+use toml::de::DeValue;
+
+use super::reader::{Reader, SpannedValue, found, to_json, typed};
+use crate::discovery::units;
+use crate::hook::{Limits, OnFailure, Settings};
+use crate::text;
+
+/// The number of variables that a hook may be given by name.
+const MAX_VARIABLES: usize = 1_024;
+
+/// The settings of one hook.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Table {
+    /// The line of the table.
+    pub(crate) line: usize,
+    pub(crate) enabled: Option<bool>,
+    pub(crate) priority: Option<i32>,
+    pub(crate) on_failure: Option<OnFailure>,
+    pub(crate) limits: Limits,
+    /// The variables that a native hook gets; `None` means all of them.
+    pub(crate) environment: Option<Vec<String>>,
+    pub(crate) settings: Settings,
+}
+
+impl Table {
+    /// Returns every key and its value, for a digest. The line is not among them.
+    pub(crate) fn fields(&self) -> BTreeMap<String, String> {
+        let Self { line: _, enabled, priority, on_failure, limits, environment, settings } = self;
+        let Limits { timeout, fuel, memory, output, log, copies, handles, tables } = limits;
+        let size = |it: &Option<usize>| it.map(|it| it.to_string());
+        let own = [
+            ("enabled", enabled.map(|it| it.to_string())),
+            ("priority", priority.map(|it| it.to_string())),
+            ("on_failure", on_failure.map(|it| it.as_str().to_owned())),
+            ("timeout", timeout.map(|it| it.as_nanos().to_string())),
+            ("fuel", fuel.map(|it| it.to_string())),
+            ("memory", memory.map(|it| it.to_string())),
+            ("output", size(output)),
+            ("log", size(log)),
+            ("copies", size(copies)),
+            ("handles", size(handles)),
+            ("tables", size(tables)),
+            // Names have letters, digits and `_` only.
+            ("env", environment.as_ref().map(|names| names.join(" "))),
+        ];
+        let own = own.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        own.chain(settings.iter().map(|(key, value)| (format!("settings.{key}"), value.clone()))).collect()
+    }
+}
+
+impl Reader {
+    /// Reads the table of this hook.
+    pub(super) fn table(&mut self, name: &str, value: &SpannedValue<'_>) -> Option<Table> {
+        // The name is shown in messages, also if no hook can have it.
+        self.hook = Some(text::escape(name, 255));
+        let line = self.line(&value.span());
+        if !value.get_ref().is_table() {
+            self.breaks(&value.span(), format!("{} is no table", text::escape(name, 80)));
+            self.wrong_type(name, "a table", value);
+            self.hook = None;
+            return None;
+        }
+        let count = "a whole number above zero";
+        let mut table = Table { line, ..Table::default() };
+        let limits = &mut table.limits;
+        for (key, at, value) in self.keys(name, value) {
+            match key {
+                "enabled" => table.enabled = self.get(key, "true or false", value),
+                "priority" => table.priority = self.get(key, "a whole number of 32 bits", value),
+                "on_failure" => table.on_failure = Some(self.on_failure(value)),
+                "timeout" => limits.timeout = self.timeout(value),
+                "fuel" => limits.fuel = self.get(key, count, value).map(NonZeroU64::get),
+                "memory" => limits.memory = self.size(key, value),
+                "output" => limits.output = self.size(key, value),
+                "log" => limits.log = self.size(key, value),
+                "copies" => limits.copies = self.size(key, value),
+                "handles" => limits.handles = self.get(key, count, value).map(NonZeroUsize::get),
+                "tables" => limits.tables = self.get(key, count, value).map(NonZeroUsize::get),
+                "env" => table.environment = Some(self.environment(value)),
+                "settings" => table.settings = self.settings(value),
+                other => self.unknown(
+                    at,
+                    other,
+                    "enabled, priority, on_failure, timeout, fuel, memory, output, log, copies, handles, tables, env \
+                     or settings",
+                ),
+            }
+        }
+        self.hook = None;
+        Some(table)
+    }
+
+    /// A value that cannot be read counts as the stricter one: its author wanted something else than the default.
+    fn on_failure(&mut self, value: &SpannedValue<'_>) -> OnFailure {
+        typed(value).unwrap_or_else(|| {
+            let found = found(value.get_ref());
+            let message =
+                format!("on_failure: expected \"pass\" or \"block\", found {found}; taken as \"block\"");
+            self.fault(value.span(), message);
+            OnFailure::Block
+        })
+    }
+
+    fn timeout(&mut self, value: &SpannedValue<'_>) -> Option<Duration> {
+        let time = value.get_ref().as_str().and_then(|text| units::parse_duration(text).ok());
+        let expected = "a time in quotes such as \"2s\", \"500ms\" or \"1m\"";
+        self.checked("timeout", expected, value, time)
+    }
+
+    /// A value that cannot be read gives no variable: its author wanted less than all of them.
+    fn environment(&mut self, value: &SpannedValue<'_>) -> Vec<String> {
+        let Some(items) = value.get_ref().as_array() else {
+            let expected = "a list of names of variables such as [\"PATH\", \"HOME\"]";
+            let message = format!("env: expected {expected}, found {}; taken as []", found(value.get_ref()));
+            self.fault(value.span(), message);
+            return Vec::new();
+        };
+        self.names(("env", "variable", MAX_VARIABLES), items, is_variable)
+    }
+
+    fn settings(&mut self, value: &SpannedValue<'_>) -> Settings {
+        let text = |value: &DeValue<'_>| match to_json(value) {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        self.keys("settings", value).map(|(key, _, it)| (key.to_owned(), text(it.get_ref()))).collect()
+    }
+}
+
+/// Returns true if a variable of an environment can have this name.
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
+}

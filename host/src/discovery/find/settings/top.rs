@@ -1,0 +1,103 @@
+//! The keys beside the tables of hooks: they apply to all hooks of a session together.
+
+use super::reader::{Reader, SpannedValue, typed};
+use crate::text;
+use crate::thresholds::{AtThreshold, is_threshold};
+
+/// The number of commands that may be named.
+const MAX_COMMANDS: usize = 256;
+
+/// The longest address of a git host, in bytes, without its scheme.
+const MAX_HOST: usize = 1024;
+
+/// The settings of a file for all hooks together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Top {
+    /// True if no hook runs.
+    pub(crate) no_hooks: Option<bool>,
+    /// The agent's commands that get no hooks.
+    pub(crate) skip_commands: Option<Vec<String>>,
+    /// The share of the context window from which on the user is warned.
+    pub(crate) warn: Option<f64>,
+    /// The share from which on the conversation is compacted or rotated.
+    pub(crate) rotate: Option<f64>,
+    pub(crate) at: Option<AtThreshold>,
+    /// The address from which plugins named `org/repo` are fetched.
+    pub(crate) git_host: Option<String>,
+    /// The keys of the file and their lines, also of keys with a wrong value.
+    pub(crate) keys: Vec<(&'static str, usize)>,
+}
+
+impl Top {
+    /// The known keys, for the message about an unknown one.
+    pub(super) const KEYS: &'static str = "[hooks.\"NAME\"], no_hooks, skip_commands, [budget] or [plugins]";
+
+    /// Returns the line of this key.
+    pub(crate) fn line(&self, key: &str) -> usize {
+        self.keys.iter().find(|(it, _)| *it == key).map_or(1, |(_, line)| *line)
+    }
+}
+
+/// Returns the address without a slash at its end, if names of repositories can follow it.
+fn git_host(text: &str) -> Option<&str> {
+    let host = text.trim_end_matches('/');
+    let rest =
+        ["https://", "http://", "ssh://", "file://"].iter().find_map(|scheme| host.strip_prefix(scheme))?;
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !"?#\\".contains(c);
+    let fits = (1..=MAX_HOST).contains(&rest.len()) && !rest.starts_with('-') && rest.chars().all(is_plain);
+    fits.then_some(host)
+}
+
+impl Reader {
+    /// Reads this key, if it is one of them.
+    pub(super) fn top(&mut self, top: &mut Top, key: &str, at: usize, value: &SpannedValue<'_>) -> bool {
+        let Some(key) = ["no_hooks", "skip_commands", "budget", "plugins"].into_iter().find(|it| *it == key)
+        else {
+            return false;
+        };
+        top.keys.push((key, at));
+        match key {
+            "no_hooks" => top.no_hooks = self.get(key, "true or false", value),
+            "skip_commands" => {
+                let expected = "a list of commands such as [\"commit\", \"pr\"]";
+                let items = self.checked(key, expected, value, value.get_ref().as_array());
+                top.skip_commands =
+                    items.map(|items| self.names((key, "command", MAX_COMMANDS), items, |it| !it.is_empty()));
+            }
+            "budget" => self.budget(top, value),
+            _ => self.plugins(top, value),
+        }
+        true
+    }
+
+    fn budget(&mut self, top: &mut Top, value: &SpannedValue<'_>) {
+        for (key, at, value) in self.keys("budget", value) {
+            let name = format!("budget.{}", text::prefix(key, 80));
+            match key {
+                "warn" => top.warn = self.share(&name, value),
+                "rotate" => top.rotate = self.share(&name, value),
+                "at_threshold" => top.at = self.get(&name, "\"compact\" or \"rotate\"", value),
+                _ => self.unknown(at, &name, "warn, rotate or at_threshold"),
+            }
+        }
+    }
+
+    fn plugins(&mut self, top: &mut Top, value: &SpannedValue<'_>) {
+        for (key, at, value) in self.keys("plugins", value) {
+            let name = format!("plugins.{}", text::prefix(key, 80));
+            if key == "git_host" {
+                let host = value.get_ref().as_str().and_then(git_host).map(str::to_owned);
+                let expected = "an address such as \"https://github.com\"";
+                top.git_host = self.checked(&name, expected, value, host);
+            } else {
+                self.unknown(at, &name, "git_host");
+            }
+        }
+    }
+
+    fn share(&mut self, key: &str, value: &SpannedValue<'_>) -> Option<f64> {
+        let share = typed(value).filter(|share| is_threshold(*share));
+        let expected = "a share of the context window above 0 and at most 1, such as 0.7";
+        self.checked(key, expected, value, share)
+    }
+}

@@ -1,0 +1,303 @@
+//! Hooks that are configured elsewhere than in a root, such as in another agent's files.
+//!
+//! A [`HookSource`] knows which files there are and what they mean. It reads them through a [`Finder`], which confines
+//! the reading to the repository, bounds it, and keeps what a file said before it broke. A hook of a source is a
+//! candidate like any other: trust, digests, settings and limits hold for it.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::candidate::{Candidate, HooksDir};
+use super::declared::Declared;
+use super::limits::MAX_CANDIDATES;
+use super::repo::Repositories;
+use super::scan::{Scan, Search};
+use crate::dialect::Wire;
+use crate::discovery::problem::Problem;
+use crate::event::EventName;
+use crate::files::{self, FileAccess};
+use crate::hook::{OnFailure, Tier};
+use crate::native::command::CommandLine;
+
+/// The number of a source's first file in the order of a tier: its hooks come after those of every root.
+const BEHIND_ROOTS: usize = 1 << 20;
+
+/// How many files of one directory, and how many plugins, a source takes.
+pub const MAX_FILES: usize = MAX_CANDIDATES;
+
+/// How many hooks of one file a source takes.
+pub const MAX_HOOKS: usize = MAX_CANDIDATES;
+
+/// A source of hooks beside the roots; see [`Builder::source`](crate::manager::Builder::source).
+///
+/// The names of its hooks are `FILE#LABEL`, such as `.agent/hooks.json#PreToolUse[0]`. `FILE` begins with a dot in a
+/// repository, with `~/` in the home directory, and with `AGENT:` elsewhere: so the settings of a root can name them.
+pub trait HookSource: fmt::Debug + Send + Sync {
+    /// Finds the hooks of all repositories and of the user. The host calls it once for each look, on a thread that may
+    /// block.
+    fn find(&self, finder: &mut Finder<'_>);
+
+    /// Returns true if the source looks for the hook of this name: a hook that it does not find is missing.
+    fn looks_for(&self, name: &str) -> bool;
+
+    /// Returns the directories in which a change matters, each with the one name that matters in it, or `None` for all
+    /// names. `base` is the home directory or a repository.
+    fn watched(&self, base: &Path, is_home: bool) -> Vec<(PathBuf, Option<String>)>;
+}
+
+/// Returns true for the name of a source's hook.
+pub(crate) fn is_name(name: &str) -> bool {
+    name.split_once('#').is_some_and(|(file, _)| file.starts_with(['.', '~']) || file.contains(':'))
+}
+
+/// Returns true for the name of a source's hook that is the user's.
+pub(crate) fn is_users(name: &str) -> bool {
+    is_name(name) && !name.starts_with('.')
+}
+
+/// A directory with all beneath it, in which a source reads files: a repository, the home directory or a plugin.
+#[derive(Clone)]
+pub struct Area {
+    /// The scan that takes the hooks.
+    scan: usize,
+    place: FileAccess,
+    tier: Tier,
+    base: PathBuf,
+}
+
+impl Area {
+    /// Returns the directory.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// Returns true if a repository brought the files: its hooks need the user's trust.
+    pub fn is_repository(&self) -> bool {
+        self.tier == Tier::Repo
+    }
+}
+
+/// A file that declares hooks.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its name in the names of its hooks, such as `.agent/settings.json`.
+    pub shown: String,
+    /// The directory with the scripts that its hooks run: the digest of a repository's hook covers it.
+    pub scripts: PathBuf,
+    /// The plugin that it belongs to.
+    pub plugin: Option<String>,
+    /// The time limit of its hooks that have none.
+    pub usual_timeout: Duration,
+    /// The word for this source after `--from` on the command line of `hookbox`.
+    pub from: &'static str,
+}
+
+/// A hook that a file declares.
+#[derive(Clone, Debug)]
+pub struct SourceHook {
+    /// Its position in the file, such as `PreToolUse[0]`.
+    pub label: String,
+    /// Its line and column, such as `line 3, column 5`.
+    pub spot: String,
+    /// The event that it is for; `None` if the file names one that does not exist.
+    pub event: Option<EventName>,
+    /// True if the hook only observes.
+    pub observe: bool,
+    /// The failure policy, if the file says one.
+    pub on_failure: Option<OnFailure>,
+    /// The time limit, if the file says one.
+    pub timeout: Option<Duration>,
+    /// The text of the entry: a part of what the user trusts.
+    pub text: String,
+    /// True if the configuration switches the hook off.
+    pub is_disabled: bool,
+    /// True if a problem already says why nothing can run.
+    pub is_told: bool,
+    /// The command; or the reason why nothing can run, in words that read after the path of the file.
+    pub command: Result<SourceCommand, String>,
+}
+
+/// The command of a hook.
+#[derive(Clone, Debug)]
+pub struct SourceCommand {
+    /// The command line.
+    pub line: CommandLine,
+    /// The form in which the command is spoken to.
+    pub wire: Arc<dyn Wire>,
+    /// The directory in which it runs; `None` for the project.
+    pub directory: Option<PathBuf>,
+    /// The directory beneath that one which the entry names.
+    pub cwd: Option<String>,
+    /// The variables that the entry sets.
+    pub env: Vec<(String, String)>,
+    /// The variables that settings of the user set for every hook.
+    pub user_env: Vec<(String, String)>,
+    /// The variables that settings of the repository set for its hooks.
+    pub project_env: Vec<(String, String)>,
+    /// The names of the variables that hold the directory of the project.
+    pub project_variables: &'static [&'static str],
+    /// The directory of the plugin, with the names of the variables that hold it.
+    pub plugin: Option<(PathBuf, &'static [&'static str])>,
+    /// Further variables.
+    pub variables: Vec<(&'static str, PathBuf)>,
+}
+
+/// The result of reading a file.
+#[derive(Debug)]
+pub enum ReadFile<T> {
+    /// What the file says, or what it said before it broke.
+    Read(T),
+    /// There is no such file.
+    Missing,
+    /// The file cannot be used. A problem says why.
+    Unusable,
+}
+
+/// Reads the files of a source, and takes its hooks.
+pub struct Finder<'a> {
+    search: Search<'a>,
+    /// The outer repositories, the outermost first, and the nearest one, which also takes the user's hooks.
+    scans: Vec<&'a mut Scan>,
+    repositories: Vec<Option<&'a Path>>,
+}
+
+impl<'a> Finder<'a> {
+    fn last(&self) -> usize {
+        self.scans.len().saturating_sub(1)
+    }
+
+    /// Returns the repositories, the nearest one last.
+    pub fn repositories(&self) -> Vec<Area> {
+        let area = |(scan, (it, base)): (usize, (&&mut Scan, &Option<&Path>))| {
+            let (place, base) = (it.repository.clone()?, base.as_ref()?.to_path_buf());
+            Some(Area { scan, place, tier: Tier::Repo, base })
+        };
+        self.scans.iter().zip(&self.repositories).enumerate().filter_map(area).collect()
+    }
+
+    /// Returns the nearest repository.
+    pub fn repository(&self) -> Option<&'a Path> {
+        self.repositories.last().copied().flatten()
+    }
+
+    /// Returns the home directory, if there is one.
+    pub fn home(&self) -> Option<Area> {
+        let base = self.search.home?.to_owned();
+        Some(Area { scan: self.last(), place: FileAccess::Global, tier: Tier::Global, base })
+    }
+
+    /// Returns the working directory.
+    pub fn cwd(&self) -> &Path {
+        self.search.cwd
+    }
+
+    /// Returns the directory of a plugin of the user's. If it cannot be used, a problem says why.
+    pub fn plugin(&mut self, directory: &Path) -> Option<Area> {
+        let (scan, base) = (self.last(), directory.to_owned());
+        match FileAccess::repository(directory) {
+            Ok(place) => Some(Area { scan, place, tier: Tier::GlobalPlugin, base }),
+            Err(error) => {
+                let message = format!("{}: the plugin's hooks do not run", files::explain(&error));
+                let scan = self.scans.get_mut(scan)?;
+                scan.problems.push(Problem::new(directory, message));
+                None
+            }
+        }
+    }
+
+    /// Adds a problem.
+    pub fn problem(&mut self, area: &Area, problem: Problem) {
+        if let Some(scan) = self.scans.get_mut(area.scan) {
+            scan.problems.push(problem);
+        }
+    }
+
+    /// Adds a problem that hides hooks of the user's, if the area is the home directory.
+    pub fn hiding_problem(&mut self, area: &Area, problem: Problem) {
+        self.problem(area, problem.hiding(&area.place));
+    }
+
+    /// Returns the names in a directory; none if there is no such directory.
+    pub fn names(&mut self, area: &Area, directory: &Path) -> Vec<OsString> {
+        self.scans.get_mut(area.scan).map_or(Vec::new(), |scan| scan.names(&area.place, directory))
+    }
+
+    /// Reads a file of at most `max` bytes; `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it cannot be read, in words that read after its path.
+    pub fn bytes(&self, area: &Area, path: &Path, max: u64) -> Option<Result<Vec<u8>, String>> {
+        match area.place.read(path, max) {
+            Ok(bytes) => Some(Ok(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !area.place.is_symlink(path) => None,
+            Err(error) => Some(Err(files::explain(&error))),
+        }
+    }
+
+    /// Reads a file of hooks. A file that is broken now, and was not at the last look, is read as it was then.
+    pub fn file<T>(
+        &mut self,
+        area: &Area,
+        path: &Path,
+        max: u64,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> ReadFile<T> {
+        match self.scans.get_mut(area.scan) {
+            Some(scan) => scan.file(&area.place, area.is_repository(), path, max, parse),
+            None => ReadFile::Unusable,
+        }
+    }
+
+    /// Takes the hooks of a file.
+    pub fn add(&mut self, area: &Area, file: SourceFile, hooks: Vec<SourceHook>) {
+        let Some(scan) = self.scans.get_mut(area.scan) else { return };
+        scan.source_files += 1;
+        let dir = Arc::new(HooksDir {
+            place: area.place.clone(),
+            tier: area.tier,
+            root: BEHIND_ROOTS + scan.source_files,
+            plugin_dir: file.plugin.clone().unwrap_or_default(),
+            plugin: file.plugin.clone(),
+            path: file.scripts.clone(),
+            needs_trust: area.is_repository(),
+            base: area.base.clone(),
+        });
+        let file = Arc::new(file);
+        for (at, hook) in hooks.into_iter().enumerate() {
+            if scan.has_room(&dir) {
+                let declared = Declared::of_source(hook, &file, at);
+                scan.candidates.push(Candidate::of_entry(&dir, &file.path, declared));
+            }
+        }
+    }
+}
+
+/// Lets the sources find their hooks, and puts the candidates into the order of registration.
+pub(crate) fn look(
+    sources: &[Arc<dyn HookSource>],
+    search: Search<'_>,
+    repositories: &Repositories,
+    outer: &mut [Scan],
+    nearest: &mut Scan,
+) {
+    let paths = repositories.outer.iter().map(|path| Some(path.as_path()));
+    let repositories: Vec<_> = paths.chain([repositories.nearest.as_deref()]).collect();
+    let scans = outer.iter_mut().chain([nearest]).collect();
+    let mut finder = Finder { search, scans, repositories };
+    for source in sources {
+        source.find(&mut finder);
+    }
+    for (scan, repository) in finder.scans.into_iter().zip(finder.repositories) {
+        scan.candidates.sort_by_key(|candidate| candidate.dir.tier.origin());
+        if let (Some(path), Some(_)) = (repository, &scan.repository) {
+            scan.note_what_is_left_out(path);
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Makes hooks and entries of candidates by settings, shadowing and the gate's judgement.
+
+use std::sync::Arc;
+
+use super::assembly::{Assembly, BLOCKS};
+use super::entry::EntryStatus;
+use super::examine::{Examined, Examiner, Ready};
+use super::fallback::{Answer, LastGood};
+use super::gate::{Gate, Judgement};
+use super::judged_candidate::{JudgedCandidate, Position};
+use super::launch::Launcher;
+use super::selection::{Selection, select};
+use super::{builtins, discovered::Discovery, lapsed, missing};
+use crate::discovery::find::candidate::{Candidate, State};
+use crate::discovery::find::declared::Declared;
+use crate::discovery::find::last_read::{Kept, Since};
+use crate::discovery::find::options::Options;
+use crate::discovery::find::scan::Scan;
+use crate::discovery::problem::Problem;
+use crate::files;
+use crate::hook::{Descriptor, HookError, Limits, OnFailure, Subscription};
+use crate::outcome::Answers;
+use crate::report::{Cause, Kind};
+use crate::text;
+use crate::wasm::{Access, Component, ComponentHook};
+
+/// Selects and examines the candidates of a scan, and builds their hooks.
+pub(super) async fn assemble(
+    mut scan: Scan,
+    gate: &Gate,
+    judgements: Vec<Judgement>,
+    options: &Options,
+    examiner: &Examiner,
+    last: &Arc<LastGood>,
+) -> Discovery {
+    let (problems, kept) = (std::mem::take(&mut scan.problems), std::mem::take(&mut scan.kept));
+    let judged: Vec<JudgedCandidate<'_>> = scan
+        .candidates
+        .iter()
+        .zip(&judgements)
+        .map(|(candidate, judgement)| JudgedCandidate {
+            candidate,
+            table: scan.table_of(candidate),
+            judgement,
+        })
+        .collect();
+    let selections = select(&judged, examiner, last).await;
+    let unread = if options.unseen_blocks { OnFailure::Block } else { OnFailure::Pass };
+    let mut assembly = Assembly { problems, last: Arc::clone(last), kept, unread, ..Assembly::default() };
+    let mut launcher = Launcher::new(options, gate.repository(), last);
+    for (judged, selection) in judged.iter().zip(selections) {
+        assembly.add(judged, selection, gate, &options.limits, &mut launcher);
+    }
+    assembly.next.servers = launcher.into_servers();
+    missing::guards(&scan.roots, &scan.candidates, options, &mut assembly);
+    assembly.problems.extend(lapsed::gone(gate, &judgements, options));
+    let mut discovery = assembly.finish();
+    discovery.builtins = builtins::wishes(&scan.roots, &mut discovery.problems);
+    discovery.protected = Arc::clone(&gate.protected);
+    discovery
+}
+
+impl Assembly {
+    fn add(
+        &mut self,
+        judged: &JudgedCandidate<'_>,
+        selection: Selection,
+        gate: &Gate,
+        flags: &Limits,
+        launcher: &mut Launcher,
+    ) {
+        self.approvable.push(judged.approvable());
+        self.problems.extend(judged.notes());
+        let position = judged.position();
+        let mut descriptor = judged.descriptor(flags);
+        let priority = judged.priority();
+        self.details.insert((judged.candidate.name.clone(), judged.candidate.path.clone()), judged.details());
+        let (Examined { digest, result, policy }, kept) = match selection {
+            Selection::Disabled => {
+                self.list(position, &descriptor, EntryStatus::Disabled);
+                return self.lapse(lapsed::disabled(judged));
+            }
+            Selection::Shadowed(shadower) => {
+                self.list(position, &descriptor, EntryStatus::Shadowed);
+                return self.lapse(lapsed::shadowed(judged, &shadower));
+            }
+            Selection::Examined(examined, kept) => (examined, kept),
+        };
+        descriptor.digest = digest;
+        if result.is_err() && judged.speaks_for_itself() {
+            descriptor.on_failure = policy.unwrap_or(self.unread);
+        }
+        match result {
+            Ok(Ready::Unasked) => {
+                self.problems.extend(lapsed::changed(judged));
+                self.refuse(position, descriptor, priority, judged.untrusted(), EntryStatus::Untrusted);
+            }
+            Ok(Ready::Native(event)) => {
+                descriptor.subscriptions = vec![Subscription::to(event)];
+                descriptor.answers = Answers::ALL;
+                prioritise(&mut descriptor, priority);
+                self.remember(judged, &descriptor);
+                self.list(position.clone(), &descriptor, EntryStatus::Active);
+                let program = judged.candidate.path.clone();
+                let mut hook = crate::native::NativeHook::new(descriptor, program);
+                if let Some(table) = judged.table {
+                    hook = hook.with_settings(&table.settings).with_environment(table.environment.clone());
+                }
+                if let Some(verify) = judged.judgement.verify() {
+                    hook = hook.with_verify(verify);
+                }
+                self.hooks.push((position, Arc::new(hook)));
+            }
+            Ok(Ready::Declared) => {
+                descriptor.answers = Answers::ALL;
+                prioritise(&mut descriptor, priority);
+                let hook = judged.declared().map(|it| launcher.hook(judged, it, descriptor.clone()));
+                match hook {
+                    Some(Ok(hook)) => {
+                        self.list(position.clone(), &descriptor, EntryStatus::Active);
+                        self.hooks.push((position, hook));
+                    }
+                    Some(Err(error)) => self.invalid(judged, position, descriptor, error, BLOCKED),
+                    None => {}
+                }
+            }
+            Ok(Ready::Component(component)) if judged.was_replaced(&component) => {
+                let what = "was replaced while it was looked into";
+                if judged.speaks_for_itself() {
+                    descriptor.on_failure = component.manifest().on_failure.unwrap_or_default();
+                }
+                let error = HookError::new(Cause::Untrusted, what);
+                self.invalid(judged, position, descriptor, error, BLOCKED);
+            }
+            Ok(Ready::Component(component)) => {
+                let manifest = component.manifest();
+                if judged.on_failure().is_none() {
+                    descriptor.on_failure = manifest.on_failure.unwrap_or_default();
+                }
+                match judged.declared().map(|it| declared_subscriptions(it, &manifest.subscriptions)) {
+                    None => descriptor.subscriptions.clone_from(&manifest.subscriptions),
+                    Some(Ok(subscriptions)) => descriptor.subscriptions = subscriptions,
+                    Some(Err(error)) => return self.invalid(judged, position, descriptor, error, BLOCKED),
+                }
+                if judged.judgement.standing.is_trusted() {
+                    descriptor.answers = manifest.answers;
+                }
+                descriptor.digest = Some(component.digest().clone());
+                prioritise(&mut descriptor, priority);
+                self.list(position.clone(), &descriptor, EntryStatus::Active);
+                self.remember_component(judged, &component);
+                if let Some(kept) = kept {
+                    self.keep(*kept);
+                }
+                let settings = judged.table.map(|it| it.settings.clone()).unwrap_or_default();
+                let access = self.access(judged, gate, &component);
+                let hook = ComponentHook::new(*component, descriptor, settings).with_access(access);
+                self.hooks.push((position, Arc::new(hook)));
+            }
+            Err(error) => {
+                let unsaid = if policy.is_some() { BLOCKED } else { UNREAD };
+                self.invalid(judged, position, descriptor, error, unsaid);
+            }
+        }
+    }
+
+    /// Keeps a native hook's answer for the next discovery.
+    fn remember(&mut self, judged: &JudgedCandidate<'_>, descriptor: &Descriptor) {
+        let event = descriptor.subscriptions.first().map(|it| it.event.clone());
+        if let (Some(digest), Some(event)) = (descriptor.digest.clone(), event) {
+            let environment = judged.table.and_then(|it| it.environment.clone());
+            self.next.answers.insert(judged.candidate.path.clone(), Answer { digest, environment, event });
+        }
+    }
+
+    /// Keeps a working component for the next discovery.
+    fn remember_component(&mut self, judged: &JudgedCandidate<'_>, component: &Component) {
+        let path = &judged.candidate.path;
+        let same = self.last.components.get(path).filter(|last| last.value.digest() == component.digest());
+        let since = same.map_or_else(crate::trust::now, |last| last.since.clone());
+        self.next.components.insert(path.clone(), Since { since, value: component.clone() });
+    }
+
+    /// Reports a broken file whose last version stays in force.
+    fn keep(&mut self, kept: Kept) {
+        let message = format!("{}: the one of {} stays in force", kept.why, kept.since);
+        self.explain(message.clone());
+        let problem = Problem::new(&kept.path, message);
+        self.problems.push(Problem { hook: kept.hook.clone(), ..problem });
+        self.kept.push(kept);
+    }
+
+    /// Returns the access of a component, and reports the rights that it lost and those that it cannot have.
+    fn access(&mut self, judged: &JudgedCandidate<'_>, gate: &Gate, component: &Component) -> Access {
+        let Candidate { name, path, .. } = judged.candidate;
+        if let Some(it) = self.approvable.last_mut() {
+            it.manifest = Some(component.manifest().clone());
+        }
+        let (access, refused) = gate.access(judged.candidate, judged.judgement, component);
+        let refused = refused.iter().map(|right| {
+            let message = format!(
+                "is not given {}: it could write hookbox's own files, or what decides which hooks run",
+                text::escape(&right.to_string(), 1024)
+            );
+            Problem::new(path, message).of(name)
+        });
+        self.problems.extend(refused);
+        let is_lost = !judged.judgement.holds_for(component.digest());
+        let lost = match judged.judgement.record.as_ref().filter(|_| is_lost) {
+            Some(_) if judged.judgement.has_changed() => {
+                let what = "has changed since you trusted it: it may only pass, ask, block and warn";
+                Some(Problem::new(path, what).off())
+            }
+            Some(record) if !record.grants.is_empty() => {
+                let what = "has changed since you granted rights to it: it has none of them now";
+                Some(Problem::new(path, what))
+            }
+            _ => None,
+        };
+        self.problems.extend(lost.map(|problem| problem.of(name).hint(judged.approve())));
+        access
+    }
+
+    /// Lists a hook that cannot be used. A guard keeps guarding: it fails in every event. `unsaid` is the
+    /// reason, if its owner did not say that it is one.
+    fn invalid(
+        &mut self,
+        judged: &JudgedCandidate<'_>,
+        position: Position,
+        descriptor: Descriptor,
+        mut error: HookError,
+        unsaid: &str,
+    ) {
+        let Candidate { name, path, dir, .. } = judged.candidate;
+        // The message about a component is about its own file, and others need the position of their
+        // declaration.
+        if let Some(declared) = judged.declared().filter(|it| it.handler.is_ok()) {
+            let file = dir.declares().join(declared.source.file());
+            let file = text::escape(&file.to_string_lossy(), 1024);
+            error.message = match declared.kind {
+                Kind::Component => format!("{file}: {}: {}", declared.place, error.message),
+                _ => format!("{}: {}", declared.place, error.message),
+            };
+        }
+        // A hook with known events fails in those.
+        let blocks = match judged.on_failure() {
+            None => unsaid,
+            Some(_) if descriptor.subscriptions.is_empty() => BLOCKS,
+            Some(_) => BLOCKS_WHERE_IT_RUNS,
+        };
+        let problem = match descriptor.on_failure {
+            OnFailure::Pass => Problem::new(path, &error.message),
+            OnFailure::Block => Problem::new(path, format!("{}: {blocks}", error.message)),
+        };
+        let problem = match &judged.candidate.state {
+            State::Unreachable(error) if files::is_exposed(error) => problem.hiding(&dir.place),
+            _ => problem,
+        };
+        let is_unsaid = descriptor.on_failure == OnFailure::Block && judged.on_failure().is_none();
+        let problem = if is_unsaid { problem.hint(MEND) } else { problem };
+        let is_told = judged.declared().is_some_and(|it| it.told) && descriptor.on_failure == OnFailure::Pass;
+        if !is_told {
+            self.problems.push(problem.of(name));
+        }
+        let priority = judged.priority();
+        if descriptor.on_failure == OnFailure::Block {
+            if is_unsaid {
+                let path = text::escape(&path.to_string_lossy(), 1024);
+                error.message = format!("{path}: {}; {unsaid}; hint: {MEND}", error.message);
+            }
+            self.refuse(position, descriptor, priority, error, EntryStatus::Invalid);
+        } else {
+            self.list(position, &descriptor, EntryStatus::Invalid);
+            self.explain(error.message);
+        }
+    }
+}
+
+/// Like [`BLOCKS`], for a broken component that said so in its last description.
+const BLOCKED: &str = "it said of itself that its failures block, so it fails in every event";
+
+/// Like [`BLOCKS`], for a component that was never read.
+const UNREAD: &str =
+    "nobody knows whether its failures block, so it counts as a guard and fails in every event";
+
+/// The next step for such a component.
+const MEND: &str = "mend it, rename it to end in .disable, or say its on_failure in hookbox.toml";
+
+/// Like [`BLOCKS`], for a guard whose events are known.
+const BLOCKS_WHERE_IT_RUNS: &str =
+    "on_failure is \"block\", so it fails in every event that it is declared for";
+
+/// Returns the subscriptions of a component that an entry declares for one event: its own there, as far as
+/// the entry does not replace them.
+fn declared_subscriptions(
+    declared: &Declared,
+    asked: &[Subscription],
+) -> Result<Vec<Subscription>, HookError> {
+    let here = asked.iter().filter(|it| Some(&it.event) == declared.event.as_ref());
+    let subscriptions: Vec<Subscription> = here
+        .map(|it| Subscription {
+            event: it.event.clone(),
+            tools: if declared.tools.is_empty() { it.tools.clone() } else { declared.tools.clone() },
+            priority: declared.priority.unwrap_or(it.priority),
+            observe: declared.observe || it.observe,
+        })
+        .collect();
+    if subscriptions.is_empty() {
+        let asks: Vec<&str> = asked.iter().map(|it| it.event.as_str()).collect();
+        let what =
+            format!("is declared for an event that it does not subscribe to; it does to {}", asks.join(", "));
+        return Err(HookError::new(Cause::Incompatible, text::escape(&what, 400)));
+    }
+    Ok(subscriptions)
+}
+
+fn prioritise(descriptor: &mut Descriptor, priority: Option<i32>) {
+    if let Some(priority) = priority {
+        for subscription in &mut descriptor.subscriptions {
+            subscription.priority = priority;
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The result of a discovery.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::approvable::Approvable;
+use super::entry::Entry;
+use super::fallback::LastGood;
+use crate::builtin::Wishes;
+use crate::discovery::find::global_settings::GlobalSettings;
+use crate::discovery::find::last_read::Kept;
+use crate::discovery::problem::Problem;
+use crate::hook::Hook;
+use crate::trust::ProtectedDirs;
+
+/// The hooks that were found, and the problems on the way.
+#[derive(Default)]
+pub struct Discovery {
+    /// Every hook, also those that do not run, in run order: origin, priority, tier, root, plugin directory
+    /// name, file name. A hook that does not run has the default priority.
+    pub entries: Vec<Entry>,
+    /// The hooks that run, in the order of registration: tier, root, plugin directory name, file name. A
+    /// stable sort by the descriptor's `tier.origin()` and the subscription's `priority` makes it the order
+    /// of a chain. Hooks that only fail (untrusted, or a guard that is missing, broken or unreadable) are
+    /// among them.
+    pub hooks: Vec<Arc<dyn Hook>>,
+    /// The problems. A hook that was never trusted is not among them: its entry and its reports say so.
+    pub problems: Vec<Problem>,
+    /// The repository: the nearest one.
+    pub repo: Option<PathBuf>,
+    /// The repositories around it, the outermost first: their hooks count as well.
+    pub outer: Vec<PathBuf>,
+    /// The time that untrusted files took.
+    pub(crate) untrusted_look: Duration,
+    /// The user's settings of each built-in hook, by its name.
+    pub(crate) builtins: BTreeMap<&'static str, Wishes>,
+    /// The settings for all hooks together.
+    pub(crate) global: GlobalSettings,
+    /// The same hooks as in `entries`, for the commands that trust and grant; by tier, root, plugin directory
+    /// name and file name.
+    pub approvable: Vec<Approvable>,
+    /// The directories that no hook may write to.
+    pub protected: Arc<ProtectedDirs>,
+    /// The broken files whose last state stays in force.
+    pub(crate) kept: Vec<Kept>,
+    /// The part of a hook that its entry does not show (its settings, grants and declaration), by its name
+    /// and file.
+    pub(crate) details: BTreeMap<(String, PathBuf), String>,
+    /// The working state for the next discovery; `None` if this one failed.
+    pub(crate) last_good: Option<LastGood>,
+}
+
+impl Discovery {
+    /// Returns a discovery without any hook.
+    pub(crate) fn new() -> Self {
+        Self { last_good: Some(LastGood::default()), ..Self::default() }
+    }
+
+    /// Adds the hooks of a repository to those of the repositories around it. Their names do not shadow each
+    /// other.
+    pub(super) fn take(&mut self, inner: Self) {
+        self.entries.extend(inner.entries);
+        self.entries.sort_by_key(|entry| (entry.tier.origin(), entry.priority));
+        self.hooks.extend(inner.hooks);
+        self.approvable.extend(inner.approvable);
+        self.problems.extend(inner.problems);
+        self.kept.extend(inner.kept);
+        self.details.extend(inner.details);
+        match (&mut self.last_good, inner.last_good) {
+            (Some(last), Some(inner)) => last.take(inner),
+            (last, inner) => *last = inner,
+        }
+        self.builtins = inner.builtins;
+        self.protected = inner.protected;
+    }
+}

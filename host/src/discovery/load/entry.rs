@@ -1,0 +1,112 @@
+//! The entry of a hook, for people.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Serialize, Serializer};
+
+use crate::discovery::units;
+use crate::event::EventName;
+use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, OnFailure, Tier};
+use crate::report::Kind;
+
+/// The status of a hook that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EntryStatus {
+    /// It runs.
+    Active,
+    /// Its owner has switched it off.
+    Disabled,
+    /// An earlier hook of the same name runs in its place.
+    Shadowed,
+    /// A repository brought it, and the user has not trusted it: it fails in every event.
+    Untrusted,
+    /// It cannot be used. With `on_failure = "block"` it fails in every event, else it is only listed.
+    Invalid,
+}
+
+impl EntryStatus {
+    /// Returns the name, such as `active`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Disabled => "disabled",
+            Self::Shadowed => "shadowed",
+            Self::Untrusted => "untrusted",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+/// A row of `hookbox list`; serialised, an object of `list --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// The full name.
+    pub name: String,
+    /// Its file, absolute, if it has one; symlinks are not resolved.
+    #[serde(serialize_with = "lossy")]
+    pub path: Option<PathBuf>,
+    /// Its kind; guessed from its name if it could not be read.
+    pub kind: Kind,
+    /// The events that it subscribes to, if it is active. An untrusted entry of a hooks.json or mcp.json has
+    /// events, too: they are declared.
+    pub events: Vec<EventName>,
+    /// Its priority: the lowest of its subscriptions.
+    pub priority: i32,
+    /// Where it was found.
+    pub tier: Tier,
+    /// The plugin that it belongs to, as `org/repo`.
+    pub plugin: Option<String>,
+    /// True if the user trusts it.
+    pub trusted: bool,
+    /// Its status.
+    pub status: EntryStatus,
+    /// The reason why it does not run although its owner wants it, or why its last working version runs.
+    pub problem: Option<String>,
+    /// The digest of its file, if it was read; for a native hook of a repository, the digest of everything
+    /// that belongs to it.
+    pub digest: Option<Digest>,
+    /// The policy for its failures.
+    pub on_failure: OnFailure,
+    /// True if all its subscriptions only observe.
+    pub observe: bool,
+    /// Its wall-clock limit, such as `30s`.
+    pub timeout: String,
+}
+
+impl Entry {
+    /// Returns the row of the hook with this descriptor.
+    pub fn new(descriptor: &Descriptor, status: EntryStatus) -> Self {
+        let is_declared = matches!(descriptor.kind, Kind::Command | Kind::Tool);
+        let active = status == EntryStatus::Active || (is_declared && status == EntryStatus::Untrusted);
+        let subscriptions = &descriptor.subscriptions;
+        let mut events: Vec<EventName> = Vec::new();
+        for subscription in subscriptions.iter().filter(|_| active) {
+            if !events.contains(&subscription.event) {
+                events.push(subscription.event.clone());
+            }
+        }
+        Self {
+            name: descriptor.name.clone(),
+            path: descriptor.path.clone(),
+            kind: descriptor.kind,
+            events,
+            priority: subscriptions.iter().map(|it| it.priority).min().unwrap_or(DEFAULT_PRIORITY),
+            tier: descriptor.tier,
+            plugin: descriptor.plugin.clone(),
+            trusted: descriptor.trusted,
+            status,
+            problem: None,
+            digest: descriptor.digest.clone(),
+            on_failure: descriptor.on_failure,
+            observe: active && !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe),
+            timeout: units::show_duration(descriptor.budget.wall),
+        }
+    }
+}
+
+/// JSON is UTF-8, a path need not be.
+fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_deref().map(Path::to_string_lossy).serialize(serializer)
+}

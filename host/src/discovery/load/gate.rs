@@ -1,0 +1,363 @@
+//! The gate: decides which candidates are trusted, by the policy and by the user's records of their digests.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::approvable::Namesake;
+use crate::capability::Capability;
+use crate::discovery::find::candidate::{Candidate, HooksDir, State};
+use crate::discovery::find::declared::Declared;
+use crate::discovery::find::options::Options;
+use crate::discovery::find::scan::Scan;
+use crate::discovery::find::settings::Table;
+use crate::discovery::problem::Problem;
+use crate::hook::{Digest, HookError, Origin, Tier};
+use crate::native::Verify;
+use crate::report::{Cause, Kind};
+use crate::text;
+use crate::trust::native_digest::{DigestInput, SharedTrees};
+use crate::trust::tree_digest::Allowance;
+use crate::trust::{
+    self, Bases, ProtectedDirs, Record, Records, Scope, TreeError, TrustFile, TrustLevel, TrustPolicy,
+};
+use crate::wasm::{Access, Backends, Component, MAX_COMPONENT, Places, Runtime};
+
+/// The user's records, and the directories to which they apply.
+pub(super) struct Gate {
+    granted: Arc<Granted>,
+    /// The scope of the repository's hooks; `None` if its real path is not known.
+    repo: Option<Scope>,
+    home: Option<PathBuf>,
+    /// The private data directory.
+    data: Option<PathBuf>,
+    pub(super) protected: Arc<ProtectedDirs>,
+    bases: Bases,
+}
+
+/// The user's trust and grants, and the services behind the granted rights.
+pub(super) struct Granted {
+    records: Records,
+    backends: Backends,
+}
+
+impl Granted {
+    /// Reads the trust file. If it cannot be read, nothing is trusted or granted.
+    pub(super) fn read(options: &Options, runtime: &Runtime, problems: &mut Vec<Problem>) -> Arc<Self> {
+        let records = match options.data.as_deref().map(|data| TrustFile::new(data).read()) {
+            None => Records::default(),
+            Some(Ok(records)) => records,
+            Some(Err(error)) => {
+                let path = text::escape(&error.path.to_string_lossy(), 4096);
+                let message = format!("{}: nothing is trusted or granted", error.kind);
+                let hint = format!("move it aside: mv {path} {path}.old");
+                problems.push(Problem::new(&error.path, message).off().hint(hint));
+                Records::default()
+            }
+        };
+        Arc::new(Self { records, backends: Backends::new(options.data.as_deref(), runtime) })
+    }
+}
+
+/// The gate's judgement of one candidate.
+pub(super) struct Judgement {
+    pub(super) standing: TrustLevel,
+    /// Its key in the trust file; `None` if nothing can be recorded of it.
+    pub(super) key: Option<(Scope, PathBuf)>,
+    /// The user's record of it, also if it has changed since.
+    pub(super) record: Option<Record>,
+    /// The files and settings that its digest covers, if it needs trust.
+    pub(super) digest_input: Option<DigestInput>,
+    /// Their digest; `None` for a component that nobody trusted.
+    pub(super) digest: Option<Result<Digest, TreeError>>,
+    /// The digest of the component's bytes at that time.
+    bytes: Option<Digest>,
+    /// True if the record is of its present digest.
+    is_current: bool,
+    /// True if it is trusted by a record, not by the policy.
+    pub(super) by_record: bool,
+    /// True if no other hook has its name.
+    pub(super) is_unique: bool,
+    /// The hooks of its name that it replaces if the user agrees.
+    pub(super) namesakes: Vec<Namesake>,
+    /// The path by which a command finds it.
+    pub(super) reference: PathBuf,
+    /// The agent that it is configured for, where that is another one.
+    from: Option<&'static str>,
+}
+
+impl Judgement {
+    /// Returns true if it has changed since the user trusted it.
+    pub(super) fn has_changed(&self) -> bool {
+        self.standing != TrustLevel::Trusted && self.was_trusted()
+    }
+
+    /// Returns true if the user trusts it, or trusted it before it changed.
+    pub(super) fn was_trusted(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.trusted)
+    }
+
+    /// Returns true if the record is of a component with these bytes.
+    pub(super) fn holds_for(&self, bytes: &Digest) -> bool {
+        match &self.digest_input {
+            Some(_) => self.is_current && self.bytes.as_ref() == Some(bytes),
+            None => self.record.as_ref().is_some_and(|record| record.digest == *bytes),
+        }
+    }
+
+    /// Returns the hooks that it may replace: those that the user named, or `None` if it is trusted without a
+    /// record.
+    pub(super) fn replaces(&self) -> Option<&[(Scope, PathBuf)]> {
+        self.record.as_ref().filter(|_| self.by_record).map(|record| record.replaces.as_slice())
+    }
+
+    /// Returns the command that approves the hook of this name.
+    pub(super) fn approve(&self, name: &str) -> String {
+        let path = Some(self.reference.as_path());
+        match self.from {
+            Some(from) => trust::approve_from(from, name, path, self.is_unique),
+            None => trust::approve(name, path, self.is_unique),
+        }
+    }
+
+    /// Returns a check of the digest of a hook that is trusted by a record and is not a component.
+    pub(super) fn verify(&self) -> Option<Verify> {
+        let record = self.record.as_ref().filter(|record| record.trusted)?;
+        let digest_input = self.digest_input.clone().filter(|_| self.by_record && self.bytes.is_none())?;
+        let (trusted, approve) = (record.digest.clone(), self.approve(&record.name));
+        Some(Arc::new(move || match digest_input.digest() {
+            Ok(digest) if digest == trusted => Ok(()),
+            Ok(_) => Err(HookError::new(Cause::Untrusted, format!("{}; {approve}", trust::CHANGED))),
+            Err(error) => Err(HookError::new(Cause::Untrusted, format!("{}: {error}", trust::CHANGED))),
+        }))
+    }
+}
+
+impl Gate {
+    /// Returns the gate for the hooks of this repository and of the user. `around` are all repositories: no hook
+    /// may write to their roots.
+    pub(super) fn new(
+        options: &Options,
+        granted: Arc<Granted>,
+        repo: Option<&Path>,
+        around: &[PathBuf],
+    ) -> Self {
+        let roots =
+            |base: &Path| -> Vec<PathBuf> { options.roots.iter().map(|root| base.join(root)).collect() };
+        let own = [&options.data, &options.cache].into_iter().flatten().cloned();
+        let directories = options.directories.iter().map(|dir| options.cwd.join(dir));
+        let whole = own.chain(directories).chain(options.home.iter().flat_map(|home| roots(home))).collect();
+        let bases = Bases { repo: repo.map(Path::to_owned), home: options.home.clone() };
+        Self {
+            granted,
+            repo: repo.and_then(|repo| repo.canonicalize().ok()).map(Scope::Repository),
+            home: options.home.clone(),
+            data: options.data.clone(),
+            protected: Arc::new(ProtectedDirs::new(
+                bases.clone(),
+                whole,
+                around.iter().flat_map(|it| roots(it)).collect(),
+            )),
+            bases,
+        }
+    }
+
+    /// Returns the repository whose hooks it judges.
+    pub(super) fn repository(&self) -> Option<&Path> {
+        self.bases.repo.as_deref()
+    }
+
+    /// Judges all candidates of a scan. `scans` are all scans that share names with it. Nothing of them is
+    /// run.
+    pub(super) fn judge(&self, scan: &Scan, scans: &[Scan], options: &Options) -> Vec<Judgement> {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for candidate in scans.iter().flat_map(|scan| &scan.candidates) {
+            *counts.entry(&candidate.name).or_default() += 1;
+        }
+        let mut unapproved = Allowance::of_unapproved();
+        let trees = SharedTrees::default();
+        let tables: Vec<Option<&Table>> =
+            scan.candidates.iter().map(|candidate| scan.table_of(candidate)).collect();
+        let looks = scan.candidates.iter().zip(&tables);
+        let mut all: Vec<Judgement> =
+            looks.map(|(it, table)| self.look(it, *table, options, &mut unapproved, &trees)).collect();
+        // From the last to the first: a hook replaces only later ones.
+        let mut later: HashMap<&str, Vec<(Origin, bool, Namesake)>> = HashMap::new();
+        for ((candidate, table), judged) in scan.candidates.iter().zip(&tables).zip(&mut all).rev() {
+            let (origin, is_trusted) = (candidate.dir.tier.origin(), judged.standing.is_trusted());
+            let of_name = later.entry(&candidate.name).or_default();
+            if candidate.dir.needs_trust && options.trust == TrustPolicy::Recorded {
+                // An untrusted hook of the same origin is replaced without a question.
+                let is_asked = |it: &&(Origin, bool, Namesake)| it.0 != origin || it.1;
+                judged.namesakes = of_name.iter().filter(is_asked).map(|it| it.2.clone()).collect();
+            }
+            let is_off = matches!(candidate.state, State::Disabled)
+                || table.is_some_and(|table| table.enabled == Some(false));
+            if let (Some(key), false) = (judged.key.clone(), is_off) {
+                let declared = candidate.declared.as_ref().and_then(|it| it.on_failure);
+                let on_failure = table.and_then(|it| it.on_failure).or(declared);
+                let (reference, tier) = (judged.reference.clone(), candidate.dir.tier);
+                of_name.push((origin, is_trusted, Namesake { key, reference, tier, on_failure }));
+            }
+        }
+        for (candidate, judged) in scan.candidates.iter().zip(&mut all) {
+            judged.is_unique = counts.get(candidate.name.as_str()) == Some(&1);
+        }
+        all
+    }
+
+    /// Returns the records of trusted hooks in the repository that were not found, if their source was
+    /// searched.
+    pub(super) fn gone<'a>(
+        &'a self,
+        judged: &[Judgement],
+        is_looked_for: impl Fn(&Record) -> bool + 'a,
+    ) -> impl Iterator<Item = &'a Record> {
+        let found: BTreeSet<(Scope, PathBuf)> = judged.iter().filter_map(|it| it.key.clone()).collect();
+        self.granted.records.iter().filter(move |record| {
+            record.trusted
+                && self.repo.as_ref() == Some(&record.scope)
+                && is_looked_for(record)
+                && !found.contains(&(record.scope.clone(), record.path.clone()))
+        })
+    }
+
+    fn look(
+        &self,
+        candidate: &Candidate,
+        table: Option<&Table>,
+        options: &Options,
+        unapproved: &mut Allowance,
+        trees: &SharedTrees,
+    ) -> Judgement {
+        let Candidate { dir, kind, path, .. } = candidate;
+        let standing = if dir.needs_trust {
+            TrustLevel::unless_recorded(options.trust, *kind)
+        } else {
+            TrustLevel::of(options.trust, dir.tier, *kind)
+        };
+        let key = self.key(candidate);
+        let record = key.as_ref().and_then(|(place, path)| self.granted.records.get(place, path)).cloned();
+        let mut judged = Judgement {
+            standing,
+            key,
+            record,
+            digest_input: None,
+            digest: None,
+            bytes: None,
+            is_current: false,
+            by_record: false,
+            is_unique: true,
+            namesakes: Vec::new(),
+            reference: candidate.reference(),
+            from: candidate.declared.as_ref().and_then(|it| it.outside.as_ref()).map(|it| it.from),
+        };
+        let is_usable = matches!(candidate.state, State::Usable);
+        if !is_usable || !dir.needs_trust {
+            return judged;
+        }
+        let Some(digest_input) = self.digest_input(candidate, table, options) else { return judged };
+        let trusted = judged.record.as_ref().filter(|record| record.trusted);
+        let digest = match (kind, dir.tier.origin(), trusted) {
+            (Kind::Component, _, None) => None,
+            (Kind::Component, ..) => {
+                judged.bytes = dir.place.digest(path, MAX_COMPONENT).ok();
+                judged.bytes.as_ref().map(|bytes| Ok(digest_input.of_component(bytes)))
+            }
+            (_, Origin::Repo, None) => Some(digest_input.digest_in(&dir.place, unapproved, trees)),
+            // A hook that the user approved once has an allowance of its own, so that no hook beside it takes
+            // it away.
+            (_, Origin::Repo, Some(_)) => {
+                Some(digest_input.digest_in(&dir.place, &mut Allowance::of_one(), &SharedTrees::default()))
+            }
+            _ => Some(digest_input.digest()),
+        };
+        judged.is_current = trusted.is_some_and(|record| {
+            record.name == candidate.name
+                && digest.as_ref().and_then(|it| it.as_ref().ok()) == Some(&record.digest)
+        });
+        if !standing.is_trusted() && judged.is_current {
+            judged.standing = TrustLevel::Trusted;
+            judged.by_record = true;
+        }
+        (judged.digest_input, judged.digest) = (Some(digest_input), digest);
+        judged
+    }
+
+    /// Returns the key of a candidate in the trust file.
+    fn key(&self, candidate: &Candidate) -> Option<(Scope, PathBuf)> {
+        let (place, base) = match candidate.dir.tier.origin() {
+            Origin::Repo => (self.repo.clone()?, self.bases.repo.as_deref()),
+            _ => (Scope::Global, self.home.as_deref()),
+        };
+        let reference = candidate.reference();
+        // A component of the user's own is recorded by its file, whichever entry names it; any other hook by
+        // its entry.
+        let is_its_bytes = candidate.kind == Kind::Component && !candidate.dir.needs_trust;
+        let path = if is_its_bytes { &candidate.path } else { &reference };
+        let relative = base.and_then(|base| path.strip_prefix(base).ok()).unwrap_or(path);
+        Some((place, relative.to_owned()))
+    }
+
+    fn digest_input(
+        &self,
+        candidate: &Candidate,
+        table: Option<&Table>,
+        options: &Options,
+    ) -> Option<DigestInput> {
+        let HooksDir { tier, path, base, .. } = &*candidate.dir;
+        let is_plugin = matches!(tier, Tier::RepoPlugin | Tier::GlobalPlugin);
+        let is_repo = tier.origin() == Origin::Repo;
+        // The user's own settings of a plugin's hook are not a part of the plugin.
+        let table = table.filter(|_| is_repo);
+        Some(DigestInput {
+            // The digest of a plugin in the home directory covers the whole plugin.
+            repo: if is_repo { self.bases.repo.clone()? } else { base.clone() },
+            dir: path.parent().filter(|_| is_plugin).unwrap_or(path).to_owned(),
+            file: candidate.path.clone(),
+            base: candidate.dir.base.clone(),
+            cwd: options.cwd.clone(),
+            declared: candidate.declared.as_ref().map(Declared::fields).unwrap_or_default(),
+            lines: candidate.declared.as_ref().map(Declared::words).unwrap_or_default(),
+            settings: table.map(Table::fields).unwrap_or_default(),
+        })
+    }
+
+    /// Returns the access of a component: the rights that it asks for and was granted with its present
+    /// digest. An untrusted one gets none. The second value lists the rights that were left out, because they
+    /// could write hookbox's own files.
+    pub(super) fn access(
+        &self,
+        candidate: &Candidate,
+        judged: &Judgement,
+        component: &Component,
+    ) -> (Access, Vec<Capability>) {
+        let manifest = component.manifest();
+        let mut access = Access::nothing(manifest, &candidate.name);
+        access.name = trust::handle(&candidate.name, Some(&candidate.reference()), judged.is_unique);
+        let granted = judged.record.as_ref().filter(|_| judged.holds_for(component.digest()));
+        let Some(granted) = granted.filter(|_| judged.standing.is_trusted()) else {
+            return (access, Vec::new());
+        };
+        let (rights, refused) = self.protected.rights(&manifest.capabilities, &granted.grants);
+        let identity = granted.scope.identity(candidate.dir.plugin.as_deref(), &candidate.identity());
+        access.places = Places {
+            repo: self.bases.repo.clone(),
+            home: self.bases.home.clone(),
+            // A directory for each hook, never the data directory itself.
+            data: self.data.as_ref().map(|data| data.join("hooks").join(&identity)),
+        };
+        access.variables = rights
+            .effective()
+            .iter()
+            .filter_map(|right| match right {
+                // A value that is not UTF-8 cannot be passed on.
+                Capability::Env(name) => Some((name.to_string(), std::env::var(name.as_str()).ok()?)),
+                _ => None,
+            })
+            .collect();
+        access.rights = rights;
+        self.granted.backends.connect(&mut access, &identity);
+        (access, refused)
+    }
+}

@@ -1,0 +1,290 @@
+//! A candidate with its settings and the gate's judgement.
+
+use std::path::PathBuf;
+
+use super::approvable::Approvable;
+use super::entry::EntryStatus;
+use super::examine::{Examined, Job, Ready};
+use super::fallback::LastGood;
+use super::gate::Judgement;
+use super::shadow::Claim;
+use crate::discovery::find::candidate::Candidate;
+use crate::discovery::find::declared::{Declared, Source};
+use crate::discovery::find::last_read::Kept;
+use crate::discovery::find::settings::{self, Table};
+use crate::discovery::problem::Problem;
+use crate::discovery::units;
+use crate::hook::{Budget, Descriptor, Digest, HookError, Limits, OnFailure, Origin, Tier};
+use crate::outcome::Answers;
+use crate::report::{Cause, Kind};
+use crate::trust::{self, TreeError};
+use crate::wasm::Component;
+
+/// The position of a hook in the order of registration.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Position {
+    pub(super) tier: Tier,
+    pub(super) root: usize,
+    pub(super) plugin_dir: String,
+    /// The source that declares it; files come first.
+    pub(super) source: Source,
+    /// Its index in the source.
+    pub(super) at: usize,
+    pub(super) file: String,
+}
+
+/// A candidate with its settings and judgement.
+pub(super) struct JudgedCandidate<'a> {
+    pub(super) candidate: &'a Candidate,
+    pub(super) table: Option<&'a Table>,
+    pub(super) judgement: &'a Judgement,
+}
+
+impl JudgedCandidate<'_> {
+    pub(super) fn job(&self) -> Job {
+        Job {
+            place: self.candidate.dir.place.clone(),
+            path: self.candidate.path.clone(),
+            kind: self.candidate.kind,
+            environment: self.table.and_then(|it| it.environment.clone()),
+            standing: self.judgement.standing,
+            tree: self.judgement.digest.is_some(),
+            digest: self.digest(),
+            verify: self.judgement.verify(),
+        }
+    }
+
+    /// Returns the result of examining it, or the last working component of a file that is broken now.
+    pub(super) fn or_last(&self, examined: Examined, last: &LastGood) -> (Examined, Option<Box<Kept>>) {
+        let Candidate { name, path, .. } = self.candidate;
+        let (Err(error), Some(good)) = (&examined.result, last.components.get(path)) else {
+            return (examined, None);
+        };
+        let digest = good.value.digest();
+        let is_theirs = !self.judgement.by_record || self.judgement.holds_for(digest);
+        // A missing file, or one that leads out of its repository, is not a broken one. And a hook that is
+        // not trusted now is not kept.
+        let is_broken = !matches!(error.cause, Cause::NotFound | Cause::Denied);
+        if !is_broken || !self.judgement.standing.is_trusted() || !is_theirs {
+            return (examined, None);
+        }
+        let kept = Kept::new(path, Some(name), &good.since, error.message.clone());
+        let ready = Ready::Component(Box::new(good.value.clone()));
+        let kept_as_it_was = Examined { digest: Some(digest.clone()), result: Ok(ready), policy: None };
+        (kept_as_it_was, Some(Box::new(kept)))
+    }
+
+    /// Describes what a row does not show: settings, grants and declaration. A change of it is a change of
+    /// the hook.
+    pub(super) fn details(&self) -> String {
+        let grants = self.judgement.record.as_ref().map(|record| &record.grants);
+        format!("{:?} {grants:?} {:?}", self.table.map(Table::fields), self.declared())
+    }
+
+    /// Returns the digest of a hook that is more than one file: of everything that belongs to a repository's
+    /// hook, or of the user's own entry.
+    fn digest(&self) -> Option<Digest> {
+        match (&self.judgement.digest, self.declared()) {
+            (Some(digest), _) => digest.clone().ok(),
+            (None, Some(declared)) => Some(Digest::of(declared.text.as_bytes())),
+            (None, None) => None,
+        }
+    }
+
+    /// Returns the properties that count if another hook has its name.
+    pub(super) fn claim(&self) -> Claim<'_> {
+        Claim {
+            origin: self.candidate.dir.tier.origin(),
+            standing: self.judgement.standing,
+            key: self.judgement.key.as_ref(),
+            replaces: self.judgement.replaces(),
+        }
+    }
+
+    /// Returns the path by which a command finds it.
+    pub(super) fn reference(&self) -> PathBuf {
+        self.judgement.reference.clone()
+    }
+
+    /// Returns the command that approves it.
+    pub(super) fn approve(&self) -> String {
+        self.judgement.approve(&self.candidate.name)
+    }
+
+    /// Returns the failure of an untrusted hook.
+    pub(super) fn untrusted(&self) -> HookError {
+        let why = match self.candidate.dir.tier.origin() {
+            _ if self.judgement.has_changed() => trust::CHANGED,
+            Origin::Repo => trust::UNTRUSTED,
+            _ => trust::NOT_APPROVED,
+        };
+        let message = match &self.judgement.digest {
+            Some(Err(error)) if *error != TreeError::Spent => {
+                format!("{why}; it cannot be trusted: {error}")
+            }
+            _ => format!("{why}; {}", self.approve()),
+        };
+        HookError::new(Cause::Untrusted, message)
+    }
+
+    /// Returns the hook for the commands that trust and grant.
+    pub(super) fn approvable(&self) -> Approvable {
+        let Candidate { name, path, kind, dir, .. } = self.candidate;
+        Approvable {
+            name: name.clone(),
+            path: path.clone(),
+            kind: *kind,
+            tier: dir.tier,
+            needs_trust: dir.needs_trust,
+            status: EntryStatus::Invalid,
+            trusted: self.judgement.standing.is_trusted(),
+            manifest: None,
+            key: self.judgement.key.clone(),
+            record: self.judgement.record.clone(),
+            on_failure: self.on_failure().unwrap_or_default(),
+            observe: self.declared().is_some_and(|it| it.observe),
+            namesakes: self.judgement.namesakes.clone(),
+            bytes: None,
+            digest_input: self.judgement.digest_input.clone(),
+            reference: self.reference(),
+            runs: self.declared().and_then(Declared::runs),
+            events: self.declared().and_then(|it| it.event.clone()).into_iter().collect(),
+            tools: self.declared().map(|it| it.tools.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// Returns its descriptor as far as it is known before its file is examined.
+    pub(super) fn descriptor(&self, flags: &Limits) -> Descriptor {
+        let Candidate { dir, name, path, kind, .. } = self.candidate;
+        Descriptor {
+            tier: dir.tier,
+            path: Some(path.clone()),
+            plugin: dir.plugin.clone(),
+            subscriptions: self.declared().map(Declared::subscriptions).unwrap_or_default(),
+            on_failure: self.on_failure().unwrap_or_default(),
+            budget: budget(self.default_budget(), dir.tier, self.table, flags),
+            answers: Answers::NONE,
+            trusted: self.judgement.standing.is_trusted(),
+            ..Descriptor::new(name.clone(), *kind)
+        }
+    }
+
+    /// Returns true if other bytes were loaded than those that the gate judged.
+    pub(super) fn was_replaced(&self, component: &Component) -> bool {
+        self.judgement.by_record && !self.judgement.holds_for(component.digest())
+    }
+
+    pub(super) fn position(&self) -> Position {
+        let Candidate { dir, file, .. } = self.candidate;
+        let (source, at) = self.declared().map_or((Source::File, 0), |it| (it.source, it.at));
+        let (plugin_dir, file) = (dir.plugin_dir.clone(), file.clone());
+        Position { tier: dir.tier, root: dir.root, plugin_dir, source, at, file }
+    }
+
+    /// Returns its declaration.
+    pub(super) fn declared(&self) -> Option<&Declared> {
+        self.candidate.declared.as_ref()
+    }
+
+    /// Returns its owner's policy for its failures: the settings go before the declaration.
+    pub(super) fn on_failure(&self) -> Option<OnFailure> {
+        self.table.and_then(|it| it.on_failure).or_else(|| self.declared()?.on_failure)
+    }
+
+    /// Returns true if its own description decides what follows its failures: a component of the user's for
+    /// which nobody else decides. A repository's component and an untrusted one cannot decide it: they could
+    /// stop the user.
+    pub(super) fn speaks_for_itself(&self) -> bool {
+        let Candidate { dir, kind, .. } = self.candidate;
+        let was_trusted = || self.judgement.record.as_ref().is_some_and(|record| record.trusted);
+        *kind == Kind::Component
+            && dir.tier.origin() == Origin::User
+            && self.on_failure().is_none()
+            && (!dir.needs_trust || was_trusted())
+    }
+
+    /// Returns its owner's priority, if there is one.
+    pub(super) fn priority(&self) -> Option<i32> {
+        self.table.and_then(|it| it.priority).or_else(|| self.declared()?.priority)
+    }
+
+    /// Returns the budget of a call without settings.
+    pub(super) fn default_budget(&self) -> Budget {
+        let Candidate { kind, dir, .. } = self.candidate;
+        let default = Budget::for_kind(*kind);
+        let declared = self.declared();
+        let usual = declared.and_then(|it| it.outside.as_ref()).map(|it| it.usual_timeout);
+        let Some(timeout) = declared.and_then(|it| it.timeout).or(usual) else { return default };
+        let wall = match (dir.tier.origin(), kind) {
+            (Origin::Repo, Kind::Component) => timeout.min(default.wall),
+            // The user trusted it with this time, but not with more than an executable has.
+            (Origin::Repo, _) => timeout.min(Budget::for_kind(Kind::Native).wall),
+            _ => timeout,
+        };
+        Budget { wall, ..default }
+    }
+
+    /// Returns problems for settings that a repository cannot make, and for settings without effect.
+    pub(super) fn notes(&self) -> Vec<Problem> {
+        let mut notes = self.raised_limits();
+        notes.extend(self.without_effect());
+        let Candidate { name, path, .. } = self.candidate;
+        notes.into_iter().map(|message| Problem::new(path, message).of(name)).collect()
+    }
+
+    fn raised_limits(&self) -> Vec<String> {
+        let mut messages = Vec::new();
+        if self.candidate.dir.tier.origin() != Origin::Repo {
+            return messages;
+        }
+        let default = self.default_budget();
+        if let Some(declared) =
+            self.declared().filter(|it| it.timeout.is_some_and(|time| time > default.wall))
+        {
+            let (limit, file) = (units::show_duration(default.wall), declared.file());
+            messages.push(format!(
+                "{file} raises timeout beyond {limit}, which a repository cannot: {limit} holds"
+            ));
+        }
+        let Some(table) = self.table else { return messages };
+        let raised = table.limits.apply(default);
+        for (key, is_raised) in [
+            ("timeout", raised.wall > default.wall),
+            ("fuel", raised.fuel > default.fuel),
+            ("memory", raised.memory > default.memory),
+            ("output", raised.output > default.output),
+            ("log", raised.log > default.log),
+            ("copies", raised.hostcall_copies > default.hostcall_copies),
+            ("handles", raised.handles > default.handles),
+            ("tables", raised.tables > default.tables),
+        ] {
+            if is_raised {
+                let file = settings::FILE;
+                messages.push(format!("{file} raises {key}, which a repository cannot: the default holds"));
+            }
+        }
+        messages
+    }
+
+    fn without_effect(&self) -> Option<String> {
+        let table = self.table?;
+        let what = match self.candidate.kind {
+            Kind::Component if table.environment.is_some() => {
+                "env, which has no effect on a component: it gets the variables that are granted to it"
+            }
+            Kind::Tool if table.environment.is_some() => {
+                "env, which has no effect on a tool: its server gets the env of mcp.json"
+            }
+            Kind::Tool if !table.settings.is_empty() => "settings, which have no effect on a tool",
+            _ => return None,
+        };
+        Some(format!("{} sets {what}", settings::FILE))
+    }
+}
+
+/// Returns the budget of a call. Settings go before the defaults, which a repository can only lower, and the
+/// user's flags go before both.
+pub(super) fn budget(default: Budget, tier: Tier, table: Option<&Table>, flags: &Limits) -> Budget {
+    let limits = table.map(|it| it.limits).unwrap_or_default();
+    flags.apply(if tier.origin() == Origin::Repo { limits.lower(default) } else { limits.apply(default) })
+}

@@ -1,0 +1,191 @@
+//! Makes hooks of declared commands and tools.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::fallback::LastGood;
+use super::judged_candidate::JudgedCandidate;
+use crate::dialect::claude::ClaudeWire;
+use crate::discovery::find::declared::{
+    ClaudeCommand, Declared, Handler, PLUGIN_VARIABLE, PROJECT_VARIABLE, Server, expand,
+};
+use crate::discovery::find::options::Options;
+use crate::discovery::find::source::SourceCommand;
+use crate::hook::{Descriptor, Hook, HookError};
+use crate::mcp::{self, ServerConfig, ToolHook, Transport};
+use crate::native::command::{CommandHook, CommandLine};
+use crate::report::Cause;
+use crate::text;
+
+/// Makes the hooks of declarations. Servers are not started, and the hooks of one root share them.
+pub(super) struct Launcher {
+    /// The repository, or the working directory.
+    project: PathBuf,
+    servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
+    /// The state of the last discovery: its servers may be running.
+    last: Arc<LastGood>,
+}
+
+impl Launcher {
+    pub(super) fn new(options: &Options, repo: Option<&Path>, last: &Arc<LastGood>) -> Self {
+        Self {
+            project: repo.unwrap_or(&options.cwd).to_owned(),
+            servers: HashMap::new(),
+            last: Arc::clone(last),
+        }
+    }
+
+    /// Returns the servers of these hooks, for the next discovery.
+    pub(super) fn into_servers(self) -> HashMap<(PathBuf, usize, String), Arc<mcp::Server>> {
+        self.servers
+    }
+
+    /// Makes the hook of this declaration.
+    ///
+    /// # Errors
+    ///
+    /// `not_found` if its command is missing; `incompatible` if its server cannot be configured.
+    pub(super) fn hook(
+        &mut self,
+        judged: &JudgedCandidate<'_>,
+        declared: &Declared,
+        descriptor: Descriptor,
+    ) -> Result<Arc<dyn Hook>, HookError> {
+        match &declared.handler {
+            Ok(Handler::Command(line)) => {
+                let base = judged.candidate.dir.base.clone();
+                Ok(Arc::new(command(judged, descriptor, line, base)?))
+            }
+            Ok(Handler::Claude(ClaudeCommand { line, name, matcher })) => {
+                let wire = ClaudeWire { name: name.clone(), matcher: matcher.clone() };
+                let hook = command(judged, descriptor, line, self.project.clone())?
+                    .with_wire(Arc::new(wire))
+                    .with_variable(PROJECT_VARIABLE, &self.project);
+                let dir = &judged.candidate.dir;
+                Ok(Arc::new(match &dir.plugin {
+                    Some(_) => hook.with_variable(PLUGIN_VARIABLE, &dir.base),
+                    None => hook,
+                }))
+            }
+            Ok(Handler::Outside(command)) => Ok(Arc::new(self.outside(judged, descriptor, command)?)),
+            Ok(Handler::Tool { server, tool, .. }) => self.tool(judged, declared, descriptor, server, tool),
+            Ok(Handler::Component(_)) => Err(HookError::new(Cause::Internal, "is a component")),
+            Err(message) => Err(HookError::new(Cause::Incompatible, message)),
+        }
+    }
+
+    /// A command of a source, which finds the project in the variables of its agent.
+    fn outside(
+        &self,
+        judged: &JudgedCandidate<'_>,
+        descriptor: Descriptor,
+        it: &SourceCommand,
+    ) -> Result<CommandHook, HookError> {
+        let base = it.directory.as_ref().unwrap_or(&self.project);
+        let directory = it.cwd.as_ref().map_or_else(|| base.to_owned(), |cwd| base.join(cwd));
+        let mut hook = command(judged, descriptor, &it.line, directory)?.with_wire(Arc::clone(&it.wire));
+        let only = judged.table.and_then(|table| table.environment.as_ref());
+        let of_settings = it.user_env.iter().chain(&it.project_env);
+        let of_settings = of_settings.filter(|(name, _)| only.is_none_or(|only| only.contains(name)));
+        for (name, value) in of_settings.chain(&it.env) {
+            hook = hook.with_variable(name, value);
+        }
+        for name in it.project_variables {
+            hook = hook.with_variable(name, &self.project);
+        }
+        for (name, path) in &it.variables {
+            hook = hook.with_variable(name, path);
+        }
+        if let Some((plugin, names)) = &it.plugin {
+            for name in *names {
+                hook = hook.with_variable(name, plugin);
+            }
+        }
+        Ok(hook)
+    }
+
+    fn tool(
+        &mut self,
+        judged: &JudgedCandidate<'_>,
+        declared: &Declared,
+        descriptor: Descriptor,
+        name: &str,
+        tool: &str,
+    ) -> Result<Arc<dyn Hook>, HookError> {
+        let dir = &judged.candidate.dir;
+        // A plugin uses the servers of the root that contains it.
+        let root = match &dir.plugin {
+            Some(_) => dir.base.ancestors().nth(3).unwrap_or(&dir.base),
+            None => dir.base.as_path(),
+        };
+        let key = (root.to_owned(), dir.root, name.to_owned());
+        let server = match (self.servers.get(&key), &declared.server) {
+            (Some(server), _) => Arc::clone(server),
+            (None, Some(server)) => {
+                let config = config(name, server, root)?;
+                // A server whose configuration did not change goes on running.
+                let server = match self.last.servers.get(&key).filter(|last| *last.config() == config) {
+                    Some(last) => Arc::clone(last),
+                    None => mcp::Server::shared(config)?,
+                };
+                self.servers.insert(key, Arc::clone(&server));
+                server
+            }
+            (None, None) => return Err(HookError::new(Cause::Internal, "its server was not looked for")),
+        };
+        let hook = ToolHook::new(descriptor, server, tool.to_owned());
+        Ok(Arc::new(match judged.judgement.verify() {
+            Some(verify) => hook.with_verify(verify),
+            None => hook,
+        }))
+    }
+}
+
+fn command(
+    judged: &JudgedCandidate<'_>,
+    descriptor: Descriptor,
+    line: &CommandLine,
+    directory: PathBuf,
+) -> Result<CommandHook, HookError> {
+    line.look(&directory)?;
+    let mut hook = CommandHook::new(descriptor, line.clone(), directory);
+    if let Some(table) = judged.table {
+        hook = hook.with_settings(&table.settings).with_environment(table.environment.clone());
+    }
+    Ok(match judged.judgement.verify() {
+        Some(verify) => hook.with_verify(verify),
+        None => hook,
+    })
+}
+
+/// Fills in the values of the variables that a declaration names.
+fn config(name: &str, server: &Server, directory: &Path) -> Result<ServerConfig, HookError> {
+    use std::collections::BTreeMap;
+    let full = |text: &String| {
+        expand(text, &|name| std::env::var(name).ok()).map_err(|variable| {
+            let (name, variable) = (text::escape(name, 80), text::escape(&variable, 80));
+            let what = format!("its server {name:?} needs the variable {variable}, which is not set");
+            HookError::new(Cause::Incompatible, what)
+        })
+    };
+    let all = |texts: &BTreeMap<String, String>| {
+        texts.iter().map(|(key, value)| Ok((key.clone(), full(value)?))).collect::<Result<_, HookError>>()
+    };
+    let transport = match &server.transport {
+        Transport::Stdio { command, args, env, .. } => {
+            let command = full(command)?;
+            let program = CommandLine::Program { program: command.clone(), args: Vec::new() };
+            program.look(directory).map_err(|error| {
+                HookError::new(
+                    error.cause,
+                    format!("its server {:?}: {}", text::escape(name, 80), error.message),
+                )
+            })?;
+            let args = args.iter().map(full).collect::<Result<_, _>>()?;
+            Transport::Stdio { command, args, env: all(env)?, directory: directory.to_owned() }
+        }
+        Transport::Http { url, headers } => Transport::Http { url: full(url)?, headers: all(headers)? },
+    };
+    Ok(ServerConfig { name: name.to_owned(), transport })
+}

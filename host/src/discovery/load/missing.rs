@@ -1,0 +1,160 @@
+//! Reports tables `[hooks.NAME]` of hooks that do not exist.
+
+use std::path::{Path, PathBuf};
+
+use super::assembly::{Assembly, BLOCKS};
+use super::entry::EntryStatus;
+use super::judged_candidate::{Position, budget};
+use crate::builtin;
+use crate::discovery::find::candidate::{Candidate, kind_by_name};
+use crate::discovery::find::declared::Source;
+use crate::discovery::find::options::Options;
+use crate::discovery::find::scan::RootDir;
+use crate::discovery::find::settings::Table;
+use crate::discovery::find::source;
+use crate::discovery::problem::Problem;
+use crate::files::EntryKind;
+use crate::hook::{Budget, Descriptor, HookError, OnFailure, Origin, Tier};
+use crate::outcome::Answers;
+use crate::report::{Cause, Kind};
+use crate::text;
+use crate::trust::{self, TrustLevel};
+
+/// Finds the tables of missing hooks. One with `on_failure = "block"` is a guard that somebody removed: it
+/// fails in every event. Any other is a problem, because its name may be misspelt.
+pub(super) fn guards(
+    roots: &[RootDir],
+    candidates: &[Candidate],
+    options: &Options,
+    assembly: &mut Assembly,
+) {
+    for root in roots {
+        let here = |name: &str| {
+            candidates.iter().any(|it| {
+                // What another agent's file declares belongs to no root: any of them may speak of it.
+                let is_outside = it.declared.as_ref().is_some_and(|it| it.outside.is_some());
+                (is_outside || it.dir.root == root.root)
+                    && it.dir.tier.origin() == root.origin
+                    && it.name == name
+            })
+        };
+        for (name, table) in &root.tables {
+            // A hook renamed to `….disable` is switched off, not lost.
+            let is_there = here(name) || here(&format!("{name}.disable"));
+            // Built-in hooks have no file; what the settings say of them is read elsewhere.
+            // A hook of a source that was not given is not looked for.
+            let is_asked_for = !source::is_name(name) || options.looks_for(name);
+            if !is_there && !builtin::is_builtin(name) && is_asked_for {
+                missing(root, name, table, options, assembly);
+            }
+        }
+    }
+}
+
+fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembly: &mut Assembly) {
+    // The name would be shown in every report; so a name that no hook can have is only a problem.
+    if root.origin == Origin::Repo && !can_be_a_name(name) {
+        let message = format!("line {}: {:?} cannot be a hook's name", table.line, text::escape(name, 80));
+        assembly.problems.push(Problem::new(root.settings_file(), message));
+        return;
+    }
+    if root.origin == Origin::Repo && source::is_users(name) {
+        let message = format!("line {}: {:?} is a hook of the user's", table.line, text::escape(name, 200));
+        let hint = "a repository cannot set a user's hook: take its table out";
+        assembly.problems.push(Problem::new(root.settings_file(), message).of(name).hint(hint));
+        return;
+    }
+    let expected = Expected::of(root, name);
+    let is_guard = table.on_failure == Some(OnFailure::Block) && table.enabled != Some(false);
+    let shown = text::escape(name, 200);
+    let message = format!("line {}: {shown:?} is no hook of this root", table.line);
+    let message = if is_guard { format!("{message}; {BLOCKS}") } else { message };
+    let problem = Problem::new(root.settings_file(), message).of(name);
+    let path = text::escape(&expected.path.to_string_lossy(), 4096);
+    let approve = match root.origin {
+        Origin::Repo => format!(" and {}", trust::approve(name, Some(&expected.path), true)),
+        _ => String::new(),
+    };
+    assembly.problems.push(match root.place.entry_kind(&expected.path) {
+        _ if name.starts_with("builtin:") => {
+            let known: Vec<&str> = builtin::ALL.iter().map(|builtin| builtin.name).collect();
+            problem.hint(format!("built-in hooks are {}", known.join(", ")))
+        }
+        _ if source::is_name(name) => {
+            let file = text::escape(name.split('#').next().unwrap_or(name), 200);
+            problem.hint(format!("configure it in {file}, or take its table out"))
+        }
+        _ if expected.kind != kind_by_name(&expected.position.file) => {
+            problem.hint(format!("declare it in {path}, or take its table out"))
+        }
+        Ok(EntryKind::File { executable: false, .. }) => {
+            problem.hint(format!("make it executable: chmod +x {path}{approve}"))
+        }
+        _ => problem.hint(format!("put the hook at {path}{approve}, or take its table out")),
+    });
+    if !is_guard {
+        return;
+    }
+    let kind = expected.kind;
+    let tier = expected.position.tier;
+    let descriptor = Descriptor {
+        tier,
+        path: Some(expected.path),
+        plugin: expected.plugin,
+        on_failure: OnFailure::Block,
+        budget: budget(Budget::for_kind(kind), tier, Some(table), &options.limits),
+        answers: Answers::NONE,
+        trusted: TrustLevel::of(options.trust, tier, kind).is_trusted(),
+        ..Descriptor::new(name, kind)
+    };
+    let error = HookError::new(Cause::NotFound, "is not there, but its settings say that it must be");
+    assembly.refuse(expected.position, descriptor, table.priority, error, EntryStatus::Invalid);
+}
+
+/// Returns true if a hook can have this full name: a printable file name, perhaps after its plugin's name.
+fn can_be_a_name(name: &str) -> bool {
+    name.len() <= MAX_NAME
+        && text::escape(name, MAX_NAME + 1) == name
+        && name.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+/// The longest name of a file, in bytes.
+const MAX_NAME: usize = 255;
+
+/// The place in which a hook of this name is expected.
+struct Expected {
+    position: Position,
+    plugin: Option<String>,
+    path: PathBuf,
+    kind: Kind,
+}
+
+impl Expected {
+    fn of(root: &RootDir, name: &str) -> Self {
+        let is_repo = root.origin == Origin::Repo;
+        let (tier, plugin, plugin_dir, file) = match name.rsplit_once('/') {
+            Some((plugin, file)) => (
+                if is_repo { Tier::RepoPlugin } else { Tier::GlobalPlugin },
+                Some(plugin.to_owned()),
+                plugin.replacen('/', "@", 1),
+                file,
+            ),
+            None => (if is_repo { Tier::Repo } else { Tier::Global }, None, String::new(), name),
+        };
+        let beneath = match &plugin {
+            Some(_) => Path::new("plugins").join(&plugin_dir).join("hooks"),
+            None => PathBuf::from("hooks"),
+        };
+        let source = Source::of_name(file);
+        let (kind, path) = match source {
+            Source::File | Source::Outside => (kind_by_name(file), root.path.join(beneath).join(file)),
+            Source::HooksJson if plugin.is_some() => {
+                (Kind::Command, root.path.join(beneath).join(source.file()))
+            }
+            Source::HooksJson => (Kind::Command, root.path.join(source.file())),
+            Source::McpJson => (Kind::Tool, root.path.join(source.file())),
+        };
+        let position = Position { tier, root: root.root, plugin_dir, source, at: 0, file: file.to_owned() };
+        Self { position, plugin, path, kind }
+    }
+}
