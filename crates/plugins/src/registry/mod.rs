@@ -2,11 +2,11 @@
 //!
 //! Two kinds of artifacts are installed. A *component*, as `wkg` and other WebAssembly tools publish it (configuration
 //! `application/vnd.wasm.config.v0+json`, one layer `application/wasm`), becomes a plugin with one hook. A *plugin
-//! directory* (artifact type [`PLUGIN_ARTIFACT_TYPE`], one layer with a tar archive) becomes what the archive holds.
+//! directory* (artifact type [`PLUGIN_ARTIFACT_TYPE`], one layer with a tar archive) is unpacked.
 //!
-//! A registry is not believed. What it sends has limits in bytes and in time; the manifest is what its digest says,
-//! and everything else what the manifest says. Nothing leads from HTTPS to HTTP, and credentials are sent to nobody but
-//! the registry and the token service that it names.
+//! A registry is not trusted. Everything that it sends has limits in bytes and in time. The manifest is checked against
+//! its digest, and all content against the manifest. HTTPS is never left for HTTP, and only the registry and its token
+//! service get credentials.
 
 mod address;
 mod archive;
@@ -20,6 +20,7 @@ mod pack;
 mod push;
 mod repository;
 mod signature;
+mod transport;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,22 +34,23 @@ pub use signature::PublicKey;
 use self::artifact::{Artifact, Blob, Mismatch};
 use self::connection::Access;
 use self::repository::Repository;
-use super::{Observer, OciReference, PluginError, PluginErrorKind, PluginName, Resolved, Stage, Step, fetch};
+use super::blocking::blocking;
+use super::{Observer, OciReference, PluginError, PluginErrorKind, PluginName, Resolved, Stage, Step};
 use hookbox::hook::Digest;
 
-/// How large the configuration of a component may be, in bytes: the names of its imports and exports.
+/// The most bytes of a component's configuration, which lists its imports and exports.
 const MAX_CONFIG: u64 = 1 << 20;
-/// How much a tar archive has beside the bytes of its files, in bytes for each of them: headers, a long name, padding.
+/// The bytes of a tar archive per entry, beside the content: headers, a long name, padding.
 const ARCHIVE_OVERHEAD: u64 = 4096;
 
-/// How long a registry may take.
+/// The time limits for a registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// To take a connection. 10 s.
+    /// To accept a connection. 10 s.
     pub connect: Duration,
-    /// To say the next thing, be it a byte. 30 s.
+    /// To send the next bytes. 30 s.
     pub read: Duration,
-    /// For everything that belongs to one plugin. 10 min.
+    /// For one plugin as a whole. 10 min.
     pub whole: Duration,
 }
 
@@ -62,42 +64,41 @@ impl Default for Timeouts {
     }
 }
 
-/// How registries are spoken to.
+/// The options for requests to registries.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Speak plain HTTP to every registry. Without it, to registries on this machine only (`localhost`, 127.0.0.0/8,
-    /// `::1`), and HTTPS to all others; there is no way back from HTTPS. Whoever is on the way can read the
-    /// credentials then, and can answer in the registry's place. `false`.
+    /// Use plain HTTP for every registry. Others can then read the credentials, and can answer in the registry's place.
+    /// If `false`, HTTP is for registries on this machine only (`localhost`, 127.0.0.0/8, `::1`). `false`.
     pub plain_http: bool,
     /// The directory of docker's configuration, for credentials. `None`: `DOCKER_CONFIG`, else `~/.docker`.
     pub docker_config: Option<PathBuf>,
-    /// How long a registry may take.
+    /// The time limits.
     pub timeouts: Timeouts,
 }
 
-/// Where artifacts are pulled from and pushed to: any registry, in one way.
+/// A client that pulls artifacts from any registry, and pushes them.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     options: Options,
 }
 
 impl Registry {
-    /// Speaks to registries with these options.
+    /// Makes a client with these options.
     pub fn new(options: Options) -> Self {
         Self { options }
     }
 
-    /// Writes what a reference names into a stage. Of a component, the hook is called as the second part of `name`.
+    /// Writes the artifact of a reference into a stage. The hook of a component is named after the second part of `name`.
     ///
-    /// With a `pin`, the artifact with this manifest and no other is pulled, whatever the tag names by now. With a
-    /// `key`, its signature is checked before anything but its manifest is fetched. Unpacking blocks: on a runtime
-    /// of one thread, nothing else goes on meanwhile.
+    /// With a `pin`, the artifact with exactly this manifest is pulled, wherever the tag points now. With a `key`, the
+    /// signature is checked before anything but the manifest is fetched. Unpacking blocks: on a runtime of one thread no
+    /// other task runs meanwhile.
     ///
     /// # Errors
     ///
-    /// [`PluginErrorKind::Fetch`] where the registry cannot be reached, denies it, has no such thing, or one that is no
-    /// plugin; [`PluginErrorKind::Mismatch`] where it sends other bytes than it should, or a signature is missing;
-    /// [`PluginErrorKind::TooLarge`]; [`PluginErrorKind::Hostile`] and others of the stage for what is in the archive.
+    /// * [`PluginErrorKind::Fetch`] if the registry cannot be reached, refuses, or has no plugin under this reference;
+    /// * [`PluginErrorKind::Mismatch`] if content has another digest, or the signature is missing;
+    /// * [`PluginErrorKind::TooLarge`], [`PluginErrorKind::Hostile`] and other errors of the stage.
     pub async fn pull(
         &self,
         reference: &OciReference,
@@ -113,11 +114,11 @@ impl Registry {
             return Err(too_slow(reference, whole));
         };
         let (digest, artifact) = fetched?;
-        fetch::blocking(|| artifact.write(name, stage))?;
+        blocking(|| artifact.write(name, stage))?;
         Ok(Resolved::Manifest(digest))
     }
 
-    /// Brings an artifact into the stage's scratch directory, checked.
+    /// Fetches an artifact into the stage's scratch directory, and checks it.
     async fn fetch(
         &self,
         reference: &OciReference,
@@ -160,17 +161,17 @@ impl Registry {
     }
 }
 
-/// How large an archive may be, packed or not, in bytes.
+/// Returns the most bytes of an archive, packed or not.
 fn archive_limit(stage: &Stage<'_>) -> u64 {
     let limits = stage.limits();
     let entries = u64::try_from(limits.entries).unwrap_or(u64::MAX);
     limits.bytes.saturating_add(entries.saturating_mul(ARCHIVE_OVERHEAD))
 }
 
-/// A layer that was fetched and is what its digest says.
+/// A fetched layer, checked against its digest.
 struct Fetched {
     path: PathBuf,
-    /// In bytes.
+    /// The number of its bytes.
     size: u64,
     kind: FetchedKind,
 }
@@ -181,7 +182,7 @@ enum FetchedKind {
 }
 
 impl Fetched {
-    /// Writes it into the stage.
+    /// Writes the layer into the stage.
     fn write(&self, name: &PluginName, stage: &mut Stage<'_>) -> Result<(), PluginError> {
         let file = std::fs::File::open(&self.path).map_err(|error| PluginError::io(&self.path, error))?;
         match self.kind {
@@ -197,7 +198,7 @@ impl Fetched {
     }
 }
 
-/// The manifest that a reference names, and its digest.
+/// Gets the manifest of a reference, and its digest.
 async fn resolve(
     repository: &mut Repository,
     reference: &OciReference,

@@ -120,14 +120,14 @@ async fn a_registry_that_sends_other_bytes_than_it_says_is_refused() {
         (
             "a way out of this machine without TLS",
             at(MANIFEST, Answer::status(302).header("Location", "http://192.0.2.1/x")),
-            "expected to be sent on to an address with https, found \"http://192.0.2.1/x\"",
+            "redirected to \"http://192.0.2.1/x\": expected an address with https",
         ),
         (
             "a way to a file",
             at(MANIFEST, Answer::status(302).header("Location", "file:///etc/passwd")),
             "found \"file:///etc/passwd\"",
         ),
-        ("a redirect to nowhere", at(MANIFEST, Answer::status(302)), "found nothing"),
+        ("a redirect to nowhere", at(MANIFEST, Answer::status(302)), "redirected nowhere"),
     ] {
         let env = TestEnvironment::new();
         let server = Server::new(honest(&layer)).await;
