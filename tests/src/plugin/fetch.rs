@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use hookbox_plugins::limits::Limits;
 use hookbox_plugins::{Hosts, Observer, PluginErrorKind, Resolved, Silent, Source, Step, fetch};
 
-use super::repository::{PLUGIN, Repository, fetched, staged};
+use super::repository::{PLUGIN, Repository, fetched, git, staged};
 use crate::environment::TestEnvironment;
 
 fn guard(text: &str) -> [(&str, &str, &str); 1] {
@@ -222,7 +222,7 @@ fn what_comes_in_is_told() {
     let repository = Repository::new(&env, "source");
     repository.commit("main", &PLUGIN);
     let seen = Seen::default();
-    staged(&env, Limits::default(), |stage| fetch::git(&repository.url().parse()?, None, None, stage, &seen))
+    staged(&env, Limits::default(), |stage| git(&repository.url().parse()?, None, None, stage, &seen))
         .unwrap();
     let seen = seen.0.into_inner().unwrap();
     assert_eq!(seen.first().unwrap(), "Resolving");

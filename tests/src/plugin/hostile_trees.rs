@@ -1,10 +1,10 @@
 //! Trees of git that nobody makes by accident: each is refused by name, and nothing is written anywhere.
 
 use hookbox_plugins::PluginErrorKind;
+use hookbox_plugins::Silent;
 use hookbox_plugins::limits::{Limits, MAX_FILE};
-use hookbox_plugins::{Silent, fetch};
 
-use super::repository::{Repository, fetched, staged};
+use super::repository::{Repository, fetched, git, staged};
 use crate::environment::TestEnvironment;
 
 /// An entry of a tree: its mode, its name, and a blob with these bytes.
@@ -239,7 +239,7 @@ fn limits_hold_for_all_files_together() {
         (Limits { bytes: 120, file: 60, entries: 3 }, None),
     ] {
         let result =
-            staged(&env, limits, |stage| fetch::git(&repository.url().parse()?, None, None, stage, &Silent));
+            staged(&env, limits, |stage| git(&repository.url().parse()?, None, None, stage, &Silent));
         match says {
             Some(says) => assert!(result.unwrap_err().to_string().contains(says), "{says}"),
             None => assert_eq!(result.unwrap().0.len(), 2),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use hookbox_plugins::limits::Limits;
-use hookbox_plugins::{Location, PluginError, Plugins, Resolved, Silent, Stage, fetch};
+use hookbox_plugins::{GitUrl, Location, Observer, PluginError, Plugins, Resolved, Silent, Stage, fetch};
 
 use crate::environment::TestEnvironment;
 
@@ -135,6 +135,18 @@ pub(crate) fn staged(
     result
 }
 
+/// Fetches a git repository, and blocks.
+pub(crate) fn git(
+    url: &GitUrl,
+    reference: Option<&str>,
+    pin: Option<&str>,
+    stage: &mut Stage<'_>,
+    observer: &dyn Observer,
+) -> Result<Resolved, PluginError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(fetch::git(url, reference, pin, stage, observer))
+}
+
 /// Stages a git repository.
 pub(crate) fn fetched(
     env: &TestEnvironment,
@@ -142,8 +154,7 @@ pub(crate) fn fetched(
     reference: Option<&str>,
     pin: Option<&str>,
 ) -> Result<(Tree, String), PluginError> {
-    let brought =
-        staged(env, Limits::default(), |stage| fetch::git(&url.parse()?, reference, pin, stage, &Silent));
+    let brought = staged(env, Limits::default(), |stage| git(&url.parse()?, reference, pin, stage, &Silent));
     brought.map(|(tree, resolved)| match resolved {
         Resolved::Commit(commit) => (tree, commit),
         other => panic!("{other:?}"),

@@ -1,20 +1,20 @@
-//! Brings a plugin from where it comes from into a [`Stage`].
+//! Fetching a plugin from its source into a [`Stage`].
 
 mod copy;
 mod git;
 
 use std::path::Path;
 
+use super::blocking::blocking;
 use super::{GitUrl, Observer, OciReference, PluginError, PluginErrorKind, Resolved, Source, Stage};
 use hookbox::hook::Digest;
 
-/// Copies `skills`, `recipes` and `hooks` of a local directory into the stage. Symlinks are copied as symlinks and
-/// never followed. Blocking.
+/// Copies `skills`, `recipes` and `hooks` of a local directory into the stage. Symlinks are copied as symlinks. Blocking.
 ///
 /// # Errors
 ///
-/// Where it cannot be read, changes meanwhile, or holds what no plugin may have: anything but files, directories and
-/// symlinks, and files with the set-user-ID, set-group-ID or sticky bit.
+/// An error if the directory cannot be read, changes meanwhile, or has an entry that no plugin may have: anything but
+/// files, directories and symlinks, and files with the set-user-ID, set-group-ID or sticky bit.
 pub fn directory(
     path: &Path,
     stage: &mut Stage<'_>,
@@ -25,30 +25,34 @@ pub fn directory(
     Ok(Resolved::Directory)
 }
 
-/// Brings `skills`, `recipes` and `hooks` of a git repository into the stage, with the user's own `git`: at a branch, a
-/// tag or a commit (whole, or its first digits), or else at the repository's `HEAD`. Where a tag and a branch have one
-/// name, the tag is meant, as for git. With a `pin` exactly that commit comes, wherever the branch stands by now.
-/// Nothing is checked out, no hook or filter of git runs, and submodules are not followed. Blocking, for 10 minutes at
-/// most; it gives up when somebody removes the staging directory.
+/// Fetches `skills`, `recipes` and `hooks` of a git repository into the stage, with the user's own `git`.
+///
+/// `reference` is a branch, a tag or a commit (whole, or its first digits); without one, the `HEAD` of the repository is
+/// fetched. A tag goes before a branch of the same name, as in git. With a `pin` exactly that commit is fetched.
+///
+/// Nothing is checked out, no hook or filter of git runs, and submodules are not followed. The limit is 10 minutes.
+/// Dropping the future ends git.
 ///
 /// # Errors
 ///
-/// Where git is missing or fails, the reference or the commit is not there, the repository is larger than 1 GiB, or it
-/// holds what no plugin may have.
-pub fn git(
+/// An error if git is missing or fails, the reference or the commit does not exist, the repository is larger than 1 GiB,
+/// or it has an entry that no plugin may have.
+pub async fn git(
     url: &GitUrl,
     reference: Option<&str>,
     pin: Option<&str>,
     stage: &mut Stage<'_>,
     observer: &dyn Observer,
 ) -> Result<Resolved, PluginError> {
-    git::fetch(url, reference, pin, &git::Bounds::default(), stage, observer).map(Resolved::Commit)
+    let commit = git::fetch(url, reference, pin, &git::Bounds::default(), stage, observer).await?;
+    Ok(Resolved::Commit(commit))
 }
 
-/// Brings a plugin from any source into the stage. With a `pin` it is exactly what that says: a commit or a manifest; a
-/// directory has nothing that could be pinned but its tree, which the caller compares. An artifact of a registry is
-/// pulled with the defaults, under the name that its reference gives, and its signature is not checked; for anything
-/// else there is `Registry::pull` (feature `oci`).
+/// Fetches a plugin from any source into the stage.
+///
+/// With a `pin` exactly that commit or manifest is fetched. A directory has no pin: the caller compares the digest of
+/// its tree. An artifact of a registry is pulled with the default options, under the name of its reference, without a
+/// check of its signature; `Registry::pull` (feature `oci`) has more options.
 ///
 /// # Errors
 ///
@@ -61,11 +65,9 @@ pub async fn fetch(
     observer: &dyn Observer,
 ) -> Result<Resolved, PluginError> {
     match (source, pin) {
-        (Source::Git { url, reference }, None) => {
-            blocking(|| git(url, reference.as_deref(), None, stage, observer))
-        }
+        (Source::Git { url, reference }, None) => git(url, reference.as_deref(), None, stage, observer).await,
         (Source::Git { url, reference }, Some(Resolved::Commit(pin))) => {
-            blocking(|| git(url, reference.as_deref(), Some(pin), stage, observer))
+            git(url, reference.as_deref(), Some(pin), stage, observer).await
         }
         (Source::Directory { path }, None | Some(Resolved::Directory)) => {
             blocking(|| directory(path, stage, observer))
@@ -104,13 +106,4 @@ async fn artifact(
     let what = "this hookbox was built without OCI registries".to_owned();
     Err(PluginError::new(source.shown(), PluginErrorKind::Fetch(what))
         .hint("build it with the feature `oci`"))
-}
-
-/// Runs what blocks without holding up the other tasks of a runtime that has more threads.
-pub(super) fn blocking<T>(work: impl FnOnce() -> T) -> T {
-    use tokio::runtime::{Handle, RuntimeFlavor};
-    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
-        _ => work(),
-    }
 }

@@ -34,8 +34,6 @@ pub(super) enum Limit {
     Time(Duration),
     /// Its output, which begins in this file, is longer than expected.
     Output(File),
-    /// The staging directory was removed, so nobody waits for git any more.
-    Gone,
 }
 
 impl From<io::Error> for Failure {
@@ -74,9 +72,6 @@ impl Failure {
             Self::Limit(Limit::Output(_)) => {
                 let what = "git's answer is longer than any honest one".to_owned();
                 PluginError::new(&shown, PluginErrorKind::TooLarge(what))
-            }
-            Self::Limit(Limit::Gone) => {
-                fetch("was interrupted: the staging directory is gone".to_owned()).hint("try again")
             }
             Self::Git(lines) => {
                 let all = lines.join("\n").to_lowercase();

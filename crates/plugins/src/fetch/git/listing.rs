@@ -7,7 +7,7 @@ use std::path::Path;
 use super::failure::{Failure, Limit};
 use super::repository::Repository;
 use super::revision::is_id;
-use crate::count::Count;
+use crate::usage::Usage;
 use crate::{EntryPath, EntryPathError, INSTALLED, PluginError, PluginErrorKind, Stage};
 
 /// The most bytes of one record of the list. A path that can be opened has at most 4096.
@@ -42,7 +42,7 @@ pub(super) enum Kind {
 }
 
 /// Lists the whole tree of a commit, and returns the entries to install.
-pub(super) fn list(
+pub(super) async fn list(
     repository: &Repository<'_>,
     commit: &str,
     stage: &Stage<'_>,
@@ -57,13 +57,13 @@ pub(super) fn list(
         PluginError::new(repository.shown(), PluginErrorKind::TooLarge(what))
     };
     let max = MEAN_RECORD.saturating_mul(repository.listed as u64);
-    let (listed, is_whole) = match repository.git.output(args, Path::new("/dev/null"), max) {
-        // The start of the list tells more about what is wrong.
+    let (listed, is_whole) = match repository.git.output(args, Path::new("/dev/null"), max).await {
+        // An error in the first part of the list is more helpful.
         Err(Failure::Limit(Limit::Output(list))) => (list, false),
         list => (list.map_err(failed)?, true),
     };
     let mut list =
-        List { stage, seen: HashSet::new(), entries: Vec::new(), count: Count::new(stage.limits()) };
+        List { stage, seen: HashSet::new(), entries: Vec::new(), usage: Usage::new(stage.limits()) };
     let mut from = BufReader::new(listed);
     let mut record = Vec::new();
     for listed in 0.. {
@@ -83,10 +83,10 @@ pub(super) fn list(
 /// The entries so far.
 struct List<'a> {
     stage: &'a Stage<'a>,
-    /// The paths so far. Git writes no tree that has a name twice, but somebody may.
+    /// The paths so far. Git writes no tree with a repeated name, but a hostile author may.
     seen: HashSet<EntryPath>,
     entries: Vec<Entry>,
-    count: Count,
+    usage: Usage,
 }
 
 impl List<'_> {
@@ -108,7 +108,7 @@ impl List<'_> {
         if !self.seen.insert(path.clone()) {
             return Err(self.stage.refuse(path.as_str(), "stands there twice"));
         }
-        self.count.entry(&path)?;
+        self.usage.add_entry(&path)?;
         let kind = match mode {
             b"040000" => return Ok(()),
             b"100644" => Kind::File { executable: false },
@@ -128,7 +128,7 @@ impl List<'_> {
         let Some(len) = len else {
             return Err(self.stage.refuse(path.as_str(), "has no size: git does not have it"));
         };
-        self.count.file(&path, len)?;
+        self.usage.add_bytes(&path, len)?;
         self.entries.push(Entry { path, kind, id: id.to_owned(), len });
         Ok(())
     }

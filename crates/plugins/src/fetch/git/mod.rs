@@ -38,7 +38,7 @@ impl Default for Bounds {
 }
 
 /// Writes the installed files of a repository into the stage, and returns their commit.
-pub(super) fn fetch(
+pub(super) async fn fetch(
     url: &GitUrl,
     reference: Option<&str>,
     pin: Option<&str>,
@@ -48,14 +48,14 @@ pub(super) fn fetch(
 ) -> Result<String, PluginError> {
     let revision = Revision::new(reference, pin)?;
     observer.step(&Step::Resolving);
-    let repository = Repository::new(url, stage.scratch(), bounds, observer)?;
-    let commit = repository.fetch(&revision)?;
-    let entries = listing::list(&repository, &commit, stage)?;
+    let repository = Repository::new(url, stage.scratch(), bounds, observer).await?;
+    let commit = repository.fetch(&revision).await?;
+    let entries = listing::list(&repository, &commit, stage).await?;
     if entries.is_empty() {
         return Err(PluginError::new(repository.shown(), PluginErrorKind::Empty)
             .hint("expected files in skills/, recipes/ or hooks/ at the top of the repository"));
     }
-    objects::write(&repository, &entries, stage)?;
+    objects::write(&repository, &entries, stage).await?;
     repository.remove();
     Ok(commit)
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::listing::{Entry, Kind};
 use super::repository::Repository;
+use crate::blocking::blocking;
 use crate::limits::MAX_TARGET;
 use crate::{PluginError, Stage};
 use hookbox::internal::text;
@@ -17,7 +18,7 @@ const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 const MAX_POINTER: u64 = 1024;
 
 /// Writes these entries into the stage.
-pub(super) fn write(
+pub(super) async fn write(
     repository: &Repository<'_>,
     entries: &[Entry],
     stage: &mut Stage<'_>,
@@ -26,10 +27,9 @@ pub(super) fn write(
     let ids: String = entries.iter().map(|entry| format!("{}\n", entry.id)).collect();
     let input = repository.git.dir.with_extension("ids");
     std::fs::write(&input, ids).map_err(|error| failed(error.into()))?;
-    let output =
-        repository.git.output(["cat-file", "--batch"], &input, repository.git.file).map_err(failed)?;
-    let mut objects = Objects(BufReader::with_capacity(64 << 10, output));
-    entries.iter().try_for_each(|entry| objects.next(entry, stage))
+    let output = repository.git.output(["cat-file", "--batch"], &input, repository.git.file).await;
+    let mut objects = Objects(BufReader::with_capacity(64 << 10, output.map_err(failed)?));
+    blocking(|| entries.iter().try_for_each(|entry| objects.next(entry, stage)))
 }
 
 /// The output of `git cat-file --batch`.

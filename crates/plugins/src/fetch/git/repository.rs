@@ -42,7 +42,7 @@ enum Depth {
 
 impl<'a> Repository<'a> {
     /// Makes an empty repository.
-    pub(super) fn new(
+    pub(super) async fn new(
         url: &'a GitUrl,
         scratch: &Path,
         bounds: &Bounds,
@@ -57,16 +57,16 @@ impl<'a> Repository<'a> {
             memory: bounds.memory,
         };
         let repository = Self { git, url, listed: bounds.listed, observer };
-        repository.make("sha1").map_err(|failure| repository.failed(failure))?;
+        repository.make("sha1").await.map_err(|failure| repository.failed(failure))?;
         Ok(repository)
     }
 
-    fn make(&self, format: &str) -> Result<(), Failure> {
+    async fn make(&self, format: &str) -> Result<(), Failure> {
         let format = format!("--object-format={format}");
-        self.git.run(["init", "--quiet", "--bare", "--template=", &format], |_, _| ())
+        self.git.run(["init", "--quiet", "--bare", "--template=", &format], |_, _| ()).await
     }
 
-    /// Removes it, to free its disk space. If that fails it goes with the staging directory.
+    /// Removes the repository, to free its disk space. If that fails it is removed with the staging directory.
     pub(super) fn remove(self) {
         if let Err(error) = std::fs::remove_dir_all(&self.git.dir) {
             tracing::debug!(%error, "a fetched repository cannot be removed yet");
@@ -84,42 +84,39 @@ impl<'a> Repository<'a> {
     }
 
     /// Fetches a revision, and returns its commit.
-    pub(super) fn fetch(&self, revision: &Revision) -> Result<String, PluginError> {
+    pub(super) async fn fetch(&self, revision: &Revision) -> Result<String, PluginError> {
         match revision {
-            Revision::Head => self.named("HEAD"),
-            Revision::Name(name) => self.named(name),
-            Revision::Object(id) => self.object(id, None),
+            Revision::Head => self.named("HEAD").await,
+            Revision::Name(name) => self.named(name).await,
+            Revision::Object(id) => self.object(id, None).await,
             Revision::Pin(id, reference) => {
-                let commit = self.object(id, reference.as_deref())?;
+                let commit = self.object(id, reference.as_deref()).await?;
                 if commit == *id { Ok(commit) } else { Err(self.mismatch(id)) }
             }
         }
     }
 
-    fn named(&self, name: &str) -> Result<String, PluginError> {
-        let refspec = format!("+{name}:{FETCHED}");
-        match self.try_fetch(Depth::One, &[&refspec]) {
-            Ok(()) => self.commit(FETCHED),
+    async fn named(&self, name: &str) -> Result<String, PluginError> {
+        match self.try_fetch(Depth::One, &[&format!("+{name}:{FETCHED}")]).await {
+            Ok(()) => self.fetched().await,
             Err(failure) if !is_missing(&failure) => Err(self.failed(failure)),
-            Err(_) if may_abbreviate(name) => self.abbreviated(name),
-            Err(_) => Err(self.not_found(name)),
+            Err(_) if may_abbreviate(name) => self.abbreviated(name).await,
+            Err(_) => Err(self.not_found(name).await),
         }
     }
 
     /// Fetches an object by its id. Many servers refuse that unless a branch or tag names it; then all of these are fetched.
-    fn object(&self, id: &str, reference: Option<&str>) -> Result<String, PluginError> {
-        let refspec = format!("+{id}:{FETCHED}");
-        match self.try_fetch(Depth::One, &[&refspec]) {
-            Ok(()) => return self.commit(FETCHED),
+    async fn object(&self, id: &str, reference: Option<&str>) -> Result<String, PluginError> {
+        match self.try_fetch(Depth::One, &[&format!("+{id}:{FETCHED}")]).await {
+            Ok(()) => return self.fetched().await,
             Err(failure) if !is_refused(&failure) => return Err(self.failed(failure)),
             Err(_) => {}
         }
-        self.all(reference)?;
-        match self.git.print(["rev-parse", "--verify", &format!("{id}^{{commit}}")], 1024) {
-            Ok(printed) => self.id(&printed),
-            Err(Failure::Git(_)) => Err(self.mismatch(id)),
-            Err(failure) => Err(self.failed(failure)),
-        }
+        self.all(reference).await?;
+        self.commit(id).await.map_err(|failure| match failure {
+            Failure::Git(_) => self.mismatch(id),
+            failure => self.failed(failure),
+        })
     }
 
     fn mismatch(&self, id: &str) -> PluginError {
@@ -130,53 +127,51 @@ impl<'a> Repository<'a> {
     }
 
     /// Fetches a commit by its first digits. No server finds such a commit, so the whole history is fetched.
-    fn abbreviated(&self, digits: &str) -> Result<String, PluginError> {
-        self.all(None)?;
-        match self.git.print(["rev-parse", "--verify", &format!("{digits}^{{commit}}")], 1024) {
-            Ok(printed) => self.id(&printed),
+    async fn abbreviated(&self, digits: &str) -> Result<String, PluginError> {
+        self.all(None).await?;
+        match self.commit(digits).await {
             Err(failure) if failure.contains(&["ambiguous"]) => {
                 let what = format!("has more than one commit that begins with {digits}");
                 Err(PluginError::new(self.shown(), PluginErrorKind::Fetch(what))
                     .hint("give more digits of it"))
             }
-            Err(Failure::Git(_)) => Err(self.not_found(digits)),
-            Err(failure) => Err(self.failed(failure)),
+            Err(Failure::Git(_)) => Err(self.not_found(digits).await),
+            commit => commit.map_err(|failure| self.failed(failure)),
         }
     }
 
     /// Fetches all branches and tags with their whole history.
-    fn all(&self, reference: Option<&str>) -> Result<(), PluginError> {
+    async fn all(&self, reference: Option<&str>) -> Result<(), PluginError> {
         let every = ["+refs/heads/*:refs/hookbox/heads/*", "+refs/tags/*:refs/hookbox/tags/*"];
         // Another reference than a branch or tag, such as the head of a merge request.
         if let Some(name) = reference.filter(|name| !is_id(name)) {
-            let refspec = format!("+{name}:{FETCHED}");
             let [heads, tags] = every;
-            match self.try_fetch(Depth::All, &[heads, tags, &refspec]) {
+            match self.try_fetch(Depth::All, &[heads, tags, &format!("+{name}:{FETCHED}")]).await {
                 Err(failure) if is_missing(&failure) => {}
                 done => return done.map_err(|failure| self.failed(failure)),
             }
         }
-        self.try_fetch(Depth::All, &every).map_err(|failure| self.failed(failure))
+        self.try_fetch(Depth::All, &every).await.map_err(|failure| self.failed(failure))
     }
 
     /// Fetches, and tries again if the server rejects `--depth`, and once if its objects have SHA-256 ids.
-    fn try_fetch(&self, mut depth: Depth, refspecs: &[&str]) -> Result<(), Failure> {
+    async fn try_fetch(&self, mut depth: Depth, refspecs: &[&str]) -> Result<(), Failure> {
         let mut is_sha256 = false;
         loop {
-            let Err(failure) = self.fetch_once(depth, refspecs) else { return Ok(()) };
+            let Err(failure) = self.fetch_once(depth, refspecs).await else { return Ok(()) };
             if depth == Depth::One && failure.contains(&["shallow"]) {
                 depth = Depth::All;
             } else if !is_sha256 && failure.contains(&["mismatched algorithms: client sha1"]) {
                 is_sha256 = true;
                 std::fs::remove_dir_all(&self.git.dir)?;
-                self.make("sha256")?;
+                self.make("sha256").await?;
             } else {
                 return Err(failure);
             }
         }
     }
 
-    fn fetch_once(&self, depth: Depth, refspecs: &[&str]) -> Result<(), Failure> {
+    async fn fetch_once(&self, depth: Depth, refspecs: &[&str]) -> Result<(), Failure> {
         let mut args = vec!["fetch", "--progress", "--no-tags"];
         args.push(match depth {
             Depth::One => "--depth=1",
@@ -189,38 +184,37 @@ impl<'a> Repository<'a> {
         args.extend(["--", self.url.as_str()]);
         args.extend(refspecs);
         let mut last = None;
-        self.git.run(args, |done, total| {
+        let report = |done, total| {
             if last.replace((done, total)) != Some((done, total)) {
                 self.observer.step(&Step::Fetching { done, total: Some(total) });
             }
+        };
+        self.git.run(args, report).await
+    }
+
+    /// Returns the commit that was fetched.
+    async fn fetched(&self) -> Result<String, PluginError> {
+        self.commit(FETCHED).await.map_err(|failure| match failure {
+            Failure::Git(_) => {
+                let what = "has something else than a commit there".to_owned();
+                PluginError::new(self.shown(), PluginErrorKind::Fetch(what))
+                    .hint("name a branch, a tag of a commit, or a commit")
+            }
+            failure => self.failed(failure),
         })
     }
 
-    /// Returns the commit of a local reference.
-    fn commit(&self, name: &str) -> Result<String, PluginError> {
-        match self.git.print(["rev-parse", "--verify", &format!("{name}^{{commit}}")], 1024) {
-            Ok(printed) => self.id(&printed),
-            Err(Failure::Git(_)) => {
-                let what = "has something else than a commit there".to_owned();
-                Err(PluginError::new(self.shown(), PluginErrorKind::Fetch(what))
-                    .hint("name a branch, a tag of a commit, or a commit"))
-            }
-            Err(failure) => Err(self.failed(failure)),
-        }
-    }
-
-    fn id(&self, printed: &[u8]) -> Result<String, PluginError> {
-        let id = String::from_utf8_lossy(printed).trim().to_owned();
-        if is_id(&id) {
-            return Ok(id);
-        }
-        let what = format!("git gives {} for a commit", text::escape(&id, 100));
-        Err(PluginError::new(self.shown(), PluginErrorKind::Fetch(what)))
+    /// Returns the id of a commit in this repository.
+    async fn commit(&self, name: &str) -> Result<String, Failure> {
+        let printed = self.git.print(["rev-parse", "--verify", &format!("{name}^{{commit}}")], 1024).await?;
+        let id = String::from_utf8_lossy(&printed).trim().to_owned();
+        if is_id(&id) { Ok(id) } else { Err(Failure::Git(vec![format!("git gives {id} for a commit")])) }
     }
 
     /// Returns the error for a missing branch or tag, with the nearest names.
-    fn not_found(&self, name: &str) -> PluginError {
-        let listed = self.git.print(["ls-remote", "--heads", "--tags", "--", self.url.as_str()], MAX_REFS);
+    async fn not_found(&self, name: &str) -> PluginError {
+        let args = ["ls-remote", "--heads", "--tags", "--", self.url.as_str()];
+        let listed = self.git.print(args, MAX_REFS).await;
         let listed = String::from_utf8_lossy(&listed.unwrap_or_default()).into_owned();
         let names = listed.lines().filter_map(|line| {
             let (_, name) = line.split_once('\t')?;

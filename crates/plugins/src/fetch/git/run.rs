@@ -1,4 +1,4 @@
-//! One run of git, within bounds of time, memory and disk.
+//! Running git within bounds of time, memory and disk.
 //!
 //! Git reads from a file and writes to files, so that no pipe can block it or us, and no helper that it leaves behind
 //! can hold one open.
@@ -18,10 +18,10 @@ use super::failure::{Failure, Limit};
 use super::progress;
 use hookbox::internal::signal_name;
 
-/// The time between two looks at a running git.
+/// The time between two checks of a running git.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The time that git gets to remove its temporary files and to end its helpers before it is killed.
+/// The time for git to remove its temporary files and to end its helpers before it is killed.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// The exit codes of a shell that does not find a program, and that cannot execute it (POSIX, `exec`).
@@ -29,8 +29,8 @@ const NOT_FOUND: i32 = 127;
 const NOT_EXECUTABLE: i32 = 126;
 
 /// Starts git with the file `$1` as standard input. Our end of the pipe is a leash: it closes when this process ends,
-/// however that happens, and git is killed then. A line on it says that git has ended, and that its process number may
-/// belong to another process. Without SIGXFSZ, git reports that a file is too large.
+/// however that happens, and then the shell kills git. A line on the leash means that git has ended, and that its process
+/// number may belong to another process. Without SIGXFSZ, git reports that a file is too large.
 const LEASH: &str = "trap '' XFSZ; file=$1; shift; exec 3<&0 <\"$file\"; \
     { read -r line <&3 || kill $$; } </dev/null >/dev/null 2>&1 & exec \"$@\" 3<&-";
 
@@ -50,39 +50,39 @@ pub(super) struct Git {
 
 impl Git {
     /// Runs git; `on_progress` is called with the objects that it has received, and their total.
-    pub(super) fn run<S: AsRef<OsStr>>(
+    pub(super) async fn run<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
         on_progress: impl FnMut(u64, u64),
     ) -> Result<(), Failure> {
-        self.start(args, Path::new("/dev/null"), None, on_progress)
+        self.start(args, Path::new("/dev/null"), None, on_progress).await
     }
 
-    /// Runs git with a file as its standard input, and returns the file of its standard output. Ends git when it has written
-    /// more than `max` bytes; the file may have more.
-    pub(super) fn output<S: AsRef<OsStr>>(
+    /// Runs git with a file as its standard input, and returns the file of its standard output. Ends git when it has
+    /// written more than `max` bytes; the file may have more.
+    pub(super) async fn output<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
         input: &Path,
         max: u64,
     ) -> Result<File, Failure> {
         let path = self.dir.with_extension("out");
-        self.start(args, input, Some((&path, max)), |_, _| ())?;
+        self.start(args, input, Some((&path, max)), |_, _| ()).await?;
         Ok(File::open(path)?)
     }
 
     /// Runs git and returns the first bytes of its standard output.
-    pub(super) fn print<S: AsRef<OsStr>>(
+    pub(super) async fn print<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
         max: u64,
     ) -> Result<Vec<u8>, Failure> {
         let mut printed = Vec::new();
-        self.output(args, Path::new("/dev/null"), self.file)?.take(max).read_to_end(&mut printed)?;
+        self.output(args, Path::new("/dev/null"), self.file).await?.take(max).read_to_end(&mut printed)?;
         Ok(printed)
     }
 
-    fn start<S: AsRef<OsStr>>(
+    async fn start<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
         input: &Path,
@@ -93,56 +93,47 @@ impl Git {
             return Err(Limit::Time(self.time).into());
         }
         let errors = self.dir.with_extension("err");
+        let mut git = self.spawn(args, input, output.map(|(path, _)| path), &errors)?;
+        let mut report = || {
+            if let Some((done, total)) = progress::received(&errors) {
+                on_progress(done, total);
+            }
+        };
+        let status = loop {
+            if let Some(status) = git.0.try_wait()? {
+                break status;
+            }
+            if let Some((path, max)) = output
+                && path.metadata().is_ok_and(|it| it.len() > max)
+                && let Ok(begun) = File::open(path)
+            {
+                return Err(Limit::Output(begun).into());
+            }
+            if Instant::now() >= self.ends {
+                return Err(Limit::Time(self.time).into());
+            }
+            report();
+            tokio::time::sleep(TICK).await;
+        };
+        report();
+        check(status, &errors)
+    }
+
+    fn spawn<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+        input: &Path,
+        output: Option<&Path>,
+        errors: &Path,
+    ) -> Result<RunningGit, Failure> {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(self.limits() + LEASH).arg("sh").arg(input).arg("git");
         // One allocation may not take all of the memory; it is the only bound on a system without RLIMIT_DATA.
         command.env("GIT_ALLOC_LIMIT", (self.memory / 2).to_string());
         configure(&mut command, &self.dir, args);
-        let stdout =
-            output.map(|(path, _)| File::create(path)).transpose()?.map_or_else(Stdio::null, Stdio::from);
-        command.stdin(Stdio::piped()).stdout(stdout).stderr(File::create(&errors)?);
-        let mut child = command.spawn().map_err(Failure::NotStarted)?;
-        let waited = self.wait(&mut child, output, || {
-            if let Some((done, total)) = progress::received(&errors) {
-                on_progress(done, total);
-            }
-        });
-        if let Some(mut leash) = child.stdin.take() {
-            // Nobody reads it if the shell could not be started.
-            drop(leash.write_all(b"\n"));
-        }
-        check(waited?, &errors)
-    }
-
-    /// Waits for git, and ends it if the time is over or the staging directory is gone: that ends an installation.
-    fn wait(
-        &self,
-        child: &mut Child,
-        output: Option<(&Path, u64)>,
-        mut look: impl FnMut(),
-    ) -> Result<ExitStatus, Failure> {
-        loop {
-            if let Some(status) = child.try_wait()? {
-                look();
-                return Ok(status);
-            }
-            let limit = if !self.dir.parent().is_some_and(Path::exists) {
-                Some(Limit::Gone)
-            } else if let Some((path, max)) = output
-                && path.metadata().is_ok_and(|it| it.len() > max)
-                && let Ok(begun) = File::open(path)
-            {
-                Some(Limit::Output(begun))
-            } else {
-                (Instant::now() >= self.ends).then_some(Limit::Time(self.time))
-            };
-            if let Some(limit) = limit {
-                end(child)?;
-                return Err(limit.into());
-            }
-            look();
-            std::thread::sleep(TICK);
-        }
+        let stdout = output.map(File::create).transpose()?.map_or_else(Stdio::null, Stdio::from);
+        command.stdin(Stdio::piped()).stdout(stdout).stderr(File::create(errors)?);
+        command.spawn().map(RunningGit).map_err(Failure::NotStarted)
     }
 
     /// Returns shell commands that set the limits, which a process cannot set for its child without unsafe code.
@@ -159,20 +150,39 @@ impl Git {
     }
 }
 
-/// Ends a git that still runs.
-fn end(child: &mut Child) -> io::Result<()> {
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        kill_process(pid, Signal::TERM).ok();
-    }
-    let until = Instant::now() + GRACE;
-    while Instant::now() < until {
-        if child.try_wait()?.is_some() {
+/// A git process. Dropping this ends it.
+struct RunningGit(Child);
+
+impl RunningGit {
+    fn end(&mut self) -> io::Result<()> {
+        if self.0.try_wait()?.is_some() {
             return Ok(());
         }
-        std::thread::sleep(TICK);
+        if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
+            kill_process(pid, Signal::TERM).ok();
+        }
+        let until = Instant::now() + GRACE;
+        while Instant::now() < until {
+            if self.0.try_wait()?.is_some() {
+                return Ok(());
+            }
+            std::thread::sleep(TICK);
+        }
+        self.0.kill()?;
+        self.0.wait().map(drop)
     }
-    child.kill()?;
-    child.wait().map(drop)
+}
+
+impl Drop for RunningGit {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            tracing::warn!(%error, "git cannot be ended");
+        }
+        if let Some(mut leash) = self.0.stdin.take() {
+            // Nobody reads it if the shell could not be started.
+            drop(leash.write_all(b"\n"));
+        }
+    }
 }
 
 /// Turns an exit status into an error with the last lines of git.
@@ -245,11 +255,11 @@ mod tests {
         assert_eq!((output.status.success(), output.stdout.as_slice()), (true, &b"done\n"[..]));
     }
 
-    #[test]
-    fn no_git_is_started_when_the_time_is_over() {
+    #[tokio::test]
+    async fn no_git_is_started_when_the_time_is_over() {
         let temp = tempfile::tempdir().unwrap();
         let git = Git { ends: Instant::now(), ..git(temp.path()) };
-        let failure = git.run(["init", "--bare"], |_, _| ()).unwrap_err();
+        let failure = git.run(["init", "--bare"], |_, _| ()).await.unwrap_err();
         let error = failure.about(&"https://h/a/b".parse().unwrap()).to_string();
         assert_eq!(error, "https://h/a/b: was not fetched within 2.5 seconds");
         assert!(!git.dir.exists());

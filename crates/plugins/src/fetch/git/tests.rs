@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
+use tokio::io::AsyncReadExt as _;
 
 use super::command::{REMOVED, configure};
 use super::*;
@@ -53,59 +54,57 @@ impl TestSource {
         format!("file://{}", self.path("source").display())
     }
 
-    fn fetch(&self, url: &str, bounds: &Bounds) -> Result<String, PluginError> {
+    async fn fetch(&self, url: &str, bounds: &Bounds) -> Result<String, PluginError> {
         let plugins = Plugins::open(Location::Local, self.0.path(), ".hookbox").unwrap();
         let mut stage = Stage::new(&plugins, &Silent).unwrap();
-        fetch(&url.parse()?, None, None, bounds, &mut stage, &Silent)
+        fetch(&url.parse()?, None, None, bounds, &mut stage, &Silent).await
     }
 }
 
-#[test]
-fn a_host_that_never_answers_is_given_up() {
+#[tokio::test]
+async fn a_host_that_never_answers_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("git://{}/a/b", listener.local_addr().unwrap());
     let bounds = Bounds { time: Duration::from_millis(300), ..Bounds::default() };
-    let error = TestSource::new().fetch(&url, &bounds).unwrap_err();
+    let error = TestSource::new().fetch(&url, &bounds).await.unwrap_err();
     assert!(error.to_string().contains("was not fetched within 0.3 seconds"), "{error}");
 }
 
-#[test]
-fn a_repository_that_is_too_large_is_not_fetched_whole() {
+#[tokio::test]
+async fn a_repository_that_is_too_large_is_not_fetched_whole() {
     let source = TestSource::new();
     let noise: Vec<u8> = (0..300_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     source.commit(&[("hooks/guard", b"x"), ("noise", &noise)]);
     let bounds = Bounds { disk: 100_000, ..Bounds::default() };
-    let error = source.fetch(&source.url(), &bounds).unwrap_err();
+    let error = source.fetch(&source.url(), &bounds).await.unwrap_err();
     assert!(matches!(error.kind, PluginErrorKind::TooLarge(_)), "{error}");
-    assert_eq!(source.fetch(&source.url(), &Bounds::default()).unwrap().len(), 40);
+    assert_eq!(source.fetch(&source.url(), &Bounds::default()).await.unwrap().len(), 40);
 }
 
-#[test]
-fn a_tree_without_end_is_not_listed() {
+#[tokio::test]
+async fn a_tree_without_end_is_not_listed() {
     let source = TestSource::new();
     let names: Vec<String> = (0..50).map(|n| format!("lib/{n}")).collect();
     let files: Vec<(&str, &[u8])> = names.iter().map(|it| (it.as_str(), b"x".as_slice())).collect();
     source.commit(&files);
-    let error = source.fetch(&source.url(), &Bounds { listed: 20, ..Bounds::default() }).unwrap_err();
+    let error = source.fetch(&source.url(), &Bounds { listed: 20, ..Bounds::default() }).await.unwrap_err();
     assert!(error.to_string().contains("expected at most 20 files"), "{error}");
 }
 
-#[test]
-fn a_fetch_ends_with_its_staging_directory() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+#[tokio::test]
+async fn a_fetch_that_is_dropped_ends_git() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("git://{}/a/b", listener.local_addr().unwrap());
-    let source = TestSource::new();
-    let stages = source.path(".hookbox/plugins");
-    std::thread::scope(|scope| {
-        let fetch = scope.spawn(|| source.fetch(&url, &Bounds::default()));
-        // Git has connected, and waits for an answer.
-        let _connection = listener.accept().unwrap();
-        for stage in std::fs::read_dir(stages).unwrap() {
-            std::fs::remove_dir_all(stage.unwrap().path()).unwrap();
-        }
-        let error = fetch.join().unwrap().unwrap_err();
-        assert!(error.to_string().contains("was interrupted"), "{error}");
-    });
+    let (source, bounds) = (TestSource::new(), Bounds::default());
+    let mut connection = tokio::select! {
+        connection = listener.accept() => connection.unwrap().0,
+        fetched = source.fetch(&url, &bounds) => panic!("{fetched:?}"),
+    };
+    // Git has the other end of the connection.
+    let mut received = Vec::new();
+    let ended = connection.read_to_end(&mut received);
+    drop(tokio::time::timeout(Duration::from_secs(60), ended).await.expect("git still runs"));
+    assert_eq!(std::fs::read_dir(source.path(".hookbox/plugins")).unwrap().count(), 0);
 }
 
 #[test]

@@ -40,8 +40,8 @@ fn is_too_large(error: &PluginError) {
     assert!(error.hint.as_ref().is_some_and(|it| it.contains("clone it with git")), "{error:?}");
 }
 
-#[test]
-fn branches_without_end_do_not_fill_the_memory() {
+#[tokio::test]
+async fn branches_without_end_do_not_fill_the_memory() {
     let url = server(|mut stream| {
         let id = "a".repeat(40);
         let mut lines = packet(&format!("{id} HEAD\0ofs-delta side-band-64k shallow\n"));
@@ -53,11 +53,11 @@ fn branches_without_end_do_not_fill_the_memory() {
             }
         }
     });
-    is_too_large(&TestSource::new().fetch(&url, &small()).unwrap_err());
+    is_too_large(&TestSource::new().fetch(&url, &small()).await.unwrap_err());
 }
 
-#[test]
-fn a_file_that_is_small_on_its_way_does_not_fill_the_memory() {
+#[tokio::test]
+async fn a_file_that_is_small_on_its_way_does_not_fill_the_memory() {
     let source = TestSource::new();
     // The second is a few bytes that refer to the first, which is needed whole for that; it is a few more.
     let (large, larger) = (vec![0; 40 << 20], vec![0; 41 << 20]);
@@ -72,12 +72,12 @@ fn a_file_that_is_small_on_its_way_does_not_fill_the_memory() {
         let end = || OwnedFd::from(stream.try_clone().unwrap());
         command.arg("upload-pack").arg(&dir).stdin(end()).stdout(end()).status().unwrap();
     });
-    is_too_large(&source.fetch(&url, &small()).unwrap_err());
-    assert_eq!(source.fetch(&url, &Bounds::default()).unwrap().len(), 40);
+    is_too_large(&source.fetch(&url, &small()).await.unwrap_err());
+    assert_eq!(source.fetch(&url, &Bounds::default()).await.unwrap().len(), 40);
 }
 
-#[test]
-fn a_large_repository_of_honest_people_is_there_as_before() {
+#[tokio::test]
+async fn a_large_repository_of_honest_people_is_there_as_before() {
     let source = TestSource::new();
     let noise =
         |seed: u32| (0..2500_u32).flat_map(move |n| (seed ^ n).wrapping_mul(2_654_435_761).to_le_bytes());
@@ -89,29 +89,29 @@ fn a_large_repository_of_honest_people_is_there_as_before() {
         .collect();
     let files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), &**bytes)).collect();
     source.commit(&files);
-    assert_eq!(source.fetch(&source.url(), &Bounds::default()).unwrap().len(), 40);
+    assert_eq!(source.fetch(&source.url(), &Bounds::default()).await.unwrap().len(), 40);
 }
 
-#[test]
-fn large_files_of_a_local_repository_are_not_compared_in_all_of_the_memory() {
+#[tokio::test]
+async fn large_files_of_a_local_repository_are_not_compared_in_all_of_the_memory() {
     let source = TestSource::new();
     let files: Vec<(String, Vec<u8>)> = (0..8).map(|n| (format!("lib/{n}"), vec![n; 24 << 20])).collect();
     let mut files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), &**bytes)).collect();
     files.push(("hooks/guard", b"x"));
     source.commit(&files);
     let bounds = Bounds { memory: 160 << 20, ..Bounds::default() };
-    assert_eq!(source.fetch(&source.url(), &bounds).unwrap().len(), 40);
+    assert_eq!(source.fetch(&source.url(), &bounds).await.unwrap().len(), 40);
 }
 
-#[test]
-fn a_server_that_always_wants_other_ids_is_asked_twice() {
+#[tokio::test]
+async fn a_server_that_always_wants_other_ids_is_asked_twice() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
     let url = server(move |mut stream| {
         count.fetch_add(1, Ordering::SeqCst);
         stream.write_all(packet("ERR mismatched algorithms: client sha1\n").as_bytes()).unwrap();
     });
-    let error = TestSource::new().fetch(&url, &Bounds::default()).unwrap_err();
+    let error = TestSource::new().fetch(&url, &Bounds::default()).await.unwrap_err();
     assert!(error.to_string().contains("mismatched algorithms"), "{error}");
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
