@@ -56,6 +56,7 @@ pub struct PluginHook {
     /// been asked anything (native hooks, commands and tools), else `Active`.
     pub status: EntryStatus,
     /// What it sees, as a component or an entry says. A native hook is asked once it is trusted.
+    #[serde(skip)]
     pub subscriptions: Vec<Subscription>,
     /// Its place among the hooks of an event: the lowest of its subscriptions.
     pub priority: i32,
@@ -64,6 +65,7 @@ pub struct PluginHook {
     /// Whether all its subscriptions only observe.
     pub observe: bool,
     /// Its wall-clock limit, unless settings say otherwise, such as `3s`.
+    #[serde(skip)]
     pub timeout: String,
     /// What a component may answer beside pass, block, ask and warnings.
     pub answers: Vec<&'static str>,
@@ -76,6 +78,7 @@ pub struct PluginHook {
     /// The digest of its file, or of the file that declares it, where that could be read.
     pub digest: Option<Digest>,
     /// The digest of the entry that declares it, with its place in its file.
+    #[serde(skip)]
     pub entry: Option<Digest>,
     /// Why it cannot be used.
     pub problem: Option<String>,

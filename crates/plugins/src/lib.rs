@@ -1,11 +1,11 @@
 //! Plugins: directories with skills, recipes and hooks, installed from git repositories, local directories and OCI
-//! registries (ADR 029), and pinned in a [`plugins.lock`](hookbox::internal::lockfile).
+//! registries, and pinned in a [`plugins.lock`](hookbox::internal::lockfile).
 //!
-//! All sources write into one [`Stage`], which checks the rules for all of them. One change moves the plugin from there
-//! into its place; a kill at any moment leaves the old plugin or the new one.
+//! All sources write into one [`Stage`], which checks the same rules for all of them. [`install()`] moves the plugin from
+//! there into the plugins directory; a kill at any moment leaves the old plugin or the new one.
 
+mod blocking;
 mod contents;
-mod count;
 mod difference;
 mod dir_ops;
 mod directory;
@@ -26,6 +26,7 @@ mod source;
 mod stage;
 mod staging;
 mod transaction;
+mod usage;
 
 pub use contents::{Contents, PluginHook, digest};
 pub use difference::{Change, ChangedHook, Difference, Names, Paths, What};
@@ -42,7 +43,7 @@ pub use observer::{Observer, Silent, Step};
 pub use repair::{Repair, needs_repair, repair};
 pub use source::{DEFAULT_GIT_HOST, GitUrl, Hosts, OciReference, Resolved, Source};
 pub use stage::{Stage, Staged};
-pub use transaction::{Removed, Replace, install, remove};
+pub use transaction::{Removed, Replace, check_name, install, remove};
 
-/// What of a repository is installed (ADR 029).
+/// The directories of a source that are installed.
 pub(crate) const INSTALLED: [&str; 3] = ["skills", "recipes", "hooks"];

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, OpenOptions, OpenOptionsExt as _};
 
-use super::count::Count;
 use super::limits::{Limits, MAX_TARGET};
 use super::staging::{StagingDirectory, TREE};
+use super::usage::Usage;
 use super::{EntryPath, Observer, PluginError, PluginErrorKind, Plugins, Step};
 use hookbox::hook::Digest;
 use hookbox::internal::text;
@@ -30,7 +30,7 @@ enum Written {
 pub struct Stage<'a> {
     home: StagingDirectory,
     tree: Dir,
-    count: Count,
+    usage: Usage,
     observer: &'a dyn Observer,
     /// What was written, by the path that a file system knows it by that takes capital and small letters for the same.
     written: HashMap<String, (EntryPath, Written)>,
@@ -69,7 +69,7 @@ impl<'a> Stage<'a> {
         let home = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
         home.dir().create_dir(TREE).map_err(wrong)?;
         let tree = home.dir().open_dir(TREE).map_err(wrong)?;
-        Ok(Self { home, tree, count: Count::new(limits), observer, written: HashMap::new() })
+        Ok(Self { home, tree, usage: Usage::new(limits), observer, written: HashMap::new() })
     }
 
     /// A directory for what the source needs on the way, absolute. It goes with the stage.
@@ -79,7 +79,7 @@ impl<'a> Stage<'a> {
 
     /// How much a plugin may hold here.
     pub fn limits(&self) -> Limits {
-        self.count.limits()
+        self.usage.limits()
     }
 
     /// The error for something that no plugin may have, by its path in the source.
@@ -103,7 +103,7 @@ impl<'a> Stage<'a> {
     ///
     /// [`PluginErrorKind::TooLarge`].
     pub fn room(&self, path: &EntryPath, len: u64) -> Result<(), PluginError> {
-        self.count.room(path, len)
+        self.usage.check_room(path, len)
     }
 
     /// Writes a directory. Those of files need not be given.
@@ -140,7 +140,7 @@ impl<'a> Stage<'a> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let mut to = self.tree.open_with(path.as_path(), &options).map_err(wrong)?;
-        let most = len.unwrap_or(self.limits().file).min(self.count.left());
+        let most = len.unwrap_or(self.limits().file).min(self.usage.left());
         let mut from = from.take(most.saturating_add(1));
         let mut buffer = vec![0; 64 << 10];
         let mut written = 0;
@@ -171,7 +171,7 @@ impl<'a> Stage<'a> {
         let mode = if executable { 0o755 } else { 0o644 };
         let mode = cap_std::fs::Permissions::from_std(std::os::unix::fs::PermissionsExt::from_mode(mode));
         to.set_permissions(mode).map_err(wrong)?;
-        self.count.file(path, written)?;
+        self.usage.add_bytes(path, written)?;
         self.told();
         Ok(())
     }
@@ -242,7 +242,7 @@ impl<'a> Stage<'a> {
         let wrong = |error: io::Error| PluginError::io(self.home.path(), error);
         sync(&self.tree).map_err(wrong)?;
         let digest = super::digest(&self.home.path().join(TREE))?;
-        let (entries, bytes) = (self.count.entries(), self.count.bytes());
+        let (entries, bytes) = (self.usage.entries(), self.usage.bytes());
         self.observer.step(&Step::Staged);
         Ok(Staged { home: self.home, digest, entries, bytes })
     }
@@ -279,7 +279,7 @@ impl<'a> Stage<'a> {
         if let Some((there, _)) = self.written.get(&path.folded()) {
             return Err(self.twice(path, &there.clone()));
         }
-        self.count.entry(path)?;
+        self.usage.add_entry(path)?;
         self.written.insert(path.folded(), (path.clone(), what));
         Ok(())
     }
@@ -296,7 +296,7 @@ impl<'a> Stage<'a> {
     }
 
     fn told(&self) {
-        self.observer.step(&Step::Staging { entries: self.count.entries(), bytes: self.count.bytes() });
+        self.observer.step(&Step::Staging { entries: self.usage.entries(), bytes: self.usage.bytes() });
     }
 }
 

@@ -1,15 +1,17 @@
-//! Installing, replacing and removing a plugin: done or not done, wherever it is interrupted.
+//! Installing, replacing and removing a plugin. An interrupted change is made wholly or not at all.
 //!
 //! 1. The new `plugins.lock` is written beside the old one, so that a full disk stops the change here.
-//! 2. One rename puts the plugin in its place, exchanges it with the old one, or moves it into a staging directory.
-//! 3. One rename puts the new `plugins.lock` in its place.
-//! 4. The staging directory goes, with the plugin that was replaced or removed.
+//! 2. One rename installs the plugin, exchanges it with the old one, or moves it into a staging directory.
+//! 3. One rename replaces `plugins.lock`.
+//! 4. The staging directory is removed, with the plugin that was replaced or removed.
 //!
-//! Between 1 and 3 there is a prepared `plugins.lock`. The next command compares it with the plugin that it finds, and
-//! keeps or discards it ([`repair()`](super::repair())).
+//! Between 1 and 3 there is a prepared `plugins.lock`. The next command compares it with the plugin, and keeps or
+//! discards it ([`repair()`](super::repair())).
 
 use std::io;
 use std::path::PathBuf;
+
+use cap_std::fs::Dir;
 
 use super::dir_ops::{self, At, EntryKind};
 use super::installed::names;
@@ -23,40 +25,47 @@ use hookbox::internal::text;
 /// The start of the name of a plugin that is moved aside, on a file system that cannot exchange two directories.
 pub(super) const ASIDE: &str = ".hookbox-old-";
 
-/// What [`install`] does with a plugin of the same name.
+/// The treatment of an installed plugin of the same name by [`install`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replace {
-    /// It stays, and that is an error.
+    /// An error.
     No,
-    /// The new one takes its place.
+    /// The new plugin replaces it.
     Yes,
 }
 
-/// A plugin that was removed.
+/// A removed plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removed {
-    /// Its name.
+    /// The name.
     pub name: PluginName,
     /// The directory that it had; `None` if only the lock file named it.
     pub path: Option<PathBuf>,
-    /// Its entry of the lock file; `None` if it was put there by hand.
+    /// The entry of the lock file; `None` if hookbox had not installed it.
     pub locked: Option<Locked>,
 }
 
-/// Moves a staged plugin into its place and writes its entry `locked` into the lock file.
-///
-/// An interrupted change is repaired first, which only the log mentions: call [`repair`](super::repair()) before, and
-/// show its result to the user.
+/// Checks that a plugin of this name can be installed. [`install`] checks the same again.
 ///
 /// # Errors
 ///
-/// Nothing has changed after an error:
-///
 /// * [`PluginErrorKind::Exists`] if there is a plugin of this name and `replace` is `No`, or one whose name differs only
 ///   by the case of its letters;
-/// * [`PluginErrorKind::Mismatch`] if `locked` has another digest than the staged plugin;
 /// * [`PluginErrorKind::Unexpected`] if there is a file or a symlink in its place;
 /// * an error of the lock file or of the file system.
+pub fn check_name(plugins: &Plugins, name: &PluginName, replace: Replace) -> Result<(), PluginError> {
+    is_installed(plugins, &plugins.plugins()?, &plugins.lock()?, name, replace).map(drop)
+}
+
+/// Installs a staged plugin, and writes its entry `locked` into the lock file.
+///
+/// This repairs an interrupted change first, and reports that in the log only: call [`repair`](super::repair()) before,
+/// and show its result to the user.
+///
+/// # Errors
+///
+/// Those of [`check_name`], and [`PluginErrorKind::Mismatch`] if `locked` has another digest than the staged plugin.
+/// Nothing has changed after an error.
 pub fn install(
     lock: &PluginsLock<'_>,
     staged: Staged,
@@ -85,12 +94,9 @@ pub(super) fn put(
         return Err(PluginError::new(name.to_string(), PluginErrorKind::Mismatch(what)));
     }
     let before = plugins.lock()?;
-    check_case(lock, &before, &name)?;
-    let action = match dir_ops::entry_kind(lock.dir(), &dir).map_err(|error| PluginError::io(&path, error))? {
-        None => Action::Install,
-        Some(EntryKind::Directory) if replace == Replace::Yes => Action::Replace { exchanges },
-        Some(EntryKind::Directory) => return Err(exists(plugins, &name, before.get(&name))),
-        Some(kind) => return Err(not_a_directory(&path, kind)),
+    let action = match is_installed(plugins, lock.dir(), &before, &name, replace)? {
+        true => Action::Replace { exchanges },
+        false => Action::Install,
     };
     let mut after = before.clone();
     after.insert(locked.clone());
@@ -99,10 +105,10 @@ pub(super) fn put(
     Ok(Installed { name, dir, path, locked: Some(locked) })
 }
 
-/// Removes a plugin: its whole directory, nothing outside of it, and its entry of the lock file. This also removes a
-/// plugin that was put there by hand, and the entry of a plugin that has no directory.
+/// Removes the directory of a plugin, nothing outside of it, and its entry of the lock file. This also removes a plugin
+/// that hookbox did not install, and the entry of a plugin without a directory.
 ///
-/// An interrupted change is repaired first, as in [`install`].
+/// This repairs an interrupted change first, as [`install`] does.
 ///
 /// # Errors
 ///
@@ -124,11 +130,13 @@ pub fn remove(
     match dir_ops::entry_kind(lock.dir(), &dir).map_err(wrong)? {
         // A file system that ignores case finds a plugin of another name.
         Some(_) if !names(lock.dir()).map_err(wrong)?.contains(&dir) => {
-            return Err(not_installed(lock, name, &before));
+            return Err(PluginError::new(name.to_string(), PluginErrorKind::NotInstalled));
         }
         Some(EntryKind::Directory) => {}
         Some(kind) => return Err(not_a_directory(&path, kind)),
-        None if locked.is_none() => return Err(not_installed(lock, name, &before)),
+        None if locked.is_none() => {
+            return Err(PluginError::new(name.to_string(), PluginErrorKind::NotInstalled));
+        }
         None => {
             lock_file::prepare(plugins, &after)?;
             lock_file::commit(plugins)?;
@@ -149,18 +157,18 @@ enum Action {
     Remove,
 }
 
-/// A place for a directory.
+/// A name that a directory can have.
 #[derive(Clone, Copy)]
 enum Spot {
     /// The name of the plugin.
     Plugin,
     /// The tree in the staging directory.
     Staged,
-    /// The name of a plugin that is moved aside.
+    /// The name of the old plugin, moved aside.
     Aside,
 }
 
-/// A move that was made.
+/// A finished move.
 enum Move {
     Renamed(Spot, Spot),
     Exchanged,
@@ -188,8 +196,8 @@ impl<'a> Change<'a> {
         Self { lock, name, dir, aside, staging, moves: Vec::new(), observer }
     }
 
-    /// Makes the change; `after` is the new lock file, if that changes too. After an error all is as before, unless a hint
-    /// says otherwise.
+    /// Makes the change; `after` is the new lock file, if that changes too. An error undoes the change; if that fails too,
+    /// the hint of the error tells so.
     fn make(mut self, action: &Action, after: Option<&Lock>) -> Result<(), PluginError> {
         let plugins = self.lock.plugins();
         if let Some(after) = after {
@@ -239,7 +247,7 @@ impl<'a> Change<'a> {
             }
             Action::Replace { .. } => {
                 self.rename(Spot::Plugin, Spot::Aside)?;
-                // Or a crash of the machine could lose both names.
+                // Without this, a crash of the machine could lose both names.
                 self.sync()?;
                 self.observer.step(&Step::Withdrawn(self.name));
                 self.rename(Spot::Staged, Spot::Plugin)?;
@@ -272,7 +280,7 @@ impl<'a> Change<'a> {
     }
 }
 
-/// Repairs an interrupted change, whose record the next one would write over.
+/// Repairs an interrupted change. The next change would overwrite its prepared lock file.
 fn repair_quietly(lock: &PluginsLock<'_>) -> Result<(), PluginError> {
     for done in repair(lock)? {
         tracing::warn!("{done}");
@@ -280,35 +288,44 @@ fn repair_quietly(lock: &PluginsLock<'_>) -> Result<(), PluginError> {
     Ok(())
 }
 
-/// Checks that no other plugin has this name in other letter case.
-fn check_case(plugins_lock: &PluginsLock<'_>, lock: &Lock, name: &PluginName) -> Result<(), PluginError> {
-    let path = plugins_lock.plugins().path();
-    let dirs = names(plugins_lock.dir()).map_err(|error| PluginError::io(path, error))?;
-    let locked = lock.iter().map(|it| it.name.dir());
-    let (folded, dir) = (name.folded(), name.dir());
-    match dirs.into_iter().chain(locked).find(|it| *it != dir && it.to_ascii_lowercase() == folded) {
-        None => Ok(()),
-        Some(other) => {
-            let other = PluginName::from_dir(&other).map_or(other, |it| it.to_string());
-            let what = format!(
-                "differs from {other}, which is there, by the case of its letters only: on some systems these are one directory"
-            );
-            Err(PluginError::new(name.to_string(), PluginErrorKind::Exists(what))
-                .hint(format!("write {other}, or remove that first: hookbox plugin remove {other}")))
-        }
+/// Returns true if a plugin of this name is installed and may be replaced.
+fn is_installed(
+    plugins: &Plugins,
+    dir: &Dir,
+    lock: &Lock,
+    name: &PluginName,
+    replace: Replace,
+) -> Result<bool, PluginError> {
+    let wrong = |error: io::Error| PluginError::io(plugins.path(), error);
+    let error = |what: String| PluginError::new(name.to_string(), PluginErrorKind::Exists(what));
+    let known = names(dir).map_err(wrong)?.into_iter().chain(lock.iter().map(|it| it.name.dir()));
+    let (own, folded) = (name.dir(), name.folded());
+    if let Some(other) = known.into_iter().find(|it| *it != own && it.to_ascii_lowercase() == folded) {
+        let other = PluginName::from_dir(&other).map_or(other, |it| it.to_string());
+        let what = format!(
+            "differs from {other}, which is installed, by the case of its letters only: on some systems these are one directory"
+        );
+        let hint = format!(
+            "replace that one with --name {other} --force, or remove it first: hookbox plugin remove {other}"
+        );
+        return Err(error(what).hint(hint));
     }
-}
-
-fn exists(plugins: &Plugins, name: &PluginName, locked: Option<&Locked>) -> PluginError {
-    let from = match locked {
-        Some(locked) => format!("came from {} at {}", text::escape(&locked.source, 300), locked.installed),
-        None => "was put there by hand".to_owned(),
-    };
-    let what = format!("is there already, in {}: it {from}", plugins.location().as_str());
-    let update =
-        locked.map_or(String::new(), |_| format!(", or bring it up to date: hookbox plugin update {name}"));
-    PluginError::new(name.to_string(), PluginErrorKind::Exists(what))
-        .hint(format!("replace it with --force{update}"))
+    match dir_ops::entry_kind(dir, &own).map_err(wrong)? {
+        None => Ok(false),
+        Some(EntryKind::Directory) if replace == Replace::Yes => Ok(true),
+        Some(EntryKind::Directory) => {
+            let (from, update) = match lock.get(name) {
+                Some(it) => (
+                    format!("from {} at {}", text::escape(&it.source, 300), it.installed),
+                    format!(", or update it: hookbox plugin update {name}"),
+                ),
+                None => ("by hand".to_owned(), String::new()),
+            };
+            let what = format!("is installed already ({}), {from}", plugins.location().as_str());
+            Err(error(what).hint(format!("give --force to replace it{update}")))
+        }
+        Some(kind) => Err(not_a_directory(&plugins.path().join(own), kind)),
+    }
 }
 
 fn not_a_directory(path: &std::path::Path, kind: EntryKind) -> PluginError {
@@ -318,27 +335,6 @@ fn not_a_directory(path: &std::path::Path, kind: EntryKind) -> PluginError {
         "hookbox did not put it there: remove it yourself: rm {}",
         text::escape(&text::shell_word(&path), 1024)
     ))
-}
-
-fn not_installed(plugins_lock: &PluginsLock<'_>, name: &PluginName, lock: &Lock) -> PluginError {
-    let mut there: Vec<String> = names(plugins_lock.dir())
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|dir| PluginName::from_dir(dir).ok())
-        .chain(lock.iter().map(|it| it.name.clone()))
-        .map(|it| it.to_string())
-        .collect();
-    there.sort();
-    there.dedup();
-    let (most, all) = (20, there.len());
-    there.truncate(most);
-    let place = plugins_lock.plugins().location().as_str();
-    let hint = match all {
-        0 => format!("no plugin is installed here ({place})"),
-        _ if all > most => format!("installed here ({place}): {}, and {} more", there.join(", "), all - most),
-        _ => format!("installed here ({place}): {}", there.join(", ")),
-    };
-    PluginError::new(name.to_string(), PluginErrorKind::NotInstalled).hint(hint)
 }
 
 #[cfg(test)]

@@ -1,44 +1,44 @@
-//! How much of a plugin there is so far, against what it may have.
+//! The size of a plugin so far, within its limits.
 
 use super::limits::Limits;
 use super::{EntryPath, PluginError, PluginErrorKind};
 
-/// What was counted of a plugin, which is never more than its limits.
+/// The entries and bytes of a plugin so far.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Count {
+pub(super) struct Usage {
     limits: Limits,
     entries: usize,
     bytes: u64,
 }
 
-impl Count {
-    /// Nothing yet.
+impl Usage {
+    /// Begins at zero.
     pub(super) fn new(limits: Limits) -> Self {
         Self { limits, entries: 0, bytes: 0 }
     }
 
-    /// What it is counted against.
+    /// Returns the limits.
     pub(super) fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// How many files, directories and symlinks there are.
+    /// Returns the number of files, directories and symlinks.
     pub(super) fn entries(&self) -> usize {
         self.entries
     }
 
-    /// How many bytes their files have.
+    /// Returns the number of bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// How many bytes the files to come may have.
+    /// Returns the number of bytes that further files may have.
     pub(super) fn left(&self) -> u64 {
         self.limits.bytes.saturating_sub(self.bytes)
     }
 
-    /// Counts one more file, directory or symlink.
-    pub(super) fn entry(&mut self, path: &EntryPath) -> Result<(), PluginError> {
+    /// Adds a file, directory or symlink.
+    pub(super) fn add_entry(&mut self, path: &EntryPath) -> Result<(), PluginError> {
         let most = self.limits.entries;
         if self.entries >= most {
             return too_large(
@@ -50,8 +50,8 @@ impl Count {
         Ok(())
     }
 
-    /// Checks that a file of this size would still fit.
-    pub(super) fn room(&self, path: &EntryPath, len: u64) -> Result<(), PluginError> {
+    /// Checks that a file of this size would fit.
+    pub(super) fn check_room(&self, path: &EntryPath, len: u64) -> Result<(), PluginError> {
         let Limits { bytes, file, .. } = self.limits;
         if len > file {
             let what = format!("is too large: expected a file of at most {file} bytes, found {len}");
@@ -64,9 +64,9 @@ impl Count {
         Ok(())
     }
 
-    /// Counts the bytes of a file.
-    pub(super) fn file(&mut self, path: &EntryPath, len: u64) -> Result<(), PluginError> {
-        self.room(path, len)?;
+    /// Adds the bytes of a file.
+    pub(super) fn add_bytes(&mut self, path: &EntryPath, len: u64) -> Result<(), PluginError> {
+        self.check_room(path, len)?;
         self.bytes += len;
         Ok(())
     }
@@ -74,7 +74,7 @@ impl Count {
 
 fn too_large(path: &EntryPath, what: String) -> Result<(), PluginError> {
     Err(PluginError::new(path.as_str(), PluginErrorKind::TooLarge(what))
-        .hint("nothing of the plugin was installed; whoever makes it has to make it smaller"))
+        .hint("nothing of the plugin was installed; its author has to make it smaller"))
 }
 
 #[cfg(test)]
@@ -82,10 +82,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_a_limit_is_named_and_not_counted() {
+    fn an_entry_beyond_a_limit_is_named_and_not_added() {
         let path = EntryPath::new(b"hooks/x").unwrap();
-        let mut count = Count::new(Limits { entries: 1, bytes: 5, file: 3 });
-        count.entry(&path).unwrap();
+        let mut usage = Usage::new(Limits { entries: 1, bytes: 5, file: 3 });
+        usage.add_entry(&path).unwrap();
         for (len, error) in [
             (4, "hooks/x: is too large: expected a file of at most 3 bytes, found 4"),
             (u64::MAX, "hooks/x: is too large"),
@@ -95,12 +95,12 @@ mod tests {
             (1, "hooks/x: is too much"),
             (0, ""),
         ] {
-            let counted = count.file(&path, len).map_err(|error| error.to_string());
-            assert!(counted.err().unwrap_or_default().starts_with(error), "{len}");
+            let added = usage.add_bytes(&path, len).map_err(|error| error.to_string());
+            assert!(added.err().unwrap_or_default().starts_with(error), "{len}");
         }
-        assert_eq!((count.bytes(), count.left()), (5, 0));
-        let error = count.entry(&path).unwrap_err().to_string();
+        assert_eq!((usage.bytes(), usage.left()), (5, 0));
+        let error = usage.add_entry(&path).unwrap_err().to_string();
         assert_eq!(error, "hooks/x: is one too many: a plugin may have 1 files and directories");
-        assert_eq!(count.entries(), 1);
+        assert_eq!(usage.entries(), 1);
     }
 }

@@ -43,11 +43,9 @@ fn what_only_the_lock_file_names_goes_from_it() {
     for name in ["a/b", "C/d"] {
         let error = take(&plugins, name).unwrap_err();
         assert!(matches!(error.kind, PluginErrorKind::NotInstalled));
-        assert_eq!(error.hint.unwrap(), "installed here (local): c/d");
     }
     assert_eq!(root.all(), before);
     take(&plugins, "c/d").unwrap();
-    assert_eq!(take(&plugins, "c/d").unwrap_err().hint.unwrap(), "no plugin is installed here (local)");
 }
 
 #[test]
