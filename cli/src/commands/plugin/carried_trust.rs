@@ -1,26 +1,26 @@
-//! Which hooks keep the trust that they have when a plugin is replaced, and which need a new yes. No I/O.
+//! The hooks that keep their trust when a plugin is replaced, and those that need a new yes. No I/O.
 
 use hookbox::Kind;
 use hookbox::discovery::EntryStatus;
 use hookbox::text::escape;
 use hookbox_plugins::{Contents, PluginHook};
 
-/// The hooks of the new state that can be used, by their full names.
+/// The usable hooks of the new plugin, by their full names.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Standing {
-    /// Trusted, and the same byte for byte.
+pub(super) struct TrustChanges {
+    /// Trusted, and identical.
     pub(super) kept: Vec<String>,
-    /// The same byte for byte, and not trusted: nobody asks about them.
+    /// Identical and not trusted: the user is not asked about them.
     pub(super) left: Vec<String>,
-    /// New, or of other bytes.
+    /// New or changed.
     pub(super) changed: Vec<String>,
-    /// Not components, and the same but for other files of the plugin, which count as theirs.
+    /// Identical, but the digest of such a hook covers other files of the plugin, which changed.
     pub(super) beside: Vec<String>,
 }
 
-impl Standing {
-    /// A component is its bytes and what declares it, anything else every file of the plugin. Which hooks are trusted now, `trusted` says by
-    /// their full names.
+impl TrustChanges {
+    /// Compares two states of a plugin. A component is compared by its bytes and its declaration, every other hook by all
+    /// files of the plugin. `trusted` tells by a full name if that hook is trusted now.
     pub(super) fn between(
         before: &Contents,
         after: &Contents,
@@ -31,47 +31,48 @@ impl Standing {
             let was = before.hooks.iter().find(|it| it.name == hook.name && it.kind == hook.kind);
             hook.digest.is_some() && was.is_some_and(|it| it.digest == hook.digest && it.entry == hook.entry)
         };
-        let mut standing = Self::default();
+        let mut changes = Self::default();
         for hook in after.enabled().filter(|it| it.status != EntryStatus::Invalid) {
             let list = match is_as_before(hook) {
                 same if same_bytes || (same && hook.kind == Kind::Component) => {
                     match trusted(&hook.full_name) {
-                        true => &mut standing.kept,
-                        false => &mut standing.left,
+                        true => &mut changes.kept,
+                        false => &mut changes.left,
                     }
                 }
-                true => &mut standing.beside,
-                false => &mut standing.changed,
+                true => &mut changes.beside,
+                false => &mut changes.changed,
             };
             list.push(hook.full_name.clone());
         }
-        standing
+        changes
     }
 
-    /// Whether there is anything to ask about.
+    /// Returns true if the user has to be asked.
     pub(super) fn is_asked(&self) -> bool {
         !self.changed.is_empty() || !self.beside.is_empty()
     }
 
-    /// The hooks that nobody asks about.
+    /// Returns the hooks that the user is not asked about.
     pub(super) fn besides(&self) -> Vec<String> {
         self.kept.iter().chain(&self.left).cloned().collect()
     }
 
-    /// It in lines, safe to show.
+    /// Describes the changes in lines, escaped.
     pub(super) fn lines(&self) -> Vec<String> {
-        let said = [
+        let lists = [
             ("unchanged byte for byte, so that trust and grants stay", &self.kept),
             ("unchanged byte for byte and not trusted, which stays so", &self.left),
             ("new or changed, so that a new yes is needed", &self.changed),
             ("unchanged beside other files that changed, so that a new yes is needed", &self.beside),
         ];
-        let said = said.into_iter().filter(|(_, names)| !names.is_empty());
-        said.map(|(what, names)| {
-            let names: Vec<String> = names.iter().map(|name| escape(name, 200)).collect();
-            format!("  {what}: {}", names.join(" "))
-        })
-        .collect()
+        let lists = lists.into_iter().filter(|(_, names)| !names.is_empty());
+        lists
+            .map(|(what, names)| {
+                let names: Vec<String> = names.iter().map(|name| escape(name, 200)).collect();
+                format!("  {what}: {}", names.join(" "))
+            })
+            .collect()
     }
 }
 
@@ -131,23 +132,26 @@ mod tests {
             PluginHook { digest: None, ..hook("unread.wasm", Kind::Component, b"1") },
         ]);
         let trusted = |name: &str| !name.contains("taken-back");
-        let standing = Standing::between(&before, &after, false, trusted);
-        let want = Standing {
+        let changes = TrustChanges::between(&before, &after, false, trusted);
+        let want = TrustChanges {
             kept: names(&["a.wasm"]),
             left: names(&["taken-back.wasm"]),
             changed: names(&["b.wasm", "c.wasm", "kind", "unread.wasm"]),
             beside: names(&["guard"]),
         };
-        assert_eq!(standing, want);
+        assert_eq!(changes, want);
         assert_eq!(
-            (standing.is_asked(), standing.besides()),
+            (changes.is_asked(), changes.besides()),
             (true, names(&["a.wasm", "taken-back.wasm"])),
             "what is not asked about is neither trusted nor taken back"
         );
-        let standing = Standing::between(&before, &before, true, trusted);
+        let changes = TrustChanges::between(&before, &before, true, trusted);
         let kept = names(&["a.wasm", "b.wasm", "guard", "kind"]);
-        assert_eq!(standing, Standing { kept, left: names(&["taken-back.wasm"]), ..Standing::default() });
-        assert!(!standing.is_asked());
+        assert_eq!(
+            changes,
+            TrustChanges { kept, left: names(&["taken-back.wasm"]), ..TrustChanges::default() }
+        );
+        assert!(!changes.is_asked());
     }
 
     #[test]
@@ -161,21 +165,21 @@ mod tests {
             [guard(b"2"), hook("guard", Kind::Component, b"1"), hook("another", Kind::Component, b"1")]
         {
             let name = after.full_name.clone();
-            let standing = Standing::between(&before, &of(vec![after]), false, |_| true);
-            assert_eq!((standing.kept, standing.changed), (Vec::new(), vec![name]));
+            let changes = TrustChanges::between(&before, &of(vec![after]), false, |_| true);
+            assert_eq!((changes.kept, changes.changed), (Vec::new(), vec![name]));
         }
     }
 
     #[test]
     fn each_reason_has_a_line_of_its_own() {
-        let standing = Standing {
+        let changes = TrustChanges {
             left: names(&["x"]),
             changed: names(&["a", "b\u{1b}"]),
             beside: names(&["guard"]),
-            ..Standing::default()
+            ..TrustChanges::default()
         };
         assert_eq!(
-            standing.lines(),
+            changes.lines(),
             [
                 "  unchanged byte for byte and not trusted, which stays so: o/r/x",
                 "  new or changed, so that a new yes is needed: o/r/a o/r/b\\u{1b}",

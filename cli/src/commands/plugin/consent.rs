@@ -1,4 +1,4 @@
-//! Whether what a plugin brings is trusted: what the user says, once.
+//! The user's consent to trust the hooks of a plugin.
 
 use crate::interrupt::{Interrupted, unless_interrupted};
 use clap::Args;
@@ -6,7 +6,7 @@ use clap::Args;
 use crate::approval;
 use crate::error::say;
 
-/// What the user says beforehand.
+/// The consent on the command line.
 #[derive(Args, Debug)]
 pub(super) struct Consent {
     /// Grant what the hooks ask for, after it was shown; together with a yes on the terminal, or with --yes.
@@ -20,17 +20,17 @@ pub(super) struct Consent {
     no_trust: bool,
 }
 
-/// What the user said.
+/// The user's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// The hooks are trusted as they were shown.
+    /// Trust the hooks as shown.
     Yes,
-    /// They are not.
+    /// Trust none of them.
     No,
 }
 
 impl Consent {
-    /// Whether it is left to a question.
+    /// Returns true if the user has to be asked.
     pub(super) fn asks(&self) -> bool {
         !self.yes && !self.no_trust
     }
@@ -47,9 +47,9 @@ impl Consent {
             say("there is no terminal to ask on: nothing is trusted (--yes trusts what is shown)");
             return Ok(Answer::No);
         }
-        // The answer is waited for on a thread of its own, so that a signal ends the wait.
+        // On another thread, so that a signal ends the wait.
         let asked = async { tokio::task::spawn_blocking(move || approval::ask(&question)).await };
-        let said = unless_interrupted(asked).await?.unwrap_or(false);
-        Ok(if said { Answer::Yes } else { Answer::No })
+        let is_yes = unless_interrupted(asked).await?.unwrap_or(false);
+        Ok(if is_yes { Answer::Yes } else { Answer::No })
     }
 }

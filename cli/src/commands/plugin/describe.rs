@@ -1,4 +1,4 @@
-//! What a plugin is, for the eyes of whoever is to trust it.
+//! Describing a plugin to the user who may trust it.
 
 use hookbox::discovery::{EntryStatus, show_duration};
 use hookbox::hook::Budget;
@@ -9,14 +9,14 @@ use hookbox_plugins::{Contents, PluginHook};
 use crate::approval;
 use crate::error::{hint, say, warn};
 
-/// Where a plugin comes from, safe to show.
+/// The origin of a plugin, escaped.
 pub(super) struct Origin<'a> {
     pub(super) source: &'a str,
-    /// The commit or the manifest that this is now.
+    /// The commit or the manifest.
     pub(super) resolved: Option<String>,
 }
 
-/// Shows a plugin on standard error: where it comes from, what it holds, and what its hooks are and ask for.
+/// Describes a plugin on standard error: its origin, its contents, and the rights that its hooks ask for.
 pub(super) fn show(name: &str, origin: &Origin<'_>, contents: &Contents) {
     say(name);
     say(format_args!("  source  {}", origin.source));
@@ -33,7 +33,7 @@ pub(super) fn show(name: &str, origin: &Origin<'_>, contents: &Contents) {
     problems(name, contents);
 }
 
-/// Says what is wrong with a plugin, which is called so.
+/// Warns about the problems of a plugin.
 pub(super) fn problems(name: &str, contents: &Contents) {
     for problem in &contents.problems {
         warn(format_args!("{name}: {problem}"));
@@ -41,14 +41,14 @@ pub(super) fn problems(name: &str, contents: &Contents) {
     }
 }
 
-/// One hook, in lines, where it is known whether it is trusted.
+/// Describes one hook, in lines.
 pub(super) fn hook(hook: &PluginHook, trusted: bool) -> Vec<String> {
-    let standing = match hook.status {
+    let status = match hook.status {
         EntryStatus::Disabled => ", disabled",
         EntryStatus::Invalid => ", cannot be used",
         _ => "",
     };
-    let mut lines = vec![format!("    {} ({}{standing})", escape(&hook.name, 200), hook.kind.as_str())];
+    let mut lines = vec![format!("    {} ({}{status})", escape(&hook.name, 200), hook.kind.as_str())];
     let mut field = |name: &str, value: &str| lines.push(format!("      {name:<8}{value}"));
     if let Some(description) = &hook.description {
         field("says", &escape(description, 300));
@@ -69,8 +69,8 @@ pub(super) fn hook(hook: &PluginHook, trusted: bool) -> Vec<String> {
             field("events", &escape(&text, 1024));
         }
     }
-    for wanted in hook.subscriptions.iter().filter(|it| !it.tools.is_empty()) {
-        let text = format!("only {} at {}", wanted.tools.join(" "), wanted.event.as_str());
+    for subscription in hook.subscriptions.iter().filter(|it| !it.tools.is_empty()) {
+        let text = format!("only {} at {}", subscription.tools.join(" "), subscription.event.as_str());
         field("tools", &escape(&text, 1024));
     }
     let usual = show_duration(Budget::for_kind(hook.kind).wall);
@@ -94,7 +94,7 @@ pub(super) fn hook(hook: &PluginHook, trusted: bool) -> Vec<String> {
     lines
 }
 
-/// How many hooks there are, by kind.
+/// Returns the numbers of hooks, by kind.
 pub(super) fn counts(contents: &Contents) -> String {
     let mut parts: Vec<String> = Vec::new();
     for kind in [Kind::Native, Kind::Component, Kind::Command, Kind::Tool] {
@@ -110,7 +110,7 @@ pub(super) fn counts(contents: &Contents) -> String {
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
 }
 
-/// Names in one line.
+/// Returns names in one line.
 pub(super) fn list(names: &[String]) -> String {
     match names {
         [] => "none".to_owned(),

@@ -1,4 +1,4 @@
-//! How sources are fetched, and which key their signatures are verified against.
+//! The options for fetching, and the key to verify signatures with.
 
 use std::path::Path;
 
@@ -9,17 +9,17 @@ use hookbox_plugins::{Locked, PluginError, PluginErrorKind, Source};
 use super::failed;
 use crate::error::{InputError, warn};
 
-/// How sources are fetched.
+/// The options for fetching.
 #[derive(Clone, Default)]
-pub(super) struct How {
-    /// Whether registries are spoken to without TLS.
+pub(super) struct FetchOptions {
+    /// True if registries are used without TLS.
     pub(super) plain_http: bool,
-    /// The key that signatures are verified against.
+    /// The key to verify signatures with.
     key: Option<PublicKey>,
 }
 
-impl How {
-    /// With the key in this file.
+impl FetchOptions {
+    /// Reads the key from this file.
     pub(super) fn new(plain_http: bool, key: Option<&Path>) -> anyhow::Result<Self> {
         let Some(file) = key else { return Ok(Self { plain_http, key: None }) };
         let wrong = |what: String| {
@@ -32,8 +32,8 @@ impl How {
         Ok(Self { plain_http, key: Some(key) })
     }
 
-    /// The key for this source. One that the lock file names is wanted again; where it names a source that was not
-    /// verified, none is needed, and the user's is for the others.
+    /// Returns the key for this source. The user has to give the key that the lock file names. A source that the lock
+    /// file names without a key is not verified.
     pub(super) fn key(&self, source: &Source, locked: Option<&Locked>) -> anyhow::Result<Option<PublicKey>> {
         let wanted = locked.map(|it| it.key.as_ref());
         match (&self.key, wanted) {
@@ -73,7 +73,7 @@ impl How {
         }
     }
 
-    /// Says where what is replaced was verified against a key that is not given now.
+    /// Warns if the replaced plugin was verified with a key that the user does not give now.
     pub(super) fn warn_of(&self, replaced: &Locked) {
         let given = self.key.as_ref().map(PublicKey::fingerprint);
         if let Some(key) = replaced.key.as_ref().filter(|key| given.as_ref() != Some(key)) {

@@ -1,80 +1,67 @@
-//! A plugin on its way: fetched and looked into, not installed yet.
+//! Fetching a plugin, and installing a fetched one.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-
-use crate::interrupt::{Interrupted, unless_interrupted};
 use hookbox::Digest;
 use hookbox::text::{escape, shell_word};
-use hookbox_plugins::registry::{self, PublicKey, Registry};
+use hookbox_plugins::registry::{Options, PublicKey, Registry};
 use hookbox_plugins::{
     Contents, Files, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Resolved, Silent,
     Source, Stage, Staged,
 };
-use tokio::sync::watch;
 
-use super::account::{self, Origin};
 use super::consent::Answer;
-use super::how::How;
-use super::place::{Here, There};
+use super::describe::{self, Origin};
+use super::fetch_options::FetchOptions;
+use super::locations::{Environment, KnownPlugin};
+use super::record_trust::{self, Decision, ShownPlugin};
 use super::row::{self, Row};
-use super::trusting::{self, Said, Shown};
-use super::{failed, of_source, place};
+use super::{failed, locations, of_source};
 use crate::error::{hint, say};
+use crate::interrupt::{Interrupted, unless_interrupted};
 use crate::progress::Progress;
 
-/// How long a fetch may take to end that was interrupted.
-const GRACE: Duration = Duration::from_secs(3);
-
-/// What is to be fetched.
+/// A plugin to fetch.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct FetchRequest {
     pub(super) name: PluginName,
     pub(super) source: Source,
-    /// What it has to be, where a lock file says.
+    /// The entry of the lock file that the plugin has to match.
     pub(super) locked: Option<Locked>,
-    /// The key that its signature is verified against: see [`How::key`].
+    /// The key to verify its signature with: see [`FetchOptions::key`].
     pub(super) key: Option<PublicKey>,
 }
 
-/// A plugin that was fetched, with what it holds.
-pub(super) struct Arrived {
+/// A fetched plugin, and its contents.
+pub(super) struct FetchedPlugin {
     pub(super) name: PluginName,
+    /// The source, escaped, without a password.
     shown: String,
     pub(super) locked: Locked,
     pub(super) contents: Contents,
     staged: Staged,
-    /// Whether a signature was verified just now, whatever a lock file says.
+    /// True if its signature was verified now. A lock file can claim anything.
     signed: bool,
 }
 
-/// What came from a source.
-struct Fetched {
-    resolved: Resolved,
-    staged: Staged,
-}
-
-impl Wanted {
-    /// Fetches it, checks it against the lock file where that names it, and looks into it.
+impl FetchRequest {
+    /// Fetches the plugin, compares it with the lock file if that names it, and reads its contents.
     pub(super) async fn fetch(
         self,
-        here: &Here<'_>,
-        plugins: &Arc<Plugins>,
-        how: &How,
-    ) -> anyhow::Result<Arrived> {
+        env: &Environment<'_>,
+        plugins: &Plugins,
+        options: &FetchOptions,
+    ) -> anyhow::Result<FetchedPlugin> {
         let shown = self.source.shown();
-        let fetched = self.stage(plugins, how).await;
-        let Fetched { resolved, staged } = fetched.map_err(|error| of_source(error, &shown))?;
+        let (resolved, staged) =
+            self.stage(plugins, options).await.map_err(|error| of_source(error, &shown))?;
         let Self { name, source, locked: pinned, key } = self;
-        let contents = unless_interrupted(Contents::look(&staged.path(), &name, &here.runtime)).await?;
-        is_something(&contents, &shown)?;
+        let contents = unless_interrupted(Contents::look(&staged.path(), &name, &env.runtime)).await?;
+        check_not_empty(&contents, &shown)?;
         let (commit, manifest) = match resolved {
             Resolved::Commit(commit) => (Some(commit), None),
             Resolved::Manifest(digest) => (None, Some(digest)),
             Resolved::Directory => (None, None),
         };
-        let came = Locked {
+        let fetched = Locked {
             name: name.clone(),
             source: source.text(plugins.base()),
             reference: source.reference().map(str::to_owned),
@@ -87,203 +74,164 @@ impl Wanted {
         };
         let locked = match pinned {
             Some(pinned) => {
-                is_what_was_locked(&pinned, &came).map_err(failed)?;
+                check_locked(&pinned, &fetched).map_err(failed)?;
                 pinned
             }
-            None => came,
+            None => fetched,
         };
-        let signed = key.is_some();
-        Ok(Arrived { shown, name, locked, contents, staged, signed })
+        Ok(FetchedPlugin { shown, name, locked, contents, staged, signed: key.is_some() })
     }
 
-    /// Fetches it into a staging directory, on a thread of its own: git blocks, and a signal has to end the wait.
-    async fn stage(&self, plugins: &Arc<Plugins>, how: &How) -> anyhow::Result<Fetched> {
-        let Self { name, source, locked, key } = self.clone();
-        let (plugins, how) = (Arc::clone(plugins), how.clone());
-        let pin = locked.and_then(|it| match (it.commit, it.manifest) {
-            (Some(commit), _) => Some(Resolved::Commit(commit)),
-            (None, Some(digest)) => Some(Resolved::Manifest(digest)),
-            (None, None) => None,
+    /// Fetches the plugin into a staging directory. A signal ends this, and removes the directory.
+    async fn stage(&self, plugins: &Plugins, options: &FetchOptions) -> anyhow::Result<(Resolved, Staged)> {
+        let fetched = unless_interrupted(async {
+            let progress = Progress::new(&self.name.to_string());
+            let mut stage = Stage::new(plugins, &progress)?;
+            let resolved = self.fetch_into(&mut stage, options, &progress).await?;
+            let staged = stage.finish()?;
+            // A signal that arrived during blocking work is noticed here.
+            tokio::task::yield_now().await;
+            Ok((resolved, staged))
         });
-        let (stop, mut stopped) = watch::channel(false);
-        let scratch: Arc<Mutex<Option<PathBuf>>> = Arc::default();
-        let runtime = tokio::runtime::Handle::current();
-        let work = {
-            let scratch = Arc::clone(&scratch);
-            move || -> Result<Option<Fetched>, PluginError> {
-                let progress = Progress::new(&name.to_string());
-                let mut stage = Stage::new(&plugins, &progress)?;
-                *scratch.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage.scratch().to_owned());
-                let resolved = runtime.block_on(async {
-                    tokio::select! {
-                        resolved = fetch(&source, &name, pin.as_ref(), &how, key.as_ref(), &mut stage, &progress) => resolved.map(Some),
-                        _ = stopped.wait_for(|stop| *stop) => Ok(None),
-                    }
-                })?;
-                let Some(resolved) = resolved else { return Ok(None) };
-                Ok(Some(Fetched { resolved, staged: stage.finish()? }))
-            }
-        };
-        // It begins once signals are listened for.
-        let mut begun = None;
-        let done = unless_interrupted(async { begun.insert(tokio::task::spawn_blocking(work)).await }).await;
-        let done = match done {
-            Ok(done) => done?,
-            Err(interrupted) => {
-                // Either of these ends the fetch: git gives up when its staging directory is gone.
-                stop.send_replace(true);
-                let remove = || {
-                    let path = scratch.lock().unwrap_or_else(PoisonError::into_inner);
-                    path.iter().for_each(|path| drop(std::fs::remove_dir_all(path)));
-                };
-                remove();
-                if let Some(work) = begun {
-                    drop(tokio::time::timeout(GRACE, work).await);
-                }
-                remove();
-                return Err(interrupted.into());
-            }
-        };
-        let fetched = done.map_err(failed)?;
-        fetched.ok_or_else(|| anyhow::anyhow!("{}: was not fetched", self.name))
+        fetched.await?.map_err(failed)
     }
-}
 
-/// Brings a plugin from its source.
-async fn fetch(
-    source: &Source,
-    name: &PluginName,
-    pin: Option<&Resolved>,
-    how: &How,
-    key: Option<&PublicKey>,
-    stage: &mut Stage<'_>,
-    progress: &Progress,
-) -> Result<Resolved, PluginError> {
-    match source {
-        Source::Oci(reference) => {
-            let pin = match pin {
-                Some(Resolved::Manifest(digest)) => Some(digest),
-                _ => None,
-            };
-            let options = registry::Options { plain_http: how.plain_http, ..registry::Options::default() };
-            let registry = Registry::new(options);
-            registry.pull(reference, name, pin, key, stage, progress).await
+    async fn fetch_into(
+        &self,
+        stage: &mut Stage<'_>,
+        options: &FetchOptions,
+        progress: &Progress,
+    ) -> Result<Resolved, PluginError> {
+        let (commit, manifest) =
+            self.locked.as_ref().map_or((None, None), |it| (it.commit.clone(), it.manifest.clone()));
+        if let Source::Oci(reference) = &self.source {
+            let options = Options { plain_http: options.plain_http, ..Options::default() };
+            let (registry, key) = (Registry::new(options), self.key.as_ref());
+            return registry.pull(reference, &self.name, manifest.as_ref(), key, stage, progress).await;
         }
-        _ => hookbox_plugins::fetch::fetch(source, pin, stage, progress).await,
+        let pin = commit.map(Resolved::Commit).or(manifest.map(Resolved::Manifest));
+        hookbox_plugins::fetch::fetch(&self.source, pin.as_ref(), stage, progress).await
     }
 }
 
-/// Checks that there is something in a plugin that anybody could use; says first what is wrong with what is there.
-pub(super) fn is_something(contents: &Contents, shown: &str) -> anyhow::Result<()> {
+/// Checks that a plugin has anything usable, and prints its problems if not.
+pub(super) fn check_not_empty(contents: &Contents, shown: &str) -> anyhow::Result<()> {
     if !contents.is_empty() {
         return Ok(());
     }
-    account::problems(shown, contents);
-    let mut error = PluginError::new("", PluginErrorKind::Empty);
-    // It is escaped already.
-    error.what = shown.to_owned();
+    describe::problems(shown, contents);
     let hint = "expected skills/NAME/SKILL.md, recipes/NAME.md, or hooks/NAME with an execute bit or .wasm";
+    let mut error = PluginError::new("", PluginErrorKind::Empty);
+    // The source is escaped already.
+    error.what = shown.to_owned();
     Err(failed(error.hint(hint)))
 }
 
-/// Checks that what came is what a lock file says, and names all that differs.
-pub(super) fn is_what_was_locked(locked: &Locked, came: &Locked) -> Result<(), PluginError> {
-    let mut differs: Vec<String> = Vec::new();
-    let mut compare = |what: &str, locked: Option<String>, came: Option<String>| {
-        if locked != came {
-            let or_none = |it: Option<String>| it.unwrap_or_else(|| "none".to_owned());
-            differs.push(format!("{what}: expected {}, found {}", or_none(locked), or_none(came)));
-        }
-    };
-    compare("commit", locked.commit.clone(), came.commit.clone());
-    let manifest = |it: &Locked| it.manifest.as_ref().map(ToString::to_string);
-    compare("manifest", manifest(locked), manifest(came));
-    compare("tree", Some(locked.tree.to_string()), Some(came.tree.to_string()));
-    compare("key", locked.key.as_ref().map(ToString::to_string), came.key.as_ref().map(ToString::to_string));
-    let digest = |it: &Locked, name: &str| {
+/// Checks that a plugin matches its entry of the lock file. The error lists all differences.
+pub(super) fn check_locked(locked: &Locked, found: &Locked) -> Result<(), PluginError> {
+    let text = |digest: &Option<Digest>| digest.as_ref().map(ToString::to_string);
+    let hook = |it: &Locked, name: &str| {
         let hook = it.hooks.iter().find(|hook| hook.name == name)?;
         Some(format!("{} {}", hook.kind.as_str(), hook.digest))
     };
     let mut names: Vec<&str> =
-        locked.hooks.iter().chain(&came.hooks).map(|hook| hook.name.as_str()).collect();
+        locked.hooks.iter().chain(&found.hooks).map(|hook| hook.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    for name in names {
-        compare(&format!("hook {}", escape(name, 200)), digest(locked, name), digest(came, name));
-    }
-    if differs.is_empty() {
+    let mut fields = vec![
+        ("commit".to_owned(), locked.commit.clone(), found.commit.clone()),
+        ("manifest".to_owned(), text(&locked.manifest), text(&found.manifest)),
+        ("tree".to_owned(), Some(locked.tree.to_string()), Some(found.tree.to_string())),
+        ("key".to_owned(), text(&locked.key), text(&found.key)),
+    ];
+    fields.extend(
+        names
+            .iter()
+            .map(|name| (format!("hook {}", escape(name, 200)), hook(locked, name), hook(found, name))),
+    );
+    let or_none = |it: Option<String>| it.unwrap_or_else(|| "none".to_owned());
+    let differences: Vec<String> = fields
+        .into_iter()
+        .filter(|(_, locked, found)| locked != found)
+        .map(|(what, locked, found)| {
+            format!("{what}: expected {}, found {}", or_none(locked), or_none(found))
+        })
+        .collect();
+    if differences.is_empty() {
         return Ok(());
     }
-    let what = format!("is not what plugins.lock says: {}", differs.join("; "));
-    let error = PluginError::new(locked.name.to_string(), PluginErrorKind::Mismatch(what));
     let name = &locked.name;
+    let what = format!("is not what plugins.lock says: {}", differences.join("; "));
+    let error = PluginError::new(name.to_string(), PluginErrorKind::Mismatch(what));
     Err(error.hint(format!("find out why; `hookbox plugin update {name}` takes what the source has now")))
 }
 
-impl Arrived {
-    /// The digest of all of it.
+impl FetchedPlugin {
+    /// Returns the digest of the plugin.
     pub(super) fn tree(&self) -> &Digest {
         self.staged.digest()
     }
 
-    /// All files of it.
+    /// Lists its files.
     pub(super) fn files(&self) -> Result<Files, PluginError> {
         Files::of(&self.staged.path())
     }
 
-    /// Shows it, on standard error.
+    /// Describes the plugin on standard error.
     pub(super) fn show(&self) {
         let manifest = self.locked.manifest.as_ref().map(|it| format!("manifest {it}"));
         let commit = self.locked.commit.as_ref().map(|it| format!("commit {it}"));
         let origin = Origin { source: &self.shown, resolved: commit.or(manifest) };
-        account::show(&self.name.to_string(), &origin, &self.contents);
+        describe::show(&self.name.to_string(), &origin, &self.contents);
         if self.signed {
             say("  signed  by the key that was given");
         }
     }
 
-    /// Whether there is anything in it to trust.
+    /// Returns true if it has hooks to trust.
     pub(super) fn has_hooks(&self) -> bool {
         self.contents.enabled().next().is_some()
     }
 
-    /// Puts it in its place, and records what the user said of it: a yes trusts what was shown, a no takes back what
-    /// was said before. Without either, what is recorded stays as it is.
+    /// Installs the plugin and records the user's decision: a yes trusts the shown hooks, a no removes earlier trust.
+    /// Without a decision the records stay.
     pub(super) async fn install(
         self,
-        here: &Here<'_>,
+        env: &Environment<'_>,
         plugins: &Plugins,
         replace: Replace,
-        said: Option<Said<'_>>,
+        decision: Option<Decision<'_>>,
     ) -> anyhow::Result<Row> {
         let Self { name, locked, contents, staged, .. } = self;
         let tree = staged.digest().clone();
         let installed = {
-            let guard = place::lock(plugins)?;
-            hookbox_plugins::install(&guard, staged, locked, replace, &Silent).map_err(failed)?
+            let lock = locations::lock(plugins)?;
+            hookbox_plugins::install(&lock, staged, locked, replace, &Silent).map_err(failed)?
         };
-        let manager = here.manager().await?;
-        match said {
-            Some(said) if said.answer == Answer::Yes => {
-                let shown = Shown { contents: &contents, tree: &tree };
+        let manager = env.manager().await?;
+        match decision {
+            Some(decision) if decision.answer == Answer::Yes => {
+                let shown = ShownPlugin { contents: &contents, tree: &tree };
                 if contents.enabled().next().is_some()
-                    && let Err(error) = trusting::record(&manager, &installed, &shown, &said)
+                    && let Err(error) = record_trust::record(&manager, &installed, &shown, &decision)
                 {
                     say(format_args!("{name} is installed, and nothing of it was trusted"));
                     return Err(error);
                 }
             }
-            Some(said) => drop(trusting::forget(&manager, plugins, &installed.path, said.besides)?),
+            Some(decision) => {
+                record_trust::forget(&manager, plugins, &installed.path, decision.besides)?;
+            }
             None => {}
         }
-        let there = There::from(installed);
-        let row = row::of(plugins, &there, &contents, &manager, &row::records(&manager)?);
-        advise(&row, said.is_some_and(|it| it.grant));
+        let known = KnownPlugin::from(installed);
+        let row = row::of(plugins, &known, &contents, &manager, &row::records(&manager)?);
+        advise(&row, decision.is_some_and(|it| it.grant));
         Ok(row)
     }
 }
 
-/// Says what the user can do next.
+/// Prints the next steps for hooks that are not trusted or lack grants.
 fn advise(row: &Row, granted: bool) {
     let name = &row.name;
     let untrusted: Vec<&str> = row.untrusted().collect();
@@ -311,13 +259,13 @@ fn advise(row: &Row, granted: bool) {
     }
 }
 
-/// What `add` and `update` print of a plugin, without `--json` (ADR 029).
+/// Returns the text that `add` and `update` print for a plugin.
 pub(super) fn summary(verb: &str, row: &Row) -> String {
     let (skills, recipes, hooks) = row.counts();
     format!("{verb} {}:\n  Skills:  {skills}\n  Recipes: {recipes}\n  Hooks:   {hooks}", row.name)
 }
 
-/// Whether the work was ended by a signal, so that nothing else is begun.
+/// Returns true if a signal ended the work, so that no other is begun.
 pub(super) fn is_interrupt(error: &anyhow::Error) -> bool {
     error.is::<Interrupted>()
 }
@@ -348,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_differs_from_the_lock_file_is_named() {
+    fn every_difference_from_the_lock_file_is_named() {
         type Change = fn(&mut Locked);
         let cases: [(Change, &[&str]); 10] = [
             (|_| {}, &[]),
@@ -372,9 +320,9 @@ mod tests {
             ),
         ];
         for (change, want) in cases {
-            let mut came = locked();
-            change(&mut came);
-            let checked = is_what_was_locked(&locked(), &came);
+            let mut found = locked();
+            change(&mut found);
+            let checked = check_locked(&locked(), &found);
             assert_eq!(checked.is_ok(), want.is_empty(), "{want:?}");
             let text = checked.err().map(|error| error.to_string()).unwrap_or_default();
             for part in want {

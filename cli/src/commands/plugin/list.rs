@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::text::escape;
 
-use super::place::{self, Here};
+use super::locations::Environment;
 use super::row;
 use crate::error::hint;
 use crate::{options, output};
@@ -29,8 +29,8 @@ pub(crate) struct List {
 impl List {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.locate.enter()?;
-        let here = Here::new(&self.locate)?;
-        let rows = row::all(&here, place::places(&here, self.global, self.local)).await?;
+        let env = Environment::new(&self.locate)?;
+        let rows = row::all(&env, env.bases(self.global, self.local)).await?;
         if self.json {
             return output::json(&rows);
         }
@@ -42,7 +42,7 @@ impl List {
         let lines = header.map(|name| "-".repeat(name.len())).to_vec();
         let cells = rows.iter().map(|row| {
             let (skills, recipes, hooks) = row.counts();
-            // Two roots may hold a plugin of one name.
+            // Two roots may have plugins of the same name.
             let same = |it: &&row::Row| it.name == row.name && it.location == row.location;
             let location = match rows.iter().filter(same).count() {
                 0 | 1 => row.location.to_owned(),

@@ -1,8 +1,7 @@
-//! Where plugins are: in the repository, and in the home directory.
+//! The directories with plugins: of the repository, and of the home directory.
 
 use std::path::{Path, PathBuf};
 
-use crate::interrupt::unless_interrupted;
 use hookbox::discovery::{self, Options};
 use hookbox::manager::Manager;
 use hookbox::private_dir;
@@ -16,61 +15,59 @@ use hookbox_plugins::{
 use super::failed;
 use crate::compiler;
 use crate::error::{InputError, hint, note, warn};
+use crate::interrupt::unless_interrupted;
 use crate::options;
 
-/// How many names of a plugins directory are looked at for what is no plugin.
+/// The most names of a plugins directory that are checked for directories that are not plugins.
 const MAX_NAMES: usize = 1024;
 
-/// What the commands work with.
-pub(super) struct Here<'a> {
+/// The directories and the engine that a command works with.
+pub(super) struct Environment<'a> {
     locate: &'a options::Locate,
     options: Options,
-    /// One engine for all looks into components.
     pub(super) runtime: Runtime,
 }
 
-/// A place that holds plugins.
+/// The repository or the home directory.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct Base {
     location: Location,
-    /// The repository, or the home directory.
-    base: PathBuf,
+    path: PathBuf,
 }
 
-impl<'a> Here<'a> {
-    /// After [`options::Locate::enter`].
+impl<'a> Environment<'a> {
+    /// Sets up the environment. Call it after [`options::Locate::enter`].
     pub(super) fn new(locate: &'a options::Locate) -> Result<Self, InputError> {
         let options = locate.discovery()?;
         let repository = discovery::repository(&options);
         let cache = private_dir::default_cache(options.home.as_deref());
-        // Without a cache components are compiled each time; `hookbox list` says why there is none.
+        // Without a cache every command compiles the components; `hookbox list` gives the reason.
         let cache = cache.and_then(|dir| private_dir::open(&dir, repository.as_deref()).ok());
         Ok(Self { locate, options, runtime: compiler::runtime(cache.as_deref()) })
     }
 
-    /// The hooks that are there now.
+    /// Discovers the hooks. A signal ends the hooks that are asked for their events.
     pub(super) async fn manager(&self) -> anyhow::Result<Manager> {
-        // Hooks are asked what they are: a signal ends those as well.
         Ok(unless_interrupted(self.locate.manager_with(&self.runtime)).await??)
     }
 
-    /// Where this process works.
+    /// Returns the working directory.
     pub(super) fn cwd(&self) -> &Path {
         &self.options.cwd
     }
 
-    fn local(&self) -> Option<Place> {
-        let base = discovery::repository(&self.options)?;
-        Some(Place { location: Location::Local, base })
+    fn local(&self) -> Option<Base> {
+        let path = discovery::repository(&self.options)?;
+        Some(Base { location: Location::Local, path })
     }
 
-    fn global(&self) -> Option<Place> {
-        let base = self.options.home.clone()?;
-        Some(Place { location: Location::Global, base })
+    fn global(&self) -> Option<Base> {
+        let path = self.options.home.clone()?;
+        Some(Base { location: Location::Global, path })
     }
 
-    /// The place that a command is to change.
-    pub(super) fn place(&self, global: bool) -> Result<Place, InputError> {
+    /// Returns the base that a command changes.
+    pub(super) fn base(&self, global: bool) -> Result<Base, InputError> {
         if global {
             return self.global().ok_or_else(|| {
                 InputError::new(
@@ -85,47 +82,55 @@ impl<'a> Here<'a> {
         })
     }
 
-    /// What a source is read with, where a relative directory is looked for in this one.
-    pub(super) fn hosts(&self, cwd: &Path) -> Hosts {
-        Hosts::new(cwd)
+    /// Returns both bases, or the one that a flag names.
+    pub(super) fn bases(&self, global: bool, local: bool) -> Vec<Base> {
+        let repository = self.local().filter(|_| !global);
+        let home = self.global().filter(|_| !local);
+        repository.into_iter().chain(home).collect()
     }
 
-    /// The same for `org/repo`, whose host the settings may name.
-    pub(super) fn hosts_of_names(&self, cwd: &Path) -> Result<Hosts, InputError> {
-        let mut hosts = Hosts::new(cwd);
-        let said = discovery::git_host(&self.options).map_err(|problem| {
+    /// Returns the hosts to read `org/repo` with. The settings may name the git host.
+    pub(super) fn hosts_of_names(&self) -> Result<Hosts, InputError> {
+        let mut hosts = Hosts::new(self.cwd());
+        let host = discovery::git_host(&self.options).map_err(|problem| {
             let hint = "repair it: without it nobody can say which host is meant; or give the whole URL";
             InputError::new(problem.to_string(), hint)
         })?;
-        hosts.git = said.unwrap_or(hosts.git);
+        hosts.git = host.unwrap_or(hosts.git);
         Ok(hosts)
     }
 
-    /// The plugins of the first root of a place, where new ones are installed. It is made where it is missing; the
-    /// second value has to live longer than all work there.
-    pub(super) fn first(&self, place: &Place) -> anyhow::Result<(Plugins, Fresh)> {
-        let root = self.options.roots.first().map_or(".hookbox", String::as_str);
-        let root_dir = place.base.join(root);
-        let missing = [root_dir.join("plugins"), root_dir].into_iter().filter(|dir| !dir.exists());
-        let fresh = Fresh(missing.collect());
-        let plugins = Plugins::open(place.location, &place.base, root).map_err(failed)?;
-        Ok((plugins, fresh))
+    /// Opens the first root of a base, where new plugins are installed, and makes it if needed. The second value has to
+    /// be dropped last.
+    pub(super) fn first(&self, base: &Base) -> anyhow::Result<(Plugins, NewDirectories)> {
+        let root = self.first_root();
+        let dir = base.path.join(root);
+        let missing = [dir.join("plugins"), dir].into_iter().filter(|dir| !dir.exists());
+        let new = NewDirectories(missing.collect());
+        let plugins = Plugins::open(base.location, &base.path, root).map_err(failed)?;
+        Ok((plugins, new))
     }
 
-    /// The same, if they are there.
-    pub(super) fn find_first(&self, place: &Place) -> anyhow::Result<Option<Plugins>> {
-        let root = self.options.roots.first().map_or(".hookbox", String::as_str);
-        Plugins::find(place.location, &place.base, root).map_err(failed)
+    /// Opens the first root of a base, if it has plugins.
+    pub(super) fn find_first(&self, base: &Base) -> anyhow::Result<Option<Plugins>> {
+        Plugins::find(base.location, &base.path, self.first_root()).map_err(failed)
     }
 
-    /// The plugins of all roots of these places, as far as they are there; what cannot be read is a warning.
-    pub(super) fn all(&self, places: impl IntoIterator<Item = Place>) -> Vec<Plugins> {
+    fn first_root(&self) -> &str {
+        self.options.roots.first().map_or(".hookbox", String::as_str)
+    }
+
+    /// Opens all roots of these bases that have plugins. One that cannot be read is a warning.
+    pub(super) fn all(&self, bases: impl IntoIterator<Item = Base>) -> Vec<Plugins> {
         let mut all = Vec::new();
-        for place in places {
+        for base in bases {
             for root in &self.options.roots {
-                match Plugins::find(place.location, &place.base, root) {
+                match Plugins::find(base.location, &base.path, root) {
                     Ok(found) => all.extend(found),
-                    Err(error) => warned(&error),
+                    Err(error) => {
+                        warn(&error);
+                        error.hint.iter().for_each(hint);
+                    }
                 }
             }
         }
@@ -133,45 +138,33 @@ impl<'a> Here<'a> {
     }
 }
 
-/// Directories that were made for a plugin. Dropping this removes those that hold nothing after all: an empty root
-/// would be taken for one that is meant.
-pub(super) struct Fresh(Vec<PathBuf>);
+/// Directories that were made for a plugin. Dropping this removes those that are empty: an empty root would look like a
+/// chosen one.
+pub(super) struct NewDirectories(Vec<PathBuf>);
 
-impl Drop for Fresh {
+impl Drop for NewDirectories {
     fn drop(&mut self) {
         self.0.iter().for_each(|dir| drop(std::fs::remove_dir(dir)));
     }
 }
 
-/// Both places, or the one that a flag names.
-pub(super) fn places(here: &Here<'_>, global: bool, local: bool) -> Vec<Place> {
-    let in_repository = here.local().filter(|_| !global);
-    let in_home = here.global().filter(|_| !local);
-    in_repository.into_iter().chain(in_home).collect()
-}
-
-/// Locks a plugins directory to change it, and says what was repaired there.
+/// Locks a plugins directory to change it, and prints the repairs that were made.
 pub(super) fn lock(plugins: &Plugins) -> anyhow::Result<PluginsLock<'_>> {
-    let guard = plugins.lock_exclusively().map_err(failed)?;
-    for repair in hookbox_plugins::repair(&guard).map_err(failed)? {
+    let lock = plugins.lock_exclusively().map_err(failed)?;
+    for repair in hookbox_plugins::repair(&lock).map_err(failed)? {
         note(repair);
     }
-    Ok(guard)
+    Ok(lock)
 }
 
-/// Repairs what a killed process left behind, unless another one is at work, for a command that changes nothing itself.
-/// Whoever may not write there may still look.
+/// Repairs an interrupted change, for a command that makes no other change. A user without the right to write only gets
+/// a warning.
 pub(super) fn repair(plugins: &Plugins) {
     if needs_repair(plugins).unwrap_or(false)
         && let Err(error) = lock(plugins)
     {
         warn(&error);
     }
-}
-
-fn warned(error: &PluginError) {
-    warn(error);
-    error.hint.iter().for_each(hint);
 }
 
 /// Reads the name of a plugin.
@@ -182,31 +175,31 @@ pub(super) fn name(word: &str) -> anyhow::Result<PluginName> {
     })
 }
 
-/// A plugin of a place, as the commands speak of it.
+/// A plugin that is in a plugins directory or in its lock file.
 #[derive(Clone, Debug)]
-pub(super) struct There {
-    /// What it is called: `org/repo`, or the name of its directory where that is none of a plugin.
+pub(super) struct KnownPlugin {
+    /// `org/repo`, or a name made of the directory's if that is not `org@repo`.
     pub(super) name: String,
-    /// The name that it is installed and removed by.
+    /// The name to install and remove it by.
     pub(super) id: Option<PluginName>,
     /// The name of its directory.
     pub(super) dir: String,
     pub(super) path: PathBuf,
-    /// What the lock file says of it.
+    /// The entry of the lock file.
     pub(super) locked: Option<Locked>,
-    /// Whether its directory is there.
+    /// True if its directory exists.
     pub(super) is_here: bool,
 }
 
-impl From<Installed> for There {
+impl From<Installed> for KnownPlugin {
     fn from(installed: Installed) -> Self {
         let Installed { name, dir, path, locked } = installed;
         Self { name: name.to_string(), id: Some(name), dir, path, locked, is_here: true }
     }
 }
 
-impl There {
-    /// That only the lock file names it.
+impl KnownPlugin {
+    /// Returns the error about a plugin that only the lock file names.
     pub(super) fn missing(&self, plugins: &Plugins) -> PluginError {
         let mut flags = String::new();
         if plugins.location() == Location::Global {
@@ -221,17 +214,16 @@ impl There {
     }
 }
 
-/// The plugins of a place by name: those that are there, also under a name that is none of a plugin, and those that
-/// only the lock file names.
-pub(super) fn plugins(plugins: &Plugins) -> anyhow::Result<Vec<There>> {
+/// Returns all plugins of a plugins directory and its lock file, by name.
+pub(super) fn plugins(plugins: &Plugins) -> anyhow::Result<Vec<KnownPlugin>> {
     let installed = hookbox_plugins::installed(plugins).map_err(failed)?;
-    let mut all: Vec<There> = installed.into_iter().map(There::from).collect();
+    let mut all: Vec<KnownPlugin> = installed.into_iter().map(KnownPlugin::from).collect();
     all.extend(by_hand(plugins));
     let lock = plugins.lock().map_err(failed)?;
     for locked in lock.iter() {
         let dir = locked.name.dir();
         if !all.iter().any(|it| it.dir == dir) {
-            all.push(There {
+            all.push(KnownPlugin {
                 name: locked.name.to_string(),
                 id: Some(locked.name.clone()),
                 path: plugins.path().join(&dir),
@@ -245,16 +237,18 @@ pub(super) fn plugins(plugins: &Plugins) -> anyhow::Result<Vec<There>> {
     Ok(all)
 }
 
-/// The directories that hooks are looked for in, and whose names are none of a plugin.
-fn by_hand(plugins: &Plugins) -> Vec<There> {
+/// Returns the directories that discovery searches although their names are not `org@repo`.
+fn by_hand(plugins: &Plugins) -> Vec<KnownPlugin> {
     let Ok(entries) = std::fs::read_dir(plugins.path()) else { return Vec::new() };
-    let names = entries.take(MAX_NAMES).filter_map(|entry| entry.ok());
-    let directories = names.filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()));
+    let directories = entries
+        .take(MAX_NAMES)
+        .filter_map(|entry| entry.ok())
+        .filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()));
     let names = directories.filter_map(|entry| entry.file_name().into_string().ok());
     names
         .filter(|name| !name.starts_with(".hookbox-") && PluginName::from_dir(name).is_err())
-        .map(|dir| There {
-            // As its hooks are called.
+        .map(|dir| KnownPlugin {
+            // The names of its hooks begin with this.
             name: dir.replacen('@', "/", 1),
             id: None,
             path: plugins.path().join(&dir),
@@ -265,22 +259,18 @@ fn by_hand(plugins: &Plugins) -> Vec<There> {
         .collect()
 }
 
-/// The plugin of this name, with where it stands.
-pub(super) fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Plugins, There)> {
+/// Finds the plugin of this name, and its plugins directory.
+pub(super) fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Plugins, KnownPlugin)> {
     let mut found = Vec::new();
-    for place in all {
-        let there = plugins(place)?;
-        found.extend(there.into_iter().filter(|it| it.name == word).map(|it| (place, it)));
+    for dir in all {
+        found.extend(plugins(dir)?.into_iter().filter(|it| it.name == word).map(|it| (dir, it)));
     }
     if found.len() > 1 {
         let paths: Vec<String> =
             found.iter().map(|(_, it)| escape(&it.path.to_string_lossy(), 1024)).collect();
         let what = format!("{}: expected one plugin, found {}", escape(word, 200), paths.join(" and "));
-        return Err(InputError::new(
-            what,
-            "give --local or --global, and --root NAME where that is not enough",
-        )
-        .into());
+        let hint = "give --local or --global, and --root NAME where that is not enough";
+        return Err(InputError::new(what, hint).into());
     }
     match found.pop() {
         Some(found) => Ok(found),

@@ -1,18 +1,18 @@
 //! `hookbox plugin`: plugins of the repository and of the home directory.
 
-mod account;
 mod add;
-mod arrival;
+mod carried_trust;
 mod consent;
-mod how;
+mod describe;
+mod fetch_options;
+mod fetched;
 mod list;
-mod place;
+mod locations;
 mod publish;
+mod record_trust;
 mod remove;
 mod row;
 mod show;
-mod standing;
-mod trusting;
 mod update;
 
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ impl Plugin {
     }
 }
 
-/// The same error about its source, where it is about a plugin that is empty: which one it is, the user knows by that.
+/// Names the source in the error about an empty plugin.
 fn of_source(error: anyhow::Error, shown: &str) -> anyhow::Error {
     match error.downcast::<PluginError>() {
         Ok(error) if matches!(error.kind, PluginErrorKind::Empty) => {
@@ -63,7 +63,7 @@ fn of_source(error: anyhow::Error, shown: &str) -> anyhow::Error {
     }
 }
 
-/// What went wrong, with the exit code that it has: what the user wrote is wrong usage, all else a failure.
+/// Converts an error: wrong input of the user has another exit code than a failure.
 fn failed(error: PluginError) -> anyhow::Error {
     if error.is_usage() {
         let hint = error.hint.clone().unwrap_or_else(|| "see `hookbox plugin --help`".to_owned());

@@ -13,8 +13,8 @@ use hookbox_plugins::{
 };
 use serde_json::json;
 
-use super::arrival::is_something;
-use super::{account, failed, of_source};
+use super::fetched::check_not_empty;
+use super::{describe, failed, of_source};
 use crate::compiler;
 use crate::error::{InputError, say};
 use crate::{approval, input, output};
@@ -28,13 +28,13 @@ pub(crate) struct Publish {
     /// A component (.wasm), or a directory that holds skills/, recipes/ or hooks/.
     #[arg(value_name = "FILE|DIR")]
     path: PathBuf,
-    /// Where to: oci://HOST[:PORT]/ORG/NAME:TAG.
+    /// The target: oci://HOST[:PORT]/ORG/NAME:TAG.
     #[arg(value_name = "REFERENCE")]
     reference: String,
-    /// Speak to the registry without TLS: whoever is on the way can read and change everything.
+    /// Speak to the registry without TLS: others on the network can read and change everything.
     #[arg(long)]
     plain_http: bool,
-    /// Where its source code is, an address: kept beside it in the registry.
+    /// The address of its source code, kept beside it in the registry.
     #[arg(long, value_name = "URL")]
     source: Option<String>,
     /// Print JSON.
@@ -45,12 +45,12 @@ pub(crate) struct Publish {
 impl Publish {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         approval::not_from_a_hook()?;
-        // A signal drops what was staged.
+        // A signal removes the staging directory.
         unless_interrupted(self.publish()).await?
     }
 
     async fn publish(&self) -> anyhow::Result<ExitCode> {
-        // Without it, what is wrong would be said of the sources that `add` takes.
+        // The error of `Source::parse` would be about the sources of `add`.
         if !self.reference.starts_with("oci://") {
             return Err(self.no_reference());
         }
@@ -101,7 +101,7 @@ impl Publish {
     }
 }
 
-/// What a component says of itself, once it has been shown to be a hook.
+/// Checks that a component is a hook, and returns its description.
 async fn described(path: &Path, bytes: Vec<u8>) -> anyhow::Result<Description> {
     let runtime = compiler::runtime(None);
     let component = runtime.load(bytes).await.map_err(|error| input::no_component(path, &error))?;
@@ -114,8 +114,7 @@ async fn described(path: &Path, bytes: Vec<u8>) -> anyhow::Result<Description> {
     })
 }
 
-/// A directory as it would be installed: what is in it has passed the rules, its components are hooks, and there is
-/// something in it that `add` would install.
+/// Stages a directory, and checks that `add` would install it and that all its components are hooks.
 async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Result<Staged> {
     let plugins = Plugins::open(Location::Local, scratch, ".hookbox").map_err(failed)?;
     let mut stage = Stage::new(&plugins, &Silent).map_err(failed)?;
@@ -139,7 +138,7 @@ async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Resul
         runtime.load(bytes).await.map_err(|error| input::no_component(&at, &error))?;
     }
     let contents = Contents::look(&staged.path(), name, &runtime).await;
-    is_something(&contents, &shown)?;
-    account::problems(&shown, &contents);
+    check_not_empty(&contents, &shown)?;
+    describe::problems(&shown, &contents);
     Ok(staged)
 }

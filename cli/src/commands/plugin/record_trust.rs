@@ -1,4 +1,4 @@
-//! Recording that the hooks of an installed plugin are trusted, as the bytes that were shown.
+//! Recording trust in the hooks of an installed plugin, in the state that was shown.
 
 use std::path::{Path, PathBuf};
 
@@ -17,36 +17,36 @@ use crate::approval;
 use crate::commands::trust;
 use crate::error::{InputError, hint, say, warn};
 
-/// What was shown to the user.
-pub(super) struct Shown<'a> {
+/// A plugin as it was shown to the user.
+pub(super) struct ShownPlugin<'a> {
     pub(super) contents: &'a Contents,
-    /// The digest of all of the plugin.
+    /// The digest of the plugin.
     pub(super) tree: &'a Digest,
 }
 
-/// What the user said of it.
+/// The user's decision.
 #[derive(Clone, Copy)]
-pub(super) struct Said<'a> {
+pub(super) struct Decision<'a> {
     pub(super) answer: Answer,
-    /// Whether the hooks are granted what they ask for.
+    /// True to grant the rights that the hooks ask for.
     pub(super) grant: bool,
-    /// The full names of the hooks that were not asked about: what is recorded of them stays as it is.
+    /// The full names of the hooks that the user was not asked about. Their records stay.
     pub(super) besides: &'a [String],
 }
 
-/// The hooks of a plugin, as the commands see them that trust and grant.
+/// Returns the approvable hooks of a plugin.
 pub(super) fn hooks<'m>(all: &'m [Approvable], plugin: &Path) -> impl Iterator<Item = &'m Approvable> {
     let plugin: PathBuf = plugin.to_owned();
     all.iter().filter(move |hook| hook.reference.starts_with(&plugin))
 }
 
-/// Records trust in the hooks of a plugin that was just installed. Their digests are worked out where they stand now,
-/// and nothing is recorded unless the plugin is still what was shown.
+/// Records trust in the hooks of a plugin that was just installed. Digests are computed in the plugins directory, and
+/// nothing is recorded if the plugin has changed since it was shown.
 pub(super) fn record(
     manager: &Manager,
     installed: &Installed,
-    shown: &Shown<'_>,
-    said: &Said<'_>,
+    shown: &ShownPlugin<'_>,
+    decision: &Decision<'_>,
 ) -> anyhow::Result<()> {
     let file = approval::trust_file(manager)?;
     let all = manager.approvable();
@@ -54,9 +54,9 @@ pub(super) fn record(
     let mut records: Vec<Record> = Vec::new();
     let mut namesakes = Vec::new();
     let asked =
-        |hook: &&Approvable| hook.status != EntryStatus::Disabled && !said.besides.contains(&hook.name);
+        |hook: &&Approvable| hook.status != EntryStatus::Disabled && !decision.besides.contains(&hook.name);
     for hook in hooks(&all, &installed.path).filter(asked) {
-        match of(manager, hook, &installed.path, shown, said.grant) {
+        match of(manager, hook, &installed.path, shown, decision.grant) {
             Ok(record) => {
                 namesakes.extend(
                     hook.namesakes.iter().map(|it| (hook.name.as_str(), it.key.clone(), &it.reference)),
@@ -72,7 +72,7 @@ pub(super) fn record(
     is_as_shown(installed, shown)?;
     approval::update(&file, |held| {
         for record in &mut records {
-            // What was granted to the same hook in the same place stays, and whose place it takes.
+            // The same bytes keep their grants, and the hooks that they replace.
             let kept = held.current(&record.scope, &record.path, &record.digest).filter(|it| it.trusted);
             let kept = kept.cloned();
             record.grants.extend(kept.iter().flat_map(|it| it.grants.iter().cloned()));
@@ -100,12 +100,12 @@ pub(super) fn record(
     Ok(())
 }
 
-/// The record of one hook.
+/// Makes the record of one hook.
 fn of(
     manager: &Manager,
     hook: &Approvable,
     plugin: &Path,
-    shown: &Shown<'_>,
+    shown: &ShownPlugin<'_>,
     grant: bool,
 ) -> Result<Record, InputError> {
     approval::showable(hook)?;
@@ -121,7 +121,7 @@ fn of(
         return Err(InputError::new(what, "`hookbox trust` shows it, and asks"));
     }
     let digest = match hook.kind {
-        // Its bytes were shown, also where another hook of its name runs in its place.
+        // The digest of the shown bytes, also if another hook of this name is found first.
         Kind::Component => {
             let unread = || InputError::new(format!("{}: was not looked into", name()), "see `hookbox list`");
             hook.digest_of(looked.digest.as_ref().ok_or_else(unread)?)
@@ -145,21 +145,21 @@ fn of(
     trust::record(hook, digest, asked, grants)
 }
 
-/// What a hook is where it stands that nobody could see in the plugin alone: a repository may hold servers, files and
-/// settings that belong to it there.
+/// Returns the part of a hook that the plugin alone does not show: the servers, files and settings of the repository that
+/// it uses.
 fn not_shown(manager: &Manager, hook: &Approvable, runs: Option<&str>, plugin: &Path) -> Option<String> {
     if hook.runs.as_deref() != runs {
         let runs = hook.runs.as_deref().unwrap_or("nothing");
         return Some(format!("where it stands now it runs {}, which was not shown", escape(runs, 300)));
     }
     let repository = manager.repository().unwrap_or_default();
-    // By where they lead: there may be `..` and symlinks on the way.
+    // The paths may have `..` and symlinks.
     let real = |path: &Path| path.canonicalize().ok();
     let outside = |path: &PathBuf| match (real(&repository.join(path)), real(plugin)) {
         (Some(path), Some(plugin)) => !path.starts_with(plugin),
         _ => true,
     };
-    // What is installed in the home directory names files of its plugin only.
+    // A plugin in the home directory cannot use files of the repository.
     let is_local = hook.tier.origin() == hookbox::hook::Origin::Repo;
     if let Some(path) = hook.names().into_iter().find(|path| is_local && outside(path)) {
         let path = escape(&path.to_string_lossy(), 300);
@@ -169,8 +169,8 @@ fn not_shown(manager: &Manager, hook: &Approvable, runs: Option<&str>, plugin: &
     (is_local && hook.settings().next().is_some()).then(|| settings.to_owned())
 }
 
-/// Checks that a plugin is what was shown.
-fn is_as_shown(installed: &Installed, shown: &Shown<'_>) -> anyhow::Result<()> {
+/// Checks that a plugin is in the state that was shown.
+fn is_as_shown(installed: &Installed, shown: &ShownPlugin<'_>) -> anyhow::Result<()> {
     let now = hookbox_plugins::digest(&installed.path).map_err(failed)?;
     if now == *shown.tree {
         return Ok(());
@@ -182,15 +182,15 @@ fn is_as_shown(installed: &Installed, shown: &Shown<'_>) -> anyhow::Result<()> {
 
 const AGAIN: &str = "look at what has changed, then `hookbox trust`";
 
-/// Takes back what was recorded of the hooks of a plugin, also of those whose files are gone, but for those of these
-/// names; says of which.
+/// Removes the records of all hooks of a plugin but those of these names, also of hooks whose files are gone. Prints and
+/// returns the removed records.
 pub(super) fn forget(
     manager: &Manager,
     plugins: &Plugins,
     plugin: &Path,
     besides: &[String],
 ) -> anyhow::Result<Vec<Record>> {
-    // Without a private directory nothing is recorded.
+    // Without a private directory there are no records.
     let Some(file) = manager.trust_file() else { return Ok(Vec::new()) };
     let base = plugins.base();
     let place = match plugins.location() {

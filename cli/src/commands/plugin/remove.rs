@@ -8,8 +8,8 @@ use hookbox::text::{escape, shell_word};
 use hookbox_plugins::{PluginError, PluginErrorKind, PluginName, Plugins, Silent};
 use serde_json::{Value, json};
 
-use super::place::{self, Here, There};
-use super::{failed, trusting};
+use super::locations::{self, Environment, KnownPlugin};
+use super::{failed, record_trust};
 use crate::error::{EXIT_FAILED, complain, say};
 use crate::{human, options, output};
 
@@ -36,15 +36,15 @@ impl Remove {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.locate.enter()?;
         human::required(&self.locate, &[], false)?;
-        let here = Here::new(&self.locate)?;
-        let all = here.all(place::places(&here, self.global, self.local));
-        // All of them are found before one is removed.
+        let env = Environment::new(&self.locate)?;
+        let all = env.all(env.bases(self.global, self.local));
+        // All plugins are found before the first one is removed.
         let found: anyhow::Result<Vec<_>> = self.names.iter().map(|name| find(&all, name)).collect();
-        let manager = here.manager().await?;
+        let manager = env.manager().await?;
         let mut removed = Vec::new();
         let mut failures = 0;
-        for (plugins, there, name) in found? {
-            match self.one(plugins, &there, &name, &manager) {
+        for (plugins, known, name) in found? {
+            match self.one(plugins, &known, &name, &manager) {
                 Ok(row) => removed.push(row),
                 Err(error) => {
                     complain(&error);
@@ -62,15 +62,15 @@ impl Remove {
     fn one(
         &self,
         plugins: &Plugins,
-        there: &There,
+        known: &KnownPlugin,
         name: &PluginName,
         manager: &Manager,
     ) -> anyhow::Result<Value> {
         let records = {
-            let guard = place::lock(plugins)?;
-            // First: a kill in between leaves a plugin that nobody trusts, not trust in one that may come again.
-            let records = trusting::forget(manager, plugins, &there.path, &[])?;
-            hookbox_plugins::remove(&guard, name, &Silent).map_err(failed)?;
+            let lock = locations::lock(plugins)?;
+            // In this order, because a kill in between must not leave trust without a plugin.
+            let records = record_trust::forget(manager, plugins, &known.path, &[])?;
+            hookbox_plugins::remove(&lock, name, &Silent).map_err(failed)?;
             records
         };
         let location = plugins.location().as_str();
@@ -78,20 +78,20 @@ impl Remove {
             output::line(&format!("Removed {name} ({location})"))?;
         }
         let untrusted: Vec<&str> = records.iter().map(|it| it.name.as_str()).collect();
-        let path = there.path.to_string_lossy();
+        let path = known.path.to_string_lossy();
         Ok(json!({"name": name.to_string(), "location": location, "path": path, "untrusted": untrusted}))
     }
 }
 
-/// The plugin of this name, which has to be one that hookbox could have installed.
-fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Plugins, There, PluginName)> {
-    let (plugins, there) = place::find(all, word)?;
-    match there.id.clone() {
-        Some(name) => Ok((plugins, there, name)),
+/// Finds the plugin of this name. Its directory must be `org@repo`.
+fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Plugins, KnownPlugin, PluginName)> {
+    let (plugins, known) = locations::find(all, word)?;
+    match known.id.clone() {
+        Some(name) => Ok((plugins, known, name)),
         None => {
             let what = "was put there by hand, under a name that is none of a plugin (org@repo)".to_owned();
-            let path = shell_word(&there.path.to_string_lossy());
-            let error = PluginError::new(&there.name, PluginErrorKind::Unexpected(what));
+            let path = shell_word(&known.path.to_string_lossy());
+            let error = PluginError::new(&known.name, PluginErrorKind::Unexpected(what));
             Err(failed(error.hint(format!("remove it yourself: rm -r {}", escape(&path, 4096)))))
         }
     }

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::text::escape;
 
-use super::place::{self, Here};
+use super::locations::{self, Environment};
 use super::row;
-use super::{account, failed};
+use super::{describe, failed};
 use crate::{options, output};
 
-/// Say everything about one plugin.
+/// Show one plugin with all details.
 #[derive(Args, Debug)]
 pub(crate) struct Show {
     /// The plugin, as ORG/REPO, or as `hookbox plugin list` calls it.
@@ -32,14 +32,14 @@ pub(crate) struct Show {
 impl Show {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.locate.enter()?;
-        let here = Here::new(&self.locate)?;
-        let all = here.all(place::places(&here, self.global, self.local));
-        all.iter().for_each(place::repair);
-        let (plugins, there) = place::find(&all, &self.name)?;
-        if !there.is_here {
-            return Err(failed(there.missing(plugins)));
+        let env = Environment::new(&self.locate)?;
+        let all = env.all(env.bases(self.global, self.local));
+        all.iter().for_each(locations::repair);
+        let (plugins, known) = locations::find(&all, &self.name)?;
+        if !known.is_here {
+            return Err(failed(known.missing(plugins)));
         }
-        let (row, contents) = row::one(&here, plugins, &there).await?;
+        let (row, contents) = row::one(&env, plugins, &known).await?;
         if self.json {
             return output::json(&row);
         }
@@ -59,9 +59,9 @@ impl Show {
             field("changed", Some("it is not what was installed any more"));
         }
         field("trusted", Some(if details.trusted { "yes" } else { "no" }));
-        field("skills", Some(&account::list(&contents.skills)));
-        field("recipes", Some(&account::list(&contents.recipes)));
-        field("hooks", Some(&account::counts(&contents)));
+        field("skills", Some(&describe::list(&contents.skills)));
+        field("recipes", Some(&describe::list(&contents.recipes)));
+        field("hooks", Some(&describe::counts(&contents)));
         for (hook, about) in contents.hooks.iter().zip(&details.hooks) {
             lines.extend(about.lines(hook));
         }

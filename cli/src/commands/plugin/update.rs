@@ -2,21 +2,20 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Args;
 use hookbox::text::escape;
 use hookbox_plugins::{
-    Contents, Difference, Files, Locked, PluginError, PluginErrorKind, Plugins, Replace, Source,
+    Contents, Difference, Files, Hosts, Locked, PluginError, PluginErrorKind, Plugins, Replace, Source,
 };
 use serde_json::{Value, json};
 
-use super::arrival::{Arrived, Wanted, is_interrupt};
+use super::carried_trust::TrustChanges;
 use super::consent::{Answer, Consent};
-use super::how::How;
-use super::place::{self, Here, There};
-use super::standing::Standing;
-use super::trusting::Said;
+use super::fetch_options::FetchOptions;
+use super::fetched::{FetchRequest, FetchedPlugin, is_interrupt, summary};
+use super::locations::{self, Environment, KnownPlugin};
+use super::record_trust::Decision;
 use super::{failed, row};
 use crate::error::{EXIT_FAILED, complain, say, warn};
 use crate::{human, options, output};
@@ -56,9 +55,9 @@ pub(crate) struct Update {
     locate: options::Locate,
 }
 
-/// A plugin that is to be updated.
+/// The installed plugin.
 struct Old {
-    there: There,
+    known: KnownPlugin,
     locked: Locked,
     contents: Contents,
 }
@@ -69,25 +68,25 @@ impl Update {
         if !self.dry_run {
             human::required(&self.locate, &[], self.consent.asks())?;
         }
-        let here = Here::new(&self.locate)?;
-        let how = How::new(self.plain_http, self.key.as_deref())?;
-        let all: Vec<Arc<Plugins>> = here.all([here.place(self.global)?]).into_iter().map(Arc::new).collect();
-        all.iter().for_each(|plugins| place::repair(plugins));
+        let env = Environment::new(&self.locate)?;
+        let options = FetchOptions::new(self.plain_http, self.key.as_deref())?;
+        let all = env.all([env.base(self.global)?]);
+        all.iter().for_each(locations::repair);
         let found = self.find(&all)?;
         if found.is_empty() {
             say("plugins.lock names no plugin here");
         }
         let (several, mut rows, mut failures) = (found.len() > 1, Vec::new(), 0);
         let mut ended = Ok(());
-        for (plugins, there) in found {
-            let name = there.name.clone();
-            match self.one(&here, &plugins, there, &how).await {
+        for (plugins, known) in found {
+            let name = known.name.clone();
+            match self.one(&env, plugins, known, &options).await {
                 Ok(row) => rows.push(row),
                 Err(error) if !several || is_interrupt(&error) => {
                     ended = Err(error);
                     break;
                 }
-                // One that cannot be updated keeps no other from it.
+                // The others are updated all the same.
                 Err(error) => {
                     complain(&error);
                     say(format_args!("{} was not updated", escape(&name, 200)));
@@ -95,7 +94,7 @@ impl Update {
                 }
             }
         }
-        // What was done before something failed is data as well.
+        // Plugins that were updated before a failure are printed as well.
         if self.json && (ended.is_ok() || !rows.is_empty()) {
             output::json(&rows)?;
         }
@@ -103,75 +102,76 @@ impl Update {
         Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
     }
 
-    /// The plugins that are named, or all that can be updated.
-    fn find(&self, all: &[Arc<Plugins>]) -> anyhow::Result<Vec<(Arc<Plugins>, There)>> {
-        let mut there = Vec::new();
+    /// Returns the named plugins, or all that have a source.
+    fn find<'p>(&self, all: &'p [Plugins]) -> anyhow::Result<Vec<(&'p Plugins, KnownPlugin)>> {
+        let mut known = Vec::new();
         for plugins in all {
-            there.extend(place::plugins(plugins)?.into_iter().map(|it| (Arc::clone(plugins), it)));
+            known.extend(locations::plugins(plugins)?.into_iter().map(|it| (plugins, it)));
         }
         if self.names.is_empty() {
-            there.retain(|(_, it)| it.locked.is_some());
-            return Ok(there);
+            known.retain(|(_, it)| it.locked.is_some());
+            return Ok(known);
         }
         let mut found = Vec::new();
         for word in &self.names {
-            let Some(at) = there.iter().position(|(_, it)| it.name == *word) else {
-                let error = PluginError::new(place::name(word)?.to_string(), PluginErrorKind::NotInstalled);
+            let Some(at) = known.iter().position(|(_, it)| it.name == *word) else {
+                let error =
+                    PluginError::new(locations::name(word)?.to_string(), PluginErrorKind::NotInstalled);
                 let hint = match self.global {
                     false => "see `hookbox plugin list`; --global updates those of your home directory",
                     true => "see `hookbox plugin list`",
                 };
                 return Err(failed(error.hint(hint)));
             };
-            found.push(there.remove(at));
+            found.push(known.remove(at));
         }
         Ok(found)
     }
 
     async fn one(
         &self,
-        here: &Here<'_>,
-        plugins: &Arc<Plugins>,
-        there: There,
-        how: &How,
+        env: &Environment<'_>,
+        plugins: &Plugins,
+        known: KnownPlugin,
+        options: &FetchOptions,
     ) -> anyhow::Result<Value> {
-        let Some(locked) = there.locked.clone() else {
+        let Some(locked) = known.locked.clone() else {
             let what = "was not installed by hookbox, so that nobody knows its source".to_owned();
-            let error = PluginError::new(&there.name, PluginErrorKind::Unexpected(what));
+            let error = PluginError::new(&known.name, PluginErrorKind::Unexpected(what));
             return Err(failed(error.hint("install it: hookbox plugin add SOURCE --force")));
         };
-        if !there.is_here {
-            return Err(failed(there.missing(plugins)));
+        if !known.is_here {
+            return Err(failed(known.missing(plugins)));
         }
         let name = locked.name.clone();
-        // Directories are named from the place.
-        let source = Source::parse(&locked.source, &here.hosts(plugins.base())).map_err(failed)?;
+        // The path of a directory is relative to the base.
+        let source = Source::parse(&locked.source, &Hosts::new(plugins.base())).map_err(failed)?;
         let reference = self.reference.as_deref().or(locked.reference.as_deref());
         let source = source.at(reference).map_err(failed)?;
-        // Who names a plugin means it with the key.
+        // A key on the command line is for the plugins that it names.
         let verified = Some(&locked).filter(|it| it.key.is_some() || self.names.is_empty());
-        let key = how.key(&source, verified)?;
-        let arrived = Wanted { name, source, locked: None, key }.fetch(here, plugins, how).await?;
-        let contents = Contents::look_in(&there.path, &there.dir, &here.runtime).await;
-        self.replace(here, plugins, Old { there, locked, contents }, arrived).await
+        let key = options.key(&source, verified)?;
+        let fetched = FetchRequest { name, source, locked: None, key }.fetch(env, plugins, options).await?;
+        let contents = Contents::look_in(&known.path, &known.dir, &env.runtime).await;
+        self.replace(env, plugins, Old { known, locked, contents }, fetched).await
     }
 
-    /// Shows what differs, asks, and replaces.
+    /// Shows the differences, asks, and replaces the plugin.
     async fn replace(
         &self,
-        here: &Here<'_>,
-        plugins: &Arc<Plugins>,
+        env: &Environment<'_>,
+        plugins: &Plugins,
         old: Old,
-        arrived: Arrived,
+        fetched: FetchedPlugin,
     ) -> anyhow::Result<Value> {
-        let name = arrived.name.to_string();
-        let now = hookbox_plugins::digest(&old.there.path).map_err(failed)?;
+        let name = fetched.name.to_string();
+        let now = hookbox_plugins::digest(&old.known.path).map_err(failed)?;
         let by_hand = now != old.locked.tree;
-        let same_bytes = now == *arrived.tree();
-        let new = arrived.locked.clone();
+        let same_bytes = now == *fetched.tree();
+        let new = fetched.locked.clone();
         let is_current =
             same_bytes && revision(&old.locked) == revision(&new) && old.locked.reference == new.reference;
-        let difference = difference(&old, &arrived);
+        let difference = difference(&old, &fetched);
         let row = |updated: bool, trusted: Option<bool>| {
             json!({
                 "name": name, "location": plugins.location().as_str(), "updated": updated, "current": is_current,
@@ -193,15 +193,15 @@ impl Update {
         } else if difference.is_empty() {
             lines.push("  other files of it".to_owned());
         }
-        let manager = here.manager().await?;
-        let trusted = row::of(plugins, &old.there, &old.contents, &manager, &row::records(&manager)?);
+        let manager = env.manager().await?;
+        let trusted = row::of(plugins, &old.known, &old.contents, &manager, &row::records(&manager)?);
         let is_trusted = |hook: &str| trusted.is_trusted(hook);
-        let standing = Standing::between(&old.contents, &arrived.contents, same_bytes, is_trusted);
+        let changes = TrustChanges::between(&old.contents, &fetched.contents, same_bytes, is_trusted);
         if by_hand {
             warn(format_args!("{name} was changed by hand since it was installed, and an update loses that"));
         }
         if self.dry_run {
-            lines.extend(standing.lines());
+            lines.extend(changes.lines());
             self.print(&lines.join("\n"))?;
             return Ok(row(false, None));
         }
@@ -212,9 +212,9 @@ impl Update {
             return Err(failed(error.hint(hint)));
         }
         lines.iter().for_each(say);
-        let answer = if standing.is_asked() {
-            arrived.show();
-            standing.lines().iter().for_each(say);
+        let answer = if changes.is_asked() {
+            fetched.show();
+            changes.lines().iter().for_each(say);
             let grant = if self.consent.grant { ", and grant what they ask for" } else { "" };
             let question = format!(
                 "Trust the hooks of {name} that need a new yes, as shown{grant}? It is updated either way."
@@ -223,16 +223,17 @@ impl Update {
         } else {
             Answer::No
         };
-        let besides = standing.besides();
-        // The same bytes keep all that was said of them.
-        let said = Said { answer, grant: self.consent.grant && standing.is_asked(), besides: &besides };
-        let said = (!same_bytes).then_some(said);
-        let installed = arrived.install(here, plugins, Replace::Yes, said).await?;
-        self.print(&super::arrival::summary("Updated", &installed))?;
+        let besides = changes.besides();
+        // The same bytes keep their records.
+        let decision =
+            Decision { answer, grant: self.consent.grant && changes.is_asked(), besides: &besides };
+        let decision = (!same_bytes).then_some(decision);
+        let installed = fetched.install(env, plugins, Replace::Yes, decision).await?;
+        self.print(&summary("Updated", &installed))?;
         Ok(row(true, Some(installed.details.trusted)))
     }
 
-    /// Prints a line of data, where JSON is not wanted.
+    /// Prints text, unless JSON is wanted.
     fn print(&self, text: &str) -> anyhow::Result<()> {
         if !self.json {
             output::line(text)?;
@@ -241,19 +242,19 @@ impl Update {
     }
 }
 
-/// What differs, down to the files where these can be read.
-fn difference(old: &Old, arrived: &Arrived) -> Difference {
-    let files = Files::of(&old.there.path).and_then(|before| Ok((before, arrived.files()?)));
+/// Returns the differences, with those of the files if they can be read.
+fn difference(old: &Old, fetched: &FetchedPlugin) -> Difference {
+    let files = Files::of(&old.known.path).and_then(|before| Ok((before, fetched.files()?)));
     match files {
-        Ok((before, after)) => Difference::of_files((&old.contents, &before), (&arrived.contents, &after)),
+        Ok((before, after)) => Difference::of_files((&old.contents, &before), (&fetched.contents, &after)),
         Err(error) => {
             warn(error);
-            Difference::between(&old.contents, &arrived.contents)
+            Difference::between(&old.contents, &fetched.contents)
         }
     }
 }
 
-/// What a plugin was at its source, in a word: commit, manifest or tree.
+/// Returns the revision of a plugin: its commit, manifest or tree.
 fn revision(locked: &Locked) -> String {
     match (&locked.commit, &locked.manifest) {
         (Some(commit), _) => commit.clone(),
