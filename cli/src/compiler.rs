@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hookbox::wasm::{Allocation, Compiler, Runtime, compile_here};
+use hookbox::{Allocation, Compiler, Runtime, compile_here};
 
 use crate::error::say;
 

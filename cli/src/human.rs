@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use hookbox::discovery;
-use hookbox::private_dir;
-use hookbox::text::{escape, shell_word};
+use hookbox::escape;
+use hookbox::internal::discovery;
+use hookbox::internal::private_dir;
+use hookbox::internal::text::shell_word;
 use hookbox_agents::bridge::above::{Sign, sign};
 
 use crate::error::{InputError, Refused};

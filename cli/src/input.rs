@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use hookbox::json;
+use hookbox::internal::json;
 use serde_json::{Map, Value};
 
 use crate::error::InputError;
@@ -101,7 +101,7 @@ pub(crate) fn component(path: &Path) -> Result<Vec<u8>, InputError> {
     let wrong = |what: String| InputError::new(format!("{}: {what}", path.display()), hint);
     let file = std::fs::File::open(path).map_err(|error| wrong(error.to_string()))?;
     let mut bytes = Vec::new();
-    let max = hookbox::wasm::MAX_COMPONENT;
+    let max = hookbox::internal::wasm::MAX_COMPONENT;
     file.take(max + 1).read_to_end(&mut bytes).map_err(|error| wrong(error.to_string()))?;
     if bytes.len() as u64 > max {
         return Err(wrong(format!("has more than {max} bytes")));

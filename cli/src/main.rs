@@ -47,7 +47,11 @@ enum Command {
 
 /// The program's version and the WIT versions that it serves.
 pub(crate) fn version() -> String {
-    format!("{} (hookbox:hook@{})", env!("CARGO_PKG_VERSION"), hookbox::wasm::WIT_VERSIONS.join(", "))
+    format!(
+        "{} (hookbox:hook@{})",
+        env!("CARGO_PKG_VERSION"),
+        hookbox::internal::wasm::WIT_VERSIONS.join(", ")
+    )
 }
 
 /// `hookbox bridge` alone: an agent that waits for its hook does not wait for a parser of all commands.

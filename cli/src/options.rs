@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use hookbox::Limits;
-use hookbox::discovery::{self, UnitError, parse_duration};
+use hookbox::internal::discovery::{self, UnitError, parse_duration};
 use hookbox::manager::{Builder, Manager};
 use hookbox::trust::TrustPolicy;
-use hookbox::wasm::{Allocation, Runtime};
+use hookbox::{Allocation, Runtime};
 use hookbox_agents::agent::UnknownAgent;
 use hookbox_agents::{Agent, AgentHooks};
 

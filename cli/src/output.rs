@@ -24,7 +24,7 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
     } else {
         serde_json::to_string(value)?
     };
-    line(&hookbox::text::escape_json(&text))
+    line(&hookbox::internal::text::escape_json(&text))
 }
 
 /// A table without borders that fits the terminal; as wide as it needs to be in a pipe.

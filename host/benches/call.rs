@@ -22,10 +22,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion};
+use hookbox::internal::native::NativeHook;
+use hookbox::internal::wasm::ComponentHook;
 use hookbox::manager::Manager;
-use hookbox::native::NativeHook;
 use hookbox::session::{Session, ToolDecision};
-use hookbox::wasm::{Allocation, ComponentHook, Runtime};
+use hookbox::{Allocation, Runtime};
 use hookbox::{Descriptor, EventName, Kind, Settings, ToolCall};
 use serde_json::{Value, json};
 use wasmtime::component::{Component, InstancePre, Linker};

@@ -43,7 +43,7 @@ pub struct Fired {
 }
 
 /// Returns true if any of these hooks subscribes to this event.
-pub fn concerns(hooks: &[Arc<dyn Hook>], event: &EventName) -> bool {
+pub(crate) fn concerns(hooks: &[Arc<dyn Hook>], event: &EventName) -> bool {
     hooks.iter().any(|hook| hook.descriptor().subscribes_to(event))
 }
 
@@ -163,7 +163,7 @@ fn ends(fold: &Fold, descriptor: &Descriptor, event: &EventName) -> bool {
 }
 
 /// Returns the hooks that subscribe to this event, in run order, each with its `observe`.
-pub fn in_run_order<'a>(hooks: &'a [Arc<dyn Hook>], event: &Event) -> Vec<(&'a Arc<dyn Hook>, bool)> {
+pub(crate) fn in_run_order<'a>(hooks: &'a [Arc<dyn Hook>], event: &Event) -> Vec<(&'a Arc<dyn Hook>, bool)> {
     let mut order: Vec<(&Arc<dyn Hook>, &Subscription)> = hooks
         .iter()
         .filter_map(|hook| {

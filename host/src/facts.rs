@@ -14,7 +14,8 @@ use std::path::Path;
 use serde_json::Value;
 
 pub(crate) use self::paths::MAX_PATHS;
-pub use self::tools::{claude_name, kind_of};
+pub(crate) use self::tools::claude_name;
+pub use self::tools::kind_of;
 pub use self::tools::{claude_names, mcp_names};
 
 use crate::event::{Document, Facts, ToolKind};
@@ -45,28 +46,28 @@ pub fn of(name: &str, input: &Document, cwd: &Path, home: Option<&Path>) -> Fact
 }
 
 /// Returns the paths in the input of a file tool, as written. Reads no files.
-pub fn named<'a>(name: &str, input: &'a Value) -> Vec<&'a str> {
+pub(crate) fn named<'a>(name: &str, input: &'a Value) -> Vec<&'a str> {
     paths::named(&plain(name), input)
 }
 
 /// Returns the line that a shell tool would run, by the rules of [`of`].
-pub fn command_of(name: &str, input: &Value) -> Option<String> {
+pub(crate) fn command_of(name: &str, input: &Value) -> Option<String> {
     command::line(&plain(name), input)
 }
 
 /// Returns true if a field of a shell tool's input holds its line, or a part of it.
-pub fn is_command(tool: &str, field: &str) -> bool {
+pub(crate) fn is_command(tool: &str, field: &str) -> bool {
     command::is_line(&plain(tool), &plain(field))
 }
 
 /// Returns true if a field names the one file that a file tool is about.
-pub fn is_file(field: &str) -> bool {
+pub(crate) fn is_file(field: &str) -> bool {
     paths::is_file(&plain(field))
 }
 
 /// Returns the name of a tool or a field in the form of the tables. No name in them is longer than 64
 /// letters.
-pub fn plain(name: &str) -> String {
+pub(crate) fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-' | '.')).take(65).map(|c| c.to_ascii_lowercase()).collect()
 }
 

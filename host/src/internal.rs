@@ -1,11 +1,25 @@
 //! Parts of this crate for the other crates of hookbox: the plugins, the bridge to other agents, the program, the tests.
 //!
-//! They follow no version: an embedder uses the public modules.
+//! Any version may change them: an embedder uses the public modules.
+
+pub mod builtin {
+    //! The names of built-in hooks.
+
+    pub use crate::builtin::{ALL, BUDGET, COMPACT_TRIGGER, SELF_PROTECTION};
+}
+
+pub mod chain {
+    //! One event through a chain.
+
+    pub use crate::chain::{ChainOptions, Fired, run};
+}
 
 pub mod dialect {
-    //! The parts that readers and writers of JSON share.
+    //! Forms of JSON, and the parts that their readers and writers share.
 
-    pub use crate::dialect::{Wire, borrowed, claude, fields, hook_output, reply};
+    pub use crate::dialect::{
+        Dialect, Wire, base_coat, borrowed, claude, fields, hook_output, kodelet, reply, schema,
+    };
 }
 
 pub mod discovery {
@@ -15,17 +29,15 @@ pub mod discovery {
         Area, Finder, HookSource, MAX_FILES, MAX_HOOKS, ReadFile, SourceCommand, SourceFile, SourceHook,
     };
     pub use crate::discovery::{
-        Approvable, Discovery, Entry, EntryStatus, Problem, document, look_into_plugin, parse_duration,
-        reader, show_duration,
+        Approvable, Discovery, Options, UnitError, document, git_host, look_into_plugin, parse_duration,
+        reader, repository, show_duration,
     };
 }
 
-pub mod native {
-    //! Running a command.
+pub mod facts {
+    //! Facts about a tool call.
 
-    pub use crate::native::command::{self, CommandLine};
-    pub use crate::native::process;
-    pub use crate::native::{DEPTH_VARIABLE, depth};
+    pub use crate::facts::{claude_names, kind_of, mcp_names, of};
 }
 
 pub mod files {
@@ -34,19 +46,73 @@ pub mod files {
     pub use crate::files::*;
 }
 
+pub mod json {
+    //! Reading JSON whose numbers are kept as they are written.
+
+    pub use crate::json::{from_model, object, value};
+}
+
+pub mod lockfile {
+    //! The lock file of plugins.
+
+    pub use crate::lockfile::*;
+}
+
+pub mod native {
+    //! Hooks that are executables, and running a command.
+
+    pub use crate::native::command::{self, CommandLine};
+    pub use crate::native::process::{self, signal_name};
+    pub use crate::native::{DEPTH_VARIABLE, NativeHook, depth, query};
+}
+
+#[cfg(feature = "http")]
+pub mod network {
+    //! Requests of components.
+
+    pub use crate::network::{Rules, Timeouts, http};
+}
+
+pub mod redact {
+    //! Secrets out of text.
+
+    pub use crate::redact::{line, text, value};
+}
+
+#[cfg(feature = "store")]
+pub mod store {
+    //! The state of components.
+
+    pub use crate::store::{Bucket, Store};
+}
+
+pub mod text {
+    //! Text for people.
+
+    pub use crate::text::{
+        distance, escape, escape_json, escape_lines, nearest, plain_name, prefix, shell_word,
+    };
+}
+
 #[cfg(any(feature = "http", feature = "mcp", feature = "otel"))]
 pub mod tls {
-    //! The certificates that count.
+    //! Certificates.
 
-    pub use crate::tls::*;
+    pub use crate::tls::{config, system_roots};
 }
 
 pub mod tree {
     //! The digest of a directory.
 
-    pub use crate::trust::tree_digest::*;
+    pub use crate::trust::tree_digest::{MAX_FILES, of_plugin};
 }
 
-pub use crate::builtin::{self, Protection};
-pub use crate::native::process::signal_name;
-pub use crate::{facts, json, lockfile, redact, text};
+pub mod wasm {
+    //! Components.
+
+    #[cfg(feature = "component")]
+    pub use crate::wasm::WIT_VERSIONS;
+    pub use crate::wasm::{Access, Component, ComponentHook, MAX_COMPONENT, Places};
+}
+
+pub use crate::files::private_dir;

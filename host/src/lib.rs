@@ -78,8 +78,8 @@
 //!
 //! [`manager`] finds hooks, [`session`] sends events and has the verdicts, [`event`] has the events, [`hook`]
 //! the trait, [`outcome`] the answers of hooks, [`report`] the reports, [`capability`] the rights of
-//! components, [`trust`] the user's decisions. Modules that the documentation hides are for hookbox's own
-//! crates: any version may change them. A feature only adds names.
+//! components, [`trust`] the user's decisions. A feature only adds names. The hidden module `internal` is for
+//! hookbox's own crates: any version may change it.
 //!
 //! # Features
 //!
@@ -93,69 +93,51 @@
 
 mod account;
 mod book;
-pub mod builtin;
+mod builtin;
 pub mod capability;
-#[doc(hidden)]
-pub mod chain;
-#[doc(hidden)]
-pub mod dialect;
-#[doc(hidden)]
-pub mod discovery;
+mod chain;
+mod dialect;
+mod discovery;
 pub mod event;
-#[doc(hidden)]
-pub mod facts;
+mod facts;
 mod files;
-#[doc(hidden)]
-pub mod function;
+mod function;
 pub mod hook;
 #[doc(hidden)]
 pub mod internal;
-pub mod json;
+mod json;
 mod live;
-#[doc(hidden)]
-pub mod lockfile;
+mod lockfile;
 pub mod manager;
 #[cfg(feature = "mcp")]
-#[doc(hidden)]
 pub mod mcp;
 #[cfg(not(feature = "mcp"))]
 #[path = "mcp/absent.rs"]
-#[doc(hidden)]
-pub mod mcp;
+mod mcp;
 mod mutex;
-#[doc(hidden)]
-pub mod native;
+mod native;
 #[cfg(feature = "http")]
-#[doc(hidden)]
-pub mod network;
+mod network;
 pub mod outcome;
-#[doc(hidden)]
-pub mod redact;
+mod redact;
 pub mod report;
 pub mod session;
 #[cfg(feature = "store")]
-#[doc(hidden)]
-pub mod store;
+mod store;
 #[cfg(feature = "otel")]
 pub mod telemetry;
-#[doc(hidden)]
-pub mod text;
+mod text;
 mod thresholds;
 #[cfg(any(feature = "http", feature = "mcp", feature = "otel"))]
 mod tls;
 pub mod trust;
 #[cfg(feature = "component")]
-#[doc(hidden)]
-pub mod wasm;
+mod wasm;
 #[cfg(not(feature = "component"))]
 #[path = "wasm/absent.rs"]
-#[doc(hidden)]
-pub mod wasm;
+mod wasm;
 
 pub use async_trait::async_trait;
-
-#[doc(hidden)]
-pub use crate::files::private_dir;
 
 pub use crate::event::{
     Context, Document, Event, EventData, EventName, InvokedBy, Message, ToolCall, ToolResult, Usage,
@@ -166,7 +148,7 @@ pub use crate::hook::{
     Subscription, Tier,
 };
 #[cfg(feature = "http")]
-pub use crate::network::Network;
+pub use crate::network::{Network, NetworkError};
 pub use crate::outcome::{Action, Answers, Callback, Outcome, Verdict};
 pub use crate::report::{HookReport, Report, Status};
 pub use crate::text::{escape, escape_lines, prefix};

@@ -15,6 +15,8 @@ pub use self::reload::{Changed, Reload};
 #[cfg(feature = "watch")]
 pub use self::watch::{WatchError, Watcher};
 
+pub use crate::builtin::Protection;
+pub use crate::discovery::source::HookSource;
 use crate::discovery::{Approvable, LastGood};
 pub use crate::discovery::{DEFAULT_ROOTS, Entry, EntryStatus, Kept, Problem, SwitchedOff};
 use crate::event::EventName;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::capability::Denial;
 use crate::event::EventName;
-pub use crate::hook::{Cause, Kind, Limit, LimitKind};
+use crate::hook::{Cause, Kind, Limit};
 use crate::outcome::Change;
 
 /// The result of one hook in one event.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use hookbox::discovery::EntryStatus;
-use hookbox::wasm::{Allocation, Runtime};
+use hookbox::manager::EntryStatus;
+use hookbox::{Allocation, Runtime};
 use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, guest, sample};
@@ -124,7 +124,7 @@ fn each_is_one_clear_problem_and_other_hooks_still_work() {
     }
     assert_eq!(
         entries.as_array().unwrap().len(),
-        cases.len() + 2 + hookbox::builtin::ALL.len(),
+        cases.len() + 2 + hookbox::internal::builtin::ALL.len(),
         "and the built-in hooks"
     );
 

@@ -15,7 +15,7 @@ const CLAUDE: [&str; 5] = [
     "cli/src/commands/",
 ];
 
-/// The modules that run, load or trust hooks.
+/// The modules that load or run hooks.
 const LOADING: [&str; 6] = ["load::", "wasm::", "mcp::", "native::process", "store::", "network::"];
 
 /// The directories with code of packages outside of `crates/agents`.

@@ -6,12 +6,14 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
+use hookbox::Runtime;
 use hookbox::event::{AgentStop, EventData, InvokedBy};
+use hookbox::internal::private_dir;
+use hookbox::internal::private_dir::PrivateErrorKind;
+use hookbox::internal::wasm::Component;
 use hookbox::manager::Manager;
-use hookbox::private_dir::PrivateErrorKind;
 use hookbox::session::{Decision, OutputDecision, Session, ToolDecision};
-use hookbox::wasm::{Component, Runtime};
-use hookbox::{EventName, Hook, Outcome, Status, ToolCall, ToolResult, private_dir};
+use hookbox::{EventName, Hook, Outcome, Status, ToolCall, ToolResult};
 use hookbox_agent::{Agent, Scripted, Step, Tools};
 use serde_json::{Value, json};
 

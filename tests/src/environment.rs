@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use hookbox::discovery::DEFAULT_ROOTS;
+use hookbox::manager::DEFAULT_ROOTS;
 use hookbox::manager::{Builder, Manager};
-use hookbox::wasm::{Allocation, Runtime};
+use hookbox::{Allocation, Runtime};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -4,9 +4,10 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use hookbox::chain::Fired;
 use hookbox::event::EventData;
-use hookbox::report::{Cause, HookReport};
+use hookbox::hook::Cause;
+use hookbox::internal::chain::Fired;
+use hookbox::report::HookReport;
 use hookbox::session::ToolDecision;
 use hookbox::{Status, ToolCall};
 use serde_json::{Value, json};

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hookbox::capability::{Capability, Origin};
-use hookbox::network::http::Request;
-use hookbox::network::{Network, NetworkError, Rules, Timeouts};
+use hookbox::internal::network::http::Request;
+use hookbox::internal::network::{Rules, Timeouts};
+use hookbox::{Network, NetworkError};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hookbox::capability::{Capability, Rights};
-use hookbox::chain::{self, ChainOptions, Fired};
 use hookbox::event::{AgentStop, EventData};
-use hookbox::wasm::{Access, ComponentHook, Places};
+use hookbox::internal::chain::{self, ChainOptions, Fired};
+use hookbox::internal::wasm::{Access, ComponentHook, Places};
 use hookbox::{Cause, Context, Descriptor, Event, Hook, Kind, Settings, ToolCall};
 use serde_json::{Value, json};
 

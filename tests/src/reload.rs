@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use hookbox::discovery::EntryStatus;
+use hookbox::manager::EntryStatus;
 use hookbox::manager::{Manager, Reload, Watcher};
 use hookbox::{Cause, EventName, Report, ToolCall};
 use serde_json::json;

@@ -23,8 +23,8 @@ fn place(names: &[&str]) -> TestEnvironment {
 }
 
 /// Returns the bucket of a sample.
-fn bucket(env: &TestEnvironment, name: &str) -> hookbox::store::Bucket {
-    let store = hookbox::store::Store::at(env.path("home/.local/share/hookbox"));
+fn bucket(env: &TestEnvironment, name: &str) -> hookbox::internal::store::Bucket {
+    let store = hookbox::internal::store::Store::at(env.path("home/.local/share/hookbox"));
     store.bucket([hookbox::trust::Scope::Global.identity(None, &format!("{name}.wasm"))])
 }
 

@@ -310,11 +310,12 @@ fn the_state_of_a_native_hook_is_private() {
 }
 
 /// slack-notify with these rights, and a Slack of our own.
-async fn slack(grants: &[&str], url: &str) -> (hookbox::chain::Fired, usize) {
+async fn slack(grants: &[&str], url: &str) -> (hookbox::internal::chain::Fired, usize) {
+    use hookbox::Network;
     use hookbox::capability::{Capability, Rights};
-    use hookbox::network::Network;
-    use hookbox::wasm::{Access, ComponentHook};
-    use hookbox::{Context, Descriptor, Event, EventName, Hook, Kind, Settings, chain};
+    use hookbox::internal::chain;
+    use hookbox::internal::wasm::{Access, ComponentHook};
+    use hookbox::{Context, Descriptor, Event, EventName, Hook, Kind, Settings};
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
 

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 
-use hookbox::dialect::schema::{ALL, Schema, VERSION};
-use hookbox::dialect::{base_coat, claude, kodelet};
+use hookbox::internal::dialect::schema::{ALL, Schema, VERSION};
+use hookbox::internal::dialect::{base_coat, claude, kodelet};
 use hookbox::{Context, EventName, HookError, Outcome};
 use jsonschema::Validator;
 use proptest::prelude::*;

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use hookbox::discovery::{Approvable, EntryStatus};
+use hookbox::escape;
+use hookbox::internal::discovery::Approvable;
+use hookbox::manager::EntryStatus;
 use hookbox::manager::Manager;
-use hookbox::text::escape;
 use hookbox::trust::{Record, Records, Scope};
 
 use crate::error::InputError;

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 use hookbox::Digest;
 use hookbox::capability::Capability;
-use hookbox::discovery::Approvable;
+use hookbox::escape;
+use hookbox::hook::Kind;
+use hookbox::internal::discovery::Approvable;
 use hookbox::manager::Manager;
-use hookbox::report::Kind;
-use hookbox::text::escape;
 use hookbox::trust::{Records, Scope, TrustFile, TrustFileError, TrustFileErrorKind};
 
 pub(crate) use self::find::{find, find_plugin, find_record, records_of_plugin};
@@ -21,7 +21,7 @@ use crate::error::InputError;
 
 /// Refuses a process that a hook started: no hook may change trust.
 pub(crate) fn not_from_a_hook() -> Result<(), InputError> {
-    if hookbox::native::depth() == 0 {
+    if hookbox::internal::native::depth() == 0 {
         return Ok(());
     }
     Err(InputError::new(

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use hookbox::capability::Capability;
-use hookbox::discovery::Approvable;
+use hookbox::escape;
 use hookbox::event::EventName;
-use hookbox::report::Kind;
-use hookbox::text::escape;
+use hookbox::hook::Kind;
+use hookbox::internal::discovery::Approvable;
 use hookbox::trust::Scope;
 use hookbox::{Digest, OnFailure};
 

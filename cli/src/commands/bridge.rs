@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::interrupt::Asked;
 use clap::Args;
-use hookbox::text;
+use hookbox::internal::text;
 use hookbox_agents::Agent;
 use hookbox_agents::agent::Reply;
 use hookbox_agents::bridge::Bridge;

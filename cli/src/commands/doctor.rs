@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::interrupt::unless_interrupted;
 use clap::Args;
-use hookbox::text::escape;
+use hookbox::escape;
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::doctor::{self, Examination, Status};
 use hookbox_agents::config::Surroundings;

@@ -7,12 +7,10 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
-use hookbox::dialect::kodelet;
-use hookbox::wasm::ComponentHook;
-use hookbox::{
-    Context, Descriptor, Event, EventName, Hook, Kind, OnFailure, Outcome, Settings, discovery, facts,
-    native, private_dir,
-};
+use hookbox::internal::dialect::kodelet;
+use hookbox::internal::wasm::ComponentHook;
+use hookbox::internal::{discovery, facts, native, private_dir};
+use hookbox::{Context, Descriptor, Event, EventName, Hook, Kind, OnFailure, Outcome, Settings};
 
 use super::run::event_name;
 use crate::compiler;
@@ -155,6 +153,6 @@ impl Exec {
 
 fn show_log(log: &str) {
     if !log.is_empty() {
-        say(hookbox::text::escape_lines(log, 64 << 10).trim_end());
+        say(hookbox::escape_lines(log, 64 << 10).trim_end());
     }
 }

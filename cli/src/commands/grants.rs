@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use hookbox::capability::Capability;
+use hookbox::escape;
 use hookbox::manager::Manager;
-use hookbox::text::escape;
 use hookbox::trust::{Record, Scope};
 use serde_json::json;
 

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::capability::{Capability, Rights};
-use hookbox::private_dir;
-use hookbox::text::escape;
+use hookbox::escape;
+use hookbox::internal::private_dir;
+use hookbox::internal::wasm::Component;
 use hookbox::trust::{Record, Records, TrustFile};
-use hookbox::wasm::Component;
 use serde_json::{Value, json};
 
 use crate::compiler;

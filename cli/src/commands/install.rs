@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use hookbox::discovery::{self, show_duration};
-use hookbox::private_dir;
-use hookbox::text::escape;
+use hookbox::escape;
+use hookbox::internal::discovery::{self, show_duration};
+use hookbox::internal::private_dir;
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::Bridge;
 use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::interrupt::unless_interrupted;
 use clap::Args;
-use hookbox::text::escape;
+use hookbox::escape;
 use hookbox::{EventName, Kind};
 
 use crate::error::{hint, warn};

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::interrupt::unless_interrupted;
 use clap::{Args, ValueEnum};
-use hookbox::chain::Fired;
-use hookbox::dialect::Dialect;
-use hookbox::discovery::SwitchedOff;
+use hookbox::internal::chain::Fired;
+use hookbox::internal::dialect::Dialect;
+use hookbox::internal::text;
+use hookbox::manager::SwitchedOff;
 use hookbox::report::{HookReport, Report};
-use hookbox::text;
 use hookbox::{Context, EventName};
 use serde_json::{Value, json};
 

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
-use hookbox::dialect::schema::{self, ALL, VERSION};
-use hookbox::dialect::{base_coat, claude, kodelet};
-use hookbox::{EventName, HookError, Outcome, text};
+use hookbox::internal::dialect::schema::{self, ALL, VERSION};
+use hookbox::internal::dialect::{base_coat, claude, kodelet};
+use hookbox::internal::text;
+use hookbox::{EventName, HookError, Outcome};
 use serde_json::Value;
 
 use super::run::event_name;

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::Digest;
 use hookbox::capability::Capability;
-use hookbox::discovery::Approvable;
+use hookbox::escape;
+use hookbox::internal::discovery::Approvable;
 use hookbox::manager::Manager;
-use hookbox::text::escape;
 use hookbox::trust::{Record, Scope};
 
 use crate::error::{InputError, say};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::text::escape;
+use hookbox::escape;
 use hookbox::trust::{Record, TrustFile};
 
 use crate::{approval, human, options, output};

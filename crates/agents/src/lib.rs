@@ -30,8 +30,9 @@ mod protection;
 mod qwen;
 mod source;
 
+use hookbox::internal::chain;
 use hookbox::internal::{builtin, dialect, discovery, facts, files, json, native, text};
-use hookbox::{chain, event, hook, manager, outcome, report, session};
+use hookbox::{event, hook, manager, outcome, session};
 
 pub use crate::agent::Agent;
 pub use crate::protection::protection;

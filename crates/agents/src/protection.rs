@@ -1,6 +1,6 @@
 //! The files that decide about the agents' hooks.
 
-use hookbox::internal::Protection;
+use hookbox::manager::Protection;
 
 use crate::agent::{Agent, Level, Surroundings};
 

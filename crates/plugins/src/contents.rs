@@ -9,15 +9,16 @@ use serde::Serialize;
 
 use super::limits::{MAX_BYTES, MAX_ENTRIES, MAX_FILE};
 use super::{LockedHook, PluginError, PluginErrorKind, PluginName};
+use hookbox::Runtime;
 use hookbox::capability::Capability;
 use hookbox::event::EventName;
+use hookbox::hook::Kind;
 use hookbox::hook::{Digest, OnFailure, Subscription};
-use hookbox::internal::discovery::{self, Approvable, Discovery, Entry, EntryStatus, Problem};
+use hookbox::internal::discovery::{self, Approvable, Discovery};
 use hookbox::internal::files::{EntryKind, FileAccess};
 use hookbox::internal::text;
 use hookbox::internal::tree;
-use hookbox::report::Kind;
-use hookbox::wasm::Runtime;
+use hookbox::manager::{Entry, EntryStatus, Problem};
 
 /// How many skills and how many recipes are listed.
 const MAX_NAMES: usize = 256;

@@ -69,7 +69,7 @@ pub enum PluginErrorKind {
 impl PluginError {
     /// An error about this, which is escaped here.
     pub fn new(what: impl AsRef<str>, kind: impl Into<PluginErrorKind>) -> Self {
-        Self { what: hookbox::internal::text::escape(what.as_ref(), 1024), kind: kind.into(), hint: None }
+        Self { what: hookbox::escape(what.as_ref(), 1024), kind: kind.into(), hint: None }
     }
 
     /// The error for something that the system does not do to this path, with the next step where that is known.

@@ -9,7 +9,7 @@ pub const MAX_ENTRIES: usize = tree::MAX_FILES;
 pub const MAX_BYTES: u64 = 256 << 20;
 
 /// How many bytes one file may have: as many as a component that is loaded.
-pub const MAX_FILE: u64 = hookbox::wasm::MAX_COMPONENT;
+pub const MAX_FILE: u64 = hookbox::internal::wasm::MAX_COMPONENT;
 
 /// How deep directories may stand in each other.
 pub const MAX_DEPTH: usize = 32;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Lock, Locked, LockedHook};
 use hookbox::hook::Digest;
-use hookbox::report::Kind;
+use hookbox::hook::Kind;
 
 /// What stands above everything else.
 const HEAD: &str = "# Written by hookbox. `hookbox plugin add` without a source installs exactly this.\n\n";

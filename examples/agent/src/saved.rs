@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use hookbox::escape;
-use hookbox::private_dir::{self, PrivateError};
+use hookbox::internal::private_dir::{self, PrivateError};
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Conversation;

@@ -6,9 +6,8 @@ use async_trait::async_trait;
 
 use super::{Builtin, Surroundings, Wishes};
 use crate::event::{Event, EventData, EventName, Usage};
-use crate::hook::{self, Descriptor, Hook, HookError};
+use crate::hook::{self, Descriptor, Hook, HookError, Kind};
 use crate::outcome::{Action, Callback, Outcome};
-use crate::report::Kind;
 use crate::thresholds::{AtThreshold, Thresholds, is_reached};
 
 /// The name of the built-in hook that warns of a full context window.
@@ -27,7 +26,7 @@ pub(super) const BUILTIN: Builtin = Builtin {
 /// Answers `on_budget_exceeded` with a warning for the user and a note for the model. From the threshold `rotate` on and
 /// with [`AtThreshold::Rotate`] also the callback `rotate`, with the arguments `threshold`,
 /// `used_tokens` and `effective_limit` as far as they are known.
-pub struct Budget {
+pub(crate) struct Budget {
     descriptor: Descriptor,
     thresholds: Thresholds,
 }

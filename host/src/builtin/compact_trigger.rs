@@ -6,9 +6,8 @@ use async_trait::async_trait;
 
 use super::{Builtin, Setting, Surroundings, Wishes};
 use crate::event::{AfterTurn, Event, EventData, EventName};
-use crate::hook::{Budget, Descriptor, Hook, HookError};
+use crate::hook::{Budget, Descriptor, Hook, HookError, Kind};
 use crate::outcome::{Action, Callback, Outcome};
-use crate::report::Kind;
 use crate::thresholds::{AtThreshold, is_reached, is_threshold};
 
 /// The name of the built-in hook that asks for compaction.
@@ -38,7 +37,7 @@ fn threshold(text: &str) -> Option<f64> {
 /// Answers `after_turn` with the callback `compact` from a share of the context window on: the user's setting `threshold`,
 /// or else the event's `auto_compact_threshold`, or else 0.8. Does nothing if the event's `auto_compact_enabled` is false,
 /// if the usage is unknown, or if sessions are rotated instead.
-pub struct CompactTrigger {
+pub(crate) struct CompactTrigger {
     descriptor: Descriptor,
     /// The user's setting.
     threshold: Option<f64>,

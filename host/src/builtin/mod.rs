@@ -1,7 +1,5 @@
 //! The hooks that are part of hookbox: ordinary hooks of the tier `built in`. The user can switch each of them off.
 
-#![doc(hidden)]
-
 mod budget;
 mod command;
 mod compact_trigger;
@@ -19,10 +17,10 @@ use std::sync::Arc;
 use crate::hook::{Descriptor, Hook, Settings};
 use crate::thresholds::Thresholds;
 
-pub use budget::{BUDGET, Budget};
-pub use compact_trigger::{COMPACT_TRIGGER, CompactTrigger};
+pub use budget::BUDGET;
+pub use compact_trigger::COMPACT_TRIGGER;
 pub use protected::Protection;
-pub use self_protection::{SELF_PROTECTION, SelfProtection};
+pub use self_protection::SELF_PROTECTION;
 
 /// Every built-in hook, in the order in which hooks of the same priority run. A line here is all that a new one needs:
 /// listing, settings and the book read this table.
@@ -99,7 +97,7 @@ pub(crate) fn is_builtin(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Kind;
+    use crate::hook::Kind;
 
     #[test]
     fn each_is_made_under_its_name_and_stands_in_the_book() {

@@ -15,9 +15,8 @@ use super::real::RealPaths;
 use super::{Builtin, Surroundings, Wishes, shell};
 use crate::event::{Event, EventName, Facts, ToolCall, ToolKind};
 use crate::facts;
-use crate::hook::{Budget, Descriptor, Hook, HookError, OnFailure};
+use crate::hook::{Budget, Descriptor, Hook, HookError, Kind, OnFailure};
 use crate::outcome::Outcome;
-use crate::report::Kind;
 use crate::text;
 use crate::trust::TrustFile;
 
@@ -81,7 +80,7 @@ const MAX_PATH: usize = 4096;
 
 /// Blocks tool calls that change hookbox's settings, trust and hook files, the scripts of hooks, the program itself or the
 /// files of `Protection`, and shell lines that run a command for the user only, as far as a call shows it.
-pub struct SelfProtection {
+pub(crate) struct SelfProtection {
     descriptor: Descriptor,
     protected: Protected,
     home: Option<PathBuf>,

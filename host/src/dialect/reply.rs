@@ -6,9 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::EventName;
-use crate::hook::HookError;
+use crate::hook::{Cause, HookError};
 use crate::outcome::Outcome;
-use crate::report::Cause;
 use crate::text;
 
 /// The number of keys without effect that are named one by one.

@@ -13,11 +13,12 @@ mod units;
 mod tests;
 
 pub(crate) use find::global_settings::GlobalSettings;
-pub use find::global_settings::{DEFAULT_SKIP_COMMANDS, SwitchedOff, git_host};
+pub use find::global_settings::{SwitchedOff, git_host};
 pub use find::last_read::Kept;
 pub use find::options::{DEFAULT_ROOTS, Options};
-pub use find::{document, outermost_repository, reader, repository, source};
-pub use load::{Approvable, Discovery, Entry, EntryStatus, Namesake, discover, look_into_plugin};
-pub(crate) use load::{LastGood, discover_again, guard_of_unseen};
+pub use find::{document, reader, repository};
+pub(crate) use find::{outermost_repository, source};
+pub use load::{Approvable, Discovery, Entry, EntryStatus, look_into_plugin};
+pub(crate) use load::{LastGood, discover, guard_of_unseen};
 pub use problem::Problem;
-pub use units::{UnitError, parse_duration, parse_size, show_duration};
+pub use units::{UnitError, parse_duration, show_duration};

@@ -185,7 +185,7 @@ fn tool(name: &str) -> Option<&'static Tool> {
 /// Returns Claude Code's name for the tool that another agent calls `name`.
 ///
 /// `None` if Claude Code has no such tool, if the name is unknown, or if it already is Claude Code's.
-pub fn claude_name(name: &str) -> Option<&'static str> {
+pub(crate) fn claude_name(name: &str) -> Option<&'static str> {
     let tool = tool(name)?;
     tool.claude.filter(|claude| *claude != name && !tool.also.contains(&name))
 }

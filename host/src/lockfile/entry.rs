@@ -1,8 +1,7 @@
 //! The entry of one plugin in the lock file.
 
 use super::PluginName;
-use crate::hook::Digest;
-use crate::report::Kind;
+use crate::hook::{Digest, Kind};
 
 /// A plugin, as it was installed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{FILE, Lock, Locked, LockedHook, MAX_FILE, MAX_PLUGINS, PluginName, VERSION};
-use crate::hook::Digest;
-use crate::report::Kind;
+use crate::hook::{Digest, Kind};
 use crate::text;
 
 /// The most hooks of one plugin that a file may name. A directory and a declaration have the same limit.

@@ -445,7 +445,7 @@ impl Builder {
         if self.discovery.one_event {
             runtime.leak();
         }
-        let mut found = discovery::discover_again(&self.discovery, last, &runtime).await;
+        let mut found = discovery::discover(&self.discovery, last, &runtime).await;
         self.runtime = Some(runtime);
         if let Some(problem) = self.doubt() {
             let is_on = self.discovery.unseen_blocks && found.global.switched_off.is_none();

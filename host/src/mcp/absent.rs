@@ -10,10 +10,9 @@ use async_trait::async_trait;
 
 pub use self::config::{ServerConfig, Transport};
 use crate::event::Event;
-use crate::hook::{Budget, Descriptor, Hook, HookError};
+use crate::hook::{Budget, Cause, Descriptor, Hook, HookError};
 use crate::native::Verify;
 use crate::outcome::Outcome;
-use crate::report::Cause;
 
 /// A server. There are none in this build.
 #[derive(Debug)]

@@ -5,9 +5,8 @@ use serde_json::Value;
 
 use crate::dialect::kodelet;
 use crate::event::EventName;
-use crate::hook::HookError;
+use crate::hook::{Cause, HookError};
 use crate::outcome::Outcome;
-use crate::report::Cause;
 use crate::text;
 
 /// The longest excerpt of a tool's error message, in bytes.

@@ -10,13 +10,12 @@ use rmcp::service::{ClientInitializeError, RunningService, ServiceError};
 use rmcp::{RoleClient, ServiceExt as _};
 use serde_json::{Map, Value};
 
-use crate::hook::HookError;
+use crate::hook::{Cause, HookError};
 use crate::mcp::byte_limit::{ByteLimit, Exceeded};
 use crate::mcp::client::{Client, Quiet};
 use crate::mcp::pipes::{Pipes, UNREADABLE};
 use crate::mcp::process::ServerProcess;
 use crate::mcp::{ServerConfig, Transport, http};
-use crate::report::Cause;
 use crate::text;
 
 /// The longest wait for the exit status of a process that has closed its output.

@@ -21,9 +21,8 @@ use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport};
 use sse_stream::Sse;
 use tokio_rustls::rustls::RootCertStore;
 
-use crate::hook::HookError;
+use crate::hook::{Cause, HookError};
 use crate::mcp::byte_limit::{ByteLimit, Exceeded};
-use crate::report::Cause;
 use crate::{text, tls};
 
 /// The number of redirects within the origin.

@@ -13,14 +13,13 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::hook::HookError;
+use crate::hook::{Cause, HookError};
 use crate::mcp::Transport;
 use crate::mutex::lock;
 use crate::native::group::Group;
 use crate::native::output::Log;
 use crate::native::process::signal_name;
 use crate::native::start::{DEPTH_VARIABLE, depth, start};
-use crate::report::Cause;
 use crate::text;
 
 /// The longest log between two calls, in bytes: the default of one call.

@@ -13,13 +13,12 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::event::{Context, Event};
-use crate::hook::{Budget, HookError};
+use crate::hook::{Budget, Cause, HookError};
 use crate::mcp::ServerConfig;
 use crate::mcp::connection::{Connection, Failed};
 use crate::mcp::process::ServerProcess;
 use crate::mutex;
 use crate::outcome::Spent;
-use crate::report::Cause;
 use crate::text;
 
 /// The longest start of a server. A call waits only for its own limit; the start goes on, so that a slow

@@ -1,9 +1,8 @@
 //! Combines the answers of one hook that was run for each file of a call.
 
 use crate::event::{Event, EventData};
-use crate::hook::HookError;
+use crate::hook::{Cause, HookError};
 use crate::outcome::{Action, Outcome};
-use crate::report::Cause;
 
 /// The answers to one event so far.
 pub(super) struct Combined {

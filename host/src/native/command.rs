@@ -15,9 +15,8 @@ use super::process::{Ended, Process};
 use super::{SETTINGS_VARIABLE, Verify, as_json, verified_within, with_log};
 use crate::dialect::{Wire, base_coat, kodelet};
 use crate::event::Event;
-use crate::hook::{Budget, Descriptor, Hook, HookError, Settings};
+use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Settings};
 use crate::outcome::Outcome;
-use crate::report::Cause;
 use crate::text;
 
 /// The shell that runs a line.

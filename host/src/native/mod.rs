@@ -25,16 +25,15 @@ use tokio::time::timeout;
 
 use crate::dialect::kodelet;
 use crate::event::{Event, EventName};
-use crate::hook::{Budget, Descriptor, Hook, HookError, Settings};
+use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Settings};
 use crate::native::process::Process;
 use crate::outcome::Outcome;
-use crate::report::Cause;
 use crate::text;
 
 pub use crate::native::start::{DEPTH_VARIABLE, depth};
 
 /// Holds a hook's own settings, a JSON object, when its table of hookbox.toml has some.
-pub const SETTINGS_VARIABLE: &str = "HOOKBOX_SETTINGS";
+pub(crate) const SETTINGS_VARIABLE: &str = "HOOKBOX_SETTINGS";
 
 /// The longest answer to `hook`, in bytes; the longest name of an event has 18.
 const MAX_NAME: usize = 4096;
@@ -43,7 +42,7 @@ const MAX_NAME: usize = 4096;
 const EXCERPT: usize = 80;
 
 /// Checks a hook just before its process starts; an error prevents the start. It may block.
-pub type Verify = Arc<dyn Fn() -> Result<(), HookError> + Send + Sync>;
+pub(crate) type Verify = Arc<dyn Fn() -> Result<(), HookError> + Send + Sync>;
 
 /// An executable in a hooks directory.
 pub struct NativeHook {

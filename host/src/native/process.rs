@@ -12,12 +12,11 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use crate::hook::HookError;
+use crate::hook::{Cause, HookError};
 use crate::native::group::Group;
 use crate::native::output::{Log, Pipe};
 use crate::native::start::{DEPTH_VARIABLE, depth, start};
 use crate::outcome::Spent;
-use crate::report::Cause;
 
 /// The time for which a process that the hook left behind may hold the hook's output open. A pipe of a shell
 /// pipeline closes within microseconds; a slower process runs in the background.

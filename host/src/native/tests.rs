@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::event::{Context, EventData, ToolCall};
-use crate::report::Kind;
+use crate::hook::Kind;
 
 /// Far more than any of these scripts needs, on a slow machine too.
 const LONG: Duration = Duration::from_secs(60);

@@ -28,7 +28,7 @@ use tokio_rustls::rustls::ClientConfig;
 
 pub use http;
 
-pub use self::body::ResponseBody;
+pub(crate) use self::body::ResponseBody;
 pub use self::error::NetworkError;
 
 use self::body::{Hold, Limited};
@@ -37,15 +37,15 @@ use self::resolve::Resolve;
 use crate::capability::{Origin, Scheme};
 
 /// The largest body of a request or an answer, in bytes.
-pub const MAX_BODY: u64 = 4 << 20;
+pub(crate) const MAX_BODY: u64 = 4 << 20;
 /// The largest head of a request or an answer, in bytes.
-pub const MAX_HEAD: usize = 64 << 10;
+pub(crate) const MAX_HEAD: usize = 64 << 10;
 /// The largest number of fields in a head.
-pub const MAX_HEADERS: usize = 100;
+pub(crate) const MAX_HEADERS: usize = 100;
 /// The longest path and query of a request, in bytes.
-pub const MAX_TARGET: usize = 16 << 10;
+pub(crate) const MAX_TARGET: usize = 16 << 10;
 /// The number of requests of this process that run at once, including the reading of their answers.
-pub const MAX_REQUESTS: usize = 32;
+pub(crate) const MAX_REQUESTS: usize = 32;
 
 static REQUESTS: Semaphore = Semaphore::const_new(MAX_REQUESTS);
 

@@ -35,7 +35,7 @@ use serde_json::{Map, Value};
 use crate::text as plain;
 
 /// The part of one text that is read, in bytes; the rest is left out, with a note.
-pub const MAX_TEXT: usize = 1 << 20;
+pub(crate) const MAX_TEXT: usize = 1 << 20;
 /// The depth to which a JSON value is followed; deeper values are left out.
 const MAX_DEPTH: usize = 64;
 /// One replacement may lay bare the beginning of another secret; how often that is looked for.
@@ -87,7 +87,7 @@ fn covered(text: &str) -> Value {
 
 /// A part of the value that holds at most about `max` bytes of text: for what is redacted later, elsewhere. A secret
 /// is never cut in two: what follows the last separator before a cut is left out with it.
-pub fn excerpt(value: &Value, max: usize) -> Value {
+pub(crate) fn excerpt(value: &Value, max: usize) -> Value {
     let mut left = max;
     part(value, 0, &mut left)
 }

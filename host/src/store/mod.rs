@@ -27,21 +27,21 @@ use tokio::sync::Mutex;
 use self::database::{Database, Failure};
 
 /// The largest size of a bucket: 16 MiB.
-pub const QUOTA: u64 = 16 << 20;
+pub(crate) const QUOTA: u64 = 16 << 20;
 /// The bytes that an entry counts in addition to its key and its value.
-pub const OVERHEAD: u64 = 64;
+pub(crate) const OVERHEAD: u64 = 64;
 /// The longest key, in bytes.
-pub const MAX_KEY: usize = 1 << 10;
+pub(crate) const MAX_KEY: usize = 1 << 10;
 /// The largest number of keys in one page of [`Bucket::list_keys`].
-pub const PAGE: usize = 1_000;
+pub(crate) const PAGE: usize = 1_000;
 /// The largest number of entries in one call of a `_many` method.
-pub const MAX_BATCH: usize = 1_000;
+pub(crate) const MAX_BATCH: usize = 1_000;
 
 /// The number of notices that are kept; later ones are only logged.
 const MAX_NOTICES: usize = 16;
 
 /// A key and its value.
-pub type Entry = (String, Vec<u8>);
+pub(crate) type Entry = (String, Vec<u8>);
 
 /// The reason why an operation failed. It has changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

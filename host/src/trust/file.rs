@@ -176,8 +176,8 @@ impl TrustFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hook::Kind;
     use crate::hook::{Digest, OnFailure};
-    use crate::report::Kind;
     use crate::trust::Scope;
     use std::fs::{self, File};
     use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -15,8 +15,7 @@ pub use self::protected_dirs::{Bases, ProtectedDirs};
 pub use self::record::{Record, Records, Scope};
 pub use self::tree_digest::TreeError;
 
-use crate::hook::{Origin, Tier};
-use crate::report::Kind;
+use crate::hook::{Kind, Origin, Tier};
 use crate::text;
 
 /// The policy that decides which hooks of a repository run.

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::capability::Capability;
-use crate::hook::{Digest, OnFailure};
-use crate::report::Kind;
+use crate::hook::{Digest, Kind, OnFailure};
 
 /// The scope of trust and grants: a hook of another scope has none of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

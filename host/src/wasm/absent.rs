@@ -13,9 +13,8 @@ pub(crate) use self::access::Backends;
 pub use self::access::{Access, Places};
 
 use crate::event::Event;
-use crate::hook::{Budget, Descriptor, Digest, Hook, HookError, Manifest, Settings};
+use crate::hook::{Budget, Cause, Descriptor, Digest, Hook, HookError, Manifest, Settings};
 use crate::outcome::Outcome;
-use crate::report::Cause;
 
 /// The size limit of a component, in bytes.
 pub const MAX_COMPONENT: u64 = 64 << 20;

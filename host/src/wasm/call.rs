@@ -11,9 +11,8 @@ use super::access::Access;
 use super::bindings::{HookHost, HookHostPre};
 use super::clock;
 use super::state::{self, CallState, Clock};
-use crate::hook::{Budget, HookError, STACK, Settings};
+use crate::hook::{Budget, Cause, HookError, LimitKind, STACK, Settings};
 use crate::outcome::Spent;
-use crate::report::{Cause, LimitKind};
 use crate::text;
 
 /// A component that is linked, ready for calls.

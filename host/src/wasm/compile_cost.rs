@@ -6,8 +6,7 @@
 
 use wasmparser::{Parser, Payload};
 
-use crate::hook::HookError;
-use crate::report::{Cause, LimitKind};
+use crate::hook::{Cause, HookError, LimitKind};
 
 /// The largest function, in bytes: ten times the largest of an interpreter (the loops of CPython and QuickJS
 /// have about 100 KB).

@@ -11,9 +11,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::cache::Compiled;
 use super::{engine, invalid};
-use crate::hook::HookError;
+use crate::hook::{Cause, HookError};
 use crate::native::process::Process;
-use crate::report::Cause;
 
 /// The most memory for compiling one component, in bytes. Each processor works on one function at a time, and
 /// 33 MB of large ones took 165 MiB on two.

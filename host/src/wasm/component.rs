@@ -14,9 +14,8 @@ use super::inspect::{self, InterfaceName};
 use super::state::Clock;
 use crate::capability::Capability;
 use crate::event::Event;
-use crate::hook::{Budget, Descriptor, Digest, Hook, HookError, Manifest, Settings};
+use crate::hook::{Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Manifest, Settings};
 use crate::outcome::Outcome;
-use crate::report::{Cause, Kind};
 use crate::text;
 
 /// A component that is linked but not yet described.

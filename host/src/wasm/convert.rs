@@ -10,9 +10,8 @@ use crate::event::{
     AfterTurn, AgentStop, Context, Document, ErrorSource, Event, EventData, EventName, InvokedBy, Message,
     TokenBudget, ToolCall, ToolKind, ToolResult, Usage,
 };
-use crate::hook::{DEFAULT_PRIORITY, HookError, Manifest, OnFailure, Subscription};
+use crate::hook::{Cause, DEFAULT_PRIORITY, HookError, Manifest, OnFailure, Subscription};
 use crate::outcome::{Action, Answers, Callback, Outcome};
-use crate::report::Cause;
 use crate::text;
 
 /// Gives the guest its documents, and the part of the conversation that it may see.

@@ -6,8 +6,7 @@ use serde::Serialize;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::hook::HookError;
-use crate::report::Cause;
+use crate::hook::{Cause, HookError};
 use crate::text;
 
 /// The interface that a hook exports, without its version.

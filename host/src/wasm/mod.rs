@@ -45,15 +45,14 @@ pub use self::access::{Access, Places};
 pub use self::compiler::{Compiler, compile_here};
 pub use self::component::{Component, ComponentHook};
 pub use self::engine::Allocation;
-pub use self::inspect::{InterfaceName, WIT_VERSIONS};
+pub use self::inspect::WIT_VERSIONS;
 
 use self::cache::{CodeCache, Compiled};
 use self::call::internal;
 use self::component::Ready;
 use self::engine::Linked;
-use crate::hook::{Digest, HookError, Manifest};
+use crate::hook::{Cause, Digest, HookError, LimitKind, Manifest};
 use crate::mutex;
-use crate::report::{Cause, LimitKind};
 use crate::text;
 
 /// The longest compilation of one component. A Python component of 18 MB takes seven seconds.

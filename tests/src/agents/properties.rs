@@ -1,7 +1,7 @@
 //! No payload panics, and no block runs.
 
+use hookbox::hook::Cause;
 use hookbox::outcome::{Ruling, Verdict};
-use hookbox::report::Cause;
 use hookbox::{EventName, HookError, OnFailure, Outcome};
 use hookbox_agents::agent::{Agent, Reply};
 use proptest::prelude::*;

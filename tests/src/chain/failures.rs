@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use hookbox::FunctionHook;
-use hookbox::chain::{self, ChainOptions};
 use hookbox::event::{AgentStop, EventData, EventName};
+use hookbox::hook::{Cause, Kind};
 use hookbox::hook::{Descriptor, OnFailure, Tier};
+use hookbox::internal::chain::{self, ChainOptions};
 use hookbox::manager::Manager;
-use hookbox::report::{Cause, Kind};
 use hookbox::session::MAX_FOLLOW_UPS;
 use hookbox::trust::TrustPolicy;
 use hookbox::{Context, Event, Hook, Outcome, Status};

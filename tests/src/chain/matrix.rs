@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use hookbox::report::Cause;
+use hookbox::hook::Cause;
 use hookbox::{EventName, Status};
 use serde_json::json;
 

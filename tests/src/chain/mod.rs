@@ -6,10 +6,11 @@ mod matrix;
 mod trust;
 
 use hookbox::FunctionHook;
-use hookbox::chain::Fired;
 use hookbox::event::{AfterTurn, AgentStop, ErrorEvent, ErrorSource, EventData};
 use hookbox::hook::Descriptor;
-use hookbox::report::{HookReport, Kind};
+use hookbox::hook::Kind;
+use hookbox::internal::chain::Fired;
+use hookbox::report::HookReport;
 use hookbox::trust::TrustPolicy;
 use hookbox::{Document, EventName, Outcome, Status, ToolCall, ToolResult};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! What a repository brought, before the user trusts it.
 
-use hookbox::report::Cause;
+use hookbox::hook::Cause;
 use hookbox::trust::TrustPolicy;
 use hookbox::{EventName, Status};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! An event that an agent sent is sent to a hook of that agent as it came.
 
-use hookbox::dialect::claude::Session;
+use hookbox::internal::dialect::claude::Session;
 use hookbox_agents::Agent;
 use hookbox_agents::agent_hooks::AgentHook;
 use serde_json::{Map, Value};

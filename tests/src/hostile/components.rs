@@ -1,8 +1,8 @@
 //! Components that no compiler would make.
 
 use hookbox::Status;
-use hookbox::discovery::EntryStatus;
-use hookbox::report::Cause;
+use hookbox::hook::Cause;
+use hookbox::manager::EntryStatus;
 
 use super::{guard, guarded, hook, run, sudo};
 use crate::environment::{TestEnvironment, guest};

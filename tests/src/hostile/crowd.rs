@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hookbox::chain::{self, ChainOptions};
-use hookbox::report::Cause;
-use hookbox::wasm::{Allocation, Runtime};
+use hookbox::hook::Cause;
+use hookbox::internal::chain::{self, ChainOptions};
+use hookbox::{Allocation, Runtime};
 use hookbox::{Budget, Kind};
 
 use super::{event, guarded, hook, run_with, sudo};

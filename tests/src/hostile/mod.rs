@@ -11,10 +11,10 @@ mod random;
 
 use std::sync::Arc;
 
-use hookbox::chain::Fired;
 use hookbox::event::EventData;
 use hookbox::hook::Settings;
-use hookbox::wasm::ComponentHook;
+use hookbox::internal::chain::Fired;
+use hookbox::internal::wasm::ComponentHook;
 use hookbox::{Budget, Context, Descriptor, Event, EventName, Hook, HookError, Kind, Outcome, ToolCall};
 use serde_json::json;
 

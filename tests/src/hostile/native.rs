@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hookbox::event::EventData;
-use hookbox::report::Cause;
+use hookbox::hook::Cause;
 use hookbox::{Status, ToolCall};
 use serde_json::json;
 

@@ -3,9 +3,10 @@
 use std::fs;
 use std::time::Duration;
 
+use hookbox::hook::Cause;
 use hookbox::hook::Settings;
-use hookbox::report::Cause;
-use hookbox::wasm::{Allocation, ComponentHook, Runtime};
+use hookbox::internal::wasm::ComponentHook;
+use hookbox::{Allocation, Runtime};
 use hookbox::{Budget, Descriptor, EventName, Kind};
 
 use super::{guard, guarded, run_with, sudo};

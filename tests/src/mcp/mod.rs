@@ -7,9 +7,10 @@ mod stdio;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use hookbox::hook::{Cause, Kind};
 use hookbox::manager::Manager;
 use hookbox::mcp::{ServerConfig, Servers, ToolHook, Transport};
-use hookbox::report::{Cause, HookReport, Kind, Report};
+use hookbox::report::{HookReport, Report};
 use hookbox::{Descriptor, EventName, ToolCall};
 use serde_json::{Value, json};
 

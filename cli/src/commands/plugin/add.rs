@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::text::{escape, shell_word};
+use hookbox::escape;
+use hookbox::internal::text::shell_word;
 use hookbox_plugins::{Contents, Hosts, Locked, PluginError, PluginErrorKind, Plugins, Replace, Source};
 
 use super::consent::{Answer, Consent};

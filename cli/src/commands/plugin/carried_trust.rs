@@ -1,8 +1,8 @@
 //! The hooks that keep their trust when a plugin is replaced, and those that need a new yes. No I/O.
 
 use hookbox::Kind;
-use hookbox::discovery::EntryStatus;
-use hookbox::text::escape;
+use hookbox::escape;
+use hookbox::manager::EntryStatus;
 use hookbox_plugins::{Contents, PluginHook};
 
 /// The usable hooks of the new plugin, by their full names.

@@ -1,8 +1,9 @@
 //! Describing a plugin to the user who may trust it.
 
-use hookbox::discovery::{EntryStatus, show_duration};
+use hookbox::escape;
 use hookbox::hook::Budget;
-use hookbox::text::escape;
+use hookbox::internal::discovery::show_duration;
+use hookbox::manager::EntryStatus;
 use hookbox::{Kind, OnFailure};
 use hookbox_plugins::{Contents, PluginHook};
 

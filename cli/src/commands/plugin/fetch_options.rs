@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hookbox::text::escape;
+use hookbox::escape;
 use hookbox_plugins::registry::PublicKey;
 use hookbox_plugins::{Locked, PluginError, PluginErrorKind, Source};
 

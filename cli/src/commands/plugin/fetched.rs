@@ -1,7 +1,8 @@
 //! Fetching a plugin, and installing a fetched one.
 
 use hookbox::Digest;
-use hookbox::text::{escape, shell_word};
+use hookbox::escape;
+use hookbox::internal::text::shell_word;
 use hookbox_plugins::registry::{Options, PublicKey, Registry};
 use hookbox_plugins::{
     Contents, Files, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Resolved, Silent,

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::text::escape;
+use hookbox::escape;
 
 use super::locations::Environment;
 use super::row;

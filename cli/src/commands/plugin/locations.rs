@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use hookbox::discovery::{self, Options};
+use hookbox::Runtime;
+use hookbox::escape;
+use hookbox::internal::discovery::{self, Options};
+use hookbox::internal::private_dir;
 use hookbox::manager::Manager;
-use hookbox::private_dir;
-use hookbox::text::escape;
-use hookbox::wasm::Runtime;
 use hookbox_plugins::{
     Hosts, Installed, Location, Locked, PluginError, PluginErrorKind, PluginName, Plugins, PluginsLock,
     needs_repair,

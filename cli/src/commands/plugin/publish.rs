@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::interrupt::unless_interrupted;
 use clap::Args;
 use hookbox::Digest;
-use hookbox::text::escape;
+use hookbox::escape;
 use hookbox_plugins::registry::{Description, Options, Registry};
 use hookbox_plugins::{
     Contents, Hosts, Location, OciReference, PluginName, Plugins, Silent, Source, Stage, Staged, fetch,

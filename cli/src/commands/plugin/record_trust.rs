@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use hookbox::Digest;
 use hookbox::Kind;
 use hookbox::capability::Capability;
-use hookbox::discovery::{Approvable, EntryStatus};
+use hookbox::escape;
+use hookbox::internal::discovery::Approvable;
+use hookbox::manager::EntryStatus;
 use hookbox::manager::Manager;
-use hookbox::text::escape;
 use hookbox::trust::{Record, Scope};
 use hookbox_plugins::{Contents, Installed, Location, Plugins};
 

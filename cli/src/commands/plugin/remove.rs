@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use hookbox::escape;
+use hookbox::internal::text::shell_word;
 use hookbox::manager::Manager;
-use hookbox::text::{escape, shell_word};
 use hookbox_plugins::{PluginError, PluginErrorKind, PluginName, Plugins, Silent};
 use serde_json::{Value, json};
 

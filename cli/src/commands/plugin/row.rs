@@ -1,9 +1,10 @@
 //! A plugin as data: an object of `plugin list --json`.
 
 use hookbox::capability::Capability;
-use hookbox::discovery::{Approvable, Entry, EntryStatus};
+use hookbox::escape;
+use hookbox::internal::discovery::Approvable;
 use hookbox::manager::Manager;
-use hookbox::text::escape;
+use hookbox::manager::{Entry, EntryStatus};
 use hookbox::trust::{Record, Records};
 use hookbox::{Digest, EventName, Subscription};
 use hookbox_plugins::{Contents, PluginHook, Plugins};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::text::escape;
+use hookbox::escape;
 use hookbox_plugins::{
     Contents, Difference, Files, Hosts, Locked, PluginError, PluginErrorKind, Plugins, Replace, Source,
 };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::event::ToolCall;
 use crate::event::{AgentStop, Context, Document, EventName, InvokedBy, ToolResult};
-use crate::report::Cause;
+use crate::hook::Cause;
 
 fn hook(agent: Agent, name: &str) -> AgentHook {
     AgentHook::new(agent, name).unwrap()

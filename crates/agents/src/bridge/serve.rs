@@ -10,10 +10,10 @@ use super::sessions::Note;
 use crate::agent::{Agent, AgentEvent, ReadError, Reply, Request};
 use crate::chain::Fired;
 use crate::event::{AgentStop, Context, EventData, EventName, InvokedBy};
+use crate::hook::Cause;
 use crate::hook::OnFailure;
 use crate::manager::Manager;
 use crate::outcome::Warning;
-use crate::report::Cause;
 use crate::session::{Decided, MAX_FOLLOW_UPS};
 use crate::text;
 
@@ -330,7 +330,7 @@ fn keep(count: &FollowUps, fired: &mut Fired) {
 
 /// What went wrong while the hooks were looked for: that a hook is off which the user relies on, or all else.
 fn problems(manager: &Manager, is_off: bool) -> Vec<String> {
-    let with_hint = |problem: &crate::discovery::Problem| match &problem.hint {
+    let with_hint = |problem: &crate::manager::Problem| match &problem.hint {
         Some(hint) => text::escape(&format!("{problem}; hint: {hint}"), 1000),
         None => text::escape(&problem.to_string(), 1000),
     };

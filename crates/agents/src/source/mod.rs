@@ -9,7 +9,8 @@ use hookbox::hook::Digest;
 
 use self::file::{Outside, Within};
 use crate::agent::{Agent, Holds, HookPlace, Level, Surroundings};
-use crate::discovery::{Area, Finder, HookSource, MAX_FILES, Problem, ReadFile, SourceFile, SourceHook};
+use crate::discovery::{Area, Finder, HookSource, MAX_FILES, ReadFile, SourceFile, SourceHook};
+use crate::manager::Problem;
 
 /// How large a configuration file may be, in bytes: it may hold more than hooks.
 const MAX_FILE: u64 = 4 << 20;

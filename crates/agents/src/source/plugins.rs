@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::file::{self, Outside, Within};
 use super::{Look, MAX_FILE};
 use crate::agent::{Agent, Level};
-use crate::discovery::{Area, MAX_FILES, Problem, ReadFile};
+use crate::discovery::{Area, MAX_FILES, ReadFile};
+use crate::manager::Problem;
 use crate::text;
 
 /// The file in which Claude Code lists the installed plugins.

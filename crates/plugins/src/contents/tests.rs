@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::*;
-use hookbox::wasm::Allocation;
+use hookbox::Allocation;
 
 fn put(dir: &Path, path: &str, text: &str, mode: u32) {
     let path = dir.join(path);

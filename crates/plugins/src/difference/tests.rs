@@ -1,8 +1,8 @@
 use super::*;
 use hookbox::event::EventName;
+use hookbox::hook::Kind;
 use hookbox::hook::{Digest, OnFailure, Subscription};
-use hookbox::internal::discovery::EntryStatus;
-use hookbox::report::Kind;
+use hookbox::manager::EntryStatus;
 
 fn hook(name: &str) -> PluginHook {
     PluginHook {

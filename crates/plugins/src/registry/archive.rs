@@ -12,7 +12,7 @@ use tar::{Archive, EntryType, PaxExtensions};
 
 use crate::limits::{MAX_PATH, MAX_TARGET};
 use crate::{EntryPath, PluginError, PluginErrorKind, Stage};
-use hookbox::internal::text::escape;
+use hookbox::escape;
 
 /// How large what stands before an entry and belongs to it may be, in bytes: a long name, or extended attributes.
 const MAX_EXTENDED: u64 = 64 << 10;

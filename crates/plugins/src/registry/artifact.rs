@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::manifest::{self, ComponentConfig, Descriptor, Manifest};
 
+use hookbox::escape;
 use hookbox::hook::Digest;
-use hookbox::internal::text::escape;
 
 /// The type of an artifact that is a plugin directory: skills, recipes and hooks in one archive.
 pub const PLUGIN_ARTIFACT_TYPE: &str = "application/vnd.hookbox.plugin.v1";

@@ -12,7 +12,8 @@ use super::challenge::Challenge;
 use super::transport::{EXCERPT, Transport};
 use super::{Options, credentials, login};
 use crate::{OciReference, PluginError};
-use hookbox::internal::text::{escape, shell_word};
+use hookbox::escape;
+use hookbox::internal::text::shell_word;
 
 /// The most bytes of an error message that are read.
 const MAX_FAILURE: u64 = 16 << 10;

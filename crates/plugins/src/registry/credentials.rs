@@ -9,7 +9,7 @@ use docker_credential::{CredentialRetrievalError, DockerCredential};
 
 use super::address;
 use crate::{PluginError, PluginErrorKind};
-use hookbox::internal::text::escape;
+use hookbox::escape;
 
 /// How large docker's configuration may be, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;

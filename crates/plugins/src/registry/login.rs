@@ -11,7 +11,7 @@ use super::challenge::Challenge;
 use super::credentials::Login;
 use super::transport::Transport;
 use crate::PluginError;
-use hookbox::internal::text::escape;
+use hookbox::escape;
 
 /// The most bytes of a token service's response. A token has some thousand.
 const MAX_TOKEN: u64 = 256 << 10;

@@ -12,8 +12,8 @@ use super::manifest::{self, ComponentConfig, Content, Manifest};
 use super::repository::Repository;
 use super::{Registry, pack, too_slow};
 use crate::{Observer, OciReference, PluginError, PluginErrorKind, PluginName, Staged, Step};
+use hookbox::escape;
 use hookbox::hook::Digest;
-use hookbox::internal::text::escape;
 
 /// Of which form the configuration of a published plugin directory is.
 const FORMAT: u32 = 1;

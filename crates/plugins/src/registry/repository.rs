@@ -13,8 +13,8 @@ use super::artifact::Blob;
 use super::connection::{Access, Connection, Request};
 use super::manifest;
 use crate::{OciReference, PluginError, PluginErrorKind};
+use hookbox::escape;
 use hookbox::hook::Digest;
-use hookbox::internal::text::escape;
 
 /// The most bytes of a manifest: registries must accept as many (OCI distribution specification 1.1).
 const MAX_MANIFEST: u64 = 4 << 20;

@@ -11,7 +11,7 @@ use tokio_rustls::rustls::RootCertStore;
 
 use super::{Options, Timeouts, address};
 use crate::{OciReference, PluginError, PluginErrorKind};
-use hookbox::internal::text::escape;
+use hookbox::escape;
 use hookbox::internal::tls;
 
 /// The most bytes of a message that are shown.

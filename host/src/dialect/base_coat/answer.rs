@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    use crate::report::Cause;
+    use crate::hook::Cause;
 
     fn read(event: EventName, answer: Value) -> Result<Outcome, HookError> {
         outcome(&event, answer.as_object().unwrap().clone())

@@ -10,10 +10,9 @@ use crate::dialect::borrowed::{self, is_no};
 use crate::dialect::hook_output::{HookOutput, excerpt};
 use crate::dialect::reply::{Reply, malformed};
 use crate::event::{Event, EventData, EventName};
-use crate::hook::HookError;
+use crate::hook::{Cause, HookError};
 use crate::json;
 use crate::outcome::{Action, Outcome};
-use crate::report::Cause;
 use crate::text;
 
 /// The number of last lines of standard error in a failure.

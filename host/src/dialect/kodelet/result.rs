@@ -188,7 +188,7 @@ fn args(fields: &mut Fields) -> Result<Option<Vec<(String, String)>>, PayloadErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Cause;
+    use crate::hook::Cause;
     use EventName::*;
     use serde_json::json;
 

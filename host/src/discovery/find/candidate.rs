@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use super::declared::{Declared, Handler, Source};
 use crate::files::{EntryKind, FileAccess};
-use crate::hook::Tier;
-use crate::report::Kind;
+use crate::hook::{Kind, Tier};
 
 /// A hooks directory.
 pub(crate) struct HooksDir {

@@ -14,7 +14,7 @@ use crate::text;
 use crate::thresholds::Thresholds;
 
 /// The commands of an agent that get no hooks by default, as in kodelet.
-pub const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];
+pub(crate) const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];
 
 /// Returns the address from which plugins named `org/repo` are fetched: `[plugins] git_host` in the user's
 /// settings, of the first root that has it. A repository's settings do not count. No hook is searched for.

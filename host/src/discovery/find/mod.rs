@@ -9,7 +9,7 @@ pub(super) mod options;
 pub(super) mod repo;
 pub(super) mod scan;
 pub(super) mod settings;
-pub mod source;
+pub(crate) mod source;
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub fn repository(options: &Options) -> Option<PathBuf> {
 }
 
 /// Returns the outermost repository around a working directory.
-pub fn outermost_repository(options: &Options) -> Option<PathBuf> {
+pub(crate) fn outermost_repository(options: &Options) -> Option<PathBuf> {
     let found = repositories(options);
     found.outer.into_iter().next().or(found.nearest)
 }

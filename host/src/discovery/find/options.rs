@@ -37,7 +37,7 @@ pub struct Options {
     /// repository is trusted and nothing is granted.
     pub data: Option<PathBuf>,
     /// The command of the agent that the hooks are for, such as `commit`. One of the user's `skip_commands`
-    /// ([`DEFAULT_SKIP_COMMANDS`](crate::discovery::DEFAULT_SKIP_COMMANDS) by default) gets no hooks. Default: none.
+    /// (`commit` and `pr` by default) gets no hooks. Default: none.
     pub command: Option<String>,
     /// The thresholds of the context window, if the user's settings have none. Default: 0.7 and 0.8, compact.
     pub thresholds: Thresholds,

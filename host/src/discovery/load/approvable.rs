@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use super::entry::EntryStatus;
 use crate::event::EventName;
-use crate::hook::{Digest, Manifest, OnFailure, Tier};
-use crate::report::Kind;
+use crate::hook::{Digest, Kind, Manifest, OnFailure, Tier};
 use crate::trust::native_digest::DigestInput;
 use crate::trust::{Record, Scope, TreeError};
 

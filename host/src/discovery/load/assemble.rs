@@ -18,9 +18,8 @@ use crate::discovery::find::options::Options;
 use crate::discovery::find::scan::Scan;
 use crate::discovery::problem::Problem;
 use crate::files;
-use crate::hook::{Descriptor, HookError, Limits, OnFailure, Subscription};
+use crate::hook::{Cause, Descriptor, HookError, Kind, Limits, OnFailure, Subscription};
 use crate::outcome::Answers;
-use crate::report::{Cause, Kind};
 use crate::text;
 use crate::wasm::{Access, Component, ComponentHook};
 

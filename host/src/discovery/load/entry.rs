@@ -6,8 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::discovery::units;
 use crate::event::EventName;
-use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, OnFailure, Tier};
-use crate::report::Kind;
+use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, Kind, OnFailure, Tier};
 
 /// The status of a hook that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

@@ -17,9 +17,8 @@ use crate::discovery::find::options::Options;
 use crate::discovery::units;
 use crate::event::EventName;
 use crate::files::{self, FileAccess};
-use crate::hook::{Digest, HookError, OnFailure};
+use crate::hook::{Cause, Digest, HookError, Kind, OnFailure};
 use crate::native::Verify;
-use crate::report::{Cause, Kind};
 use crate::trust::TrustLevel;
 use crate::wasm::{Component, MAX_COMPONENT, RUNS_COMPONENTS, Runtime};
 

@@ -20,8 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::EventName;
 use crate::files::{private_dir, write_atomic};
-use crate::hook::{Digest, HookError, Manifest, OnFailure};
-use crate::report::Cause;
+use crate::hook::{Cause, Digest, HookError, Manifest, OnFailure};
 use crate::wasm::{Component, Runtime};
 
 /// The name of the file in the private cache.

@@ -14,9 +14,8 @@ use crate::discovery::find::last_read::Kept;
 use crate::discovery::find::settings::{self, Table};
 use crate::discovery::problem::Problem;
 use crate::discovery::units;
-use crate::hook::{Budget, Descriptor, Digest, HookError, Limits, OnFailure, Origin, Tier};
+use crate::hook::{Budget, Cause, Descriptor, Digest, HookError, Kind, Limits, OnFailure, Origin, Tier};
 use crate::outcome::Answers;
-use crate::report::{Cause, Kind};
 use crate::trust::{self, TreeError};
 use crate::wasm::Component;
 

@@ -12,10 +12,9 @@ use crate::discovery::find::declared::{
 };
 use crate::discovery::find::options::Options;
 use crate::discovery::find::source::SourceCommand;
-use crate::hook::{Descriptor, Hook, HookError};
+use crate::hook::{Cause, Descriptor, Hook, HookError};
 use crate::mcp::{self, ServerConfig, ToolHook, Transport};
 use crate::native::command::{CommandHook, CommandLine};
-use crate::report::Cause;
 use crate::text;
 
 /// Makes the hooks of declarations. Servers are not started, and the hooks of one root share them.

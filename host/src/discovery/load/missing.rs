@@ -14,9 +14,8 @@ use crate::discovery::find::settings::Table;
 use crate::discovery::find::source;
 use crate::discovery::problem::Problem;
 use crate::files::EntryKind;
-use crate::hook::{Budget, Descriptor, HookError, OnFailure, Origin, Tier};
+use crate::hook::{Budget, Cause, Descriptor, HookError, Kind, OnFailure, Origin, Tier};
 use crate::outcome::Answers;
-use crate::report::{Cause, Kind};
 use crate::text;
 use crate::trust::{self, TrustLevel};
 

@@ -24,7 +24,7 @@ mod unreadable_guard;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use self::approvable::{Approvable, Namesake};
+pub use self::approvable::Approvable;
 pub use self::discovered::Discovery;
 pub use self::entry::{Entry, EntryStatus};
 pub(crate) use self::fallback::LastGood;
@@ -40,14 +40,9 @@ use super::problem::Problem;
 use crate::files::FileAccess;
 use crate::wasm::Runtime;
 
-/// Finds the hooks.
-pub async fn discover(options: &Options, runtime: &Runtime) -> Discovery {
-    discover_again(options, &Arc::default(), runtime).await
-}
-
 /// Finds the hooks. `last` is the working state of the last time: a file that is broken now stays in force in
 /// its last version, unless that is against the user's will.
-pub(crate) async fn discover_again(options: &Options, last: &Arc<LastGood>, runtime: &Runtime) -> Discovery {
+pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &Runtime) -> Discovery {
     let mut options = options.clone();
     options.cwd = absolute(&options.cwd);
     options.home = options.home.map(|home| absolute(&home));

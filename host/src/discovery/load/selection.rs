@@ -9,8 +9,7 @@ use super::judged_candidate::JudgedCandidate;
 use super::shadow::{Names, Shadower};
 use crate::discovery::find::candidate::{Candidate, State};
 use crate::discovery::find::last_read::Kept;
-use crate::hook::HookError;
-use crate::report::Cause;
+use crate::hook::{Cause, HookError};
 
 /// The selection's result for a candidate.
 pub(super) enum Selection {

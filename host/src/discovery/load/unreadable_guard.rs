@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::failing_hook::FailingHook;
 use crate::discovery::problem::Problem;
-use crate::hook::{Descriptor, Hook, HookError, OnFailure, Tier};
-use crate::report::{Cause, Kind};
+use crate::hook::{Cause, Descriptor, Hook, HookError, Kind, OnFailure, Tier};
 use crate::text;
 
 /// Its name in reports.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::event::EventName;
-use crate::report::Cause;
+use crate::hook::Cause;
 
 #[test]
 fn a_native_hook_of_a_repository_is_neither_run_nor_asked_and_says_so_in_every_event() {
@@ -176,7 +176,7 @@ fn a_build_without_components_says_so() {
     ]);
     let discovery = tree.discover(TrustPolicy::Recorded);
     assert_eq!(statuses(&discovery), [("x.wasm", "invalid"), ("x.wasm.disable", "disabled")]);
-    assert_eq!(discovery.entries[1].kind, crate::report::Kind::Component);
+    assert_eq!(discovery.entries[1].kind, crate::hook::Kind::Component);
     assert_eq!(
         problems(&tree, &discovery),
         ["repo/.hookbox/hooks/x.wasm: is a component, and this build runs no components"]

@@ -82,7 +82,7 @@ impl Tree {
 
 fn discover(options: &Options) -> Discovery {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(super::discover(options, &crate::wasm::Runtime::default()))
+    runtime.block_on(super::discover(options, &std::sync::Arc::default(), &crate::wasm::Runtime::default()))
 }
 
 /// The active hooks in run order, as `event:name`.

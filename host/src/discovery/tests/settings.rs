@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::hook::{Limits, OnFailure};
-use crate::report::Cause;
+use crate::hook::{Cause, Limits, OnFailure};
 
 #[test]
 fn settings_go_before_the_defaults_and_flags_before_both() {

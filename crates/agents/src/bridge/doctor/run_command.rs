@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::agent::{Agent, AgentEvent, Effect, Printed};
+use crate::hook::Cause;
 use crate::native::process::Process;
 use crate::native::{DEPTH_VARIABLE, depth};
-use crate::report::Cause;
 use crate::text;
 
 /// The longest time that a command may take, even if the agent waits longer.

@@ -16,7 +16,7 @@ use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
 use super::command::configure;
 use super::failure::{Failure, Limit};
 use super::progress;
-use hookbox::internal::signal_name;
+use hookbox::internal::native::signal_name;
 
 /// The time between two checks of a running git.
 const TICK: Duration = Duration::from_millis(10);

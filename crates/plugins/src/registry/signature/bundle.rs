@@ -7,8 +7,8 @@ use serde::de::IgnoredAny;
 
 use super::key::PublicKey;
 use super::{ANOTHER_KEY, KEYLESS};
+use hookbox::escape;
 use hookbox::hook::Digest;
-use hookbox::internal::text::escape;
 
 /// How the media types of bundles begin; the version stands behind it.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";

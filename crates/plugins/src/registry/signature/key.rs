@@ -7,8 +7,8 @@ use rustls_pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use webpki::{Error, RawPublicKeyEntity, ring};
 
 use crate::{PluginError, PluginErrorKind};
+use hookbox::escape;
 use hookbox::hook::Digest;
-use hookbox::internal::text::escape;
 
 /// What signatures may be made with. cosign's own keys are of the first kind; keys that were imported, or that a KMS
 /// keeps, are of the others. RSA signatures are those of PKCS #1 v1.5, which is what cosign makes.

@@ -17,8 +17,8 @@ use super::artifact::{Blob, image_manifest};
 use super::manifest::Index;
 use super::repository::Repository;
 use crate::{PluginError, PluginErrorKind};
+use hookbox::escape;
 use hookbox::hook::Digest;
-use hookbox::internal::text::escape;
 
 /// How many signatures of one artifact are looked at, in each of the two forms.
 const MAX_SIGNATURES: usize = 32;

@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
+use hookbox::escape;
 use hookbox::hook::Digest;
-use hookbox::internal::text::escape;
 
 /// The media type of the text that is signed.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";

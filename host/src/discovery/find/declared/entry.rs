@@ -7,9 +7,8 @@ use super::guard::{hides_guard, is_policy, policy};
 use super::reader::{Reader, at, twice, unknown, wrong};
 use super::{Declared, Handler, Source};
 use crate::discovery::units;
-use crate::hook::OnFailure;
+use crate::hook::{Kind, OnFailure};
 use crate::native::command::CommandLine;
-use crate::report::Kind;
 use crate::text;
 
 /// The keys of an entry.

@@ -31,9 +31,8 @@ pub(crate) use self::servers::{Server, Servers};
 use super::source::{SourceCommand, SourceFile, SourceHook};
 use crate::dialect::claude::Matcher;
 use crate::event::EventName;
-use crate::hook::{DEFAULT_PRIORITY, OnFailure, Subscription};
+use crate::hook::{DEFAULT_PRIORITY, Kind, OnFailure, Subscription};
 use crate::native::command::CommandLine;
-use crate::report::Kind;
 use crate::text;
 
 /// The variables in which a command of Claude Code finds the project, and the plugin that it belongs to.
