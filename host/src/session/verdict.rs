@@ -147,7 +147,8 @@ verdict! {
     /// # use hookbox::{ToolCall, manager::Manager, session::ToolDecision};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let session = Manager::empty().session("c");
-    /// let verdict = session.before_tool_call(ToolCall::new("bash", "ls")).await;
+    /// let call = ToolCall::new("bash", serde_json::json!({"command": "ls"}));
+    /// let verdict = session.before_tool_call(call).await;
     /// match verdict.decision {
     ///     ToolDecision::Run(input) => println!("run {}", input.text()),
     ///     ToolDecision::Ask { ruling, input } => println!("{}? {}", ruling.for_user(), input.text()),
@@ -162,7 +163,8 @@ verdict! {
     /// # use hookbox::{ToolCall, manager::Manager};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let session = Manager::empty().session("c");
-    /// let verdict = session.before_tool_call(ToolCall::new("bash", "ls")).await;
+    /// let call = ToolCall::new("bash", serde_json::json!({"command": "ls"}));
+    /// let verdict = session.before_tool_call(call).await;
     /// println!("run {}", verdict.input.text());
     /// # }
     /// ```

@@ -133,7 +133,11 @@ impl Runtime {
     pub fn compiled_by(allocation: Allocation, cache: Option<&Path>, compiler: Option<Compiler>) -> Self {
         let cache = cache.map(CodeCache::new);
         let inner = RuntimeInner { allocation, cache, process: compiler, ..RuntimeInner::default() };
-        Self { inner: Arc::new(inner), ..Self::default() }
+        Self {
+            inner: Arc::new(inner),
+            #[cfg(feature = "http")]
+            network: crate::network::Network::default(),
+        }
     }
 
     /// The network that sends the requests of components.
