@@ -183,6 +183,10 @@ impl Tree {
             run(command.arg("-xzf").arg(&archive).arg("-C").arg(&unpacked), "unpack a crate")?;
             manifest.push_str(&format!("{name} = {{ path = \"{directory}\" }}\n"));
         }
+        // With the profiles of this workspace its compiled dependencies serve here, too.
+        let root = fs::read_to_string(self.root.join("Cargo.toml"))?;
+        let (_, profiles) = root.split_once("\n[profile.").ok_or("Cargo.toml has no profiles")?;
+        manifest.push_str(&format!("\n[profile.{profiles}"));
         fs::write(unpacked.join("Cargo.toml"), manifest)?;
         fs::copy(self.root.join("Cargo.lock"), unpacked.join("Cargo.lock"))?;
         let mut command = cargo();
