@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Builtin, Surroundings, Wishes};
+use super::{Builtin, BuiltinSettings, Surroundings};
 use crate::event::{Event, EventData, EventName, Usage};
 use crate::hook::{self, Descriptor, Hook, HookError, Kind};
 use crate::outcome::{Action, Callback, Outcome};
@@ -20,7 +20,7 @@ pub(super) const BUILTIN: Builtin = Builtin {
     name: BUDGET,
     description: "Warns the user and the model when a budget threshold is crossed, and rotates the session where the settings say so.",
     settings: &[],
-    make: |around, wishes| Arc::new(Budget::new(around, wishes)),
+    make: |around, user_settings| Arc::new(Budget::new(around, user_settings)),
 };
 
 /// Answers `on_budget_exceeded` with a warning for the user and a note for the model. From the threshold `rotate` on and
@@ -32,9 +32,9 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) fn new(around: &Surroundings, wishes: &Wishes) -> Self {
+    pub(crate) fn new(around: &Surroundings, user_settings: &BuiltinSettings) -> Self {
         let descriptor = Descriptor::new(BUDGET, Kind::Builtin).on(EventName::OnBudgetExceeded);
-        Self { descriptor: wishes.prioritise(descriptor), thresholds: around.thresholds }
+        Self { descriptor: user_settings.prioritise(descriptor), thresholds: around.thresholds }
     }
 
     fn judge(&self, usage: Option<Usage>, threshold: Option<f64>) -> Outcome {
@@ -129,7 +129,7 @@ mod tests {
 
     fn budget(at: AtThreshold) -> Budget {
         let thresholds = Thresholds { at, ..Thresholds::default() };
-        Budget::new(&Surroundings { thresholds, ..Surroundings::default() }, &Wishes::default())
+        Budget::new(&Surroundings { thresholds, ..Surroundings::default() }, &BuiltinSettings::default())
     }
 
     fn usage(current: u64, max: u64) -> Option<Usage> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Builtin, Setting, Surroundings, Wishes};
+use super::{Builtin, BuiltinSettings, Setting, Surroundings};
 use crate::event::{AfterTurn, Event, EventData, EventName};
 use crate::hook::{Budget, Descriptor, Hook, HookError, Kind};
 use crate::outcome::{Action, Callback, Outcome};
@@ -27,7 +27,7 @@ pub(super) const BUILTIN: Builtin = Builtin {
         expected: "a number above 0 and at most 1",
         is_valid: |text| threshold(text).is_some(),
     }],
-    make: |around, wishes| Arc::new(CompactTrigger::new(around, wishes)),
+    make: |around, user_settings| Arc::new(CompactTrigger::new(around, user_settings)),
 };
 
 fn threshold(text: &str) -> Option<f64> {
@@ -46,11 +46,11 @@ pub(crate) struct CompactTrigger {
 }
 
 impl CompactTrigger {
-    pub(crate) fn new(around: &Surroundings, wishes: &Wishes) -> Self {
+    pub(crate) fn new(around: &Surroundings, user_settings: &BuiltinSettings) -> Self {
         let descriptor = Descriptor::new(COMPACT_TRIGGER, Kind::Builtin).on(EventName::AfterTurn);
         Self {
-            descriptor: wishes.prioritise(descriptor),
-            threshold: wishes.settings.get("threshold").and_then(|text| threshold(text)),
+            descriptor: user_settings.prioritise(descriptor),
+            threshold: user_settings.settings.get("threshold").and_then(|text| threshold(text)),
             rotates: around.thresholds.at == AtThreshold::Rotate,
         }
     }
@@ -104,7 +104,7 @@ mod tests {
             thresholds: Thresholds { at, ..Thresholds::default() },
             ..Surroundings::default()
         };
-        CompactTrigger::new(&around, &Wishes { settings, ..Wishes::default() })
+        CompactTrigger::new(&around, &BuiltinSettings { settings, ..BuiltinSettings::default() })
     }
 
     fn turn(current: u64, max: u64) -> AfterTurn {

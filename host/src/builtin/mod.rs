@@ -6,7 +6,7 @@ mod compact_trigger;
 mod hookbox_process;
 mod programs;
 mod protected;
-mod real;
+mod realpath_cache;
 mod self_protection;
 mod shell;
 
@@ -35,7 +35,7 @@ pub struct Builtin {
     /// The keys of its own settings.
     pub(crate) settings: &'static [Setting],
     /// The constructor.
-    pub(crate) make: fn(&Surroundings, &Wishes) -> Arc<dyn Hook>,
+    pub(crate) make: fn(&Surroundings, &BuiltinSettings) -> Arc<dyn Hook>,
 }
 
 impl fmt::Debug for Builtin {
@@ -70,7 +70,7 @@ pub(crate) struct Surroundings {
 
 /// The user's settings of a built-in hook.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wishes {
+pub(crate) struct BuiltinSettings {
     /// False if it is switched off.
     pub(crate) enabled: Option<bool>,
     /// Its priority among the host's hooks.
@@ -79,7 +79,7 @@ pub(crate) struct Wishes {
     pub(crate) settings: Settings,
 }
 
-impl Wishes {
+impl BuiltinSettings {
     /// Applies the user's priority to a descriptor.
     fn prioritise(&self, descriptor: Descriptor) -> Descriptor {
         match self.priority {
@@ -103,8 +103,8 @@ mod tests {
     fn each_is_made_under_its_name_and_stands_in_the_book() {
         let book = include_str!("../../../docs/src/built-in-hooks.md");
         for builtin in &ALL {
-            let wishes = Wishes { priority: Some(7), ..Wishes::default() };
-            let hook = (builtin.make)(&Surroundings::default(), &wishes);
+            let user_settings = BuiltinSettings { priority: Some(7), ..BuiltinSettings::default() };
+            let hook = (builtin.make)(&Surroundings::default(), &user_settings);
             let descriptor = hook.descriptor();
             assert_eq!((descriptor.name.as_str(), descriptor.kind), (builtin.name, Kind::Builtin));
             assert!(descriptor.subscriptions.iter().all(|it| it.priority == 7), "{}", builtin.name);

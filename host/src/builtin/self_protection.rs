@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::command::{self, Finding};
 use super::hookbox_process;
 use super::protected::Protected;
-use super::real::RealPaths;
-use super::{Builtin, Surroundings, Wishes, shell};
+use super::realpath_cache::RealpathCache;
+use super::{Builtin, BuiltinSettings, Surroundings, shell};
 use crate::event::{Event, EventName, Facts, ToolCall, ToolKind};
 use crate::facts;
 use crate::hook::{Budget, Descriptor, Hook, HookError, Kind, OnFailure};
@@ -27,7 +27,7 @@ pub(super) const BUILTIN: Builtin = Builtin {
     name: SELF_PROTECTION,
     description: "Blocks tool calls that change what guards the agent.",
     settings: &[],
-    make: |around, wishes| Arc::new(SelfProtection::new(around, wishes)),
+    make: |around, user_settings| Arc::new(SelfProtection::new(around, user_settings)),
 };
 
 /// Words in the name of a tool: of a tool that only reads, that changes, that removes or moves, or that runs something.
@@ -90,7 +90,7 @@ pub(crate) struct SelfProtection {
 
 impl SelfProtection {
     /// Creates the guard of these files. Reads the file system once, so that the targets of symlinks are guarded, too.
-    pub(crate) fn new(around: &Surroundings, wishes: &Wishes) -> Self {
+    pub(crate) fn new(around: &Surroundings, user_settings: &BuiltinSettings) -> Self {
         let Surroundings { roots, home, repository, mut places, commands, protection, thresholds: _ } =
             around.clone();
         let protected = Protected::new(&roots, variables(home.as_deref()), &protection);
@@ -99,7 +99,7 @@ impl SelfProtection {
         places.extend(commands.iter().flat_map(|(line, base)| scripts(line, base)));
         let by_name: Vec<PathBuf> =
             home.iter().chain(&repository).flat_map(|base| protected.below(base)).collect();
-        let mut real = RealPaths::default();
+        let mut real = RealpathCache::default();
         let led: Vec<PathBuf> = by_name
             .iter()
             .chain(&places)
@@ -112,7 +112,7 @@ impl SelfProtection {
         let descriptor = Descriptor::new(SELF_PROTECTION, Kind::Builtin)
             .on(EventName::BeforeToolCall)
             .on_failure(OnFailure::Block);
-        let descriptor = wishes.prioritise(descriptor);
+        let descriptor = user_settings.prioritise(descriptor);
         let root = roots.first().map_or(".hookbox", String::as_str);
         let switch = format!("~/{root}/hookbox.toml");
         let protected = protected.with_places(led.into_iter().chain(places), present);

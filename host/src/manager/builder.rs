@@ -386,9 +386,9 @@ impl Builder {
         let mut hooks: Vec<Arc<dyn Hook>> = Vec::new();
         let mut rows: Vec<Entry> = Vec::new();
         for builtin in wanted {
-            let wishes = found.builtins.remove(builtin.name).unwrap_or_default();
-            let hook = (builtin.make)(&around, &wishes);
-            let runs = wishes.enabled != Some(false);
+            let user_settings = found.builtins.remove(builtin.name).unwrap_or_default();
+            let hook = (builtin.make)(&around, &user_settings);
+            let runs = user_settings.enabled != Some(false);
             let status = if runs { EntryStatus::Active } else { EntryStatus::Disabled };
             rows.push(Entry::new(hook.descriptor(), status));
             hooks.extend(runs.then_some(hook));

@@ -54,7 +54,7 @@ pub(super) async fn assemble(
     missing::guards(&scan.roots, &scan.candidates, options, &mut assembly);
     assembly.problems.extend(lapsed::gone(gate, &judgements, options));
     let mut discovery = assembly.finish();
-    discovery.builtins = builtins::wishes(&scan.roots, &mut discovery.problems);
+    discovery.builtins = builtins::user_settings(&scan.roots, &mut discovery.problems);
     discovery.protected = Arc::clone(&gate.protected);
     discovery
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::builtin::{self, Builtin, Wishes};
+use crate::builtin::{self, Builtin, BuiltinSettings};
 use crate::discovery::find::scan::RootDir;
 use crate::discovery::find::settings::Table;
 use crate::discovery::problem::Problem;
@@ -11,12 +11,15 @@ use crate::text;
 
 /// Returns the user's settings of each built-in hook, by its name. For each key the first root with a value
 /// counts. The settings of a repository do not.
-pub(super) fn wishes(roots: &[RootDir], problems: &mut Vec<Problem>) -> BTreeMap<&'static str, Wishes> {
-    builtin::ALL.iter().map(|builtin| (builtin.name, wishes_for(builtin, roots, problems))).collect()
+pub(super) fn user_settings(
+    roots: &[RootDir],
+    problems: &mut Vec<Problem>,
+) -> BTreeMap<&'static str, BuiltinSettings> {
+    builtin::ALL.iter().map(|builtin| (builtin.name, user_settings_of(builtin, roots, problems))).collect()
 }
 
-fn wishes_for(builtin: &Builtin, roots: &[RootDir], problems: &mut Vec<Problem>) -> Wishes {
-    let mut wishes = Wishes::default();
+fn user_settings_of(builtin: &Builtin, roots: &[RootDir], problems: &mut Vec<Problem>) -> BuiltinSettings {
+    let mut found = BuiltinSettings::default();
     for root in roots {
         let Some(table) = root.tables.get(builtin.name) else { continue };
         let mut note = |message: &str| {
@@ -32,13 +35,13 @@ fn wishes_for(builtin: &Builtin, roots: &[RootDir], problems: &mut Vec<Problem>)
         if *table != (Table { line, enabled, priority, settings, ..Table::default() }) {
             note("a built-in hook has only enabled, priority and settings: the other keys are left out");
         }
-        wishes.enabled = wishes.enabled.or(enabled);
-        wishes.priority = wishes.priority.or(priority);
+        found.enabled = found.enabled.or(enabled);
+        found.priority = found.priority.or(priority);
         for (key, value) in own_settings(builtin, &table.settings, note) {
-            wishes.settings.entry(key).or_insert(value);
+            found.settings.entry(key).or_insert(value);
         }
     }
-    wishes
+    found
 }
 
 /// Returns the settings that the hook has, with valid values; the others are problems.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::approvable::Approvable;
 use super::entry::Entry;
 use super::fallback::LastGood;
-use crate::builtin::Wishes;
+use crate::builtin::BuiltinSettings;
 use crate::discovery::find::global_settings::GlobalSettings;
 use crate::discovery::find::last_read::Kept;
 use crate::discovery::problem::Problem;
@@ -35,7 +35,7 @@ pub struct Discovery {
     /// The time that untrusted files took.
     pub(crate) untrusted_look: Duration,
     /// The user's settings of each built-in hook, by its name.
-    pub(crate) builtins: BTreeMap<&'static str, Wishes>,
+    pub(crate) builtins: BTreeMap<&'static str, BuiltinSettings>,
     /// The settings for all hooks together.
     pub(crate) global: GlobalSettings,
     /// The same hooks as in `entries`, for the commands that trust and grant; by tier, root, plugin directory

@@ -9,11 +9,11 @@ const MAX: usize = 4096;
 /// A cache of paths without symlinks. It resolves each directory once, so that a hundred names in twenty directories do
 /// not take a thousand system calls.
 #[derive(Default)]
-pub(super) struct RealPaths {
+pub(super) struct RealpathCache {
     known: HashMap<PathBuf, Option<PathBuf>>,
 }
 
-impl RealPaths {
+impl RealpathCache {
     /// Returns the result of [`Path::canonicalize`]; `None` if nothing has the path.
     pub(super) fn of(&mut self, path: &Path) -> Option<PathBuf> {
         if path.as_os_str().len() > MAX {
@@ -56,7 +56,7 @@ mod tests {
         {
             symlink(to, at(link)).unwrap();
         }
-        let mut real = RealPaths::default();
+        let mut real = RealpathCache::default();
         for name in [
             "a/b/file",
             "a/b",
