@@ -19,7 +19,7 @@ use tempfile::TempDir;
 /// Rounds, where nobody says otherwise.
 const ROUNDS: usize = 200;
 
-/// How old a file has to be so that what it holds is remembered, and a little more.
+/// The age at which a file's contents are remembered, and a little more.
 const SETTLED: Duration = Duration::from_secs(4);
 
 fn main() {
@@ -75,7 +75,7 @@ struct Row {
     command: Vec<PathBuf>,
     /// Its home directory.
     home: PathBuf,
-    /// Whether `rm -rf /` must be blocked.
+    /// True if `rm -rf /` must be blocked.
     guards: bool,
 }
 
@@ -128,7 +128,7 @@ impl Row {
     }
 }
 
-/// What Claude Code writes before a tool runs.
+/// Claude Code's payload before a tool runs.
 fn payload(cwd: &Path, line: &str) -> String {
     json!({
         "session_id": "8f6275e5-5752-43b4-90b6-1d723010ddea",

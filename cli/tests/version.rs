@@ -1,4 +1,4 @@
-//! That this file is here makes `cargo test --workspace` build the program, which the tests of the workspace run.
+//! An integration test of this crate makes `cargo test --workspace` build the program, which other tests run.
 
 #![allow(missing_docs, reason = "a test")]
 

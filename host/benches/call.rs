@@ -1,4 +1,4 @@
-//! What a call costs, in one run: through the public API, on the bare engine, and as a process.
+//! The cost of a call, in one run: through the public API, on the bare engine, and as a process.
 //!
 //! * `hookbox`: `Session::before_tool_call` with the sample `guardrail`: a fresh instance, fuel, deadline, memory
 //!   limit, facts, verdict and report. The tool's input stays in the host as a document.

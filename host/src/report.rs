@@ -15,21 +15,21 @@ use crate::outcome::Change;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Status {
-    /// It ran and asked for nothing.
+    /// The hook ran and asked for nothing.
     Passed,
-    /// It ran and changed, injected or asked for something that was applied.
+    /// The hook ran and changed, injected or asked for something that was applied.
     Changed,
-    /// It ran and asked the user to decide.
+    /// The hook ran and asked the user to decide.
     Asked,
-    /// It blocked.
+    /// The hook blocked.
     Blocked,
-    /// It ran after a block (or on its own) to observe; its answer was not acted on.
+    /// The hook ran after a block (or on its own) to observe; its answer was not acted on.
     Observed,
-    /// It failed; see [`HookReport::cause`].
+    /// The hook failed; see [`HookReport::cause`].
     Failed,
-    /// It did not run because the user has not trusted it.
+    /// The hook did not run because the user has not trusted it.
     Untrusted,
-    /// It did not run because another hook had blocked.
+    /// The hook did not run because another hook had blocked.
     Skipped,
 }
 

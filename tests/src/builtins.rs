@@ -264,7 +264,7 @@ fn what_the_users_hooks_make_of_a_turn_goes_before_the_built_in_hook() {
 fn no_hooks_and_the_commands_that_are_skipped_run_nothing_and_say_so() {
     let env = TestEnvironment::new();
     env.native("home/.hookbox/hooks/guard", "before_tool_call", "echo '{\"blocked\": true}'");
-    // What runs leaves a trace, also where it is only asked for its event.
+    // A process leaves a trace, even if it is only asked for its events.
     env.native("home/.hookbox/hooks/trace", "turn_end", "touch ran").script(
         "home/.hookbox/hooks/trace",
         &format!("#!/bin/sh\ntouch {}\necho turn_end\n", env.path("ran").display()),

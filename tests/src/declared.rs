@@ -19,7 +19,7 @@ fn statuses(env: &TestEnvironment) -> Vec<String> {
     env.list(&[]).iter().map(|row| format!("{} {}", text(row, "name"), text(row, "status"))).collect()
 }
 
-/// What the program warned of while it listed the hooks, without the directory of the test.
+/// Returns the warnings of `hookbox list`, without the directory of the test.
 fn problems(env: &TestEnvironment) -> Vec<String> {
     let output = env.hookbox(["list", "--json"]);
     let base = format!("{}/", env.path("").display()).replace("//", "/");

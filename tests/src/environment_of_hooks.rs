@@ -14,7 +14,7 @@ fn with_witness(settings: &str) -> TestEnvironment {
     env
 }
 
-/// What bash itself puts into its environment.
+/// The variables that bash itself sets.
 const OF_BASH: [&str; 4] = ["OLDPWD", "PWD", "SHLVL", "_"];
 
 fn saw(env: &TestEnvironment, verb: &str) -> Vec<String> {

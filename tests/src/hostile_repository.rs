@@ -1,4 +1,4 @@
-//! What a repository tries against the user's hooks, and what odd input and a broken machine do to a guard.
+//! Attacks of a repository on the user's hooks; odd input, and a broken machine.
 
 use std::fs::OpenOptions;
 use std::process::Stdio;

@@ -150,7 +150,7 @@ fn the_process_of_an_event_has_one_thread_beside_the_main_one() {
         most = most.max(threads(&child));
     }
     let output = child.wait_with_output().unwrap();
-    // It was observed while it worked: the hook runs until its fuel is used up.
+    // Its threads are counted while it works: the hook runs until its fuel is used up.
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(stdout.contains("endless.wasm"), "{stdout}");
     assert_eq!(most, 2, "{}", String::from_utf8_lossy(&output.stderr));

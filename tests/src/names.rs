@@ -111,7 +111,7 @@ fn a_component_that_changes_in_its_settings_alone_loses_its_rights() {
     assert_eq!(env.list(&[])[0]["trusted"], false);
     let refused = env.hookbox(["grants", "add", "audit-log.wasm", "read-write:$DATA", "--yes"]);
     assert!(refused.stderr.contains("is not trusted"), "{refused:#?}");
-    // What is set is shown before it is trusted.
+    // The settings are shown before they are trusted.
     let shown = env.hookbox(["trust", "audit-log.wasm", "--yes"]);
     assert!(shown.stderr.contains("set to  settings.path = x"), "{shown:#?}");
     assert_eq!(granted()["status"], "current");
@@ -201,7 +201,7 @@ fn a_plugin_takes_no_hooks_place_when_it_is_added_and_trusted() {
     assert_eq!(statuses(&env, "org/tools/guard"), ["active", "shadowed"]);
 }
 
-/// What the bridge answers Claude Code before a tool call.
+/// Returns the bridge's answer to Claude Code before a tool call.
 fn shown_by_the_bridge(env: &TestEnvironment) -> String {
     let payload =
         Agent::Claude.shell_call(Agent::Claude.event("PreToolUse").unwrap(), "ls", &env.path("repo"), "s1");
@@ -277,7 +277,7 @@ fn a_trusted_guard_that_its_repository_takes_away_is_said_everywhere_in_every_ev
         }
         let list = env.hookbox(["list"]);
         assert!(format!("{}{}", list.stdout, list.stderr).contains(said), "{what}: {list:#?}");
-        // Who agrees says so.
+        // A user who untrusts the guard accepts the change.
         let env = changed(change, what);
         succeeds(&env.hookbox(["untrust", "guard"]));
         assert!(!shown_by_the_bridge(&env).contains(said), "{what}");

@@ -8,7 +8,7 @@ fn is_set(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|it| !it.is_empty() && it != "0" && it != "false")
 }
 
-/// Whether there is a node that can run them.
+/// Returns true if there is a node that can run them.
 fn has_node() -> bool {
     let version = Command::new("node").arg("--version").output();
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());

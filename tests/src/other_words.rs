@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::bridge::{BEFORE, args, call, effect, needed};
 use crate::environment::TestEnvironment;
 
-/// How hooks of the agents say no to a call, with a reason.
+/// The forms in which hooks of the agents block a call, with a reason.
 fn forms() -> [Value; 7] {
     [
         json!({"decision": "block", "reason": "not here"}),

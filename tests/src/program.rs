@@ -147,7 +147,7 @@ fn exec_makes_a_component_an_executable_of_kodelets() {
         r#"{"follow_up_messages":["x"]}"#
     );
 
-    // It fails as a hook fails.
+    // The program fails as a hook fails.
     env.native("repo/fails", "agent_stop", "echo sorry >&2; exit 3");
     let output = env.hookbox_with(["exec", "fails", "run"], "{}");
     assert_eq!((output.code, output.stdout.as_str()), (Some(1), ""));

@@ -15,7 +15,7 @@ const BEFORE: &EventName = &EventName::BeforeToolCall;
 const ROOT: &str = "home/.hookbox";
 const SETTINGS: &str = "home/.hookbox/hookbox.toml";
 
-/// How long a test waits for what has to come.
+/// The longest wait for something that must happen.
 const LONG: Duration = Duration::from_secs(60);
 
 async fn report(manager: &Manager) -> Report {
@@ -386,7 +386,7 @@ async fn a_watcher_that_is_dropped_leaves_no_thread() {
     until("no thread watches", || watching() == 0).await;
 }
 
-/// How many threads of this process wait for changes of files.
+/// Returns the number of threads of this process that wait for changes of files.
 fn watching() -> usize {
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());

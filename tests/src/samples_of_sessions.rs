@@ -222,7 +222,7 @@ async fn a_session_that_spent_its_budget_hands_over_and_its_large_work_is_blocke
     let two = session(&manager, "two", "feat/145-x");
     assert_eq!(two.session_start("rotate").await.context, [document]);
     assert_eq!(decision(two, fetch()).await, None);
-    // It is told once, and only in its place.
+    // The warning is given once, and only in its place.
     assert!(session(&manager, "three", "feat/145-x").session_start("rotate").await.context.is_empty());
 }
 

@@ -332,7 +332,7 @@ fn a_trusted_hook_that_changed_is_said_in_the_answer_to_the_agent_in_every_event
         let output = env.hookbox_with(["bridge", "claude"], payload.to_string());
         let shown = output.json()["systemMessage"].as_str().unwrap_or_default().to_owned();
         assert!(shown.contains("guard") && shown.contains("has changed since you trusted it"), "{output:#?}");
-        // What nobody trusted is no news.
+        // A hook that was never trusted is not reported as changed.
         assert!(!shown.contains("never") && output.stderr.contains("never"), "{output:#?}");
     }
 }

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::place::Place;
 
-/// What the user says.
+/// The user's message.
 const PROMPT: &str = "please run the command";
 
 /// An agent that people use.
@@ -18,12 +18,12 @@ pub(crate) struct Client {
     pub(crate) name: &'static str,
     pub(crate) package: &'static str,
     pub(crate) version: &'static str,
-    /// What it has to be told beside its hooks: where the model is, and not to ask or to send anything.
+    /// Its configuration besides hooks: the address of the model, no questions, no telemetry.
     configure: fn(&Place, Trust) -> io::Result<()>,
     command: fn(&Place, Trust) -> Command,
     /// Records the trust that its user gives to the hooks, if the client asks for it.
     pub(crate) trust: Option<fn(&Place) -> io::Result<()>>,
-    /// Whether a hook may change what a tool gets; else a change is a block.
+    /// True if a hook may change the input of a tool; otherwise a change is a block.
     pub(crate) changes_input: bool,
     /// Whether it shows the user a hook's warning when it runs without a terminal. For one that does not, the warnings are
     /// kept in a file.
@@ -205,7 +205,7 @@ fn variables(name: &str, place: &Place, trust: Trust) -> Vec<(&'static str, Stri
             ("OPENCODE_DISABLE_AUTOUPDATE", text("1")),
             ("OPENCODE_DISABLE_MODELS_FETCH", text("1")),
             ("OPENCODE_DISABLE_LSP_DOWNLOAD", text("1")),
-            // It looks for its plugin package at every start, and goes on without it.
+            // OpenCode looks for its plugin package at every start, and goes on without it.
             ("npm_config_fetch_retries", text("0")),
         ],
     }
@@ -289,7 +289,7 @@ fn run_gemini(place: &Place, _: Trust) -> Command {
     command
 }
 
-/// What it needs are variables.
+/// It is configured by variables.
 fn nothing(_: &Place, _: Trust) -> io::Result<()> {
     Ok(())
 }

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::environment::TestEnvironment;
 
-/// What the hooks of a test have seen, in order.
+/// The events that the hooks of a test have seen, in order.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<Event>>>);
 
@@ -74,7 +74,7 @@ fn hooks(
     (builder, seen)
 }
 
-/// What the agent said that it did, and its warnings.
+/// The agent's report of its actions, and its warnings.
 type Told = Rc<RefCell<Vec<String>>>;
 
 /// An agent in `repo/`.

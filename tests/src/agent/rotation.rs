@@ -69,7 +69,7 @@ async fn a_rotation_hands_the_work_over_to_a_fresh_conversation() {
     assert!(told.borrow().iter().any(|what| what.contains(&fresh)), "{told:?}");
 }
 
-/// Whether an event is one of the fresh conversation, where that is certain from the event alone.
+/// Returns whether an event belongs to the fresh conversation; `None` if the event alone does not show it.
 fn seen_after_rotation(event: &Event) -> Option<bool> {
     match &event.data {
         EventData::SessionStart { source } => Some(source.as_deref() == Some("rotate")),

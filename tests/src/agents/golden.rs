@@ -40,7 +40,7 @@ fn shown(request: &Request) -> Value {
     shown
 }
 
-/// What a hook changes at this event: the input of a shell tool, an output, a message, an error.
+/// The change that a hook makes at this event: the input of a shell tool, an output, a message, an error.
 fn change(data: &EventData) -> Value {
     match data {
         EventData::BeforeToolCall(call) => {

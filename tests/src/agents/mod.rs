@@ -1,4 +1,4 @@
-//! What agents write to their hook command, and what they get back.
+//! Payloads of agents, and hookbox's answers to them.
 
 mod golden;
 mod pages;

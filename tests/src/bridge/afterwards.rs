@@ -1,4 +1,4 @@
-//! What follows an answer: it takes none back and keeps none waiting.
+//! Work after an answer: it does not change the answer, and does not delay it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
@@ -112,7 +112,7 @@ fn what_fails_after_the_ruling_is_answered_with_the_ruling() {
 fn a_hook_that_observes_what_was_blocked_cannot_lose_the_block() {
     let env = TestEnvironment::new();
     user(&env, Backend::Native, "1-guard", &EventName::BeforeToolCall, &json!({"block": "not that"}));
-    // It sleeps for an hour, and declares that it only observes.
+    // The hook sleeps for an hour, and declares that it only observes.
     env.copy("home/.hookbox/components/watch.wasm", &guest("hostile"));
     env.file(
         "home/.hookbox/hooks.json",

@@ -94,7 +94,7 @@ fn a_guard_that_fails_blocks_or_warns_as_its_owner_asked_in_every_agent() {
                 }
                 let answer = passed(agent, event, &output, &what);
                 assert!(output.stderr.contains(name), "{what} in {agent}: {output:#?}");
-                // What is not there does not fail in each event: it is a problem of the session.
+                // A missing program does not fail in each event: it is a problem of the session.
                 let is_failure = !matches!(how, How::Missing | How::File(..));
                 let is_shown = !matches!(agent, Agent::Copilot | Agent::Cursor | Agent::OpenCode);
                 if is_failure && is_shown {

@@ -15,7 +15,7 @@ fn always() -> TestEnvironment {
     env
 }
 
-/// Whether the agent goes on after this stop, of which it says this.
+/// Returns true if the agent goes on after this stop, which it describes like this.
 fn goes_on(env: &TestEnvironment, agent: Agent, session: &str, is_active: impl Into<Value>) -> bool {
     let event = agent.names_of(&EventName::AgentStop).next().unwrap();
     let is_active: Value = is_active.into();

@@ -40,7 +40,7 @@ fn guard(answer: &Value, policy: &str) -> TestEnvironment {
     env
 }
 
-/// What an agent writes before its shell tool runs a line.
+/// Returns an agent's payload before its shell tool runs a line.
 pub(crate) fn call(env: &TestEnvironment, agent: Agent, event: &str, line: &str) -> Value {
     agent.shell_call(agent.event(event).unwrap(), line, &env.path("repo"), "s1")
 }

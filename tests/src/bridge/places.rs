@@ -1,4 +1,4 @@
-//! Where hooks are looked for, and what the user is told of them.
+//! The directories that are searched for hooks, and the messages about them.
 
 use hookbox::EventName;
 use hookbox_agents::Agent;
@@ -17,7 +17,7 @@ fn guarded() -> TestEnvironment {
     env
 }
 
-/// What the bridge does in this directory, where the agent names this one.
+/// Runs the bridge in one directory, for an agent that names another.
 fn at(
     env: &TestEnvironment,
     agent: Agent,

@@ -1,4 +1,4 @@
-//! What happens to the process itself: its pipes, its signals, its deadline.
+//! The process itself: its pipes, its signals, its deadline.
 
 use std::fs;
 use std::io::Write as _;
@@ -173,7 +173,7 @@ fn killed_it_takes_its_hooks_with_it() {
     }
 }
 
-/// Whether the process catches SIGTERM.
+/// Returns true if the process catches SIGTERM.
 fn handles_signals(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -270,7 +270,7 @@ fn a_limit_of_the_size_of_files_ends_no_bridge_and_disarms_no_guard() {
                 let payload = call(&env, agent, event, "ls").to_string();
                 let args = args(agent, needed(agent, event), &[]);
                 let output = env.run(&mut limited(&env, "-f 0", &args), &payload);
-                // What it cannot keep it works out again.
+                // A result that cannot be cached is computed again.
                 if answer == json!({}) {
                     passed(agent, event, &output, "a guard that passes");
                 } else {

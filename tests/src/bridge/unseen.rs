@@ -1,4 +1,4 @@
-//! What hides which hooks there are, or what they ask for: of the user's own files it counts as a guard that fails.
+//! A file of the user that is broken may contain a guard, so that it counts as a guard that fails.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{BEFORE, args, blocked, call, needed, passed};
 use crate::environment::{Output, TestEnvironment, sample};
 
-/// What is wrong in a root, the file that says so, and how it comes about.
+/// A fault in a root, the file that the reason names, and the function that causes it.
 type Hole = (&'static str, &'static str, fn(&TestEnvironment, &str));
 
 fn text(env: &TestEnvironment, path: &str) {
@@ -112,7 +112,7 @@ fn what_hides_the_users_hooks_blocks_in_every_agent_and_names_the_file() {
                 assert!(reason.contains(part), "{what} in {agent}: {reason}");
             }
         }
-        // Who tries hooks by hand sees the problem, and everything else works.
+        // `hookbox run` reports the problem, and everything else works.
         let run = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
         assert_eq!(env.event(&["before_tool_call"], &run)["blocked"], false, "{what}");
         let list = env.hookbox(["list"]);
@@ -299,7 +299,7 @@ fn a_component_that_cannot_be_read_blocks_unless_its_owner_says_otherwise() {
                 assert!(!settings.is_empty() || reason.contains("hint: "), "{what}: {output:#?}");
             }
         }
-        // Who tries hooks by hand sees the problem, and everything else works.
+        // `hookbox run` reports the problem, and everything else works.
         env.file("home/.hookbox/hookbox.toml", "");
         let run = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
         assert_eq!(env.event(&["before_tool_call"], &run)["blocked"], false, "{what}");

@@ -215,7 +215,7 @@ async fn hooks_make_an_agent_go_on_eight_times_in_a_row_and_no_more() {
         assert!(verdict.warnings[0].text.contains("8 times in a row"), "{:?}", verdict.warnings);
         let other = session.subagent("s").agent_stop(AgentStop::default()).await;
         assert_eq!(other.follow_ups, ["go on"], "a subagent has a count of its own");
-        // What the user says begins a new count.
+        // A message of the user begins a new count.
         let _ = session.user_message_send("hello").await;
         assert_eq!(session.agent_stop(AgentStop::default()).await.follow_ups, ["go on"]);
     })
@@ -311,7 +311,7 @@ async fn an_answer_that_a_component_does_not_declare_is_denied_and_loud() {
             assert!(verdict.mutate.is_none() && verdict.callback.is_none());
         }
     }
-    // What every hook may answer needs no declaration.
+    // Answers that every hook may give need no declaration.
     let env = TestEnvironment::new();
     user(&env, Backend::Component, "guard", BEFORE, &json!({"block": "no", "warnings": ["w"]}));
     env.copy("home/.hookbox/hooks/guard.wasm", &guest("undeclared"));
@@ -349,7 +349,7 @@ async fn what_is_not_trusted_does_not_hear_that_others_failed() {
         let [told] = fired.report.on_error.as_slice() else { panic!("{:#?}", fired.report) };
         assert_eq!((told.of.as_str(), told.report.hook(&spy)), (name.as_str(), None));
         assert!(told.report.hook(&own).is_some());
-        // What the agent itself tells of is an event like others.
+        // An error that the agent itself reports is an event like others.
         let fired = manager.session("c").fire(data(&EventName::OnError)).await;
         assert_eq!(report(&fired, &spy).status, Status::Passed);
     })

@@ -1,4 +1,4 @@
-//! What hooks of one event decide together.
+//! The combined decision of the hooks of one event.
 
 use hookbox::event::EventData;
 use hookbox::{Callback, EventName, Message, Outcome, Status, session};
@@ -12,7 +12,7 @@ use crate::environment::{TestEnvironment, guest};
 async fn the_next_hook_sees_the_change_and_the_report_keeps_the_original() {
     each_pair(async |first, second| {
         let env = TestEnvironment::new();
-        // What the second finds in its input decides what it answers.
+        // The answer of the second hook depends on its input.
         let changed = json!({"command": "echo changed", "answer": {"block": "seen"}});
         let one = user(&env, first, "1", BEFORE, &json!({"modify": changed}));
         let two = second.name("2");

@@ -167,7 +167,7 @@ async fn after_a_failure_the_next_one_blocks_too_and_the_next_healthy_call_works
     }
 }
 
-/// What hookbox keeps for itself may be broken: it is named, no guard is disarmed by it, and nothing else stops.
+/// A broken file of hookbox's own is named, disarms no guard, and stops nothing else.
 #[tokio::test]
 async fn broken_files_of_our_own_disarm_no_guard() {
     let garbage: fn(&TestEnvironment, &str) = |env, path| {

@@ -65,7 +65,7 @@ fn reason(fired: &Fired) -> Option<&str> {
     fired.verdict.block.as_ref().map(|ruling| ruling.for_user())
 }
 
-/// Whether some warning holds all of these words.
+/// Returns true if one warning has all of these words.
 fn warned(fired: &Fired, words: &[&str]) -> bool {
     let warnings = &fired.verdict.warnings;
     warnings.iter().any(|warning| words.iter().all(|word| warning.text.contains(word)))

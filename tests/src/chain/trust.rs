@@ -1,4 +1,4 @@
-//! What a repository brought, before the user trusts it.
+//! Hooks of a repository, before the user trusts them.
 
 use hookbox::hook::Cause;
 use hookbox::trust::TrustPolicy;

@@ -108,7 +108,7 @@ fn a_project_that_its_agent_does_not_trust() {
     let env = place(Agent::Gemini);
     let own = env.read(file(Agent::Gemini)).unwrap();
     for (settings, level) in [
-        // It asks for trust unless its user says no, and runs no hook of the user's own without it.
+        // The agent asks for trust unless its user declines, and runs none of the user's hooks without it.
         (own.clone(), file(Agent::Gemini)),
         (own.replacen('{', r#"{"security": {"folderTrust": {"enabled": true}}, "#, 1), file(Agent::Gemini)),
         (own.clone(), "repo/.gemini/settings.json"),
@@ -176,7 +176,7 @@ fn what_the_whole_line_answers_is_judged() {
                 let output = doctor(&env, &[agent.as_str()]);
                 assert_eq!(output.code, Some(0), "{line}: {output:#?}");
             } else {
-                // Where nobody knows the event a block is an exit code, and the line swallows it.
+                // If the event is unknown, a block is an exit code, and the line swallows it.
                 fails(&env, agent, "failure", "what hookbox cannot read runs");
             }
         }

@@ -1,4 +1,4 @@
-//! What an agent makes of its files: which it reads, what it refuses, and what counts in them.
+//! The use that an agent makes of its files: those that it reads, refuses, and the keys that count.
 
 use hookbox_agents::Agent;
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ fn a_file_that_the_agent_refuses_or_takes_otherwise_has_no_guard() {
     ] {
         fails(&change(agent, from, to), agent, "configuration", words);
     }
-    // What stands at another event is for a look only, but in Claude Code, which leaves the whole file out.
+    // An entry of another event is only reported. Claude Code leaves the whole file out.
     for (agent, code) in [(Agent::Claude, 1), (Agent::Gemini, 0), (Agent::Copilot, 0)] {
         let name = if agent == Agent::Copilot { "sessionEnd" } else { "SessionEnd" };
         let env = change(agent, "\"hooks\":{", &format!("\"hooks\":{{\"{name}\": 5, "));

@@ -1,4 +1,4 @@
-//! What would keep an examination from its end.
+//! Files and commands that would keep an examination from ending.
 
 use std::process::Command;
 

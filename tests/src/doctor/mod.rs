@@ -35,7 +35,7 @@ fn guarded(agent: Agent) -> TestEnvironment {
     env
 }
 
-/// What Gemini CLI writes when its user trusts the project.
+/// The file that Gemini CLI writes when its user trusts the project.
 fn trust_folder(env: &TestEnvironment) {
     let rules = json!({env.path("repo").to_string_lossy(): "TRUST_FOLDER"});
     env.file("home/.gemini/trustedFolders.json", rules.to_string());
@@ -99,7 +99,7 @@ fn configure_with(env: &TestEnvironment, agent: Agent, list: &Value) {
     }
 }
 
-/// What Codex writes when its user trusts every hook in `/hooks`.
+/// The settings that Codex writes when its user trusts every hook in `/hooks`.
 fn trust(env: &TestEnvironment, list: &Value) {
     env.file("home/.codex/config.toml", trusted(&env.path(file(Agent::Codex)), list));
 }

@@ -25,7 +25,7 @@ fn patch(files: &[&str]) -> String {
     format!("*** Begin Patch\n{parts}*** End Patch\n")
 }
 
-/// What the guard read.
+/// The text that the guard read.
 fn seen(env: &TestEnvironment) -> Vec<Value> {
     let seen = env.read("home/seen").unwrap_or_default();
     seen.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

@@ -36,7 +36,7 @@ fn statuses(env: &TestEnvironment, args: &[&str]) -> Vec<String> {
     env.list(args).iter().map(|row| format!("{} {}", text(row, "name"), text(row, "status"))).collect()
 }
 
-/// What the program warned of while it listed the hooks, without the directory of the test.
+/// Returns the warnings of `hookbox list`, without the directory of the test.
 fn problems(env: &TestEnvironment, args: &[&str]) -> Vec<String> {
     let output = env.hookbox([&["list", "--json"], args].concat());
     let base = format!("{}/", env.path("").display()).replace("//", "/");

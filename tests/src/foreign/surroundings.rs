@@ -1,4 +1,4 @@
-//! What a command of another agent finds around it: its shell, its directory, its variables.
+//! The surroundings of another agent's command: its shell, its directory, its variables.
 
 use hookbox_agents::Agent;
 use serde_json::{Value, json};

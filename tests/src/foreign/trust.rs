@@ -1,4 +1,4 @@
-//! What a repository configures for another agent runs only once the user trusts it.
+//! Hooks that a repository configures for another agent run only once the user trusts them.
 
 use hookbox_agents::{Agent, AgentHooks};
 use serde_json::{Value, json};

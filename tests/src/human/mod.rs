@@ -1,4 +1,4 @@
-//! What changes trust, grants, plugins or an agent's configuration needs a human, and what an agent runs is refused.
+//! Commands that change trust, grants, plugins or configuration of agents need a human; an agent is refused.
 
 #[cfg(target_os = "linux")]
 mod above;
@@ -89,7 +89,7 @@ fn where_an_agent_sets_its_variable_every_change_is_refused_and_every_look_works
     }
     let output = run(&["doctor", "claude"], "CLAUDECODE", "1");
     assert!(!output.stderr.contains("human"), "{output:#?}");
-    // What people have in their own shells is no sign.
+    // Variables that people have in their own shells are not signs.
     for (name, value) in [("CLAUDECODE", ""), ("CODEX_HOME", "/x"), ("CURSOR_TRACE_ID", "1"), ("CI", "1")] {
         let output = run(CHANGES[0], name, value);
         assert_eq!(output.code, Some(0), "{name}: {output:#?}");

@@ -1,4 +1,4 @@
-//! What is installed guards, and is guarded.
+//! An installed entry guards, and is guarded.
 
 use hookbox_agents::Agent;
 use hookbox_agents::config::{Level, read};

@@ -10,7 +10,7 @@ use crate::environment::{Output, TestEnvironment, program};
 
 const CLAUDE: &str = "home/.claude/settings.json";
 
-/// What a person has there: comments are no part of it, odd blanks are.
+/// A user's own file: without comments, with odd blanks.
 const SETTINGS: &str = "{\r\n    \"model\":\"opus\", \r\n    \"hooks\": {\r\n        \"PreToolUse\": [\r\n            {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}\r\n        ]\r\n    }\r\n}";
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! What the tests of changes share: a repository with plugins, changed through the library.
+//! A repository with plugins, changed through the library: the common part of the tests of changes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -89,7 +89,7 @@ pub(crate) fn add(
     install(&plugins.lock_exclusively()?, staged, locked, replace, observer).map(drop)
 }
 
-/// What is done with the plugin.
+/// The change of the plugin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
     Install,
@@ -109,7 +109,7 @@ impl Change {
         }
     }
 
-    /// What is there before it: nothing where the plugin is to be new; and another plugin always.
+    /// Installs the plugins that are there before the change: another one, and this one unless it is to be new.
     pub(crate) fn prepare(self, base: &Path) -> Plugins {
         let plugins = open(base);
         add(&plugins, "a/other", "other", Replace::No, &Silent).unwrap();

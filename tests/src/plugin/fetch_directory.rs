@@ -187,7 +187,7 @@ fn a_directory_that_changes_meanwhile_is_refused_or_copied_as_it_is_then() {
     };
     let gone = check("gone", &|| fs::remove_dir_all(env.path("gone/hooks/b")).unwrap());
     assert!(gone.contains("hooks/b: changed while it was copied"), "{gone}");
-    // What stands there now leads out, and is judged as what it is.
+    // The new symlink leads out, and is judged by its present target.
     let swapped = check("swapped", &|| {
         fs::remove_dir_all(env.path("swapped/hooks/b")).unwrap();
         env.symlink("swapped/hooks/b", "../../outside");

@@ -9,7 +9,7 @@ use hookbox_plugins::{Hosts, Location, Plugins, Silent, Source, Stage, fetch};
 use super::repository::{PLUGIN, Repository};
 use crate::environment::TestEnvironment;
 
-/// What a process of its own is to fetch, from where. Without it there is nothing to do.
+/// The source that a process of its own fetches. Without it there is nothing to do.
 const SOURCE: &str = "HOOKBOX_TEST_SOURCE";
 
 #[test]
@@ -37,7 +37,7 @@ fn fetched(env: &TestEnvironment, source: &str, variables: &[(&str, &str)]) -> S
     line.unwrap_or_else(|| panic!("{output:?}")).to_owned()
 }
 
-/// What a source with this commit of the plugin gives.
+/// Returns the description of a source with this commit of the plugin.
 fn whole(commit: &str) -> String {
     format!("Commit(\"{commit}\") with 9 entries")
 }
@@ -72,7 +72,7 @@ fn an_address_of_ssh_goes_through_the_users_ssh() {
     let env = TestEnvironment::new();
     let repository = Repository::new(&env, "org/repo");
     let commit = repository.commit("main", &PLUGIN);
-    // What a server does: it runs the command that ssh is given last.
+    // A server runs the last argument of ssh.
     env.script(
         "bin/our-ssh",
         "#!/bin/sh\necho \"$@\" >> \"$HOME/calls\"\nfor last; do :; done\nexec sh -c \"$last\"\n",
@@ -142,7 +142,7 @@ fn no_setting_brings_back_what_runs_commands() {
         assert!(error.contains("' not allowed"), "{error}");
     }
     assert_eq!(env.read("home/ran"), None);
-    // What the user has forbidden stays forbidden.
+    // A protocol that the user has forbidden stays forbidden.
     let repository = Repository::new(&env, "org/repo");
     repository.commit("main", &PLUGIN);
     let error = fetched(&env, &repository.url(), &[("GIT_ALLOW_PROTOCOL", "https")]);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::environment::{TestEnvironment, program};
 
-/// How long is waited for what should be there at once.
+/// The longest wait for something that should be there at once.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits for git to ask.
@@ -37,7 +37,7 @@ fn a_git_whose_program_was_killed_ends() {
         let url = format!("git://{}/org/repo", listener.local_addr().unwrap());
         let mut child = env.command(program()).args(["plugin", "add", &url, "--no-trust"]).spawn().unwrap();
         let mut stream = accept(&listener);
-        // It has asked, and waits.
+        // The process has asked, and waits.
         stream.read_exact(&mut [0; 4]).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();

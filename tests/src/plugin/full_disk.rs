@@ -10,10 +10,10 @@ use hookbox_plugins::{EntryPath, PluginError, Replace, Silent, Stage, install, r
 use super::changes::{add, locked, open, own, staged, tree};
 use crate::environment::TestEnvironment;
 
-/// What the child is to do, and in which repository.
+/// The task of the child, and its repository.
 const CHILD: &str = "HOOKBOX_TEST_FULL_DISK";
 
-/// What fills the disk.
+/// The file that fills the disk.
 const FILLER: &str = "filler";
 
 fn child(command: &mut Command, what: &str, base: &Path) -> Output {
@@ -110,7 +110,7 @@ fn on_a_small_disk(base: &Path) {
     for name in ["org/repo", "a/other"] {
         add(&plugins, name, "old", Replace::No, &Silent).unwrap();
     }
-    // What does not matter: the file that is locked has the number of a process while it is locked.
+    // The lock's file has the number of a process while it is locked, which does not matter here.
     let all = || {
         let mut all = tree(base).unwrap();
         all.remove(Path::new(FILLER));
@@ -157,7 +157,7 @@ fn fill(base: &Path) {
     let mut file = File::create(base.join(FILLER)).unwrap();
     let mut size = 64 << 10;
     while size > 0 {
-        // What fits of it is written.
+        // The part that fits is written.
         if file.write_all(&vec![0; size]).is_err() {
             size /= 2;
         }

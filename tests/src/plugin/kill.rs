@@ -11,7 +11,7 @@ use hookbox_plugins::{Observer, Replace, Silent, Step, needs_repair, repair};
 use super::changes::{Change, NAME, add, open, own, tree};
 use crate::environment::{TestEnvironment, program};
 
-/// What the child is to do: the change, the step to stop at, the repository.
+/// The task of the child: the change, the step to stop at, the repository.
 const CHILD: &str = "HOOKBOX_TEST_KILLED_CHILD";
 
 /// Aborts the process at a step.
@@ -96,7 +96,7 @@ fn a_kill_at_any_step_leaves_the_old_plugin_or_the_new_one_and_the_next_command_
                 break;
             }
             if is(after) {
-                // It was done: what undoes it works, too.
+                // The change was made, and undoing it works, too.
                 let undo = match change {
                     Change::Install | Change::Replace => Change::Remove,
                     Change::Remove => Change::Install,

@@ -71,7 +71,7 @@ pub(crate) fn written<'e>(env: &'e TestEnvironment, dir: &str) -> &'e TestEnviro
         .native(&format!("{dir}/hooks/guard"), "before_tool_call", "echo run >> \"$HOME/ran\"")
 }
 
-/// What hookbox left in a plugins directory beside plugins and the file that it locks.
+/// Returns the files that hookbox left in a plugins directory besides plugins and its lock.
 pub(crate) fn left_behind(env: &TestEnvironment, root: &str) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(env.path(format!("{root}/plugins"))) else { return Vec::new() };
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

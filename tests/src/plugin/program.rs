@@ -152,7 +152,7 @@ fn what_is_installed_is_listed_as_a_table_and_as_data() {
         assert!(shown.stdout.contains(&words), "{words}: {shown:#?}");
     }
     assert_eq!(done(&env, &["show", "jingkaihe/skills", "--json"]).json(), rows[0]);
-    // What somebody put there under a name of their own is theirs to take away.
+    // A directory that the user named is shown without a source.
     let odd = done(&env, &["show", "odd", "--json"]).json();
     assert_eq!(
         (&odd["details"]["hooks"][0]["full_name"], &odd["details"]["source"]),

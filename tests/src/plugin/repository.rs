@@ -114,7 +114,7 @@ impl<'a> Repository<'a> {
     }
 }
 
-/// What was staged: every path with its kind and bytes.
+/// The staged tree: every path with its kind and bytes.
 pub(crate) type Tree = BTreeMap<String, String>;
 
 /// Stages with this; what stands there then. Whatever happens, nothing else has changed.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::done;
 use crate::environment::{TestEnvironment, repository, sample};
 
-/// What `cargo hooks` puts together.
+/// The plugin that `cargo hooks` puts together.
 fn assembled() -> PathBuf {
     let component = sample("audit-log");
     let plugin = component.parent().and_then(std::path::Path::parent).unwrap().join("plugin");

@@ -1,4 +1,4 @@
-//! What is trusted of a plugin, and when.
+//! The parts of a plugin that are trusted, and when.
 
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use super::{done, fails, on_a_terminal, plugin, terminal, written};
 use crate::environment::{TestEnvironment, sample};
 
 const GUARD: &str = "org/tools/guard";
-/// Where a plugin stands, by the flag that installs it there.
+/// The plugins directory, by the flag that installs into it.
 const PLACES: [(&[&str], &str); 2] = [(&[], "repo"), (&["--global"], "home")];
 
 fn call() -> Value {
@@ -53,7 +53,7 @@ fn a_plugin_runs_once_the_user_said_yes_and_not_before_wherever_it_stands() {
         assert!(shown.stdout.contains("events  before_tool_call (priority"), "{shown:#?}");
         assert!(!shown.stdout.contains("not known"), "it has been asked: {shown:#?}");
 
-        // What a `git pull` brings, in whatever file of the plugin.
+        // A `git pull` can change any file of the plugin.
         for file in ["skills/pdf/SKILL.md", "hooks/guard"] {
             let path = format!("{base}/.hookbox/plugins/org@tools/{file}");
             let before = env.read(&path).unwrap();

@@ -179,7 +179,7 @@ fn one_plugin_that_cannot_be_updated_or_removed_keeps_no_other_from_it() {
     let done_of: Vec<_> = rows.as_array().unwrap().iter().map(|it| (&it["name"], &it["updated"])).collect();
     assert_eq!(done_of, [(&json!("x/b"), &json!(true)), (&json!("x/c"), &json!(true))]);
 
-    // What is no directory of a plugin any more stays where it is.
+    // A file in the place of the plugin's directory stays where it is.
     let broken = env.path("repo/.hookbox/plugins/x@a");
     std::fs::remove_dir_all(&broken).unwrap();
     std::fs::write(&broken, "x").unwrap();

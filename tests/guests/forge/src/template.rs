@@ -31,7 +31,7 @@ const PARTS: [(&str, &str); 4] = [
     ),
 ];
 
-/// What a module may call. Both write into the first page, which nothing else uses.
+/// The functions that a module may call. Both write into the first page, which nothing else uses.
 ///
 /// The manifest at 1024 is, by the canonical ABI: name 0, version 8, description 16, subscriptions 24,
 /// answers 32, capabilities 36, on-failure 44; each text and list as address and length. The subscription at

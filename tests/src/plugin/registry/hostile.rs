@@ -37,7 +37,7 @@ fn plugin(layer: &[u8]) -> Value {
     manifest("application/vnd.oci.empty.v1+json", Some("application/vnd.hookbox.plugin.v1"), &[(TAR, layer)])
 }
 
-/// What a registry answers that has this plugin.
+/// The answers of a registry that has this plugin.
 fn honest(layer: &[u8]) -> Answers {
     Answers::from([
         (MANIFEST.to_owned(), Answer::ok(plugin(layer).to_string())),
@@ -256,7 +256,7 @@ async fn a_token_is_asked_for_what_is_wanted_and_no_more() {
         let env = TestEnvironment::new();
         let (server, reference) = with_tokens(&env, &layer, login.clone()).await;
         server.answer("/token", Answer::ok(json!({"token": "short-lived"}).to_string()));
-        // It asks, whatever it is shown: one token, one more try, and no third.
+        // The registry asks for a login whatever it is shown: one token, one more try, and no third.
         let error = refused(&env, pull(&env, &registry(&env), &reference, None, None).await);
         let want = if login == json!({}) {
             "docker has no credentials for it"

@@ -28,7 +28,7 @@ use crate::environment::{TestEnvironment, sample};
 
 /// The program, as Debian calls it.
 const PROGRAM: &str = "docker-registry";
-/// How long it may take to listen. It takes some hundredths of a second.
+/// The longest wait until it listens. It takes some hundredths of a second.
 const START: Duration = Duration::from_secs(20);
 
 /// A registry on this machine, for one test.
@@ -103,7 +103,7 @@ impl LocalRegistry {
     }
 }
 
-/// What follows `oci://`.
+/// The part after `oci://`.
 fn reference(text: &str) -> OciReference {
     match Source::parse(&format!("oci://{text}"), &Hosts::new("/")).unwrap() {
         Source::Oci(reference) => reference,

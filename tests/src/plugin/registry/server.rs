@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What is sent behind the head of an answer.
+/// The part of an answer behind its head.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     /// These bytes, with their length in the head.
@@ -51,14 +51,14 @@ impl Answer {
     }
 }
 
-/// What is answered, by path. What is not there is answered by 404.
+/// The answers, by path. Other paths are answered by 404.
 pub(super) type Answers = HashMap<String, Answer>;
 
 /// The server, and the heads of the requests that it has read, with their bodies.
 pub(super) struct Server {
     pub(super) address: String,
     answers: Arc<Mutex<Answers>>,
-    /// What the head of a request has to have; the others are asked who calls.
+    /// The line that the head of a request must have; other requests are asked to log in.
     guard: Arc<Mutex<Option<&'static str>>>,
     heads: Arc<Mutex<Vec<String>>>,
 }
@@ -93,7 +93,7 @@ impl Server {
         self.heads.lock().unwrap().clone()
     }
 
-    /// Whether something was asked for.
+    /// Returns true if this path was requested.
     pub(super) fn was_asked_for(&self, what: &str) -> bool {
         self.requests().iter().any(|head| head.lines().next().unwrap_or_default().contains(what))
     }
@@ -170,10 +170,10 @@ pub(super) fn descriptor(media_type: &str, bytes: &[u8]) -> Value {
     json!({"mediaType": media_type, "digest": Digest::of(bytes), "size": bytes.len()})
 }
 
-/// Where content stands.
+/// The path of a blob.
 pub(super) fn blob(bytes: &[u8]) -> String {
     format!("/v2/org/name/blobs/{}", Digest::of(bytes))
 }
 
-/// Where the manifest stands.
+/// The path of the manifest.
 pub(super) const MANIFEST: &str = "/v2/org/name/manifests/1";
