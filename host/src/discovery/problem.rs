@@ -62,9 +62,9 @@ impl Problem {
     /// Marks that it hides hooks of the user's, if these files are the user's. If somebody else may write the
     /// file, it gets a hint.
     #[must_use]
-    pub(super) fn hiding(mut self, place: &FileAccess) -> Self {
-        self.hides = matches!(place, FileAccess::Global);
-        self.hint = self.hint.or_else(|| place.permission_hint(&self.path));
+    pub(super) fn hiding(mut self, access: &FileAccess) -> Self {
+        self.hides = matches!(access, FileAccess::Global);
+        self.hint = self.hint.or_else(|| access.permission_hint(&self.path));
         self
     }
 }

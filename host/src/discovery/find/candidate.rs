@@ -10,7 +10,7 @@ use crate::hook::{Kind, Tier};
 
 /// A hooks directory.
 pub(crate) struct HooksDir {
-    pub(crate) place: FileAccess,
+    pub(crate) access: FileAccess,
     pub(crate) tier: Tier,
     /// The index of its root; the embedder's own directories are counted after the roots.
     pub(crate) root: usize,
@@ -27,6 +27,20 @@ pub(crate) struct HooksDir {
 }
 
 impl HooksDir {
+    /// Makes the hooks directory of the plugin in `base`.
+    pub(super) fn of_plugin(
+        access: &FileAccess,
+        tier: Tier,
+        root: usize,
+        plugin_dir: String,
+        base: &Path,
+        needs_trust: bool,
+    ) -> Self {
+        let plugin = Some(plugin_dir.replacen('@', "/", 1));
+        let (access, path, base) = (access.clone(), base.join("hooks"), base.to_owned());
+        Self { access, tier, root, plugin_dir, plugin, path, needs_trust, base }
+    }
+
     /// Returns the directory of the files that declare hooks: the root, or a plugin's hooks directory.
     pub(crate) fn declares(&self) -> &Path {
         match &self.plugin {
@@ -75,9 +89,9 @@ impl Candidate {
         let (path, state) = match &declared.handler {
             Ok(Handler::Component(component)) => {
                 let component = dir.base.join(component);
-                let state = match dir.place.entry_kind(&component) {
+                let state = match dir.access.entry_kind(&component) {
                     Ok(EntryKind::File { .. }) => {
-                        dir.place.check_owner(&component).map_or_else(State::Unreachable, |()| State::Usable)
+                        dir.access.check_owner(&component).map_or_else(State::Unreachable, |()| State::Usable)
                     }
                     Ok(_) => State::Broken("is no file: expected a component".to_owned()),
                     Err(error) => State::Unreachable(error),

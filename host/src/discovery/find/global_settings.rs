@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::options::Options;
-use super::scan::RootDir;
+use super::roots::RootDir;
 use super::settings;
 use crate::discovery::problem::Problem;
 use crate::files::FileAccess;

@@ -3,10 +3,12 @@
 pub(super) mod candidate;
 pub(super) mod declared;
 pub(super) mod global_settings;
+mod installed;
 pub(super) mod last_read;
 mod limits;
 pub(super) mod options;
 pub(super) mod repo;
+pub(super) mod roots;
 pub(super) mod scan;
 pub(super) mod settings;
 pub(crate) mod source;
@@ -32,7 +34,7 @@ pub(super) struct Found {
     pub(super) scans: Vec<Scan>,
 }
 
-/// Finds the candidates. The options have absolute paths and [`scan::valid_roots`].
+/// Finds the candidates. The options have absolute paths and [`roots::valid`].
 pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Found {
     let repositories = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
     let search = options.search();

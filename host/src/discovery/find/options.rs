@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::scan::Search;
+use super::roots::Search;
 use super::source::HookSource;
 use crate::hook::Limits;
 use crate::thresholds::Thresholds;

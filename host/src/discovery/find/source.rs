@@ -15,7 +15,8 @@ use super::candidate::{Candidate, HooksDir};
 use super::declared::Declared;
 use super::limits::MAX_CANDIDATES;
 use super::repo::Repositories;
-use super::scan::{Scan, Search};
+use super::roots::Search;
+use super::scan::Scan;
 use crate::dialect::Wire;
 use crate::discovery::problem::Problem;
 use crate::event::EventName;
@@ -64,7 +65,7 @@ pub(crate) fn is_users(name: &str) -> bool {
 pub struct Area {
     /// The scan that takes the hooks.
     scan: usize,
-    place: FileAccess,
+    access: FileAccess,
     tier: Tier,
     base: PathBuf,
 }
@@ -175,8 +176,8 @@ impl<'a> Finder<'a> {
     /// Returns the repositories, the nearest one last.
     pub fn repositories(&self) -> Vec<Area> {
         let area = |(scan, (it, base)): (usize, (&&mut Scan, &Option<&Path>))| {
-            let (place, base) = (it.repository.clone()?, base.as_ref()?.to_path_buf());
-            Some(Area { scan, place, tier: Tier::Repo, base })
+            let (access, base) = (it.repository.clone()?, base.as_ref()?.to_path_buf());
+            Some(Area { scan, access, tier: Tier::Repo, base })
         };
         self.scans.iter().zip(&self.repositories).enumerate().filter_map(area).collect()
     }
@@ -189,7 +190,7 @@ impl<'a> Finder<'a> {
     /// Returns the home directory, if there is one.
     pub fn home(&self) -> Option<Area> {
         let base = self.search.home?.to_owned();
-        Some(Area { scan: self.last(), place: FileAccess::Global, tier: Tier::Global, base })
+        Some(Area { scan: self.last(), access: FileAccess::Global, tier: Tier::Global, base })
     }
 
     /// Returns the working directory.
@@ -201,7 +202,7 @@ impl<'a> Finder<'a> {
     pub fn plugin(&mut self, directory: &Path) -> Option<Area> {
         let (scan, base) = (self.last(), directory.to_owned());
         match FileAccess::repository(directory) {
-            Ok(place) => Some(Area { scan, place, tier: Tier::GlobalPlugin, base }),
+            Ok(access) => Some(Area { scan, access, tier: Tier::GlobalPlugin, base }),
             Err(error) => {
                 let message = format!("{}: the plugin's hooks do not run", files::explain(&error));
                 let scan = self.scans.get_mut(scan)?;
@@ -220,12 +221,12 @@ impl<'a> Finder<'a> {
 
     /// Adds a problem that hides hooks of the user's, if the area is the home directory.
     pub fn hiding_problem(&mut self, area: &Area, problem: Problem) {
-        self.problem(area, problem.hiding(&area.place));
+        self.problem(area, problem.hiding(&area.access));
     }
 
     /// Returns the names in a directory; none if there is no such directory.
     pub fn names(&mut self, area: &Area, directory: &Path) -> Vec<OsString> {
-        self.scans.get_mut(area.scan).map_or(Vec::new(), |scan| scan.names(&area.place, directory))
+        self.scans.get_mut(area.scan).map_or(Vec::new(), |scan| scan.names(&area.access, directory))
     }
 
     /// Reads a file of at most `max` bytes; `None` if it does not exist.
@@ -234,9 +235,9 @@ impl<'a> Finder<'a> {
     ///
     /// The reason why it cannot be read, in words that read after its path.
     pub fn bytes(&self, area: &Area, path: &Path, max: u64) -> Option<Result<Vec<u8>, String>> {
-        match area.place.read(path, max) {
+        match area.access.read(path, max) {
             Ok(bytes) => Some(Ok(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !area.place.is_symlink(path) => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !area.access.is_symlink(path) => None,
             Err(error) => Some(Err(files::explain(&error))),
         }
     }
@@ -250,7 +251,7 @@ impl<'a> Finder<'a> {
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> ReadFile<T> {
         match self.scans.get_mut(area.scan) {
-            Some(scan) => scan.file(&area.place, area.is_repository(), path, max, parse),
+            Some(scan) => scan.file(&area.access, area.is_repository(), path, max, parse),
             None => ReadFile::Unusable,
         }
     }
@@ -260,7 +261,7 @@ impl<'a> Finder<'a> {
         let Some(scan) = self.scans.get_mut(area.scan) else { return };
         scan.source_files += 1;
         let dir = Arc::new(HooksDir {
-            place: area.place.clone(),
+            access: area.access.clone(),
             tier: area.tier,
             root: BEHIND_ROOTS + scan.source_files,
             plugin_dir: file.plugin.clone().unwrap_or_default(),
@@ -297,7 +298,7 @@ pub(crate) fn look(
     for (scan, repository) in finder.scans.into_iter().zip(finder.repositories) {
         scan.candidates.sort_by_key(|candidate| candidate.dir.tier.origin());
         if let (Some(path), Some(_)) = (repository, &scan.repository) {
-            scan.note_what_is_left_out(path);
+            scan.report_limits(path);
         }
     }
 }

@@ -237,8 +237,8 @@ impl Assembly {
             let file = dir.declares().join(declared.source.file());
             let file = text::escape(&file.to_string_lossy(), 1024);
             error.message = match declared.kind {
-                Kind::Component => format!("{file}: {}: {}", declared.place, error.message),
-                _ => format!("{}: {}", declared.place, error.message),
+                Kind::Component => format!("{file}: {}: {}", declared.spot, error.message),
+                _ => format!("{}: {}", declared.spot, error.message),
             };
         }
         // A hook with known events fails in those.
@@ -252,7 +252,7 @@ impl Assembly {
             OnFailure::Block => Problem::new(path, format!("{}: {blocks}", error.message)),
         };
         let problem = match &judged.candidate.state {
-            State::Unreachable(error) if files::is_exposed(error) => problem.hiding(&dir.place),
+            State::Unreachable(error) if files::is_exposed(error) => problem.hiding(&dir.access),
             _ => problem,
         };
         let is_unsaid = descriptor.on_failure == OnFailure::Block && judged.on_failure().is_none();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::builtin::{self, Builtin, BuiltinSettings};
-use crate::discovery::find::scan::RootDir;
+use crate::discovery::find::roots::RootDir;
 use crate::discovery::find::settings::Table;
 use crate::discovery::problem::Problem;
 use crate::hook::{Origin, Settings};

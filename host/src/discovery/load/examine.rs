@@ -37,7 +37,7 @@ const MAX_NATIVE: u64 = 256 << 20;
 
 /// A file to examine.
 pub(super) struct Job {
-    pub(super) place: FileAccess,
+    pub(super) access: FileAccess,
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
     /// Its trust. A refused file is not run, only its digest is taken.
@@ -255,8 +255,8 @@ async fn native(job: Job, here: bool, cache: Option<&HookCache>, last: &LastGood
         job.digest
     } else {
         // An executable that runs need not be readable: then it has no digest.
-        let (place, path) = (job.place.clone(), job.path.clone());
-        let digest = blocking(here, move || place.digest(&path, MAX_NATIVE)).await;
+        let (access, path) = (job.access.clone(), job.path.clone());
+        let digest = blocking(here, move || access.digest(&path, MAX_NATIVE)).await;
         digest.ok().and_then(Result::ok)
     };
     let known = digest.as_ref().and_then(|digest| last.answer(&job.path, digest, environment));
@@ -340,8 +340,8 @@ impl Eyes {
 
 /// Reads the bytes of a component and computes their digest.
 async fn read(job: &Job, here: bool, max: u64) -> io::Result<(Vec<u8>, Digest)> {
-    let (place, path) = (job.place.clone(), job.path.clone());
-    let read = move || place.read(&path, max).map(|bytes| (Digest::of(&bytes), bytes));
+    let (access, path) = (job.access.clone(), job.path.clone());
+    let read = move || access.read(&path, max).map(|bytes| (Digest::of(&bytes), bytes));
     let (digest, bytes) = blocking(here, read).await.map_err(io::Error::other)??;
     Ok((bytes, digest))
 }
@@ -365,7 +365,7 @@ mod tests {
 
     fn job(path: PathBuf, kind: Kind, standing: TrustLevel) -> Job {
         Job {
-            place: FileAccess::Global,
+            access: FileAccess::Global,
             path,
             kind,
             standing,

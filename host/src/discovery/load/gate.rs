@@ -236,7 +236,7 @@ impl Gate {
             TrustLevel::of(options.trust, dir.tier, *kind)
         };
         let key = self.key(candidate);
-        let record = key.as_ref().and_then(|(place, path)| self.granted.records.get(place, path)).cloned();
+        let record = key.as_ref().and_then(|(scope, path)| self.granted.records.get(scope, path)).cloned();
         let mut judged = Judgement {
             standing,
             key,
@@ -260,14 +260,14 @@ impl Gate {
         let digest = match (kind, dir.tier.origin(), trusted) {
             (Kind::Component, _, None) => None,
             (Kind::Component, ..) => {
-                judged.bytes = dir.place.digest(path, MAX_COMPONENT).ok();
+                judged.bytes = dir.access.digest(path, MAX_COMPONENT).ok();
                 judged.bytes.as_ref().map(|bytes| Ok(digest_input.of_component(bytes)))
             }
-            (_, Origin::Repo, None) => Some(digest_input.digest_in(&dir.place, unapproved, trees)),
+            (_, Origin::Repo, None) => Some(digest_input.digest_in(&dir.access, unapproved, trees)),
             // A hook that the user approved once has an allowance of its own, so that no hook beside it takes
             // it away.
             (_, Origin::Repo, Some(_)) => {
-                Some(digest_input.digest_in(&dir.place, &mut Allowance::of_one(), &SharedTrees::default()))
+                Some(digest_input.digest_in(&dir.access, &mut Allowance::of_one(), &SharedTrees::default()))
             }
             _ => Some(digest_input.digest()),
         };
@@ -285,7 +285,7 @@ impl Gate {
 
     /// Returns the key of a candidate in the trust file.
     fn key(&self, candidate: &Candidate) -> Option<(Scope, PathBuf)> {
-        let (place, base) = match candidate.dir.tier.origin() {
+        let (scope, base) = match candidate.dir.tier.origin() {
             Origin::Repo => (self.repo.clone()?, self.bases.repo.as_deref()),
             _ => (Scope::Global, self.home.as_deref()),
         };
@@ -295,7 +295,7 @@ impl Gate {
         let is_its_bytes = candidate.kind == Kind::Component && !candidate.dir.needs_trust;
         let path = if is_its_bytes { &candidate.path } else { &reference };
         let relative = base.and_then(|base| path.strip_prefix(base).ok()).unwrap_or(path);
-        Some((place, relative.to_owned()))
+        Some((scope, relative.to_owned()))
     }
 
     fn digest_input(

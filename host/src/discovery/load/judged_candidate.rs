@@ -42,7 +42,7 @@ pub(super) struct JudgedCandidate<'a> {
 impl JudgedCandidate<'_> {
     pub(super) fn job(&self) -> Job {
         Job {
-            place: self.candidate.dir.place.clone(),
+            access: self.candidate.dir.access.clone(),
             path: self.candidate.path.clone(),
             kind: self.candidate.kind,
             environment: self.table.and_then(|it| it.environment.clone()),

@@ -9,7 +9,7 @@ use crate::builtin;
 use crate::discovery::find::candidate::{Candidate, kind_by_name};
 use crate::discovery::find::declared::Source;
 use crate::discovery::find::options::Options;
-use crate::discovery::find::scan::RootDir;
+use crate::discovery::find::roots::RootDir;
 use crate::discovery::find::settings::Table;
 use crate::discovery::find::source;
 use crate::discovery::problem::Problem;
@@ -74,7 +74,7 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
         Origin::Repo => format!(" and {}", trust::approve(name, Some(&expected.path), true)),
         _ => String::new(),
     };
-    assembly.problems.push(match root.place.entry_kind(&expected.path) {
+    assembly.problems.push(match root.access.entry_kind(&expected.path) {
         _ if name.starts_with("builtin:") => {
             let known: Vec<&str> = builtin::ALL.iter().map(|builtin| builtin.name).collect();
             problem.hint(format!("built-in hooks are {}", known.join(", ")))

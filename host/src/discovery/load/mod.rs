@@ -34,6 +34,7 @@ use super::find::global_settings::GlobalSettings;
 use super::find::last_read::LastRead;
 use super::find::options::Options;
 use super::find::repo::Repositories;
+use super::find::roots;
 use super::find::scan::{self, Scan};
 use super::find::{self, Found, absolute};
 use super::problem::Problem;
@@ -48,7 +49,7 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
     options.home = options.home.map(|home| absolute(&home));
     let mut problems = Vec::new();
     let here = if options.cwd.as_os_str().is_empty() { Path::new(".") } else { &options.cwd };
-    options.roots = scan::valid_roots(&options.roots, here, &mut problems);
+    options.roots = roots::valid(&options.roots, here, &mut problems);
     let options = Arc::new(options);
 
     // Listing and reading settings blocks; it must not hold up other tasks of the agent.

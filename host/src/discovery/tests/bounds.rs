@@ -85,7 +85,7 @@ fn a_full_directory_that_many_plugins_link_to_is_not_looked_through_for_each() {
     assert!(discovery.entries.is_empty());
     assert_eq!(
         problems(&tree, &discovery),
-        ["repo: brings more than 65536 files where hooks stand: the others were not looked at"]
+        ["repo: has more than 65536 files in directories of hooks: the others were not read"]
     );
     assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{:?}", begin.elapsed());
 }

@@ -113,7 +113,7 @@ impl Reader {
     ) -> Declared {
         // The matcher is a part of what the user trusts.
         hook.text = format!("{}{}", hook.label, group.text);
-        hook.place = node.spot().to_string();
+        hook.spot = node.spot().to_string();
         hook.priority = group.priority;
         hook.observe = group.observe;
         let Form::Object(object) = node.form() else {

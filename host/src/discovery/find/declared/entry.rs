@@ -29,7 +29,7 @@ impl Reader {
     /// because it may be a guard.
     pub(super) fn entry(&mut self, source: Source, node: Node<'_>, mut hook: Declared) -> Declared {
         hook.text = node.raw().to_owned();
-        hook.place = node.spot().to_string();
+        hook.spot = node.spot().to_string();
         let Form::Object(object) = node.form() else {
             hook.handler = Err(wrong(&hook.label, "an object such as {\"command\": \"…\"}", node));
             if hides_guard(node.raw()) {
@@ -212,7 +212,7 @@ fn tool(value: Node<'_>) -> Result<Handler, String> {
     match text.split_once('.') {
         Some((server, tool)) if !server.is_empty() && !tool.is_empty() => {
             let spot = value.spot();
-            Ok(Handler::Tool { server: server.to_owned(), tool: tool.to_owned(), place: spot.to_string() })
+            Ok(Handler::Tool { server: server.to_owned(), tool: tool.to_owned(), spot: spot.to_string() })
         }
         _ => fault(),
     }

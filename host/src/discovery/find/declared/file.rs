@@ -36,10 +36,10 @@ pub(crate) struct Contents {
 /// # Errors
 ///
 /// The reason why it cannot be read, in words that follow the path.
-pub(crate) fn read(place: &FileAccess, path: &Path, max: u64) -> Option<Result<String, String>> {
-    match place.read(path, max) {
+pub(crate) fn read(access: &FileAccess, path: &Path, max: u64) -> Option<Result<String, String>> {
+    match access.read(path, max) {
         Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !access.is_symlink(path) => None,
         Err(error) => Some(Err(files::explain(&error))),
     }
 }
@@ -158,7 +158,7 @@ impl File {
             let label = "file[left out]".to_owned();
             self.guard = Some(Declared {
                 on_failure: Some(OnFailure::Block),
-                place: node.spot().to_string(),
+                spot: node.spot().to_string(),
                 text: "a guard that is left out".to_owned(),
                 handler: Err(at(node.spot(), "\"on_failure\" is in a part that is left out")),
                 ..Declared::new(self.source, usize::MAX, label, None)

@@ -92,8 +92,8 @@ pub(crate) enum Handler {
     Tool {
         server: String,
         tool: String,
-        /// Where it is named.
-        place: String,
+        /// The line and column that name it.
+        spot: String,
     },
 }
 
@@ -116,7 +116,7 @@ pub(crate) struct Declared {
     /// `PreToolUse[0]`.
     pub(crate) label: String,
     /// Where it stands in its file: `line 3, column 5`.
-    pub(crate) place: String,
+    pub(crate) spot: String,
     /// The name that it gives itself.
     pub(crate) name: Option<String>,
     /// The event; `None` where nobody knows which one is meant.
@@ -147,7 +147,7 @@ impl Declared {
             source,
             at,
             label,
-            place: String::new(),
+            spot: String::new(),
             name: None,
             event,
             tools: Vec::new(),
@@ -168,7 +168,7 @@ impl Declared {
     /// The hook of a source, the entry number `at` of its file.
     pub(crate) fn of_source(hook: SourceHook, file: &Arc<SourceFile>, at: usize) -> Self {
         Self {
-            place: hook.spot,
+            spot: hook.spot,
             observe: hook.observe,
             on_failure: hook.on_failure,
             timeout: hook.timeout,
@@ -198,7 +198,7 @@ impl Declared {
 
     /// Finds the server of its tool among those of its root.
     pub(crate) fn find_server(&mut self, servers: &Servers, mcp_json: &Path) {
-        let Ok(Handler::Tool { server, place, .. }) = &self.handler else { return };
+        let Ok(Handler::Tool { server, spot, .. }) = &self.handler else { return };
         match servers.get(server) {
             Some(Ok(found)) => self.server = Some(found.clone()),
             Some(Err(_)) => {
@@ -210,7 +210,7 @@ impl Declared {
                 let nearest = text::nearest(server, servers.keys().map(String::as_str));
                 let nearest = nearest.map(|it| format!(": the nearest is {:?}", text::escape(it, 80)));
                 let (shown, nearest) = (text::escape(server, 80), nearest.unwrap_or_default());
-                self.handler = Err(format!("{place}: {file} has no server {shown:?}{nearest}"));
+                self.handler = Err(format!("{spot}: {file} has no server {shown:?}{nearest}"));
             }
         }
     }

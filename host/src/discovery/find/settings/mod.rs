@@ -53,7 +53,7 @@ pub(crate) struct Broken {
 /// Reads the settings file of a root. A root without a file has no settings. A broken file is a problem,
 /// which says that the settings of `since` stay in force, or that none hold.
 pub(crate) fn read(
-    place: &FileAccess,
+    access: &FileAccess,
     path: &Path,
     since: Option<&str>,
     problems: &mut Vec<Problem>,
@@ -64,12 +64,12 @@ pub(crate) fn read(
     );
     let mut broken = |why: String| {
         let problem = Problem::new(path, format!("{why}: {follows}"));
-        problems.push(if since.is_none() { problem.hiding(place) } else { problem });
+        problems.push(if since.is_none() { problem.hiding(access) } else { problem });
         Err(Broken { why, rest: Box::default() })
     };
-    let bytes = match place.read(path, MAX_FILE) {
+    let bytes = match access.read(path, MAX_FILE) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink(path) => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !access.is_symlink(path) => {
             return Ok(File::default());
         }
         Err(error) => return broken(files::explain(&error)),
@@ -83,7 +83,7 @@ pub(crate) fn read(
     }
     problems.extend(faults.into_iter().map(|fault| {
         let problem = Problem::new(path, format!("line {}: {}", fault.line, fault.message));
-        let problem = if why.is_some() { problem.hiding(place) } else { problem };
+        let problem = if why.is_some() { problem.hiding(access) } else { problem };
         Problem { hook: fault.hook, ..problem }
     }));
     match why {
