@@ -1,6 +1,6 @@
 //! Following changes of hooks and settings on disk.
 
-mod interests;
+mod watched_dirs;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use tokio::sync::{Notify, broadcast};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use self::interests::Interests;
+use self::watched_dirs::WatchedDirs;
 use super::{Manager, Reload};
 use crate::discovery::Problem;
 use crate::mutex;
@@ -53,13 +53,13 @@ pub enum WatchError {
 
 /// Calls [`Manager::reload`] whenever hooks or settings change on disk, until it is dropped.
 ///
-/// It follows the roots, their `hooks/` and `plugins/*/hooks/`, the builder's directories, and the trust
-/// file, also those that do not exist yet, and what symlinks in the home directory lead to in the end. It
-/// looks once files have been quiet for 200 ms (after 2 s at the latest), and at most once a second.
+/// It follows the roots, their `hooks/` and `plugins/*/hooks/`, the builder's directories and the trust file,
+/// also those that do not exist yet. Symlinks in the home directory are followed to their targets. It reloads
+/// when files have been quiet for 200 ms, after 2 s at the latest, and at most once a second.
 ///
-/// What another machine changes on a network filesystem is not seen, nor are files elsewhere that a script
-/// loads: call [`Manager::reload`] for those. What the user trusts in a repository is checked before it runs
-/// in any case.
+/// It does not see changes by another machine on a network filesystem, nor files elsewhere that a script loads:
+/// call [`Manager::reload`] for those. A repository's hook that the user trusts is checked before each run in any
+/// case.
 #[derive(Debug)]
 #[must_use = "it stops when it is dropped"]
 pub struct Watcher {
@@ -69,8 +69,8 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// What the next look changed or found wrong; a look that found nothing new is none. `None` once the
-    /// runtime ends. Of reloads that nobody waits for, the last 16 are kept.
+    /// Waits for the next reload that changed something or found a new problem. Returns `None` when the runtime
+    /// ends. The last 16 reloads wait for a reader. Dropping the future loses no reload.
     pub async fn next(&mut self) -> Option<Reload> {
         loop {
             match self.reloads.recv().await {
@@ -90,13 +90,13 @@ impl Drop for Watcher {
 }
 
 impl Manager {
-    /// Follows changes of hooks and settings on disk and reloads when there are some; once at the start, for
-    /// what changed since they were looked for.
+    /// Follows changes of hooks and settings on disk and reloads after each. It also reloads once at the start, for
+    /// changes since the last search. The work runs in a task of the current tokio runtime.
     ///
     /// # Errors
     ///
-    /// [`WatchError`] outside of a tokio runtime, and where the system does not let files be watched at all.
-    /// A single directory that cannot be watched is a problem of the next reload.
+    /// [`WatchError`] outside of a tokio runtime, and if the system refuses to watch files at all. A single
+    /// directory that cannot be watched is a problem of the next reload.
     pub fn watch(&self) -> Result<Watcher, WatchError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| WatchError::NoRuntime)?;
         let system = Arc::new(System::default());
@@ -122,17 +122,17 @@ impl System {
         mutex::lock(&self.watcher)
     }
 
-    /// Watches these directories and no others. All of them are watched anew: one that was replaced has the
-    /// old path and is another. What changes in between is seen by the look that follows.
-    fn arm(&self, interests: Interests) -> Vec<Problem> {
-        let before = std::mem::replace(&mut *self.signal.interests(), interests.clone());
+    /// Watches these directories and no others. All of them are watched anew, because a directory that was
+    /// replaced has the old path. The reload that follows sees changes in between.
+    fn arm(&self, watched: WatchedDirs) -> Vec<Problem> {
+        let before = std::mem::replace(&mut *self.signal.watched(), watched.clone());
         let mut slot = self.watcher();
         let Some(watcher) = slot.as_mut() else { return Vec::new() };
-        for directory in before.directories() {
+        for directory in before.iter() {
             watcher.unwatch(directory).ok();
         }
         let mut problems = Vec::new();
-        for directory in interests.directories() {
+        for directory in watched.iter() {
             if let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive)
                 && directory.exists()
             {
@@ -140,11 +140,11 @@ impl System {
                 problems.push(Problem::not_watched(directory, &why));
             }
         }
-        problems.extend(
-            interests
-                .left_out()
-                .map(|directory| Problem::not_watched(directory, "too many directories are watched already")),
-        );
+        let left_out = watched.left_out();
+        problems
+            .extend(left_out.map(|directory| {
+                Problem::not_watched(directory, "too many directories are watched already")
+            }));
         problems
     }
 }
@@ -152,15 +152,15 @@ impl System {
 /// The changes, from the system's thread to the task that reloads.
 #[derive(Debug, Default)]
 struct Signal {
-    interests: Mutex<Interests>,
+    watched: Mutex<WatchedDirs>,
     changes: AtomicU64,
     last: Mutex<Option<PathBuf>>,
     wake: Notify,
 }
 
 impl Signal {
-    fn interests(&self) -> MutexGuard<'_, Interests> {
-        mutex::lock(&self.interests)
+    fn watched(&self) -> MutexGuard<'_, WatchedDirs> {
+        mutex::lock(&self.watched)
     }
 
     fn last(&self) -> MutexGuard<'_, Option<PathBuf>> {
@@ -173,8 +173,8 @@ impl Signal {
             Err(_) => None,
             Ok(event) if event.need_rescan() => None,
             Ok(event) => {
-                let concerns = is_change(event.kind).then(|| self.concerning(event.paths)).flatten();
-                let Some(path) = concerns else { return };
+                let watched = is_change(event.kind).then(|| self.first_watched(event.paths)).flatten();
+                let Some(path) = watched else { return };
                 Some(path)
             }
         };
@@ -189,9 +189,9 @@ impl Signal {
         self.wake.notify_one();
     }
 
-    fn concerning(&self, paths: Vec<PathBuf>) -> Option<PathBuf> {
-        let interests = self.interests();
-        paths.into_iter().find(|path| interests.concern(path))
+    fn first_watched(&self, paths: Vec<PathBuf>) -> Option<PathBuf> {
+        let watched = self.watched();
+        paths.into_iter().find(|path| watched.contains(path))
     }
 
     fn changes(&self) -> u64 {
@@ -229,39 +229,39 @@ fn is_change(kind: EventKind) -> bool {
 
 async fn follow(manager: Manager, system: Arc<System>, tell: broadcast::Sender<Reload>) {
     let signal = &system.signal;
-    let mut said = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut unsettled = 0;
     let mut storm = Storm::default();
     loop {
-        let interests = manager.interests().await;
-        let (arming, armed) = (Arc::clone(&system), interests.clone());
-        let unwatched = tokio::task::spawn_blocking(move || arming.arm(interests)).await.unwrap_or_default();
+        let watched = manager.watched_dirs().await;
+        let (arming, armed) = (Arc::clone(&system), watched.clone());
+        let unwatched = tokio::task::spawn_blocking(move || arming.arm(watched)).await.unwrap_or_default();
         let seen = signal.changes();
         let settled = || unsettled >= UNSETTLED || signal.changes() == seen;
         let reload = manager.reload_if(settled).await;
-        let looked = Instant::now();
+        let reloaded = Instant::now();
         unsettled = if reload.is_some() { 0 } else { unsettled + 1 };
         if let Some(mut reload) = reload {
-            reload.problems.extend(unwatched.into_iter().filter(|it| said.insert(it.path.clone())));
+            reload.problems.extend(unwatched.into_iter().filter(|it| reported.insert(it.path.clone())));
             if storm.begins() {
                 reload.storm = signal.last().clone();
             }
             if let Some(path) = &reload.storm {
-                tracing::warn!(path = %path.display(), "changes all the time: hooks are looked for once a second");
+                tracing::warn!(path = %path.display(), "changes all the time: hooks are searched only once a second");
             }
             if !reload.is_empty() {
                 // An error means that nobody listens, which is fine.
                 tell.send(reload).ok();
             }
         }
-        // The reload found other directories to watch: read those once they are watched.
-        if manager.interests().await != armed {
+        // The reload found other directories to watch: read them again once they are watched.
+        if manager.watched_dirs().await != armed {
             signal.note();
         }
         signal.changed(seen).await;
-        storm.note(looked.elapsed());
+        storm.note(reloaded.elapsed());
         signal.quiet().await;
-        sleep_until(looked + PAUSE).await;
+        sleep_until(reloaded + PAUSE).await;
     }
 }
 
@@ -269,7 +269,7 @@ async fn follow(manager: Manager, system: Arc<System>, tell: broadcast::Sender<R
 #[derive(Debug, Default)]
 struct Storm {
     in_a_row: u32,
-    said: bool,
+    is_reported: bool,
 }
 
 impl Storm {
@@ -284,21 +284,21 @@ impl Storm {
 
     /// Returns true once per storm: when it starts.
     fn begins(&mut self) -> bool {
-        let begins = self.in_a_row >= STORM && !self.said;
-        self.said |= begins;
+        let begins = self.in_a_row >= STORM && !self.is_reported;
+        self.is_reported |= begins;
         begins
     }
 }
 
 impl Manager {
-    async fn interests(&self) -> Interests {
+    async fn watched_dirs(&self) -> WatchedDirs {
         let plan = self.plan.lock().await;
         let Some(plan) = plan.as_ref().filter(|plan| plan.builder.directories) else {
-            return Interests::default();
+            return WatchedDirs::default();
         };
         let (options, snapshot) = (plan.builder.discovery.clone(), self.snapshot());
         let found = move || {
-            Interests::of(&options, snapshot.outer.iter().chain(&snapshot.repository), &snapshot.entries)
+            WatchedDirs::of(&options, snapshot.outer.iter().chain(&snapshot.repository), &snapshot.entries)
         };
         tokio::task::spawn_blocking(found).await.unwrap_or_default()
     }
@@ -310,7 +310,7 @@ mod tests {
     use notify::event::{CreateKind, DataChange, Flag, MetadataKind, ModifyKind, RemoveKind, RenameMode};
 
     #[test]
-    fn what_a_look_does_itself_is_no_change() {
+    fn what_a_search_does_itself_is_not_a_change() {
         for (kind, want) in [
             (EventKind::Access(AccessKind::Open(AccessMode::Any)), false),
             (EventKind::Access(AccessKind::Read), false),

@@ -1,4 +1,4 @@
-//! Which directories to watch, and which names in them matter.
+//! The directories to watch, and the names in them that matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -9,149 +9,138 @@ use crate::hook::Origin;
 use crate::lockfile::{self, OWN};
 use crate::trust::TrustFile;
 
-/// How many directories are watched at most: the system's own limits are some thousands for all programs of a user.
+/// The number of directories that are watched. The system's own limits are some thousands for all programs of a user.
 const MAX_DIRECTORIES: usize = 1024;
 
-/// How many plugins of one root are watched: as many as are used.
+/// The number of plugins of one root that are watched: as many as are used.
 const MAX_PLUGINS: usize = 256;
 
-/// What of a root matters. Beside it an agent may keep its conversations there.
+/// The names in a root that matter. An agent may keep its conversations beside them.
 const OF_A_ROOT: [&str; 6] = ["hooks", "plugins", lockfile::FILE, "hookbox.toml", "hooks.json", "mcp.json"];
 
-/// Directories by their real paths, each with what matters in it. None is watched recursively.
+/// Directories by their real paths, each with the names that matter in it; `None` means all names. None is watched
+/// recursively.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Interests {
-    directories: BTreeMap<PathBuf, Names>,
+pub(super) struct WatchedDirs {
+    directories: BTreeMap<PathBuf, Option<BTreeSet<OsString>>>,
+    /// The first directory beyond the limit.
     left_out: Option<PathBuf>,
 }
 
-/// What matters in a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Names {
-    All,
-    These(BTreeSet<OsString>),
-}
-
-impl Interests {
-    /// What a look with these options reads, and what the symlinks among the user's own hooks lead to.
+impl WatchedDirs {
+    /// Returns the directories that a search with these options reads, and the targets of symlinks among the user's own
+    /// hooks.
     pub(super) fn of<'r>(
         options: &Options,
         repositories: impl IntoIterator<Item = &'r PathBuf>,
         entries: &[Entry],
     ) -> Self {
-        let mut interests = Self::default();
-        // What the user said of trust comes first, for nothing may crowd it out; then what is the user's own.
+        let mut watched = Self::default();
+        // The trust file first, then the user's own files: a repository cannot crowd them out.
         if let Some(data) = &options.data {
-            interests.file(&TrustFile::new(data).path());
+            watched.add_file(&TrustFile::new(data).path());
         }
         if let Some(home) = &options.home {
-            interests.place(home, &options.roots, None);
+            watched.add_roots(home, &options.roots, None);
             for root in &options.roots {
                 for file in OF_A_ROOT {
-                    interests.target(&home.join(root).join(file));
+                    watched.add_target(&home.join(root).join(file));
                 }
             }
-        }
-        if let Some(home) = &options.home {
-            interests.sources(options, home, true, None);
+            watched.add_sources(options, home, true, None);
         }
         for directory in &options.directories {
-            interests.add(&options.cwd.join(directory), Names::All, None);
+            watched.add(&options.cwd.join(directory), None, None);
         }
         for entry in entries.iter().filter(|entry| entry.tier.origin() == Origin::User) {
             if let Some(path) = &entry.path {
-                interests.target(path);
+                watched.add_target(path);
             }
         }
         for repo in repositories {
             let Ok(real) = repo.canonicalize() else { continue };
-            interests.place(repo, &options.roots, Some(&real));
-            interests.sources(options, repo, false, Some(&real));
+            watched.add_roots(repo, &options.roots, Some(&real));
+            watched.add_sources(options, repo, false, Some(&real));
         }
-        interests
+        watched
     }
 
-    /// The directories to watch.
-    pub(super) fn directories(&self) -> impl Iterator<Item = &Path> {
+    /// Returns the directories.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Path> {
         self.directories.keys().map(PathBuf::as_path)
     }
 
-    /// The first directory beyond the limit.
-    pub(super) fn left_out(&self) -> impl Iterator<Item = &Path> {
-        self.left_out.as_deref().into_iter()
+    /// Returns the first directory beyond the limit.
+    pub(super) fn left_out(&self) -> Option<&Path> {
+        self.left_out.as_deref()
     }
 
-    /// Whether a change of this path matters.
-    pub(super) fn concern(&self, path: &Path) -> bool {
-        // A plugin that is being installed matters once it stands under its name.
+    /// Returns true if a change of this path matters.
+    pub(super) fn contains(&self, path: &Path) -> bool {
+        // A plugin that is being installed matters when it gets its name.
         if path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(OWN.as_bytes())) {
             return false;
         }
-        let inside = || {
-            let names = self.directories.get(path.parent()?)?;
-            Some(match names {
-                Names::All => true,
-                Names::These(names) => names.contains(path.file_name()?),
-            })
-        };
-        self.directories.contains_key(path) || inside() == Some(true)
+        let names = path.parent().and_then(|parent| self.directories.get(parent));
+        let is_inside = names
+            .zip(path.file_name())
+            .is_some_and(|(names, name)| names.as_ref().is_none_or(|names| names.contains(name)));
+        is_inside || self.directories.contains_key(path)
     }
 
-    /// The roots of a repository or of the home directory.
-    fn place(&mut self, base: &Path, roots: &[String], within: Option<&Path>) {
-        self.add(base, Names::These(roots.iter().map(OsString::from).collect()), within);
+    /// Adds the roots of a repository or of the home directory.
+    fn add_roots(&mut self, base: &Path, roots: &[String], within: Option<&Path>) {
+        self.add(base, Some(roots.iter().map(OsString::from).collect()), within);
         for root in roots.iter().map(|root| base.join(root)) {
-            self.add(&root, Names::These(OF_A_ROOT.map(OsString::from).into()), within);
-            self.add(&root.join("hooks"), Names::All, within);
+            self.add(&root, Some(OF_A_ROOT.map(OsString::from).into()), within);
+            self.add(&root.join("hooks"), None, within);
             let plugins = root.join("plugins");
-            self.add(&plugins, Names::All, within);
+            self.add(&plugins, None, within);
             let is_own = |name: &OsString| name.as_encoded_bytes().starts_with(OWN.as_bytes());
             let entries = plugins.read_dir().into_iter().flatten().flatten();
             let names = entries.filter(|entry| !is_own(&entry.file_name())).take(MAX_PLUGINS);
             for plugin in names.map(|entry| entry.path()).filter(|path| path.is_dir()) {
-                self.add(&plugin, Names::These([OsString::from("hooks")].into()), within);
-                self.add(&plugin.join("hooks"), Names::All, within);
+                self.add(&plugin, Some([OsString::from("hooks")].into()), within);
+                self.add(&plugin.join("hooks"), None, within);
             }
         }
     }
 
-    /// The files of the sources.
-    fn sources(&mut self, options: &Options, base: &Path, is_home: bool, within: Option<&Path>) {
+    /// Adds the files of the sources.
+    fn add_sources(&mut self, options: &Options, base: &Path, is_home: bool, within: Option<&Path>) {
         for (directory, name) in options.sources.iter().flat_map(|source| source.watched(base, is_home)) {
-            let names = name.map_or(Names::All, |name| Names::These([OsString::from(name)].into()));
-            self.add(&directory, names, within);
+            self.add(&directory, name.map(|name| [OsString::from(name)].into()), within);
         }
     }
 
-    /// A file, also one that is not there yet.
-    fn file(&mut self, path: &Path) {
+    /// Adds a file that may not exist yet.
+    fn add_file(&mut self, path: &Path) {
         if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
-            self.add(parent, Names::These([name.to_owned()].into()), None);
+            self.add(parent, Some([name.to_owned()].into()), None);
         }
     }
 
-    /// What a symlink leads to, if there is one.
-    fn target(&mut self, path: &Path) {
+    /// Adds the target of a symlink.
+    fn add_target(&mut self, path: &Path) {
         if path.is_symlink()
             && let Ok(target) = path.canonicalize()
         {
-            self.file(&target);
+            self.add_file(&target);
         }
     }
 
-    /// A directory; where it is not there, the nearest one above it, for the name that leads to it.
-    fn add(&mut self, directory: &Path, names: Names, within: Option<&Path>) {
-        let mut wanted = (directory, names);
+    /// Adds a directory. If it does not exist, adds the nearest directory above it, with the name that leads to it.
+    fn add(&mut self, directory: &Path, mut names: Option<BTreeSet<OsString>>, within: Option<&Path>) {
+        let mut path = directory;
         let real = loop {
-            let (path, _) = &wanted;
             match path.canonicalize() {
                 Ok(real) if real.is_dir() => break real,
                 _ => {}
             }
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
-            wanted = (parent, Names::These([name.to_owned()].into()));
+            (path, names) = (parent, Some([name.to_owned()].into()));
         };
-        // A symlink of a repository leads nowhere else.
+        // A symlink of a repository does not lead out of it.
         if within.is_some_and(|within| !real.starts_with(within)) {
             return;
         }
@@ -159,13 +148,11 @@ impl Interests {
             self.left_out.get_or_insert(real);
             return;
         }
-        let (_, names) = wanted;
-        let kept = self.directories.entry(real).or_insert_with(|| Names::These(BTreeSet::new()));
-        match (kept, names) {
-            (Names::These(kept), Names::These(more)) => kept.extend(more),
-            (kept, Names::All) => *kept = Names::All,
-            (Names::All, Names::These(_)) => {}
-        }
+        let all = self.directories.entry(real).or_insert_with(|| Some(BTreeSet::new()));
+        *all = all.take().zip(names).map(|(mut all, more)| {
+            all.extend(more);
+            all
+        });
     }
 }
 
@@ -202,7 +189,7 @@ mod tests {
         fs::write(base.join("dotfiles/hookbox.toml"), "").unwrap();
         symlink(base.join("dotfiles/hookbox.toml"), base.join("home/.kodelet/hookbox.toml")).unwrap();
         symlink(base.join("elsewhere"), base.join("repo/.kodelet")).unwrap();
-        let interests = Interests::of(&options(&base), Some(&base.join("repo")), &[]);
+        let watched = WatchedDirs::of(&options(&base), Some(&base.join("repo")), &[]);
         for (path, want) in [
             ("repo/.hookbox", true),
             ("repo/.hookbox/hooks/x", true),
@@ -226,7 +213,7 @@ mod tests {
             ("own", true),
             ("other", false),
         ] {
-            assert_eq!(interests.concern(&base.join(path)), want, "{path}");
+            assert_eq!(watched.contains(&base.join(path)), want, "{path}");
         }
     }
 
@@ -255,10 +242,10 @@ mod tests {
             fs::create_dir_all(base.join(dir)).unwrap();
         }
         let mut options = options(&base);
-        let concern = |options: &Options, path: &str| {
-            Interests::of(options, Some(&base.join("repo")), &[]).concern(&base.join(path))
+        let contains = |options: &Options, path: &str| {
+            WatchedDirs::of(options, Some(&base.join("repo")), &[]).contains(&base.join(path))
         };
-        assert!(!concern(&options, "repo/.agent/settings.json"));
+        assert!(!contains(&options, "repo/.agent/settings.json"));
         options.sources = vec![std::sync::Arc::new(Source)];
         for (path, want) in [
             ("repo/.agent/settings.json", true),
@@ -267,7 +254,7 @@ mod tests {
             ("home/.agent/settings.json", true),
             ("home/.github/hooks/a.json", false),
         ] {
-            assert_eq!(concern(&options, path), want, "{path}");
+            assert_eq!(contains(&options, path), want, "{path}");
         }
     }
 
@@ -283,9 +270,9 @@ mod tests {
         fs::create_dir_all(base.join("home/.hookbox/hooks")).unwrap();
         let mut options = options(&base);
         options.roots.push(".more".to_owned());
-        let interests = Interests::of(&options, Some(&base.join("repo")), &[]);
-        assert_eq!(interests.directories().count(), MAX_DIRECTORIES);
-        assert!(interests.left_out().next().is_some());
-        assert!(interests.concern(&base.join("home/.hookbox/hooks/guard")));
+        let watched = WatchedDirs::of(&options, Some(&base.join("repo")), &[]);
+        assert_eq!(watched.iter().count(), MAX_DIRECTORIES);
+        assert!(watched.left_out().is_some());
+        assert!(watched.contains(&base.join("home/.hookbox/hooks/guard")));
     }
 }
