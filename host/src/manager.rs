@@ -2,6 +2,7 @@
 
 mod builder;
 mod reload;
+mod search;
 #[cfg(feature = "watch")]
 mod watch;
 

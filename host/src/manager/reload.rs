@@ -19,15 +19,15 @@ pub struct Reload {
     pub removed: Vec<String>,
     /// Hooks with other bytes, settings, rights or status than before.
     pub changed: Vec<Changed>,
-    /// What is broken now, and runs or holds as it was before. As long as it is broken it stands in every
-    /// reload.
+    /// The files that are broken now and stay in force as they were before. Every reload lists them until they
+    /// are mended.
     pub kept: Vec<Kept>,
     /// Problems that are new.
     pub problems: Vec<Problem>,
     /// Problems that are gone.
     pub solved: Vec<Problem>,
-    /// Files change all the time, this one last: the watcher looks again only once a second. Said once, until
-    /// it is quiet again.
+    /// The last of files that change all the time, so that the watcher searches only once a second. Only the
+    /// first reload of such a time has it.
     pub storm: Option<PathBuf>,
 }
 
@@ -123,32 +123,31 @@ impl fmt::Display for Reload {
 }
 
 impl Manager {
-    /// Looks again for everything that the builder looked for, with its options, and replaces what was found
-    /// before: the next event of every session meets the new hooks, an event that is running keeps its own to
-    /// the end. Hooks from code stay.
+    /// Searches again with the builder's options, and replaces the hooks. The next event of every session uses
+    /// the new hooks; an event that is running keeps its own to the end. Hooks from code stay.
     ///
-    /// A file that worked and is broken now (a component that does not load, a `hookbox.toml` that is no
-    /// TOML) stays in force as it was, and a problem says so. Not so a hook that was removed, disabled or is
-    /// not trusted any more, and a native hook, whose old bytes are gone. Where nothing could be looked
-    /// through, everything stays.
+    /// A file that worked and is broken now stays in force as it was, and a problem reports it: a component that
+    /// does not load, a `hookbox.toml` that is not TOML. A hook that was removed, disabled or is not trusted any
+    /// more does not stay, nor a native hook, whose old bytes are gone. If the search fails, everything stays.
     ///
-    /// Two calls at a time run one after another.
+    /// It must run on a tokio runtime, and reads files on threads that may block. Two calls at a time run one
+    /// after another. If its future is dropped, the hooks are not replaced.
     pub async fn reload(&self) -> Reload {
         self.reload_if(|| true).await.unwrap_or_default()
     }
 
-    /// [`Manager::reload`], where what was read may count only if `is_settled` says so at the end: else
-    /// nothing is replaced, and the answer is `None`.
+    /// Reloads like [`Manager::reload`], unless `is_settled` returns false at the end: then nothing is replaced,
+    /// and the result is `None`.
     pub(super) async fn reload_if(&self, is_settled: impl Fn() -> bool) -> Option<Reload> {
         let mut plan = self.plan.lock().await;
         let Some(Plan { builder, last }) = plan.as_mut() else { return Some(Reload::default()) };
-        let (found, next) = builder.look(last).await;
+        let (found, next) = builder.search(last).await;
         if !is_settled() {
             return None;
         }
         let before = self.snapshot();
         let Some(next) = next else {
-            // There is no saying what is still there: what was found before is better than nothing.
+            // Nobody knows which hooks still exist: the old ones are better than none.
             let problems = only_in(&found.problems, &before.problems);
             warn(&problems);
             return Some(Reload { kept: before.kept.clone(), problems, ..Reload::default() });
