@@ -91,13 +91,13 @@ impl Locate {
 
     /// Finds the hooks, with the trust and grants that the user recorded.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
-        Ok(self.configure(Manager::builder())?.look_anyway(true).build().await)
+        Ok(self.configure(Manager::builder())?.examine_switched_off(true).build().await)
     }
 
     /// Like [`Self::manager`], with an engine that is shared.
     pub(crate) async fn manager_with(&self, runtime: &Runtime) -> Result<Manager, InputError> {
         let builder = self.configure(Manager::builder())?.runtime(runtime.clone());
-        Ok(builder.look_anyway(true).build().await)
+        Ok(builder.examine_switched_off(true).build().await)
     }
 
     /// Returns the options for finding hooks.
@@ -170,7 +170,7 @@ impl Find {
 
     /// Finds the hooks, with the trust and grants that the user recorded.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
-        Ok(self.configure(Manager::builder())?.look_anyway(true).build().await)
+        Ok(self.configure(Manager::builder())?.examine_switched_off(true).build().await)
     }
 
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {

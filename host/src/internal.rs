@@ -29,7 +29,7 @@ pub mod discovery {
         Area, Finder, HookSource, MAX_FILES, MAX_HOOKS, ReadFile, SourceCommand, SourceFile, SourceHook,
     };
     pub use crate::discovery::{
-        Approvable, Discovery, Options, UnitError, document, git_host, look_into_plugin, parse_duration,
+        Approvable, Discovery, Options, UnitError, document, examine_plugin, git_host, parse_duration,
         reader, repository, show_duration,
     };
 }

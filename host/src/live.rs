@@ -74,7 +74,7 @@ pub(crate) struct Snapshot {
     pub(crate) global: GlobalSettings,
     pub(crate) trust_file: Option<TrustFile>,
     /// The time that discovery spent on hooks that the user does not trust.
-    pub(crate) untrusted_look: Duration,
+    pub(crate) untrusted_time: Duration,
     /// The files that are broken now and stay in force as they were before.
     pub(crate) kept: Vec<Kept>,
     /// Details of a hook that its entry does not show, by name and file.
@@ -93,7 +93,7 @@ impl Snapshot {
             protected: found.protected,
             global: found.global,
             trust_file,
-            untrusted_look: found.untrusted_look,
+            untrusted_time: found.untrusted_time,
             kept: found.kept,
             details: found.details,
         }

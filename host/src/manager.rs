@@ -174,7 +174,7 @@ impl Manager {
 
     /// Returns the time that discovery spent on hooks that the user does not trust.
     #[doc(hidden)]
-    pub fn untrusted_look(&self) -> Duration {
-        self.snapshot().untrusted_look
+    pub fn untrusted_time(&self) -> Duration {
+        self.snapshot().untrusted_time
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn digest(hook: &Approvable) -> Result<Digest, InputError> {
     match hook.digest() {
         Ok(Some(digest)) => Ok(digest),
         Ok(None) => {
-            Err(InputError::new(format!("{name}: was not looked into ({})", hook.status.as_str()), hint))
+            Err(InputError::new(format!("{name}: was not examined ({})", hook.status.as_str()), hint))
         }
         Err(error) => {
             let hint = "move what does not belong to the hook out of its directory";

@@ -107,7 +107,7 @@ impl Contents {
 
     /// The same of a plugin whose directory has this name: somebody may have put it there by hand, under any name.
     pub async fn look_in(dir: &Path, called: &str, runtime: &Runtime) -> Self {
-        let discovery = discovery::look_into_plugin(dir, called, runtime).await;
+        let discovery = discovery::examine_plugin(dir, called, runtime).await;
         let mut contents = Self::default();
         match Dir::open_ambient_dir(dir, ambient_authority()) {
             Ok(plugin) => {

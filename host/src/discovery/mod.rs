@@ -18,7 +18,7 @@ pub use find::last_read::Kept;
 pub use find::options::{DEFAULT_ROOTS, Options};
 pub use find::{document, reader, repository};
 pub(crate) use find::{outermost_repository, source};
-pub use load::{Approvable, Discovery, Entry, EntryStatus, look_into_plugin};
+pub use load::{Approvable, Discovery, Entry, EntryStatus, examine_plugin};
 pub(crate) use load::{LastGood, discover, guard_of_unseen};
 pub use problem::Problem;
 pub use units::{UnitError, parse_duration, show_duration};

@@ -27,7 +27,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem with this path.
+    /// Makes a problem with this path.
     pub fn new(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -46,7 +46,7 @@ impl Problem {
         self
     }
 
-    /// The same problem with the next step.
+    /// Adds the next step.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -59,8 +59,8 @@ impl Problem {
         Self { is_off: true, ..self }
     }
 
-    /// Marks that it hides hooks of the user's, if these files are the user's. If somebody else may write the
-    /// file, it gets a hint.
+    /// Marks that it hides hooks of the user's, if these files are the user's. If another user may write the file,
+    /// it gets a hint.
     #[must_use]
     pub(super) fn hiding(mut self, access: &FileAccess) -> Self {
         self.hides = matches!(access, FileAccess::Global);

@@ -16,7 +16,7 @@ pub struct UnitError {
 ///
 /// # Errors
 ///
-/// There is no unit, an unknown one, or the time is zero.
+/// The unit is missing or unknown, or the time is zero.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let wrong =
         || UnitError { expected: "a time such as \"2s\", \"500ms\" or \"1m\"", found: text.to_owned() };
@@ -42,7 +42,7 @@ pub fn show_duration(time: Duration) -> String {
 ///
 /// # Errors
 ///
-/// There is no unit, an unknown one, or the size is zero.
+/// The unit is missing or unknown, or the size is zero.
 pub(crate) fn parse_size(text: &str) -> Result<u64, UnitError> {
     let wrong = || UnitError { expected: "a size such as \"64MiB\"", found: text.to_owned() };
     let (number, unit) = split(text).ok_or_else(wrong)?;

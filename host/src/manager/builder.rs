@@ -137,8 +137,8 @@ impl Builder {
     /// Examines the hooks also if the settings switch them off: for a program that shows and approves them. They still
     /// do not run (default: no).
     #[doc(hidden)]
-    pub fn look_anyway(mut self, look: bool) -> Self {
-        self.discovery.look_anyway = look;
+    pub fn examine_switched_off(mut self, examine: bool) -> Self {
+        self.discovery.examine_switched_off = examine;
         self
     }
 
@@ -233,8 +233,8 @@ impl Builder {
     /// search, all untrusted components get a sixth, and each other component two thirds.
     pub fn within(mut self, total: Duration) -> Self {
         self.chain = self.chain.within(total);
-        self.discovery.untrusted_look = self.discovery.untrusted_look.min(total / 6);
-        self.discovery.own_look = self.discovery.own_look.min(total * 2 / 3);
+        self.discovery.untrusted_timeout = self.discovery.untrusted_timeout.min(total / 6);
+        self.discovery.component_timeout = self.discovery.component_timeout.min(total * 2 / 3);
         self
     }
 

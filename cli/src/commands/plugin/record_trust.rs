@@ -124,7 +124,7 @@ fn of(
     let digest = match hook.kind {
         // The digest of the shown bytes, also if another hook of this name is found first.
         Kind::Component => {
-            let unread = || InputError::new(format!("{}: was not looked into", name()), "see `hookbox list`");
+            let unread = || InputError::new(format!("{}: was not examined", name()), "see `hookbox list`");
             hook.digest_of(looked.digest.as_ref().ok_or_else(unread)?)
         }
         _ => approval::digest(hook)?,

@@ -232,7 +232,7 @@ impl Bridge {
         let count = self.follow_ups(&manager, &mut request);
         let session = manager.session(request.event.context.conversation_id.clone());
         // A tenth is for what comes before and after the hooks. The look into what is not trusted is on its own clock.
-        let look = manager.untrusted_look();
+        let look = manager.untrusted_time();
         let session = session.within((self.left() + look) * 9 / 10).untrusted_took(look);
         let mut decided = session.decide(request.event.clone()).await;
         let fired = decided.fired_mut();

@@ -295,7 +295,7 @@ impl File<'_> {
                 }
                 if let Some(why) = &why {
                     hook.command = Err(why.clone());
-                    hook.is_told = true;
+                    hook.is_reported = true;
                 }
                 self.found.hooks.push(hook);
                 self.names.push(name);

@@ -91,7 +91,7 @@ impl HookSource for AgentHooks {
         }
     }
 
-    fn looks_for(&self, name: &str) -> bool {
+    fn covers(&self, name: &str) -> bool {
         let of_plugins = self.plugins.iter().map(|(agent, _)| agent);
         agent_of(name).is_some_and(|agent| self.agents.iter().chain(of_plugins).any(|it| *it == agent))
     }

@@ -22,7 +22,7 @@ pub(crate) struct HooksDir {
     /// True if its hooks run only with the digest that the user trusted: those of a repository, and those of
     /// a plugin that hookbox installed.
     pub(crate) needs_trust: bool,
-    /// The directory in which declared hooks run: the one that holds the root, or the plugin's.
+    /// The directory in which declared hooks run: the parent of the root, or the plugin's.
     pub(crate) base: PathBuf,
 }
 

@@ -28,13 +28,13 @@ pub fn git_host(options: &Options) -> Result<Option<String>, Problem> {
     for root in &options.roots {
         let file = home.join(root).join(settings::FILE);
         let mut problems = Vec::new();
-        let said = match settings::read(&FileAccess::Global, &file, None, &mut problems) {
-            Ok(said) => said,
+        let file_settings = match settings::read(&FileAccess::Global, &file, None, &mut problems) {
+            Ok(file_settings) => file_settings,
             Err(broken) => return Err(Problem::new(&file, broken.why)),
         };
-        match said.top.git_host {
+        match file_settings.top.git_host {
             Some(host) => return Ok(Some(host)),
-            None if said.top.keys.iter().any(|(key, _)| *key == "plugins") => {
+            None if file_settings.top.keys.iter().any(|(key, _)| *key == "plugins") => {
                 let what = "says nothing usable of plugins.git_host".to_owned();
                 return Err(problems
                     .into_iter()
@@ -53,7 +53,7 @@ pub fn git_host(options: &Options) -> Result<Option<String>, Problem> {
 pub enum SwitchedOff {
     /// The builder of the manager asked for that (`--no-hooks`).
     Asked,
-    /// The user's settings file says `no_hooks = true`.
+    /// The user's settings have `no_hooks = true`.
     Settings(PathBuf),
     /// The agent runs this command, which is one of `skip_commands`.
     Command(String),
@@ -118,8 +118,8 @@ pub(crate) fn of(roots: &[RootDir], options: &Options, problems: &mut Vec<Proble
     if thresholds.warn > thresholds.rotate {
         let Thresholds { warn, rotate, .. } = thresholds;
         // A default that does not fit is not a mistake of the user's.
-        let spoke = user().find(|root| root.top.warn.is_some());
-        problems.extend(spoke.map(|root| {
+        let set = user().find(|root| root.top.warn.is_some());
+        problems.extend(set.map(|root| {
             let message = format!(
                 "line {}: budget.warn: expected at most rotate ({rotate}), found {warn}: taken as {rotate}",
                 root.top.line("budget"),

@@ -43,7 +43,7 @@ impl Kept {
     }
 }
 
-/// A value, and the time since which it holds.
+/// A value, and the time since which it is in force.
 #[derive(Clone)]
 pub(crate) struct Since<T> {
     pub(crate) since: String,

@@ -28,7 +28,7 @@ pub(super) struct Found {
     pub(super) repositories: Repositories,
     /// The settings for all hooks together.
     pub(super) global: GlobalSettings,
-    /// The files that could be read.
+    /// The settings and declarations that could be read.
     pub(super) read: Arc<LastRead>,
     /// The outermost repository first; the nearest one last, with the user's own candidates.
     pub(super) scans: Vec<Scan>,
@@ -41,7 +41,7 @@ pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Found {
     let mut nearest = scan::scan(search, repositories.nearest.as_deref(), Arc::clone(last));
     let scan_outer = |repo: &PathBuf| scan::scan_outer(search, repo, Arc::clone(last));
     let mut outer: Vec<_> = repositories.outer.iter().map(scan_outer).collect();
-    source::look(&options.sources, search, &repositories, &mut outer, &mut nearest);
+    source::run_sources(&options.sources, search, &repositories, &mut outer, &mut nearest);
     let global = global_settings::of(&nearest.roots, options, &mut nearest.problems);
     let mut scans: Vec<Scan> = outer.into_iter().chain([nearest]).collect();
     let mut read = LastRead::default();
@@ -49,9 +49,8 @@ pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Found {
     Found { repositories, global, read: Arc::new(read), scans }
 }
 
-/// Returns the repository of a working directory: the nearest ancestor that holds `.git` or a root, else the
-/// directory itself. `None` in the home directory, in `/`, in somebody else's directory, and without a
-/// directory.
+/// Returns the repository of a working directory: the nearest ancestor with `.git` or a root, else the directory
+/// itself. `None` in the home directory, in `/`, in a directory of another user, and without a directory.
 pub fn repository(options: &Options) -> Option<PathBuf> {
     repositories(options).nearest
 }

@@ -19,9 +19,9 @@ pub struct Options {
     /// The working directory, from which the repository is found. A relative path is taken from the process's
     /// own directory. A directory that does not exist has no repository of its own.
     pub cwd: PathBuf,
-    /// The home directory; without it there are no global tiers.
+    /// The home directory; without it the user has no hooks.
     pub home: Option<PathBuf>,
-    /// The names of directories that hold hooks, in their order. Default: [`DEFAULT_ROOTS`].
+    /// The names of directories with hooks, in their order. Default: [`DEFAULT_ROOTS`].
     pub roots: Vec<String>,
     /// Hooks directories of the embedder, treated like the user's own: tier global, after the roots. No
     /// settings file applies to them. Default: none.
@@ -44,7 +44,7 @@ pub struct Options {
     /// Further sources of hooks. Default: none.
     pub sources: Vec<Arc<dyn HookSource>>,
     /// Examines the hooks also if none of them runs, to show and approve them. Default: no.
-    pub look_anyway: bool,
+    pub examine_switched_off: bool,
     /// The process answers one event and ends, with nothing else running beside. The user's files are read in
     /// the thread that needs them. A component that did not change is not read or described again, nor
     /// compiled if that failed. Default: no.
@@ -53,9 +53,9 @@ pub struct Options {
     /// session. Default: no.
     pub reread: bool,
     /// The time limit for loading a component that the user trusts, at most a minute. Default: a minute.
-    pub own_look: Duration,
+    pub component_timeout: Duration,
     /// The time limit for examining all hooks together that the user has not trusted. Default: 10 s.
-    pub untrusted_look: Duration,
+    pub untrusted_timeout: Duration,
     /// A file or directory that cannot be read, and so hides hooks of the user's, counts as a guard that
     /// fails in every event: for a program that answers for an agent. Default: no, it is only a problem.
     pub unseen_blocks: bool,
@@ -76,12 +76,12 @@ impl Options {
             command: None,
             thresholds: Thresholds::default(),
             sources: Vec::new(),
-            look_anyway: false,
+            examine_switched_off: false,
             one_event: false,
             reread: false,
-            own_look: Duration::from_secs(60),
+            component_timeout: Duration::from_secs(60),
             // An agent waits for this before its first event.
-            untrusted_look: Duration::from_secs(10),
+            untrusted_timeout: Duration::from_secs(10),
             unseen_blocks: false,
         }
     }
@@ -92,8 +92,8 @@ impl Options {
         Search { cwd, home: home.as_deref(), roots, directories }
     }
 
-    /// Returns true if a source looks for the hook of this name.
-    pub(crate) fn looks_for(&self, name: &str) -> bool {
-        self.sources.iter().any(|source| source.looks_for(name))
+    /// Returns true if a source would find a hook of this name.
+    pub(crate) fn covers(&self, name: &str) -> bool {
+        self.sources.iter().any(|source| source.covers(name))
     }
 }

@@ -9,8 +9,8 @@ use crate::discovery::problem::Problem;
 /// The number of nested repositories that count: more is a mistake, or an attack.
 const MAX_REPOSITORIES: usize = 8;
 
-/// The repositories that a directory lies in. Each one brings its hooks: an inner repository hides no hooks
-/// of an outer one.
+/// The repositories that a directory lies in. The hooks of each one count: an inner repository hides no
+/// hooks of an outer one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Repositories {
     /// The repository: the nearest one.
@@ -35,13 +35,13 @@ impl Repositories {
     }
 }
 
-/// Finds the ancestors of `cwd` that hold `.git` or a root; without any, `cwd` itself. A path that is not
+/// Finds the ancestors of `cwd` that contain `.git` or a root; without any, `cwd` itself. A path that is not
 /// absolute has no repository.
 ///
 /// Below the home directory every ancestor counts. Outside it only directories count that the user owns and
-/// that are not shared, so that nobody else plants hooks in `/tmp` or `/srv`. The home directory is never a
+/// that are not shared, so that no other user plants hooks in `/tmp` or `/srv`. The home directory is never a
 /// repository: its contents are the user's own. A directory above the home directory, and `/`, counts only if
-/// the user owns it and it holds `.git` or a root.
+/// the user owns it and it contains `.git` or a root.
 pub(crate) fn find(cwd: &Path, home: Option<&Path>, roots: &[String]) -> Repositories {
     let mut found = Repositories::default();
     if !cwd.is_absolute() {
@@ -71,7 +71,7 @@ pub(crate) fn find(cwd: &Path, home: Option<&Path>, roots: &[String]) -> Reposit
     if found.nearest.is_none() {
         let above_home =
             parents_of_home.any(|dir| dir == cwd || here.is_some_and(|here| identity(dir) == Some(id(here))));
-        // A directory that was removed does not count, nor somebody else's such as `/tmp`.
+        // A directory that was removed does not count, nor one of another user such as `/tmp`.
         let is_own = here.is_some_and(|it| it.is_dir() && counts(it) && !at_home(it));
         found.nearest = (!above_home && cwd.parent().is_some() && is_own).then(|| cwd.to_owned());
     }
@@ -87,7 +87,7 @@ fn id(it: &Metadata) -> (u64, u64) {
     (it.dev(), it.ino())
 }
 
-/// Returns true if a directory holds `.git` or a root.
+/// Returns true if a directory contains `.git` or a root.
 fn is_marked(dir: &Path, roots: &[String]) -> bool {
     let there = |name: &str| fs::symlink_metadata(dir.join(name)).ok();
     there(".git").is_some()

@@ -1,8 +1,8 @@
 //! Hooks that are configured elsewhere than in a root, such as in another agent's files.
 //!
-//! A [`HookSource`] knows which files there are and what they mean. It reads them through a [`Finder`], which confines
-//! the reading to the repository, bounds it, and keeps what a file said before it broke. A hook of a source is a
-//! candidate like any other: trust, digests, settings and limits hold for it.
+//! A [`HookSource`] finds the files and reads them through a [`Finder`]. The finder confines the reading to the
+//! repository, limits it, and keeps the last contents of a file that broke. A hook of a source is a candidate like any
+//! other, with trust, digests, settings and limits.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -27,23 +27,22 @@ use crate::native::command::CommandLine;
 /// The number of a source's first file in the order of a tier: its hooks come after those of every root.
 const BEHIND_ROOTS: usize = 1 << 20;
 
-/// How many files of one directory, and how many plugins, a source takes.
+/// The number of files of one directory, and of plugins, that a source takes.
 pub const MAX_FILES: usize = MAX_CANDIDATES;
 
-/// How many hooks of one file a source takes.
+/// The number of hooks of one file that a source takes.
 pub const MAX_HOOKS: usize = MAX_CANDIDATES;
 
 /// A source of hooks beside the roots; see [`Builder::source`](crate::manager::Builder::source).
 ///
 /// The names of its hooks are `FILE#LABEL`, such as `.agent/hooks.json#PreToolUse[0]`. `FILE` begins with a dot in a
-/// repository, with `~/` in the home directory, and with `AGENT:` elsewhere: so the settings of a root can name them.
+/// repository, with `~/` in the home directory, and with `AGENT:` elsewhere. The settings of a root use these names.
 pub trait HookSource: fmt::Debug + Send + Sync {
-    /// Finds the hooks of all repositories and of the user. The host calls it once for each look, on a thread that may
-    /// block.
+    /// Finds the hooks of all repositories and of the user. Each search calls it once, on a thread that may block.
     fn find(&self, finder: &mut Finder<'_>);
 
-    /// Returns true if the source looks for the hook of this name: a hook that it does not find is missing.
-    fn looks_for(&self, name: &str) -> bool;
+    /// Returns true if the source would find a hook of this name: otherwise the hook is missing.
+    fn covers(&self, name: &str) -> bool;
 
     /// Returns the directories in which a change matters, each with the one name that matters in it, or `None` for all
     /// names. `base` is the home directory or a repository.
@@ -76,7 +75,7 @@ impl Area {
         &self.base
     }
 
-    /// Returns true if a repository brought the files: its hooks need the user's trust.
+    /// Returns true if the files belong to a repository: their hooks need the user's trust.
     pub fn is_repository(&self) -> bool {
         self.tier == Tier::Repo
     }
@@ -110,16 +109,16 @@ pub struct SourceHook {
     pub event: Option<EventName>,
     /// True if the hook only observes.
     pub observe: bool,
-    /// The failure policy, if the file says one.
+    /// The failure policy, if the file has one.
     pub on_failure: Option<OnFailure>,
-    /// The time limit, if the file says one.
+    /// The time limit, if the file has one.
     pub timeout: Option<Duration>,
     /// The text of the entry: a part of what the user trusts.
     pub text: String,
     /// True if the configuration switches the hook off.
     pub is_disabled: bool,
-    /// True if a problem already says why nothing can run.
-    pub is_told: bool,
+    /// True if a problem already gives the reason why it cannot run.
+    pub is_reported: bool,
     /// The command; or the reason why nothing can run, in words that read after the path of the file.
     pub command: Result<SourceCommand, String>,
 }
@@ -141,9 +140,9 @@ pub struct SourceCommand {
     pub user_env: Vec<(String, String)>,
     /// The variables that settings of the repository set for its hooks.
     pub project_env: Vec<(String, String)>,
-    /// The names of the variables that hold the directory of the project.
+    /// The names of the variables for the directory of the project.
     pub project_variables: &'static [&'static str],
-    /// The directory of the plugin, with the names of the variables that hold it.
+    /// The directory of the plugin, with the names of the variables for it.
     pub plugin: Option<(PathBuf, &'static [&'static str])>,
     /// Further variables.
     pub variables: Vec<(&'static str, PathBuf)>,
@@ -152,11 +151,11 @@ pub struct SourceCommand {
 /// The result of reading a file.
 #[derive(Debug)]
 pub enum ReadFile<T> {
-    /// What the file says, or what it said before it broke.
+    /// The contents, or the last ones before the file broke.
     Read(T),
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
-    /// The file cannot be used. A problem says why.
+    /// The file cannot be used, and a problem gives the reason.
     Unusable,
 }
 
@@ -198,7 +197,7 @@ impl<'a> Finder<'a> {
         self.search.cwd
     }
 
-    /// Returns the directory of a plugin of the user's. If it cannot be used, a problem says why.
+    /// Returns the directory of a plugin of the user's, or adds a problem if it cannot be used.
     pub fn plugin(&mut self, directory: &Path) -> Option<Area> {
         let (scan, base) = (self.last(), directory.to_owned());
         match FileAccess::repository(directory) {
@@ -242,7 +241,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Reads a file of hooks. A file that is broken now, and was not at the last look, is read as it was then.
+    /// Reads a file of hooks. Of a broken file, the last text that could be read stays in force.
     pub fn file<T>(
         &mut self,
         area: &Area,
@@ -281,7 +280,7 @@ impl<'a> Finder<'a> {
 }
 
 /// Lets the sources find their hooks, and puts the candidates into the order of registration.
-pub(crate) fn look(
+pub(crate) fn run_sources(
     sources: &[Arc<dyn HookSource>],
     search: Search<'_>,
     repositories: &Repositories,

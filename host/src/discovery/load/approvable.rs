@@ -8,7 +8,7 @@ use crate::hook::{Digest, Kind, Manifest, OnFailure, Tier};
 use crate::trust::native_digest::DigestInput;
 use crate::trust::{Record, Scope, TreeError};
 
-/// A hook for somebody who is to trust it, or to grant rights to it.
+/// A hook for the commands that trust it and grant rights to it.
 #[derive(Clone, Debug)]
 pub struct Approvable {
     /// The full name.
@@ -26,7 +26,7 @@ pub struct Approvable {
     pub tools: Vec<String>,
     /// Its kind.
     pub kind: Kind,
-    /// Where it was found.
+    /// The tier in which it was found.
     pub tier: Tier,
     /// True if it runs only after the user trusted it as it is: a repository brought it, or hookbox installed
     /// it as part of a plugin.
@@ -62,7 +62,7 @@ pub struct Namesake {
     pub key: (Scope, PathBuf),
     /// The path by which a command finds it.
     pub reference: PathBuf,
-    /// Where it was found.
+    /// The tier in which it was found.
     pub tier: Tier,
     /// Its owner's policy for its failures; a component may have one of its own.
     pub on_failure: Option<OnFailure>,
@@ -94,7 +94,7 @@ impl Approvable {
     ///
     /// # Errors
     ///
-    /// [`TreeError`] says why the files of a hook have no digest.
+    /// [`TreeError`] is the reason why the files of a hook have no digest.
     pub fn digest(&self) -> Result<Option<Digest>, TreeError> {
         match &self.digest_input {
             Some(it) if self.kind != Kind::Component => it.digest().map(Some),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::assembly::{Assembly, BLOCKS};
 use super::entry::EntryStatus;
 use super::examine::{Examined, Examiner, Ready};
-use super::fallback::{Answer, LastGood};
+use super::fallback::LastGood;
 use super::gate::{Gate, Judgement};
 use super::judged_candidate::{JudgedCandidate, Position};
 use super::launch::Launcher;
@@ -90,7 +90,7 @@ impl Assembly {
             descriptor.on_failure = policy.unwrap_or(self.unread);
         }
         match result {
-            Ok(Ready::Unasked) => {
+            Ok(Ready::Refused) => {
                 self.problems.extend(lapsed::changed(judged));
                 self.refuse(position, descriptor, priority, judged.untrusted(), EntryStatus::Untrusted);
             }
@@ -98,7 +98,6 @@ impl Assembly {
                 descriptor.subscriptions = vec![Subscription::to(event)];
                 descriptor.answers = Answers::ALL;
                 prioritise(&mut descriptor, priority);
-                self.remember(judged, &descriptor);
                 self.list(position.clone(), &descriptor, EntryStatus::Active);
                 let program = judged.candidate.path.clone();
                 let mut hook = crate::native::NativeHook::new(descriptor, program);
@@ -124,7 +123,7 @@ impl Assembly {
                 }
             }
             Ok(Ready::Component(component)) if judged.was_replaced(&component) => {
-                let what = "was replaced while it was looked into";
+                let what = "was replaced while it was examined";
                 if judged.speaks_for_itself() {
                     descriptor.on_failure = component.manifest().on_failure.unwrap_or_default();
                 }
@@ -157,18 +156,9 @@ impl Assembly {
                 self.hooks.push((position, Arc::new(hook)));
             }
             Err(error) => {
-                let unsaid = if policy.is_some() { BLOCKED } else { UNREAD };
-                self.invalid(judged, position, descriptor, error, unsaid);
+                let undeclared = if policy.is_some() { BLOCKED } else { UNREAD };
+                self.invalid(judged, position, descriptor, error, undeclared);
             }
-        }
-    }
-
-    /// Keeps a native hook's answer for the next discovery.
-    fn remember(&mut self, judged: &JudgedCandidate<'_>, descriptor: &Descriptor) {
-        let event = descriptor.subscriptions.first().map(|it| it.event.clone());
-        if let (Some(digest), Some(event)) = (descriptor.digest.clone(), event) {
-            let environment = judged.table.and_then(|it| it.environment.clone());
-            self.next.answers.insert(judged.candidate.path.clone(), Answer { digest, environment, event });
         }
     }
 
@@ -220,15 +210,15 @@ impl Assembly {
         access
     }
 
-    /// Lists a hook that cannot be used. A guard keeps guarding: it fails in every event. `unsaid` is the
-    /// reason, if its owner did not say that it is one.
+    /// Lists a hook that cannot be used. A guard keeps guarding: it fails in every event. `undeclared` is the
+    /// consequence if only its own description makes it a guard.
     fn invalid(
         &mut self,
         judged: &JudgedCandidate<'_>,
         position: Position,
         descriptor: Descriptor,
         mut error: HookError,
-        unsaid: &str,
+        undeclared: &str,
     ) {
         let Candidate { name, path, dir, .. } = judged.candidate;
         // The message about a component is about its own file, and others need the position of their
@@ -243,7 +233,7 @@ impl Assembly {
         }
         // A hook with known events fails in those.
         let blocks = match judged.on_failure() {
-            None => unsaid,
+            None => undeclared,
             Some(_) if descriptor.subscriptions.is_empty() => BLOCKS,
             Some(_) => BLOCKS_WHERE_IT_RUNS,
         };
@@ -255,17 +245,18 @@ impl Assembly {
             State::Unreachable(error) if files::is_exposed(error) => problem.hiding(&dir.access),
             _ => problem,
         };
-        let is_unsaid = descriptor.on_failure == OnFailure::Block && judged.on_failure().is_none();
-        let problem = if is_unsaid { problem.hint(MEND) } else { problem };
-        let is_told = judged.declared().is_some_and(|it| it.told) && descriptor.on_failure == OnFailure::Pass;
-        if !is_told {
+        let is_undeclared = descriptor.on_failure == OnFailure::Block && judged.on_failure().is_none();
+        let problem = if is_undeclared { problem.hint(MEND) } else { problem };
+        let is_reported =
+            judged.declared().is_some_and(|it| it.is_reported) && descriptor.on_failure == OnFailure::Pass;
+        if !is_reported {
             self.problems.push(problem.of(name));
         }
         let priority = judged.priority();
         if descriptor.on_failure == OnFailure::Block {
-            if is_unsaid {
+            if is_undeclared {
                 let path = text::escape(&path.to_string_lossy(), 1024);
-                error.message = format!("{path}: {}; {unsaid}; hint: {MEND}", error.message);
+                error.message = format!("{path}: {}; {undeclared}; hint: {MEND}", error.message);
             }
             self.refuse(position, descriptor, priority, error, EntryStatus::Invalid);
         } else {
@@ -275,7 +266,7 @@ impl Assembly {
     }
 }
 
-/// Like [`BLOCKS`], for a broken component that said so in its last description.
+/// Like [`BLOCKS`], for a broken component whose last description makes it a guard.
 const BLOCKED: &str = "it said of itself that its failures block, so it fails in every event";
 
 /// Like [`BLOCKS`], for a component that was never read.

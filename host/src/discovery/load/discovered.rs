@@ -26,19 +26,19 @@ pub struct Discovery {
     /// of a chain. Hooks that only fail (untrusted, or a guard that is missing, broken or unreadable) are
     /// among them.
     pub hooks: Vec<Arc<dyn Hook>>,
-    /// The problems. A hook that was never trusted is not among them: its entry and its reports say so.
+    /// The problems. An untrusted hook is not one: its entry and its reports have the reason.
     pub problems: Vec<Problem>,
     /// The repository: the nearest one.
     pub repo: Option<PathBuf>,
     /// The repositories around it, the outermost first: their hooks count as well.
     pub outer: Vec<PathBuf>,
-    /// The time that untrusted files took.
-    pub(crate) untrusted_look: Duration,
+    /// The time that examining untrusted files took.
+    pub(crate) untrusted_time: Duration,
     /// The user's settings of each built-in hook, by its name.
     pub(crate) builtins: BTreeMap<&'static str, BuiltinSettings>,
     /// The settings for all hooks together.
     pub(crate) global: GlobalSettings,
-    /// The same hooks as in `entries`, for the commands that trust and grant; by tier, root, plugin directory
+    /// The hooks of `entries`, for the commands that trust and grant; by tier, root, plugin directory
     /// name and file name.
     pub approvable: Vec<Approvable>,
     /// The directories that no hook may write to.

@@ -53,7 +53,7 @@ pub struct Entry {
     pub events: Vec<EventName>,
     /// Its priority: the lowest of its subscriptions.
     pub priority: i32,
-    /// Where it was found.
+    /// The tier in which it was found.
     pub tier: Tier,
     /// The plugin that it belongs to, as `org/repo`.
     pub plugin: Option<String>,

@@ -11,7 +11,6 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::blocking;
-use super::fallback::LastGood;
 use super::hook_cache::HookCache;
 use crate::discovery::find::options::Options;
 use crate::discovery::units;
@@ -58,10 +57,10 @@ pub(super) enum Ready {
     Native(EventName),
     /// A component.
     Component(Box<Component>),
-    /// A command or a tool: its declaration says everything.
+    /// A command or a tool: its declaration has its events.
     Declared,
     /// It may not be run.
-    Unasked,
+    Refused,
 }
 
 /// The result of examining a file.
@@ -83,14 +82,14 @@ impl Examined {
     }
 
     /// The result for a file that may not be run. It fails in every event, also without a digest.
-    fn unasked(digest: Option<Digest>) -> Self {
-        Self::new(digest, Ok(Ready::Unasked))
+    fn refused(digest: Option<Digest>) -> Self {
+        Self::new(digest, Ok(Ready::Refused))
     }
 }
 
 /// Examines files, several at once.
 pub(super) struct Examiner {
-    eyes: Eyes,
+    file: FileExaminer,
     slots: Arc<Semaphore>,
     /// The time limit for a component that the user trusts.
     own: Duration,
@@ -100,47 +99,45 @@ pub(super) struct Examiner {
     untrusted: AtomicUsize,
 }
 
-/// The parts that examining a file needs.
+/// Examines one file.
 #[derive(Clone)]
-struct Eyes {
+struct FileExaminer {
     cache: Option<Arc<HookCache>>,
-    last: Arc<LastGood>,
     /// The process answers one event, and nothing else waits for this thread.
     one_event: bool,
-    /// The same cache, if components are taken from it.
+    /// The cache, if components are taken from it as well.
     known: Option<Arc<HookCache>>,
     runtime: Runtime,
 }
 
 impl Examiner {
-    pub(super) fn new(options: &Options, last: &Arc<LastGood>, runtime: &Runtime) -> Self {
+    pub(super) fn new(options: &Options, runtime: &Runtime) -> Self {
         let cache = options.cache.as_deref().map(|cache| Arc::new(HookCache::open(cache, options.reread)));
-        let eyes = Eyes {
+        let file = FileExaminer {
             cache: cache.clone(),
-            last: Arc::clone(last),
             one_event: options.one_event,
             known: cache.filter(|_| options.one_event && RUNS_COMPONENTS),
             runtime: runtime.clone(),
         };
         Self {
-            eyes,
+            file,
             slots: Arc::new(Semaphore::new(AT_ONCE)),
-            own: options.own_look,
-            together: options.untrusted_look,
+            own: options.component_timeout,
+            together: options.untrusted_timeout,
             used: Mutex::default(),
             untrusted: AtomicUsize::new(0),
         }
     }
 
     /// Writes the cache for the next process.
-    pub(super) fn keep(&self) {
-        if let Some(cache) = &self.eyes.cache {
-            cache.keep();
+    pub(super) fn save_cache(&self) {
+        if let Some(cache) = &self.file.cache {
+            cache.save();
         }
     }
 
     /// Returns the time that untrusted files took.
-    pub(super) fn untrusted_look(&self) -> Duration {
+    pub(super) fn untrusted_time(&self) -> Duration {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -151,15 +148,15 @@ impl Examiner {
         let mut untrusted = Vec::new();
         for (at, job) in jobs.into_iter().enumerate() {
             // The result if the task fails.
-            results.push(Examined::failed(HookError::new(Cause::Internal, "could not be looked into")));
+            results.push(Examined::failed(HookError::new(Cause::Internal, "could not be examined")));
             if !job.standing.is_trusted() {
                 untrusted.push((at, job));
                 continue;
             }
-            let (slots, eyes, own) = (Arc::clone(&self.slots), self.eyes.clone(), self.own);
+            let (slots, file, own) = (Arc::clone(&self.slots), self.file.clone(), self.own);
             tasks.spawn(async move {
                 let _slot = slots.acquire_owned().await;
-                (at, eyes.look(job, own).await)
+                (at, file.examine(job, own).await)
             });
         }
         let mut set = |at: usize, examined| {
@@ -174,34 +171,34 @@ impl Examiner {
         }
         // After the user's own hooks, which do not wait for these.
         for (at, job) in untrusted {
-            set(at, self.look_at_untrusted(job).await);
+            set(at, self.examine_untrusted(job).await);
         }
         results
     }
 
     /// Examines an untrusted file, in the rest of the time for all of them.
-    async fn look_at_untrusted(&self, job: Job) -> Examined {
+    async fn examine_untrusted(&self, job: Job) -> Examined {
         if job.standing == TrustLevel::Refused {
-            return Examined::unasked(job.digest);
+            return Examined::refused(job.digest);
         }
         if job.kind == Kind::Component {
             if self.untrusted.fetch_add(1, Ordering::Relaxed) >= MAX_UNTRUSTED {
                 let what = format!(
-                    "was not looked into: of components that nobody trusts {MAX_UNTRUSTED} are looked into"
+                    "was not examined: of components that nobody trusts {MAX_UNTRUSTED} are examined"
                 );
                 return Examined::failed(HookError::new(Cause::Incompatible, what));
             }
-            if let Some(examined) = self.eyes.remembered(&job, self.together) {
+            if let Some(examined) = self.file.remembered(&job, self.together) {
                 return examined;
             }
         }
-        let left = self.together.saturating_sub(self.untrusted_look());
-        let (known, path) = (self.eyes.known.as_ref(), job.path.clone());
+        let left = self.together.saturating_sub(self.untrusted_time());
+        let (known, path) = (self.file.known.as_ref(), job.path.clone());
         let stamp = known.and_then(|known| known.stamp(&path));
         if !left.is_zero() {
             let began = Instant::now();
             // In a box, because the futures of discovery are large.
-            let examined = timeout(left, Box::pin(self.eyes.look(job, self.together))).await;
+            let examined = timeout(left, Box::pin(self.file.examine(job, self.together))).await;
             *self.used.lock().unwrap_or_else(PoisonError::into_inner) += began.elapsed();
             if let Ok(examined) = examined {
                 return examined;
@@ -218,22 +215,22 @@ impl Examiner {
     fn late(&self) -> HookError {
         let together = units::show_duration(self.together);
         let what = format!(
-            "was not looked into: what an untrusted repository brings may take {together} together; it is tried again at \
-             the start of a session"
+            "was not examined: untrusted files of a repository may take {together} together; it is tried again at the \
+             start of a session"
         );
         HookError::new(Cause::Timeout, what)
     }
 }
 
-impl Eyes {
+impl FileExaminer {
     /// Examines a file; a component within this time.
-    async fn look(&self, job: Job, within: Duration) -> Examined {
+    async fn examine(&self, job: Job, within: Duration) -> Examined {
         // The time of untrusted files is limited, and a read in this thread could not be stopped.
         let here = self.one_event && job.standing.is_trusted();
         match job.kind {
             Kind::Command | Kind::Tool => declared(job),
             Kind::Component => self.component(job, here, within).await,
-            _ => native(job, here, self.cache.as_deref(), &self.last).await,
+            _ => native(job, here, self.cache.as_deref()).await,
         }
     }
 }
@@ -241,14 +238,14 @@ impl Eyes {
 /// Its events are declared: there is nothing to ask.
 fn declared(job: Job) -> Examined {
     match job.standing {
-        TrustLevel::Refused => Examined::unasked(job.digest),
+        TrustLevel::Refused => Examined::refused(job.digest),
         _ => Examined::new(job.digest, Ok(Ready::Declared)),
     }
 }
 
-async fn native(job: Job, here: bool, cache: Option<&HookCache>, last: &LastGood) -> Examined {
+async fn native(job: Job, here: bool, cache: Option<&HookCache>) -> Examined {
     if job.standing == TrustLevel::Refused {
-        return Examined::unasked(job.digest);
+        return Examined::refused(job.digest);
     }
     let environment = job.environment.as_deref();
     let digest = if job.tree {
@@ -259,10 +256,6 @@ async fn native(job: Job, here: bool, cache: Option<&HookCache>, last: &LastGood
         let digest = blocking(here, move || access.digest(&path, MAX_NATIVE)).await;
         digest.ok().and_then(Result::ok)
     };
-    let known = digest.as_ref().and_then(|digest| last.answer(&job.path, digest, environment));
-    if let Some(event) = known {
-        return Examined::new(digest, Ok(Ready::Native(event)));
-    }
     let kept = cache.zip(digest.as_ref());
     if let Some(event) = kept.and_then(|(cache, digest)| cache.answer(&job.path, digest, environment)) {
         return Examined::new(digest, Ok(Ready::Native(event)));
@@ -279,7 +272,7 @@ async fn native(job: Job, here: bool, cache: Option<&HookCache>, last: &LastGood
     Examined::new(digest, result.map(Ready::Native))
 }
 
-impl Eyes {
+impl FileExaminer {
     /// Returns the failure of a component that failed before and is unchanged.
     fn remembered(&self, job: &Job, within: Duration) -> Option<Examined> {
         let (known, path) = (self.known.as_ref()?, &job.path);
@@ -303,11 +296,7 @@ impl Eyes {
         }
         let before = known.stamp(&job.path);
         let read = read(&job, here, MAX_COMPONENT).await;
-        let known_failure = read.as_ref().ok().and_then(|(_, digest)| known.failure_of(digest, within));
-        let examined = match (known_failure, &read) {
-            (Some(error), Ok((_, digest))) => Examined::new(Some(digest.clone()), Err(error)),
-            _ => self.load(read, here, within).await,
-        };
+        let examined = self.load(read, here, within).await;
         if let (Some(before), Some(digest)) = (before, &examined.digest) {
             let result = match &examined.result {
                 Ok(Ready::Component(component)) => Ok(&**component),
@@ -358,62 +347,4 @@ pub(super) fn unreadable(error: &io::Error) -> HookError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
-
-    fn job(path: PathBuf, kind: Kind, standing: TrustLevel) -> Job {
-        Job {
-            access: FileAccess::Global,
-            path,
-            kind,
-            standing,
-            environment: None,
-            tree: false,
-            digest: None,
-            verify: None,
-        }
-    }
-
-    #[tokio::test]
-    async fn the_users_hooks_never_wait_for_what_is_not_trusted_and_results_keep_their_order() {
-        let temp = tempfile::tempdir().unwrap();
-        let at = |name: &str| temp.path().join(name);
-        fs::write(at("draft"), "#!/bin/sh\necho turn_end\n").unwrap();
-        fs::set_permissions(at("draft"), fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(
-            std::process::Command::new("cp").arg(at("draft")).arg(at("hook")).status().unwrap().success()
-        );
-
-        let options = Options::new(temp.path(), None);
-        let mut examiner = Examiner::new(&options, &Arc::default(), &Runtime::default());
-        examiner.together = Duration::from_millis(200);
-        // Something untrusted has used it up.
-        *examiner.used.lock().unwrap() = examiner.together;
-        for _round in 0..2 {
-            let jobs = vec![
-                job(at("hook"), Kind::Component, TrustLevel::Confined),
-                job(at("hook"), Kind::Native, TrustLevel::Trusted),
-                job(at("hook"), Kind::Native, TrustLevel::Refused),
-                job(at("hook"), Kind::Native, TrustLevel::Trusted),
-                job(at("hook"), Kind::Component, TrustLevel::Confined),
-            ];
-            let [a, b, c, d, e] = <[Examined; 5]>::try_from(examiner.examine(jobs).await).ok().unwrap();
-            for late in [&a, &e] {
-                let error = late.result.as_ref().err().unwrap();
-                assert_eq!(error.cause, Cause::Timeout);
-                assert_eq!(
-                    error.message,
-                    "was not looked into: what an untrusted repository brings may take 200ms together; it is tried \
-                     again at the start of a session"
-                );
-            }
-            for trusted in [&b, &d] {
-                assert!(matches!(&trusted.result, Ok(Ready::Native(EventName::TurnEnd))));
-            }
-            // It is reported in every event all the same.
-            assert!(matches!((&c.digest, &c.result), (None, Ok(Ready::Unasked))));
-        }
-    }
-}
+mod tests;

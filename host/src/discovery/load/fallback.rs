@@ -4,12 +4,10 @@
 //! present form, is not replaced by its last version.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::discovery::find::last_read::{LastRead, Since};
-use crate::event::EventName;
-use crate::hook::Digest;
 use crate::mcp;
 use crate::wasm::Component;
 
@@ -22,17 +20,6 @@ pub(crate) struct LastGood {
     pub(super) servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
     /// Components, by file.
     pub(super) components: HashMap<PathBuf, Since<Component>>,
-    /// Answers of native hooks, by file.
-    pub(super) answers: HashMap<PathBuf, Answer>,
-}
-
-/// The answer of a native hook to `hook`.
-#[derive(Clone)]
-pub(super) struct Answer {
-    pub(super) digest: Digest,
-    /// The variables that it had; `None` means all of them.
-    pub(super) environment: Option<Vec<String>>,
-    pub(super) event: EventName,
 }
 
 impl LastGood {
@@ -40,18 +27,5 @@ impl LastGood {
     pub(super) fn take(&mut self, other: Self) {
         self.servers.extend(other.servers);
         self.components.extend(other.components);
-        self.answers.extend(other.answers);
-    }
-
-    /// Returns the answer of the program with these bytes at this path, with these variables.
-    pub(super) fn answer(
-        &self,
-        path: &Path,
-        digest: &Digest,
-        environment: Option<&[String]>,
-    ) -> Option<EventName> {
-        let answer = self.answers.get(path)?;
-        let same = answer.digest == *digest && answer.environment.as_deref() == environment;
-        same.then(|| answer.event.clone())
     }
 }

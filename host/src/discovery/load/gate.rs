@@ -177,9 +177,10 @@ impl Gate {
         let trees = SharedTrees::default();
         let tables: Vec<Option<&Table>> =
             scan.candidates.iter().map(|candidate| scan.table_of(candidate)).collect();
-        let looks = scan.candidates.iter().zip(&tables);
-        let mut all: Vec<Judgement> =
-            looks.map(|(it, table)| self.look(it, *table, options, &mut unapproved, &trees)).collect();
+        let candidates = scan.candidates.iter().zip(&tables);
+        let mut all: Vec<Judgement> = candidates
+            .map(|(it, table)| self.judge_one(it, *table, options, &mut unapproved, &trees))
+            .collect();
         // From the last to the first: a hook replaces only later ones.
         let mut later: HashMap<&str, Vec<(Origin, bool, Namesake)>> = HashMap::new();
         for ((candidate, table), judged) in scan.candidates.iter().zip(&tables).zip(&mut all).rev() {
@@ -210,18 +211,18 @@ impl Gate {
     pub(super) fn gone<'a>(
         &'a self,
         judged: &[Judgement],
-        is_looked_for: impl Fn(&Record) -> bool + 'a,
+        is_searched: impl Fn(&Record) -> bool + 'a,
     ) -> impl Iterator<Item = &'a Record> {
         let found: BTreeSet<(Scope, PathBuf)> = judged.iter().filter_map(|it| it.key.clone()).collect();
         self.granted.records.iter().filter(move |record| {
             record.trusted
                 && self.repo.as_ref() == Some(&record.scope)
-                && is_looked_for(record)
+                && is_searched(record)
                 && !found.contains(&(record.scope.clone(), record.path.clone()))
         })
     }
 
-    fn look(
+    fn judge_one(
         &self,
         candidate: &Candidate,
         table: Option<&Table>,

@@ -1,7 +1,7 @@
 //! Results of examining hook files, for the next process: it need not ask a native hook for its event again, nor read,
 //! compile and describe a component again.
 //!
-//! A native hook's answer holds for its digest. A component file counts as unchanged while the system reports the same
+//! A native hook's answer is valid for its digest. A component file counts as unchanged while the system reports the same
 //! device and inode, the same size and the same times of change. Nobody gains a right by deceiving that: the code that
 //! runs was compiled from the bytes of the digest, with the grants of that digest. At worst a file that was changed
 //! behind the system's back runs as it was before.
@@ -36,10 +36,10 @@ const MAX_COMPONENTS: usize = 768 << 10;
 const MAX_ROWS: usize = 256;
 /// The number of answers that are remembered, of some 100 bytes each.
 const MAX_ANSWERS: usize = 1024;
-/// After how many seconds an unchanged file is read again: the system's report may be wrong.
+/// The seconds after which an unchanged file is read again: the system's report may be wrong.
 const MAX_AGE: i64 = 24 * 60 * 60;
-/// A file that changed so few seconds ago may change again at the same recorded time: the clocks of file systems tick
-/// slowly, the slowest every two seconds.
+/// The seconds after which a change of a file shows in its times: the clocks of file systems tick slowly, the slowest
+/// every two seconds.
 const SETTLED: i64 = 3;
 
 /// The system's report of a file. Only the system sets the time of the last change (`ctime`).
@@ -82,9 +82,9 @@ struct Contents {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Row {
     stamp: Stamp,
-    /// When it was read, in seconds since 1970.
+    /// The time of reading it, in seconds since 1970.
     read: i64,
-    /// Whether it is the user's own, or trusted.
+    /// True if it is the user's own, or trusted.
     trusted: bool,
     /// The digest of the bytes that were read; `None` if the time was up before that.
     digest: Option<Digest>,
@@ -130,7 +130,7 @@ impl Failure {
 /// The remembered results.
 pub(super) struct HookCache {
     file: PathBuf,
-    /// Whether each component is read again all the same.
+    /// True if each component is read again, also if it did not change.
     reread: bool,
     state: Mutex<State>,
 }
@@ -205,14 +205,6 @@ impl HookCache {
         holds.then(|| (digest, failure.error()))
     }
 
-    /// Like [`HookCache::failure`], for the component with this digest in any file.
-    pub(super) fn failure_of(&self, digest: &Digest, within: Duration) -> Option<HookError> {
-        let state = self.state();
-        let mut same = state.contents.components.values().filter(|row| row.digest.as_ref() == Some(digest));
-        let failure = same.find_map(|row| row.failure.as_ref().filter(|_| row.is_recent(now())));
-        failure.filter(|failure| !failure.may_pass(within, self.reread)).map(Failure::error)
-    }
-
     /// Returns the failure policy in the last description of the component in this file.
     pub(super) fn on_failure(&self, path: &Path) -> Option<OnFailure> {
         let state = self.state();
@@ -262,7 +254,7 @@ impl HookCache {
 
     /// Writes the cache, if anything was learned. If that fails, or another process writes at the same time, some of it
     /// is learned again.
-    pub(super) fn keep(&self) {
+    pub(super) fn save(&self) {
         let mut state = self.state();
         if !std::mem::take(&mut state.is_changed) {
             return;
@@ -270,7 +262,7 @@ impl HookCache {
         state.contents.limit();
         VERSION.clone_into(&mut state.contents.version);
         if let Err(error) = write(&self.file, &state.contents) {
-            tracing::debug!(path = %self.file.display(), %error, "what is known of hooks was not kept");
+            tracing::debug!(path = %self.file.display(), %error, "the cache of hooks was not written");
         }
     }
 }
@@ -283,7 +275,7 @@ impl Row {
 }
 
 impl Contents {
-    /// Drops the components that there is no room for.
+    /// Drops the components beyond the limits.
     fn limit(&mut self) {
         let mut rows: Vec<(PathBuf, Row)> = std::mem::take(&mut self.components).into_iter().collect();
         rows.sort_by_key(|(_, row)| Reverse((row.trusted, row.read)));
@@ -332,216 +324,4 @@ fn write(to: &Path, contents: &Contents) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::event::EventName;
-    use crate::hook::Subscription;
-    use crate::outcome::Answers;
-    use std::os::unix::fs::PermissionsExt as _;
-
-    fn open(cache: &Path) -> HookCache {
-        HookCache::open(cache, false)
-    }
-
-    fn row(path: &Path) -> Row {
-        let manifest = Manifest {
-            name: "guard".to_owned(),
-            version: "1".to_owned(),
-            description: String::new(),
-            subscriptions: vec![Subscription::to(EventName::BeforeToolCall)],
-            answers: Answers::ALL,
-            capabilities: vec!["read:$REPO".parse().unwrap()],
-            on_failure: None,
-        };
-        let stamp = Stamp::of(path).unwrap();
-        let (digest, manifest) = (Some(Digest::of(b"x")), Some(manifest));
-        Row { stamp, read: now(), trusted: true, digest, manifest, failure: None }
-    }
-
-    #[test]
-    fn what_is_kept_holds_until_the_file_changes() {
-        let temp = tempfile::tempdir().unwrap();
-        let (path, other) = (temp.path().join("x.wasm"), temp.path().join("y.wasm"));
-        let write = |text: &str| fs::write(&path, text).unwrap();
-        write("12");
-        let kept = |row: &Row| {
-            let known = open(temp.path());
-            known.insert(&path, row.clone());
-            known.keep();
-            open(temp.path()).row(&path)
-        };
-        let as_it_is = row(&path);
-        assert_eq!(kept(&as_it_is).as_ref(), Some(&as_it_is));
-        assert_eq!(open(temp.path()).row(&other), None);
-        let mode = fs::metadata(temp.path().join(FILE)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-
-        for field in ["device", "inode", "size", "modified", "changed"] {
-            let mut then = as_it_is.clone();
-            match field {
-                "device" => then.stamp.device += 1,
-                "inode" => then.stamp.inode += 1,
-                "size" => then.stamp.size += 1,
-                "modified" => then.stamp.modified.1 -= 1,
-                _ => then.stamp.changed.1 -= 1,
-            }
-            assert_eq!(kept(&then), None, "{field}");
-        }
-        assert!(kept(&as_it_is).is_some());
-        fs::remove_file(&path).unwrap();
-        assert_eq!(open(temp.path()).row(&path), None);
-    }
-
-    #[test]
-    fn a_file_that_has_just_changed_is_not_remembered() {
-        let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("x.wasm");
-        fs::write(&path, "12").unwrap();
-        assert_eq!(open(temp.path()).stamp(&path), None);
-        let stamp = Stamp::of(&path).unwrap();
-        let changed = stamp.changed.0;
-        for (now, want) in
-            [(changed - 100, false), (changed, false), (changed + 2, false), (changed + 3, true)]
-        {
-            assert_eq!(stamp.is_settled(now), want, "{}", now - changed);
-        }
-        // A time of modification is whatever somebody said: one that lies ahead is no reason to trust it.
-        let ahead = Stamp { modified: (changed + 1000, 0), ..stamp };
-        assert!(!ahead.is_settled(changed + 10));
-    }
-
-    #[test]
-    fn what_is_no_such_file_is_learned_again() {
-        let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("x.wasm");
-        fs::write(&path, "12").unwrap();
-        let known = open(temp.path());
-        known.insert(&path, row(&path));
-        known.keep();
-        let file = temp.path().join(FILE);
-        let whole = fs::read_to_string(&file).unwrap();
-        for broken in [
-            String::new(),
-            "{".to_owned(),
-            "[]".to_owned(),
-            whole.replace(VERSION, "0.0.0/4"),
-            whole.replace("sha256:", "md5:"),
-            whole.replace("before_tool_call", "no_event"),
-            whole.replace("read:$REPO", "everything"),
-            format!("{whole}{}", " ".repeat(usize::try_from(MAX_FILE).unwrap())),
-        ] {
-            fs::write(&file, &broken).unwrap();
-            assert_eq!(open(temp.path()).row(&path), None, "{}", &broken[..broken.len().min(200)]);
-        }
-        fs::write(&file, whole).unwrap();
-        assert!(open(temp.path()).row(&path).is_some());
-    }
-
-    #[test]
-    fn what_was_read_long_ago_is_read_again() {
-        let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("x.wasm");
-        fs::write(&path, "12").unwrap();
-        let row = row(&path);
-        for (age, want) in [(-1, false), (0, true), (MAX_AGE - 1, true), (MAX_AGE, false)] {
-            assert_eq!(row.is_recent(row.read + age), want, "{age}");
-        }
-    }
-
-    #[test]
-    fn a_failure_is_remembered_unless_more_time_may_end_it() {
-        let second = Duration::from_secs(1);
-        for (cause, within, reread, tried_again) in [
-            (Cause::Incompatible, 60 * second, true, false),
-            (Cause::Memory, 60 * second, true, false),
-            (Cause::Timeout, second, false, false),
-            (Cause::Timeout, second + second / 2, false, false),
-            (Cause::Timeout, 3 * second, false, true),
-            (Cause::Timeout, second, true, true),
-        ] {
-            let failure = Failure::of(&HookError::new(cause, "no"), second).unwrap();
-            assert_eq!(failure.may_pass(within, reread), tried_again, "{cause} {within:?} {reread}");
-        }
-        for cause in [Cause::Internal, Cause::Spawn, Cause::NotFound] {
-            assert_eq!(Failure::of(&HookError::new(cause, "no"), second), None, "{cause}");
-        }
-    }
-
-    #[test]
-    fn what_nobody_trusts_pushes_nothing_of_the_users_out() {
-        let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("own.wasm");
-        fs::write(&path, "12").unwrap();
-        let known = open(temp.path());
-        known.insert(&path, row(&path));
-        for n in 0..MAX_ROWS {
-            let theirs = Row { trusted: false, read: now() + 10, ..row(&path) };
-            known.insert(&temp.path().join(format!("{n}.wasm")), theirs);
-        }
-        known.keep();
-        assert!(open(temp.path()).row(&path).is_some());
-    }
-
-    #[test]
-    fn of_too_many_bytes_the_oldest_are_forgotten() {
-        let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("x.wasm");
-        fs::write(&path, "12").unwrap();
-        let large = |read: i64| {
-            let mut row = Row { read, ..row(&path) };
-            row.manifest.as_mut().unwrap().description = "x".repeat(100 << 10);
-            row
-        };
-        let name = |number: i64| temp.path().join(format!("{number:02}.wasm"));
-        for number in 0..30 {
-            let known = open(temp.path());
-            known.insert(&name(number), large(number));
-            known.keep();
-        }
-        let known = open(temp.path());
-        let kept: Vec<PathBuf> = known.state().contents.components.keys().cloned().collect();
-        assert_eq!(kept, (23..30).map(name).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn only_so_many_are_remembered() {
-        let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("zzz.wasm");
-        fs::write(&path, "12").unwrap();
-        let known = open(temp.path());
-        for n in 0..MAX_ROWS {
-            known.insert(&temp.path().join(format!("{n}.wasm")), Row { read: now() - 10, ..row(&path) });
-        }
-        known.insert(&path, row(&path));
-        known.keep();
-        let known = open(temp.path());
-        assert_eq!(known.state().contents.components.len(), MAX_ROWS);
-        assert!(known.row(&path).is_some());
-        for n in 0..=MAX_ANSWERS {
-            known.learn_answer(&path, &Digest::of(&n.to_le_bytes()), None, &EventName::TurnEnd);
-        }
-        assert!(known.state().contents.answers.len() <= MAX_ANSWERS);
-    }
-
-    #[test]
-    fn an_answer_holds_for_these_bytes_at_this_path_in_this_environment() {
-        let temp = tempfile::tempdir().unwrap();
-        let (program, digest) = (Path::new("/hooks/x"), Digest::of(b"x"));
-        let names = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
-        let environments = [None, Some(names(&[])), Some(names(&["PATH"])), Some(names(&["HOME", "PATH"]))];
-        let events = [EventName::TurnEnd, EventName::AgentStop, EventName::AfterTurn, EventName::OnError];
-        let cache = HookCache::open(&temp.path().join("new/cache"), false);
-        for (environment, event) in environments.iter().zip(&events) {
-            cache.learn_answer(program, &digest, environment.as_deref(), event);
-        }
-        cache.keep();
-        let cache = HookCache::open(&temp.path().join("new/cache"), false);
-        for (environment, event) in environments.iter().zip(&events) {
-            assert_eq!(cache.answer(program, &digest, environment.as_deref()).as_ref(), Some(event));
-        }
-        let reordered = names(&["PATH", "HOME", "PATH"]);
-        assert_eq!(cache.answer(program, &digest, Some(&reordered)), Some(EventName::OnError));
-        assert_eq!(cache.answer(program, &Digest::of(b"y"), None), None);
-        assert_eq!(cache.answer(Path::new("/hooks/y"), &digest, None), None);
-    }
-}
+mod tests;

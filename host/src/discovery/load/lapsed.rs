@@ -46,12 +46,12 @@ pub(super) fn shadowed(judged: &JudgedCandidate<'_>, shadower: &Shadower<PathBuf
 /// Returns problems for the guards that the user trusted in the repository and that are missing.
 pub(super) fn gone(gate: &Gate, judgements: &[Judgement], options: &Options) -> Vec<Problem> {
     let Some(repo) = gate.repository() else { return Vec::new() };
-    // A source looks for its hooks on request, and a hook in a root is looked for if that still is a root.
-    let is_looked_for = |record: &Record| match source::is_name(&record.name) {
-        true => options.looks_for(&record.name),
+    // A source may not be given any more, and a root may not be a root any more.
+    let is_searched = |record: &Record| match source::is_name(&record.name) {
+        true => options.covers(&record.name),
         false => options.roots.iter().any(|root| record.path.starts_with(root)),
     };
-    let guards = gate.gone(judgements, is_looked_for).filter(|record| record.on_failure == OnFailure::Block);
+    let guards = gate.gone(judgements, is_searched).filter(|record| record.on_failure == OnFailure::Block);
     guards
         .map(|record| {
             let message = "is not there any more, and you trusted it as a guard: it does not run";

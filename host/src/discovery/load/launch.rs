@@ -131,7 +131,7 @@ impl Launcher {
                 self.servers.insert(key, Arc::clone(&server));
                 server
             }
-            (None, None) => return Err(HookError::new(Cause::Internal, "its server was not looked for")),
+            (None, None) => return Err(HookError::new(Cause::Internal, "its server was not declared")),
         };
         let hook = ToolHook::new(descriptor, server, tool.to_owned());
         Ok(Arc::new(match judged.judgement.verify() {

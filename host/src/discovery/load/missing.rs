@@ -30,7 +30,7 @@ pub(super) fn guards(
     for root in roots {
         let here = |name: &str| {
             candidates.iter().any(|it| {
-                // What another agent's file declares belongs to no root: any of them may speak of it.
+                // A hook of a source belongs to no root: the settings of each root may name it.
                 let is_outside = it.declared.as_ref().is_some_and(|it| it.outside.is_some());
                 (is_outside || it.dir.root == root.root)
                     && it.dir.tier.origin() == root.origin
@@ -40,10 +40,10 @@ pub(super) fn guards(
         for (name, table) in &root.tables {
             // A hook renamed to `….disable` is switched off, not lost.
             let is_there = here(name) || here(&format!("{name}.disable"));
-            // Built-in hooks have no file; what the settings say of them is read elsewhere.
-            // A hook of a source that was not given is not looked for.
-            let is_asked_for = !source::is_name(name) || options.looks_for(name);
-            if !is_there && !builtin::is_builtin(name) && is_asked_for {
+            // Built-in hooks have no file, and their settings are read elsewhere. A source that was not given finds no
+            // hooks.
+            let is_searched = !source::is_name(name) || options.covers(name);
+            if !is_there && !builtin::is_builtin(name) && is_searched {
                 missing(root, name, table, options, assembly);
             }
         }

@@ -52,7 +52,7 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
     options.roots = roots::valid(&options.roots, here, &mut problems);
     let options = Arc::new(options);
 
-    // Listing and reading settings blocks; it must not hold up other tasks of the agent.
+    // Reading files blocks the thread, and other tasks of the agent must go on.
     let judged = {
         let (options, last, runtime) = (Arc::clone(&options), Arc::clone(&last.read), runtime.clone());
         blocking(options.one_event, move || find_and_judge(&options, &last, &runtime)).await
@@ -73,13 +73,13 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
     }
     problems.extend(repositories.problem(&options.cwd));
     let Repositories { nearest: repo, outer, .. } = repositories;
-    if global.switched_off.is_some() && !options.look_anyway {
+    if global.switched_off.is_some() && !options.examine_switched_off {
         problems.extend(scans.iter_mut().flat_map(|it| std::mem::take(&mut it.scan.problems)));
         let kept = scans.into_iter().flat_map(|it| it.scan.kept).collect();
         let last_good = Some(LastGood { read, ..LastGood::default() });
         return Discovery { problems, repo, outer, global, kept, last_good, ..Discovery::default() };
     }
-    let examiner = examine::Examiner::new(&options, last, runtime);
+    let examiner = examine::Examiner::new(&options, runtime);
     let mut discovery = Discovery::default();
     // The outermost first: an inner repository takes nothing away from it, no time either.
     for JudgedScan { scan, gate, judgements } in scans {
@@ -90,11 +90,11 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
             problems.push(Problem { hides: true, ..Problem::new(repo, message) });
         }
     }
-    examiner.keep();
+    examiner.save_cache();
     if let Some(last_good) = &mut discovery.last_good {
         last_good.read = read;
     }
-    discovery.untrusted_look = examiner.untrusted_look();
+    discovery.untrusted_time = examiner.untrusted_time();
     discovery.repo = repo;
     discovery.outer = outer;
     discovery.problems.splice(0..0, problems);
@@ -157,8 +157,8 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Examines one plugin in any directory, as if a repository had it in a directory of this name (`org@repo`).
-/// Nothing of it is trusted, and only `describe` of its components runs, in a sandbox with nothing granted.
-pub async fn look_into_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Discovery {
+/// Its hooks are untrusted: only `describe` of its components runs, in a sandbox with nothing granted.
+pub async fn examine_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Discovery {
     let (dir, called) = (absolute(dir), called.to_owned());
     let options = Arc::new(Options::new(&dir, None));
     let judged = {
@@ -178,7 +178,6 @@ pub async fn look_into_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Di
             return Discovery { problems: vec![not_searched(&options, &error)], ..Discovery::default() };
         }
     };
-    let last = Arc::default();
-    let examiner = examine::Examiner::new(&options, &last, runtime);
-    assemble::assemble(scan, &gate, judgements, &options, &examiner, &last).await
+    let examiner = examine::Examiner::new(&options, runtime);
+    assemble::assemble(scan, &gate, judgements, &options, &examiner, &Arc::default()).await
 }

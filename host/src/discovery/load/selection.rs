@@ -67,7 +67,7 @@ pub(super) async fn select(
         }
         pending = later;
     }
-    let undecided = || HookError::new(Cause::Internal, "could not be looked into");
+    let undecided = || HookError::new(Cause::Internal, "could not be examined");
     let selections = selections.into_iter();
     selections
         .map(|selection| {

@@ -223,7 +223,7 @@ mod tests {
     impl HookSource for Source {
         fn find(&self, _: &mut Finder<'_>) {}
 
-        fn looks_for(&self, _: &str) -> bool {
+        fn covers(&self, _: &str) -> bool {
             false
         }
 

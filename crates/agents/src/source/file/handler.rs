@@ -88,7 +88,7 @@ impl File<'_> {
             on_failure: None,
             timeout: None,
             is_disabled: false,
-            is_told: false,
+            is_reported: false,
             command: Err(String::new()),
         };
         let Form::Object(object) = node.form() else {

@@ -17,7 +17,7 @@ const COMMAND_KEYS: [&str; 8] =
 /// many of them.
 const MAX_TEXT: usize = 16 * 1024;
 
-/// A group that holds commands.
+/// A group of commands.
 pub(super) struct Group<'a> {
     matcher: Option<Matcher>,
     /// The settings of commands that have none of their own.

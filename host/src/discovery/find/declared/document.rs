@@ -10,10 +10,10 @@ use jsonc_parser::{ParseOptions, parse_to_ast};
 use crate::json;
 use crate::text;
 
-/// How deep a declaration may be nested: the deepest known key lies at level six.
+/// The depth of a declaration. The deepest known key is at level six.
 const MAX_NESTED: usize = 32;
 
-/// How many members an object may have: readers compare them with each other.
+/// The number of members of an object. Readers compare them with each other.
 const MAX_MEMBERS: usize = 4096;
 
 /// A position in a text, counted from 1; the column in characters.
@@ -171,7 +171,7 @@ impl<'a> Node<'a> {
         self.position().spot()
     }
 
-    /// Whether it is this text.
+    /// Returns true if it is this text.
     pub fn is_text(self, text: &str) -> bool {
         matches!(self.value, Value::StringLit(it) if it.value == text)
     }

@@ -51,7 +51,7 @@ impl Reader {
                 _ => unknowns.push(member),
             }
         }
-        // A key that is there twice has two values; for a guard the stricter one holds.
+        // A repeated key has two values: the stricter one counts, because the entry may be a guard.
         for member in &again {
             match member.name.as_str() {
                 "command" | "component" | "tool" => actions.push((member, Kind::Command, Err(twice(member)))),

@@ -31,7 +31,7 @@ pub(crate) struct Contents {
     pub(crate) faults: Vec<Fault>,
 }
 
-/// Reads the text of a file; `None` if there is no file.
+/// Reads the text of a file; `None` if it does not exist.
 ///
 /// # Errors
 ///

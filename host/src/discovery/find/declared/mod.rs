@@ -1,8 +1,8 @@
-//! Hooks that a file declares: `hooks.json` (Base Coat's pattern B, and the shape of Claude Code's settings) and the
-//! tools of `mcp.json` (pattern A). Reading only: what is declared is a candidate like any file.
+//! Reads the hooks that files declare: `hooks.json` (Base Coat's pattern B, and the shape of Claude Code's settings) and
+//! the tools of `mcp.json` (pattern A).
 //!
-//! Each thing that is wrong is one fault with its line and column, and the rest holds. What cannot run is an entry all
-//! the same, because it may be a guard.
+//! Each fault has its line and column, and the rest of the file counts. An entry that cannot run stays an entry, because
+//! it may be a guard.
 
 mod claude_groups;
 #[doc(hidden)]
@@ -35,11 +35,11 @@ use crate::hook::{DEFAULT_PRIORITY, Kind, OnFailure, Subscription};
 use crate::native::command::CommandLine;
 use crate::text;
 
-/// The variables in which a command of Claude Code finds the project, and the plugin that it belongs to.
+/// The variables with the project and the plugin of a command of Claude Code's shape.
 pub(crate) const PROJECT_VARIABLE: &str = "CLAUDE_PROJECT_DIR";
 pub(crate) const PLUGIN_VARIABLE: &str = "CLAUDE_PLUGIN_ROOT";
 
-/// Where the hooks of a root come from, in the order of ties.
+/// The origins of the hooks of a root, in the order of ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
     /// A file in a hooks directory.
@@ -53,7 +53,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The file's name; a hooks directory has none.
+    /// Returns the file's name; a hooks directory has none.
     pub(crate) fn file(self) -> &'static str {
         match self {
             Self::File | Self::Outside => "",
@@ -62,12 +62,12 @@ impl Source {
         }
     }
 
-    /// Whether a name is that of a position, which nothing may give itself.
+    /// Returns true for the name of a position. An entry cannot give itself such a name.
     pub(crate) fn is_position(name: &str) -> bool {
         Self::of_name(name) != Self::File
     }
 
-    /// The file that declares a hook that is named by its position, such as `hooks.json#PreToolUse[0]`.
+    /// Returns the origin of a hook with this name, such as `hooks.json#PreToolUse[0]`.
     pub(crate) fn of_name(name: &str) -> Self {
         match name.split_once('#') {
             Some(("hooks.json", _)) => Self::HooksJson,
@@ -77,16 +77,16 @@ impl Source {
     }
 }
 
-/// What an entry runs.
+/// The action of an entry.
 #[derive(Clone, Debug)]
 pub(crate) enum Handler {
-    /// A command that is spoken to as a native hook is.
+    /// A command with the protocol of a native hook.
     Command(CommandLine),
-    /// A command that is spoken to as Claude Code does.
+    /// A command with the protocol of Claude Code.
     Claude(ClaudeCommand),
     /// A command of a source.
     Outside(Box<SourceCommand>),
-    /// A component, as its path stands in the file.
+    /// A component, with the path in the file.
     Component(PathBuf),
     /// A tool of an MCP server.
     Tool {
@@ -101,9 +101,9 @@ pub(crate) enum Handler {
 #[derive(Clone, Debug)]
 pub(crate) struct ClaudeCommand {
     pub(crate) line: CommandLine,
-    /// Claude Code's name of the event, where several of them are one event here.
+    /// Claude Code's name of the event, if several of its events are one event here.
     pub(crate) name: Option<String>,
-    /// For which tools, sources or reasons; all where there is none.
+    /// The tools, sources or reasons that it is for; `None` means all.
     pub(crate) matcher: Option<Matcher>,
 }
 
@@ -111,15 +111,15 @@ pub(crate) struct ClaudeCommand {
 #[derive(Clone, Debug)]
 pub(crate) struct Declared {
     pub(crate) source: Source,
-    /// Its place among the entries of its file.
+    /// Its index among the entries of its file.
     pub(crate) at: usize,
-    /// `PreToolUse[0]`.
+    /// Its position, such as `PreToolUse[0]`.
     pub(crate) label: String,
-    /// Where it stands in its file: `line 3, column 5`.
+    /// Its line and column, such as `line 3, column 5`.
     pub(crate) spot: String,
     /// The name that it gives itself.
     pub(crate) name: Option<String>,
-    /// The event; `None` where nobody knows which one is meant.
+    /// The event; `None` if the file names an unknown one.
     pub(crate) event: Option<EventName>,
     pub(crate) tools: Vec<String>,
     pub(crate) priority: Option<i32>,
@@ -127,17 +127,17 @@ pub(crate) struct Declared {
     pub(crate) on_failure: Option<OnFailure>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) kind: Kind,
-    /// What runs; or why nothing does, in words that read after the file's path.
+    /// The action; or the reason why it cannot run, in words that read after the file's path.
     pub(crate) handler: Result<Handler, String>,
-    /// Whether that was said already, of all entries of its event or its file.
-    pub(crate) told: bool,
-    /// All that the file says of it.
+    /// True if a problem of its event or its file already gives that reason.
+    pub(crate) is_reported: bool,
+    /// The text of its entry.
     pub(crate) text: String,
     /// The server of its tool.
     pub(crate) server: Option<Server>,
     /// The file of a source that declares it.
     pub(crate) outside: Option<Arc<SourceFile>>,
-    /// Whether that agent's configuration switches it off.
+    /// True if the configuration of its source switches it off.
     pub(crate) is_disabled: bool,
 }
 
@@ -157,7 +157,7 @@ impl Declared {
             timeout: None,
             kind: if source == Source::McpJson { Kind::Tool } else { Kind::Command },
             handler: Err(String::new()),
-            told: false,
+            is_reported: false,
             text: String::new(),
             server: None,
             outside: None,
@@ -165,7 +165,7 @@ impl Declared {
         }
     }
 
-    /// The hook of a source, the entry number `at` of its file.
+    /// Makes the entry number `at` of a source's file.
     pub(crate) fn of_source(hook: SourceHook, file: &Arc<SourceFile>, at: usize) -> Self {
         Self {
             spot: hook.spot,
@@ -173,7 +173,7 @@ impl Declared {
             on_failure: hook.on_failure,
             timeout: hook.timeout,
             handler: hook.command.map(|command| Handler::Outside(Box::new(command))),
-            told: hook.is_told,
+            is_reported: hook.is_reported,
             text: hook.text,
             outside: Some(Arc::clone(file)),
             is_disabled: hook.is_disabled,
@@ -181,17 +181,17 @@ impl Declared {
         }
     }
 
-    /// The name in its file: its own, or its position.
+    /// Returns the name in its file: its own, or its position.
     pub(crate) fn file_name(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.position_name())
     }
 
-    /// What no other entry of the same directory is called: `hooks.json#PreToolUse[0]`.
+    /// Returns the name that no other entry of the directory has: `hooks.json#PreToolUse[0]`.
     pub(crate) fn position_name(&self) -> String {
         format!("{}#{}", self.file(), self.label)
     }
 
-    /// Its file, as names and messages call it.
+    /// Returns the file's name in names and messages.
     pub(crate) fn file(&self) -> &str {
         self.outside.as_ref().map_or(self.source.file(), |outside| &outside.shown)
     }
@@ -203,7 +203,7 @@ impl Declared {
             Some(Ok(found)) => self.server = Some(found.clone()),
             Some(Err(_)) => {
                 self.handler = Err(format!("its server {:?} cannot be used", text::escape(server, 80)));
-                self.told = true;
+                self.is_reported = true;
             }
             None => {
                 let file = text::escape(&mcp_json.to_string_lossy(), 1024);
@@ -215,7 +215,7 @@ impl Declared {
         }
     }
 
-    /// What it starts or calls, for people; not escaped.
+    /// Returns the command line or the tool, for people; not escaped.
     pub(crate) fn runs(&self) -> Option<String> {
         match (self.handler.as_ref().ok()?, &self.server) {
             (Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. }), _) => {
@@ -229,7 +229,7 @@ impl Declared {
         }
     }
 
-    /// All that is said of it, key by key, for a digest.
+    /// Returns its declaration, key by key, for a digest.
     pub(crate) fn fields(&self) -> BTreeMap<String, String> {
         let server = self.server.as_ref().map(|it| ("server", it.text.clone()));
         let own = [("entry", self.position_name()), ("text", self.text.clone())];
@@ -242,7 +242,7 @@ impl Declared {
             (Ok(Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. })), _) => line.words(),
             (Ok(Handler::Outside(command)), _) => {
                 let mut words = command.line.words();
-                // What its words name is meant from there.
+                // Its words are relative to that directory.
                 words.extend(command.cwd.iter().map(|cwd| format!("cd {}", text::shell_word(cwd))));
                 let set = command.env.iter().chain(&command.project_env);
                 words.extend(set.map(|(_, value)| value.clone()));
@@ -253,7 +253,7 @@ impl Declared {
         }
     }
 
-    /// What it subscribes to.
+    /// Returns its subscription.
     pub(crate) fn subscriptions(&self) -> Vec<Subscription> {
         let subscription = |event| Subscription {
             event,

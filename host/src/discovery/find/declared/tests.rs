@@ -18,7 +18,7 @@ fn read(source: Source, text: &str) -> (Vec<String>, Vec<String>) {
             Ok(Handler::Outside(command)) => format!("outside {}", command.line),
             Ok(Handler::Component(path)) => format!("component {}", path.display()),
             Ok(Handler::Tool { server, tool, .. }) => format!("tool {server} {tool}"),
-            Err(message) if hook.told => format!("TOLD {message}"),
+            Err(message) if hook.is_reported => format!("TOLD {message}"),
             Err(message) => format!("BROKEN {message}"),
         };
         let policy = if hook.on_failure == Some(OnFailure::Block) { " block" } else { "" };

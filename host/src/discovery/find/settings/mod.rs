@@ -1,6 +1,6 @@
 //! `hookbox.toml`: the settings of the hooks of one root, and of all hooks together.
 //!
-//! Each key is read on its own: one wrong value is one problem, and the rest of the table holds. A guard must
+//! Each key is read on its own: one wrong value is one problem, and the rest of the table counts. A guard must
 //! not lose its `on_failure = "block"` to a typing error two lines below.
 
 mod hook_table;
@@ -51,7 +51,7 @@ pub(crate) struct Broken {
 }
 
 /// Reads the settings file of a root. A root without a file has no settings. A broken file is a problem,
-/// which says that the settings of `since` stay in force, or that none hold.
+/// and the settings of `since` stay in force, if there are any.
 pub(crate) fn read(
     access: &FileAccess,
     path: &Path,
@@ -102,15 +102,15 @@ struct Parsed {
 
 fn parse(text: &str) -> Parsed {
     let mut reader = Reader::new(text);
-    let mut said = File::default();
+    let mut file = File::default();
     match DeTable::parse(text) {
         Err(error) => {
             let at = error.span().unwrap_or_default();
             reader.breaks(&at, format!("is no TOML: {}", text::escape(error.message(), 200)));
             reader.fault(at, format!("is no TOML: {}: no settings of this file hold", error.message()));
         }
-        Ok(file) => {
-            for (key, value) in file.get_ref() {
+        Ok(document) => {
+            for (key, value) in document.get_ref() {
                 match (key.get_ref().as_ref(), value.get_ref()) {
                     ("hooks", DeValue::Table(hooks)) => {
                         if hooks.len() > MAX_TABLES {
@@ -128,7 +128,7 @@ fn parse(text: &str) -> Parsed {
                         for (name, table) in hooks.iter().take(MAX_TABLES) {
                             let name = name.get_ref().as_ref();
                             if let Some(table) = reader.table(name, table) {
-                                said.tables.insert(name.to_owned(), table);
+                                file.tables.insert(name.to_owned(), table);
                             }
                         }
                     }
@@ -138,7 +138,7 @@ fn parse(text: &str) -> Parsed {
                     }
                     (other, _) => {
                         let line = reader.line(&key.span());
-                        if !reader.top(&mut said.top, other, line, value) {
+                        if !reader.top(&mut file.top, other, line, value) {
                             reader.unknown(key.span(), other, Top::KEYS);
                         }
                     }
@@ -147,5 +147,5 @@ fn parse(text: &str) -> Parsed {
         }
     }
     let broken = reader.broken.take();
-    Parsed { file: said, faults: reader.finish(), broken }
+    Parsed { file, faults: reader.finish(), broken }
 }

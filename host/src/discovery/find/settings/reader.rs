@@ -53,7 +53,7 @@ impl Reader {
         self.faults
     }
 
-    /// Reads a value of this type. Any other value is a fault, which says what was expected.
+    /// Reads a value of this type. Any other value is a fault with the expected type.
     pub(super) fn get<T: DeserializeOwned>(
         &mut self,
         key: &str,

@@ -1,0 +1,55 @@
+use super::*;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+fn job(path: PathBuf, kind: Kind, standing: TrustLevel) -> Job {
+    Job {
+        access: FileAccess::Global,
+        path,
+        kind,
+        standing,
+        environment: None,
+        tree: false,
+        digest: None,
+        verify: None,
+    }
+}
+
+#[tokio::test]
+async fn the_users_hooks_never_wait_for_what_is_not_trusted_and_results_keep_their_order() {
+    let temp = tempfile::tempdir().unwrap();
+    let at = |name: &str| temp.path().join(name);
+    fs::write(at("draft"), "#!/bin/sh\necho turn_end\n").unwrap();
+    fs::set_permissions(at("draft"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(std::process::Command::new("cp").arg(at("draft")).arg(at("hook")).status().unwrap().success());
+
+    let options = Options::new(temp.path(), None);
+    let mut examiner = Examiner::new(&options, &Runtime::default());
+    examiner.together = Duration::from_millis(200);
+    // Something untrusted has used it up.
+    *examiner.used.lock().unwrap() = examiner.together;
+    for _round in 0..2 {
+        let jobs = vec![
+            job(at("hook"), Kind::Component, TrustLevel::Confined),
+            job(at("hook"), Kind::Native, TrustLevel::Trusted),
+            job(at("hook"), Kind::Native, TrustLevel::Refused),
+            job(at("hook"), Kind::Native, TrustLevel::Trusted),
+            job(at("hook"), Kind::Component, TrustLevel::Confined),
+        ];
+        let [a, b, c, d, e] = <[Examined; 5]>::try_from(examiner.examine(jobs).await).ok().unwrap();
+        for late in [&a, &e] {
+            let error = late.result.as_ref().err().unwrap();
+            assert_eq!(error.cause, Cause::Timeout);
+            assert_eq!(
+                error.message,
+                "was not examined: untrusted files of a repository may take 200ms together; it is tried again at the \
+                 start of a session"
+            );
+        }
+        for trusted in [&b, &d] {
+            assert!(matches!(&trusted.result, Ok(Ready::Native(EventName::TurnEnd))));
+        }
+        // It is reported in every event all the same.
+        assert!(matches!((&c.digest, &c.result), (None, Ok(Ready::Refused))));
+    }
+}
