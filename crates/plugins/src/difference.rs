@@ -1,4 +1,4 @@
-//! What an update changes: of the hooks also what they may do. Pure.
+//! The differences between two states of a plugin. No I/O.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,145 +10,94 @@ use super::contents::{Contents, PluginHook};
 use super::files::Files;
 use hookbox::internal::text;
 
-/// How many of the other files that differ are shown.
+/// The most other files that are shown.
 const MAX_FILES: usize = 20;
 
-/// What differs between two states of a plugin.
+/// The differences between two states of a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Its skills.
+    /// The skills.
     pub skills: Names,
-    /// Its recipes.
+    /// The recipes.
     pub recipes: Names,
-    /// Hooks that only the later state has.
+    /// The hooks that only the later state has.
     pub hooks_added: Vec<ChangedHook>,
-    /// Hooks that only the earlier state has.
+    /// The hooks that only the earlier state has.
     pub hooks_removed: Vec<String>,
-    /// Hooks that both have, and that are not the same.
+    /// The hooks that both states have, with differences.
     pub hooks_changed: Vec<ChangedHook>,
-    /// Files that nothing of the above speaks of. They count as part of every hook that is not a component.
+    /// The files that belong to none of the above. The digests of all hooks but components cover them.
     pub other_files: Paths,
 }
 
-/// Files that came, went and changed, by their paths in the plugin.
+/// Paths in the plugin that were added, removed or changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Paths {
-    /// Those that only the later state has.
+    /// The files that only the later state has.
     pub added: Vec<String>,
-    /// Those that only the earlier state has.
+    /// The files that only the earlier state has.
     pub removed: Vec<String>,
-    /// Those that both have, with other bytes, another execute bit or another target.
+    /// The files that differ in bytes, execute bit or target.
     pub changed: Vec<String>,
 }
 
-/// Names that came and went.
+/// Names that were added or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Names {
-    /// Those that only the later state has.
+    /// The names that only the later state has.
     pub added: Vec<String>,
-    /// Those that only the earlier state has.
+    /// The names that only the earlier state has.
     pub removed: Vec<String>,
 }
 
-/// A hook that is not what it was.
+/// A new or changed hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChangedHook {
-    /// Its name in the plugin.
+    /// The name in the plugin.
     pub name: String,
-    /// What changed of it, at least one thing; of a hook that is new all that is to say of it, with nothing before.
+    /// The changes, at least one. A new hook has all of its properties here, with nothing before.
     pub changes: Vec<Change>,
 }
 
-/// One thing that changed of a hook.
+/// A change of one property of a hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// What it is.
-    pub what: What,
-    /// What it was; several texts of what is a list.
+    /// The name of the property, such as `on_failure`.
+    pub what: &'static str,
+    /// The earlier value. A list has several texts.
     pub before: Vec<String>,
-    /// What it is now.
+    /// The later value.
     pub after: Vec<String>,
 }
 
-/// What can change of a hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum What {
-    /// Its kind.
-    Kind,
-    /// Whether it is switched off, or cannot be used.
-    Status,
-    /// The events that it sees, with the tools where it sees only some.
-    Events,
-    /// Its place among the hooks of an event.
-    Priority,
-    /// What follows when it fails.
-    OnFailure,
-    /// Its wall-clock limit.
-    Timeout,
-    /// Whether it only observes.
-    Observe,
-    /// What it may answer beside pass, block, ask and warnings.
-    Answers,
-    /// The rights that it asks for.
-    Asks,
-    /// What an entry of a hooks.json runs.
-    Runs,
-    /// The bytes of its file, or of the file that declares it.
-    Bytes,
-}
-
-impl What {
-    /// The name, such as `on_failure`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Kind => "kind",
-            Self::Status => "status",
-            Self::Events => "events",
-            Self::Priority => "priority",
-            Self::OnFailure => "on_failure",
-            Self::Timeout => "timeout",
-            Self::Observe => "observe",
-            Self::Answers => "answers",
-            Self::Asks => "asks",
-            Self::Runs => "runs",
-            Self::Bytes => "bytes",
-        }
-    }
-}
-
 impl Difference {
-    /// What differs between these two states of one plugin.
+    /// Compares two states of a plugin.
     pub fn between(before: &Contents, after: &Contents) -> Self {
-        let find =
-            |contents: &Contents, name: &str| contents.hooks.iter().find(|it| it.name == name).cloned();
-        let only = |these: &Contents, those: &Contents| -> Vec<String> {
-            let names = these.hooks.iter().map(|it| it.name.clone());
-            names.filter(|name| find(those, name).is_none()).collect()
+        let find = |contents: &'_ Contents, name: &str| -> Option<PluginHook> {
+            contents.hooks.iter().find(|it| it.name == name).cloned()
         };
-        let added = after.hooks.iter().filter(|hook| find(before, &hook.name).is_none());
-        let added = added.map(|hook| ChangedHook { name: hook.name.clone(), changes: all(hook) });
-        let changed = before.hooks.iter().filter_map(|before| {
-            let changes = changes(before, &find(after, &before.name)?);
-            (!changes.is_empty()).then(|| ChangedHook { name: before.name.clone(), changes })
-        });
-        Self {
+        let mut difference = Self {
             skills: Names::between(&before.skills, &after.skills),
             recipes: Names::between(&before.recipes, &after.recipes),
-            hooks_added: added.collect(),
-            hooks_removed: only(before, after),
-            hooks_changed: changed.collect(),
-            other_files: Paths::default(),
+            ..Self::default()
+        };
+        for hook in &before.hooks {
+            match find(after, &hook.name) {
+                None => difference.hooks_removed.push(hook.name.clone()),
+                Some(after) => difference.hooks_changed.extend(ChangedHook::new(Some(hook), &after)),
+            }
         }
+        let added = after.hooks.iter().filter(|hook| find(before, &hook.name).is_none());
+        difference.hooks_added = added.filter_map(|hook| ChangedHook::new(None, hook)).collect();
+        difference
     }
 
-    /// The same, with the files that differ.
+    /// Compares two states of a plugin, with their files.
     pub fn of_files(before: (&Contents, &Files), after: (&Contents, &Files)) -> Self {
         let mut difference = Self::between(before.0, after.0);
-        let told = difference.told(before.0, after.0);
+        let covered = difference.covered(before.0, after.0);
         let others = |paths: &mut dyn Iterator<Item = &Path>| -> Vec<String> {
-            let others = paths.filter(|path| !told.iter().any(|it| path.starts_with(it)));
+            let others = paths.filter(|path| !covered.iter().any(|it| path.starts_with(it)));
             others.map(|path| path.to_string_lossy().into_owned()).collect()
         };
         let (before, after) = (before.1, after.1);
@@ -160,27 +109,22 @@ impl Difference {
         difference
     }
 
-    /// The files and directories that are spoken of already.
-    fn told(&self, before: &Contents, after: &Contents) -> BTreeSet<PathBuf> {
+    /// Returns the files and directories of the skills, recipes and hooks that differ.
+    fn covered(&self, before: &Contents, after: &Contents) -> BTreeSet<PathBuf> {
         let names = |names: &Names| [names.added.clone(), names.removed.clone()].concat();
         let skills = names(&self.skills).into_iter().map(|name| Path::new("skills").join(name));
         let recipes = names(&self.recipes).into_iter().map(|name| format!("recipes/{name}.md").into());
-        let touched = self.touched();
-        let is_told = |hook: &&PluginHook| {
-            touched.contains(hook.name.as_str()) || self.hooks_removed.contains(&hook.name)
+        let differs = |hook: &&PluginHook| {
+            self.hooks_added.iter().chain(&self.hooks_changed).any(|it| it.name == hook.name)
+                || self.hooks_removed.contains(&hook.name)
         };
-        let hooks = before.hooks.iter().chain(&after.hooks).filter(is_told).map(|it| it.file.clone());
+        let hooks = before.hooks.iter().chain(&after.hooks).filter(differs).map(|it| it.file.clone());
         skills.chain(recipes).chain(hooks).collect()
     }
 
-    /// Whether nothing differs. The plugin's other files still may.
+    /// Returns true if there is no difference.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// The names of the hooks that are new or not what they were.
-    fn touched(&self) -> BTreeSet<&str> {
-        self.hooks_added.iter().chain(&self.hooks_changed).map(|it| it.name.as_str()).collect()
     }
 }
 
@@ -193,58 +137,60 @@ impl Names {
     }
 }
 
-/// What is to say of a hook that is new.
-fn all(hook: &PluginHook) -> Vec<Change> {
-    let is_said = |what: &What| !matches!(what, What::Status | What::Bytes);
-    let fields = FIELDS.iter().filter(|(what, _)| is_said(what));
-    let said = fields.map(|(what, of)| Change { what: *what, before: Vec::new(), after: of(hook) });
-    said.filter(|change| !change.after.is_empty()).collect()
+impl ChangedHook {
+    /// Compares the properties of a hook; `None` if they are the same. A new hook has no state before.
+    fn new(before: Option<&PluginHook>, after: &PluginHook) -> Option<Self> {
+        let changes = PROPERTIES.iter().filter(|(what, _)| before.is_some() || !matches!(*what, STATUS | BYTES));
+        let changes = changes.map(|(what, of)| Change {
+            what,
+            before: before.map(of).unwrap_or_default(),
+            after: of(after),
+        });
+        let changes: Vec<Change> = changes.filter(|change| change.before != change.after).collect();
+        (!changes.is_empty()).then(|| Self { name: after.name.clone(), changes })
+    }
 }
 
-/// What changed of one hook.
-fn changes(before: &PluginHook, after: &PluginHook) -> Vec<Change> {
-    let compared =
-        FIELDS.iter().map(|(what, of)| Change { what: *what, before: of(before), after: of(after) });
-    compared.filter(|change| change.before != change.after).collect()
-}
+const STATUS: &str = "status";
+const EVENTS: &str = "events";
+const ANSWERS: &str = "answers";
+const ASKS: &str = "asks";
+const BYTES: &str = "bytes";
 
-/// What is compared of hooks.
-type Field = (What, fn(&PluginHook) -> Vec<String>);
+/// A property of a hook: its name, and its value.
+type Property = (&'static str, fn(&PluginHook) -> Vec<String>);
 
-/// All of it, in the order in which it is shown.
-const FIELDS: [Field; 11] = [
-    (What::Kind, |it| vec![it.kind.as_str().to_owned()]),
-    (What::Status, |it| vec![it.status.as_str().to_owned()]),
-    (What::Events, events),
-    (What::Priority, |it| vec![it.priority.to_string()]),
-    (What::OnFailure, |it| vec![it.on_failure.as_str().to_owned()]),
-    (What::Timeout, |it| vec![it.timeout.clone()]),
-    (What::Observe, |it| vec![it.observe.to_string()]),
-    (What::Answers, |it| it.answers.iter().map(|answer| (*answer).to_owned()).collect()),
-    (What::Asks, |it| it.asks.iter().map(ToString::to_string).collect()),
-    (What::Runs, |it| it.runs.iter().cloned().collect()),
-    (What::Bytes, |it| it.digest.iter().map(ToString::to_string).collect()),
+/// The properties that are compared, in the order in which they are shown.
+const PROPERTIES: [Property; 11] = [
+    ("kind", |it| vec![it.kind.as_str().to_owned()]),
+    (STATUS, |it| vec![it.status.as_str().to_owned()]),
+    (EVENTS, events),
+    ("priority", |it| vec![it.priority.to_string()]),
+    ("on_failure", |it| vec![it.on_failure.as_str().to_owned()]),
+    ("timeout", |it| vec![it.timeout.clone()]),
+    ("observe", |it| vec![it.observe.to_string()]),
+    (ANSWERS, |it| it.answers.iter().map(|answer| (*answer).to_owned()).collect()),
+    (ASKS, |it| it.asks.iter().map(ToString::to_string).collect()),
+    ("runs", |it| it.runs.iter().cloned().collect()),
+    (BYTES, |it| it.digest.iter().map(ToString::to_string).collect()),
 ];
 
-/// The events, each with its tools.
+/// Returns the events, each with its tools.
 fn events(hook: &PluginHook) -> Vec<String> {
-    let named = hook.subscriptions.iter().map(|it| match it.tools.as_slice() {
+    let events = hook.subscriptions.iter().map(|it| match it.tools.as_slice() {
         [] => it.event.as_str().to_owned(),
         tools => format!("{} ({})", it.event.as_str(), tools.join(" ")),
     });
-    let mut named: Vec<String> = named.collect();
-    named.sort();
-    named.dedup();
-    named
+    events.collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 impl fmt::Display for Change {
-    /// One line, safe to show: what is a list by what came (`+`) and went (`-`), anything else as before and after.
+    /// Writes one line, escaped: the added (`+`) and removed (`-`) items of a list, or the values before and after.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let show = |text: &String| text::escape(text, 4096);
-        write!(f, "{}:", self.what.as_str())?;
+        write!(f, "{}:", self.what)?;
         match self.what {
-            What::Events | What::Answers | What::Asks => {
+            EVENTS | ANSWERS | ASKS => {
                 for added in self.after.iter().filter(|it| !self.before.contains(it)) {
                     write!(f, " +{}", show(added))?;
                 }
@@ -253,7 +199,7 @@ impl fmt::Display for Change {
                 }
                 Ok(())
             }
-            What::Bytes => f.write_str(" changed"),
+            BYTES => f.write_str(" changed"),
             _ => {
                 let shown = |side: &[String]| side.iter().map(show).collect::<Vec<_>>().join(" ");
                 match self.before.as_slice() {
@@ -266,28 +212,32 @@ impl fmt::Display for Change {
 }
 
 impl fmt::Display for Difference {
-    /// A line for each thing, indented by two spaces, without a line break at the end; safe to show.
+    /// Writes a line for each difference, escaped and indented by two spaces.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = |sign: &str, what: &str, name: &str| format!("  {sign} {what} {}", text::escape(name, 1024));
         let mut lines = Vec::new();
-        let mut list = |sign: &str, what: &str, names: &[String]| {
-            lines.extend(names.iter().map(|name| format!("  {sign} {what} {}", text::escape(name, 200))));
-        };
-        list("+", "skill", &self.skills.added);
-        list("-", "skill", &self.skills.removed);
-        list("+", "recipe", &self.recipes.added);
-        list("-", "recipe", &self.recipes.removed);
-        list("-", "hook", &self.hooks_removed);
-        let signed = [("+", &self.hooks_added), ("~", &self.hooks_changed)];
-        for (sign, hook) in signed.iter().flat_map(|(sign, hooks)| hooks.iter().map(move |it| (sign, it))) {
-            lines.push(format!("  {sign} hook {}", text::escape(&hook.name, 200)));
-            lines.extend(hook.changes.iter().map(|change| format!("      {change}")));
+        for (sign, what, names) in [
+            ("+", "skill", &self.skills.added),
+            ("-", "skill", &self.skills.removed),
+            ("+", "recipe", &self.recipes.added),
+            ("-", "recipe", &self.recipes.removed),
+            ("-", "hook", &self.hooks_removed),
+        ] {
+            lines.extend(names.iter().map(|name| line(sign, what, name)));
+        }
+        for (sign, hooks) in [("+", &self.hooks_added), ("~", &self.hooks_changed)] {
+            for hook in hooks {
+                lines.push(line(sign, "hook", &hook.name));
+                lines.extend(hook.changes.iter().map(|change| format!("      {change}")));
+            }
         }
         let Paths { added, removed, changed } = &self.other_files;
-        let signed = [("+", added), ("-", removed), ("~", changed)];
-        let files = signed.iter().flat_map(|(sign, paths)| paths.iter().map(move |path| (sign, path)));
-        let more = files.clone().count().saturating_sub(MAX_FILES);
-        let files = files.take(MAX_FILES);
-        lines.extend(files.map(|(sign, path)| format!("  {sign} file {}", text::escape(path, 1024))));
+        let mut files = Vec::new();
+        for (sign, paths) in [("+", added), ("-", removed), ("~", changed)] {
+            files.extend(paths.iter().map(|path| line(sign, "file", path)));
+        }
+        let more = files.len().saturating_sub(MAX_FILES);
+        lines.extend(files.into_iter().take(MAX_FILES));
         lines.extend((more > 0).then(|| format!("  … and {more} more files")));
         f.write_str(&lines.join("\n"))
     }

@@ -29,7 +29,7 @@ mod transaction;
 mod usage;
 
 pub use contents::{Contents, PluginHook, digest};
-pub use difference::{Change, ChangedHook, Difference, Names, Paths, What};
+pub use difference::{Change, ChangedHook, Difference, Names, Paths};
 pub use directory::{Location, Plugins};
 pub use entry_path::{EntryPath, EntryPathError};
 pub use error::{PluginError, PluginErrorKind};

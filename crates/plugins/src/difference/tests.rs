@@ -31,7 +31,7 @@ fn of(hooks: Vec<PluginHook>) -> Contents {
 }
 
 #[test]
-fn each_thing_that_changed_of_a_hook_is_named_before_and_after() {
+fn each_changed_property_of_a_hook_is_named_before_and_after() {
     type Change = fn(&mut PluginHook);
     let cases: [(Change, &str); 13] = [
         (|_| {}, ""),
@@ -65,12 +65,12 @@ fn each_thing_that_changed_of_a_hook_is_named_before_and_after() {
             .collect();
         assert_eq!(lines.join("\n"), want);
         assert_eq!(difference.is_empty(), want.is_empty(), "{want}");
-        assert_eq!(difference.touched().len(), usize::from(!want.is_empty()), "{want}");
+        assert_eq!(difference.hooks_changed.len(), usize::from(!want.is_empty()), "{want}");
     }
 }
 
 #[test]
-fn what_came_and_what_went_is_listed() {
+fn additions_and_removals_are_listed() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let before = Contents {
         skills: names(&["a", "b"]),
@@ -95,7 +95,7 @@ fn what_came_and_what_went_is_listed() {
     let asking = PluginHook { asks: vec!["read:$REPO".parse().unwrap()], ..hook("asking") };
     let shown = Difference::between(&before, &of(vec![asking])).to_string();
     assert!(shown.contains("      asks: +read:$REPO"), "{shown}");
-    assert_eq!(difference.touched(), BTreeSet::from(["new"]));
+    assert_eq!((difference.hooks_added.len(), difference.hooks_changed.len()), (1, 0));
     assert!(Difference::between(&after, &after).is_empty());
     let back = Difference::between(&after, &before);
     let added: Vec<_> = back.hooks_added.iter().map(|it| it.name.clone()).collect();
@@ -103,7 +103,7 @@ fn what_came_and_what_went_is_listed() {
 }
 
 #[test]
-fn files_are_named_that_nothing_else_speaks_of_and_not_too_many() {
+fn other_files_are_named_up_to_a_limit() {
     let temp = tempfile::tempdir().unwrap();
     let dirs = ["before", "after"].map(|name| temp.path().join(name));
     let put = |at: usize, path: &str, text: &str| {
