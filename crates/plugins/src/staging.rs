@@ -1,5 +1,5 @@
-//! Staging directories: a plugin is written into one, and a removed or replaced one is moved there. The process that
-//! made a staging directory holds a lock on it, so that another one removes only those of dead processes.
+//! Staging directories: a new plugin is written into one, and an old plugin is moved there. A process locks its staging
+//! directories, so that others remove only those of dead processes.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ pub(super) const TREE: &str = "tree";
 /// The start of the name of every staging directory.
 const PREFIX: &str = ".hookbox-stage-";
 
-/// How many names are tried.
+/// The most names to try.
 const MAX_TRIES: u32 = 100;
 
 /// A staging directory of this process, removed when it is dropped.
@@ -32,7 +32,7 @@ pub(super) struct StagingDirectory {
 }
 
 impl StagingDirectory {
-    /// Makes a staging directory in an open plugins directory of this path.
+    /// Makes a staging directory in a plugins directory, which has this path.
     pub(super) fn new(plugins: Dir, path: &Path) -> Result<Self, PluginError> {
         let wrong = |error| PluginError::io(path, error);
         let mut builder = DirBuilder::new();
@@ -122,45 +122,10 @@ pub(super) fn all(plugins: &Dir) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Removes a directory of any depth. Removes symlinks without following them. Every subdirectory moves to the top before it
-/// is emptied: a recursion would need a file descriptor for each level, and a plugin may have thousands.
+/// Removes a directory, if there is one. Removes symlinks without following them.
 pub(super) fn remove(plugins: &Dir, name: &str) -> io::Result<()> {
     if !dir_ops::is_directory(plugins, name)? {
         return Ok(());
     }
-    let top = plugins.open_dir(name)?;
-    let mut number = 0_u64;
-    let mut waiting: Vec<String> = Vec::new();
-    empty(&top, &top, &mut number, &mut waiting)?;
-    while let Some(next) = waiting.pop() {
-        empty(&top, &top.open_dir(&next)?, &mut number, &mut waiting)?;
-        top.remove_dir(&next)?;
-    }
-    plugins.remove_dir(name)
-}
-
-/// Removes the files of a directory, and moves its subdirectories to the top under the next free numbers.
-fn empty(top: &Dir, dir: &Dir, number: &mut u64, waiting: &mut Vec<String>) -> io::Result<()> {
-    // All names are read first: a rename while a directory is read may hide or repeat some.
-    let names = dir.entries()?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
-    for name in names {
-        if !dir.symlink_metadata(&name)?.is_dir() {
-            dir.remove_file(&name)?;
-            continue;
-        }
-        let free = loop {
-            let free = format!("{number:x}");
-            *number += 1;
-            if dir_ops::entry_kind(top, &free)?.is_none() {
-                break free;
-            }
-        };
-        match rustix::fs::renameat(dir, &name, top, &free) {
-            Ok(()) => waiting.push(free),
-            // A directory of a lower layer of a container's file system cannot be renamed.
-            Err(Errno::XDEV) => dir.remove_dir_all(&name)?,
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
+    plugins.remove_dir_all(name)
 }

@@ -1,9 +1,8 @@
-//! A local directory as a source.
+//! Copying a local directory.
 //!
-//! It is read beneath the directory that was opened once, part by part, and no symlink is followed: what stands under a
-//! name is looked at first, and what was opened has to be the same thing.
+//! Every entry is opened below its directory (cap-std), so that nothing outside of the source is read.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,34 +10,34 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, FileTypeExt as _, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, FileTypeExt as _, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::OFlags;
 
 use crate::{EntryPath, INSTALLED, PluginError, PluginErrorKind, Stage};
 
-/// The bits of a file's mode that give rights to who runs it: set-user-ID, set-group-ID, and the sticky bit. Those of a
-/// directory do something else, and are not copied.
+/// The bits of a file's mode that give rights to the user who runs it: set-user-ID, set-group-ID, and the sticky bit. On
+/// a directory they have another meaning, and are not copied.
 const SPECIAL_BITS: u32 = 0o7000;
 
-/// Copies what is installed of a directory.
+/// Copies the installed directories.
 pub(super) fn copy(path: &Path, stage: &mut Stage<'_>) -> Result<(), PluginError> {
     let wrong = |error: io::Error| {
         let kind = match error.kind() {
             io::ErrorKind::NotFound => PluginErrorKind::Fetch("is not there".to_owned()),
-            io::ErrorKind::NotADirectory => PluginErrorKind::Fetch("is no directory".to_owned()),
+            io::ErrorKind::NotADirectory => PluginErrorKind::Fetch("is not a directory".to_owned()),
             _ => error.into(),
         };
         PluginError::new(path.to_string_lossy(), kind)
             .hint("expected a directory that holds skills/, recipes/ or hooks/")
     };
     let top = Dir::open_ambient_dir(path, ambient_authority()).map_err(wrong)?;
-    let own = stage.scratch().parent().and_then(|plugins| fs::metadata(plugins).ok());
-    let mut copy = Copy { stage, own: own.map(|it| (it.dev(), it.ino())) };
+    let plugins = stage.scratch().parent().and_then(|plugins| fs::metadata(plugins).ok());
+    let mut copy = Copy { stage, plugins: plugins.map(|it| (it.dev(), it.ino())) };
     for name in INSTALLED {
         match top.symlink_metadata(name) {
-            Ok(about) => {
+            Ok(_) => {
                 let path = copy.stage.path(name.as_bytes())?;
-                copy.entry(&top, &name.into(), &path, &about)?;
+                copy.entry(&top, OsStr::new(name), &path)?;
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(PluginError::io(name, error)),
@@ -50,26 +49,21 @@ pub(super) fn copy(path: &Path, stage: &mut Stage<'_>) -> Result<(), PluginError
 /// A copy under way.
 struct Copy<'a, 'b> {
     stage: &'a mut Stage<'b>,
-    /// Device and number of the plugins directory, which may stand in what is copied.
-    own: Option<(u64, u64)>,
+    /// The device and inode of the plugins directory, which may be part of the source and is left out.
+    plugins: Option<(u64, u64)>,
 }
 
 impl Copy<'_, '_> {
-    fn entry(
-        &mut self,
-        dir: &Dir,
-        name: &OsString,
-        path: &EntryPath,
-        about: &Metadata,
-    ) -> Result<(), PluginError> {
-        let kind = about.file_type();
+    fn entry(&mut self, dir: &Dir, name: &OsStr, path: &EntryPath) -> Result<(), PluginError> {
+        let wrong = |error| unreadable(path, error);
+        let kind = dir.symlink_metadata(name).map_err(wrong)?.file_type();
         if kind.is_symlink() {
-            let target = dir.read_link_contents(name).map_err(|error| unreadable(path, error))?;
+            let target = dir.read_link_contents(name).map_err(wrong)?;
             self.stage.symlink(path, &target)
         } else if kind.is_dir() {
-            self.directory(dir, name, path, about)
+            self.directory(dir, name, path)
         } else if kind.is_file() {
-            self.file(dir, name, path, about)
+            self.file(dir, name, path)
         } else {
             let what = if kind.is_fifo() {
                 "a named pipe"
@@ -83,21 +77,14 @@ impl Copy<'_, '_> {
         }
     }
 
-    /// How deep this goes is bounded by what a path may have.
-    fn directory(
-        &mut self,
-        above: &Dir,
-        name: &OsString,
-        path: &EntryPath,
-        about: &Metadata,
-    ) -> Result<(), PluginError> {
+    /// Copies a directory. The depth of this recursion is limited by that of a path.
+    fn directory(&mut self, above: &Dir, name: &OsStr, path: &EntryPath) -> Result<(), PluginError> {
         let wrong = |error| unreadable(path, error);
-        if self.own == Some((about.dev(), about.ino())) {
-            return Ok(());
-        }
+        // A symlink that has replaced the directory meanwhile cannot lead out of the one above.
         let dir = above.open_dir(name).map_err(wrong)?;
-        if !is_same(about, &dir.dir_metadata().map_err(wrong)?) {
-            return Err(changed(path));
+        let metadata = dir.dir_metadata().map_err(wrong)?;
+        if self.plugins == Some((metadata.dev(), metadata.ino())) {
+            return Ok(());
         }
         self.stage.directory(path)?;
         let most = self.stage.limits().entries;
@@ -113,53 +100,41 @@ impl Copy<'_, '_> {
         for name in names {
             let below = [path.as_str().as_bytes(), b"/", name.as_bytes()].concat();
             let below = self.stage.path(&below)?;
-            let about = dir.symlink_metadata(&name).map_err(|error| unreadable(&below, error))?;
-            self.entry(&dir, &name, &below, &about)?;
+            self.entry(&dir, &name, &below)?;
         }
         Ok(())
     }
 
-    fn file(
-        &mut self,
-        dir: &Dir,
-        name: &OsString,
-        path: &EntryPath,
-        about: &Metadata,
-    ) -> Result<(), PluginError> {
+    fn file(&mut self, dir: &Dir, name: &OsStr, path: &EntryPath) -> Result<(), PluginError> {
         let wrong = |error| unreadable(path, error);
-        if about.mode() & SPECIAL_BITS != 0 {
+        let mut options = OpenOptions::new();
+        // A pipe that has replaced the file meanwhile must not block.
+        options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+        let file = dir.open_with(name, &options).map_err(wrong)?;
+        let before = file.metadata().map_err(wrong)?;
+        if !before.is_file() {
+            return Err(changed(path));
+        }
+        let mode = before.mode();
+        if mode & SPECIAL_BITS != 0 {
             let why = format!(
                 "has the mode {:04o}: expected no set-user-ID, set-group-ID and sticky bit",
-                about.mode() & 0o7777
+                mode & 0o7777
             );
             return Err(self.stage.refuse(path.as_str(), why));
         }
-        self.stage.room(path, about.len())?;
-        let mut options = OpenOptions::new();
-        // A pipe that was put there after the look must not make the open wait.
-        options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
-        let file = dir.open_with(name, &options).map_err(wrong)?;
-        let opened = file.metadata().map_err(wrong)?;
-        if !is_same(about, &opened) || !opened.is_file() {
-            return Err(changed(path));
-        }
-        let written = self.stage.file(path, about.mode() & 0o111 != 0, Some(about.len()), &file);
-        let now = file.metadata().map_err(wrong)?;
-        if !is_same(about, &now)
-            || now.len() != about.len()
-            || (now.mtime(), now.mtime_nsec()) != (about.mtime(), about.mtime_nsec())
-        {
+        self.stage.room(path, before.len())?;
+        let written = self.stage.file(path, mode & 0o111 != 0, Some(before.len()), &file);
+        let after = file.metadata().map_err(wrong)?;
+        let state = |it: &cap_std::fs::Metadata| (it.mode(), it.len(), it.mtime(), it.mtime_nsec());
+        if state(&before) != state(&after) {
             return Err(changed(path));
         }
         written
     }
 }
 
-fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    (one.dev(), one.ino(), one.mode()) == (other.dev(), other.ino(), other.mode())
-}
-
-/// What was there a moment ago, and is not what it was.
+/// Returns the error about an entry that changed meanwhile.
 fn changed(path: &EntryPath) -> PluginError {
     PluginError::new(path.as_str(), PluginErrorKind::Fetch("changed while it was copied".to_owned()))
         .hint("try again when nothing writes there")

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_change_that_fails_on_its_way_is_undone() {
-    // What goes wrong when a step is reached, and how it is put right again.
+    // A fault at a step, and its repair.
     type Act = fn(&Path);
     let block: Act = |root| {
         fs::rename(root.join("plugins.lock"), root.join("aside")).unwrap();
@@ -60,7 +60,7 @@ fn a_directory_that_comes_between_is_not_written_over() {
     assert_eq!((root.own(), plugins.lock().unwrap()), (vec![], Lock::default()));
 }
 
-/// Where the two tests below tell themselves what to do: a directory, and after how many steps to stop.
+/// The variable with the task of the child: the number of steps before it stops, and a directory.
 const CHILD: &str = "HOOKBOX_TEST_TWO_STEPS";
 
 #[test]

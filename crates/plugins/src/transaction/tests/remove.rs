@@ -47,24 +47,3 @@ fn what_only_the_lock_file_names_goes_from_it() {
     assert_eq!(root.all(), before);
     take(&plugins, "c/d").unwrap();
 }
-
-#[test]
-fn a_plugin_may_be_as_deep_as_it_likes_and_still_goes() {
-    let root = TestRoot::new();
-    let plugins = root.open();
-    root.file(".hookbox/plugins/org@repo/hooks/x", "mine");
-    let top = cap_std::fs::Dir::open_ambient_dir(
-        root.path(".hookbox/plugins/org@repo"),
-        cap_std::ambient_authority(),
-    )
-    .unwrap();
-    let mut dir = top;
-    // More than there are descriptors for, and longer than a path may be.
-    for _ in 0..3_000 {
-        dir.create_dir("deep").unwrap();
-        dir = dir.open_dir("deep").unwrap();
-    }
-    drop(dir);
-    take(&plugins, "org/repo").unwrap();
-    assert_eq!((root.plugin("org@repo"), root.own()), (None, vec![]));
-}
