@@ -1,8 +1,9 @@
-//! What an event of an agent costs as a process, from exec to exit: `hookbox bridge claude` beside a script that does
-//! nothing but read its event.
+//! Measures the cost of an event as a process, from exec to exit: `hookbox bridge claude`, compared with a script that
+//! only reads its event.
 //!
-//! The processes take turns, and the ratios are of each round, so that they hold also on a noisy machine. `HOOKBOX_BIN`
-//! measures another program than the one that cargo has just built, `HOOKBOX_ROUNDS` says how often (default: 200).
+//! The processes take turns, and the ratios are of each round, so that they are right on a noisy machine too.
+//! `HOOKBOX_BIN` names another program than the one that cargo has just built. `HOOKBOX_ROUNDS` sets the number of rounds
+//! (default: 200).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a bench that cannot run should stop")]
 
@@ -16,10 +17,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Rounds, where nobody says otherwise.
+/// The default number of rounds.
 const ROUNDS: usize = 200;
 
-/// The age at which a file's contents are remembered, and a little more.
+/// The age from which a file is cached, and a little more.
 const SETTLED: Duration = Duration::from_secs(4);
 
 fn main() {
@@ -36,7 +37,7 @@ fn main() {
     let rounds = std::env::var("HOOKBOX_ROUNDS").ok().and_then(|it| it.parse().ok()).unwrap_or(ROUNDS).max(1);
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); rows.len()];
     for round in 0..rounds {
-        // Nobody always comes after the same one.
+        // No process always follows the same one.
         for turn in 0..rows.len() {
             let at = (turn + round) % rows.len();
             let time = rows.get(at).unwrap().run("ls").0;
@@ -73,7 +74,7 @@ const ONE: &str = "bridge, one component";
 struct Row {
     name: &'static str,
     command: Vec<PathBuf>,
-    /// Its home directory.
+    /// The home directory.
     home: PathBuf,
     /// True if `rm -rf /` must be blocked.
     guards: bool,
@@ -128,7 +129,7 @@ impl Row {
     }
 }
 
-/// Claude Code's payload before a tool runs.
+/// Returns the payload of Claude Code before a tool runs.
 fn payload(cwd: &Path, line: &str) -> String {
     json!({
         "session_id": "8f6275e5-5752-43b4-90b6-1d723010ddea",
@@ -153,7 +154,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let built = Path::new(env!("CARGO_BIN_EXE_hookbox"));
-        // The build directory holds a directory per profile, and that of the samples.
+        // The build directory has a directory per profile, and that of the samples.
         let target = built.parent().and_then(Path::parent).unwrap();
         let guardrail = target.join("hooks/guardrail.wasm");
         let guardrail = fs::read(&guardrail)

@@ -83,7 +83,7 @@ pub(crate) fn warn(text: impl fmt::Display) {
     say(format_args!("{WARNING}warning:{WARNING:#} {text}"));
 }
 
-/// Prints a note: the user did not ask, and should know.
+/// Prints a note.
 pub(crate) fn note(text: impl fmt::Display) {
     say(format_args!("{HINT}note:{HINT:#} {text}"));
 }
@@ -100,7 +100,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let text = error.render().ansi().to_string();
-    // The hint says the same.
+    // The hint repeats this.
     let text = text.split("\nFor more information").next().unwrap_or(&text);
     say(text.trim_end());
     hint("see `hookbox --help`");

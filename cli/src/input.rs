@@ -35,7 +35,7 @@ pub(crate) fn object_from_stdin() -> Result<Map<String, Value>, InputError> {
     Ok(members.iter().map(|(name, raw)| (name.clone(), json::value(raw))).collect())
 }
 
-/// The bytes of a file; of standard input for `-`.
+/// Reads a file, or standard input for `-`.
 pub(crate) fn text(path: &Path) -> Result<Vec<u8>, InputError> {
     let wrong = |what: String| {
         InputError::new(
@@ -94,7 +94,7 @@ pub(crate) fn no_component(path: &Path, error: &hookbox::HookError) -> InputErro
     InputError::new(what, "build one with the SDK for wasm32-wasip2; see docs/src/component-hooks.md")
 }
 
-/// The bytes of a component.
+/// Reads a component.
 pub(crate) fn component(path: &Path) -> Result<Vec<u8>, InputError> {
     regular_file(path)?;
     let hint = "give a component (.wasm) that you may read";

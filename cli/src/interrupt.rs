@@ -59,7 +59,7 @@ pub(crate) fn outlive_file_size_limit() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
-/// Whether the process was asked to end, for who answers then and does not wait for anything else.
+/// A flag for callers who answer at once when the process is asked to end.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     flag: Arc<AtomicBool>,

@@ -62,7 +62,7 @@ fn whose(text: &str) -> Result<Whose, String> {
 pub(crate) struct Discover {
     #[command(flatten)]
     find: Find,
-    /// Which hooks of a repository run: those that you have trusted, or all.
+    /// The hooks of a repository that run: those that you have trusted, or all.
     #[arg(long, value_enum, default_value = "recorded")]
     trust: Trust,
     /// Run no hook at all, built-in ones included.

@@ -27,7 +27,7 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
     line(&hookbox::internal::text::escape_json(&text))
 }
 
-/// A table without borders that fits the terminal; as wide as it needs to be in a pipe.
+/// Formats a table without borders. It fits the terminal; in a pipe it has any width.
 pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);

@@ -17,13 +17,13 @@ pub(crate) struct Progress {
 /// The state of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shown {
-    /// It has begun, and may ask for something: git and ssh ask on the same line.
+    /// The beginning, printed as a line: git and ssh may ask a question here.
     Begun(String),
     /// The progress is not known.
     Spinner(String),
-    /// So many of so many.
+    /// The done part, and the whole.
     Bar(String, u64, u64),
-    /// No longer of interest.
+    /// No progress.
     Nothing,
 }
 

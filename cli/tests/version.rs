@@ -1,4 +1,4 @@
-//! An integration test of this crate makes `cargo test --workspace` build the program, which other tests run.
+//! The version of the program. Because of this file `cargo test --workspace` builds the program, which other tests run.
 
 #![allow(missing_docs, reason = "a test")]
 

@@ -20,19 +20,19 @@ use hookbox_agents::bridge::Bridge;
 
 use crate::{error, options};
 
-/// How much an agent may write, in bytes.
+/// The most bytes of an event.
 const MAX_PAYLOAD: usize = 256 << 20;
 
-/// How much longer than its deadline an event may take before it is answered without those who are at work on it.
+/// The time after the deadline until the watcher answers in place of the worker.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// How long those have to end what they started, once somebody else has answered or the process was asked to end.
+/// The time for the worker to end its processes, after the watcher has answered or a signal has arrived.
 const CLEANUP: Duration = Duration::from_millis(500);
 
-/// How long who watches sleeps: a signal does not wake it.
+/// The time between two checks of the watcher: a signal does not wake it.
 const NAP: Duration = Duration::from_millis(50);
 
-/// The stack of who watches, in bytes.
+/// The bytes of the watcher's stack.
 const WATCHER_STACK: usize = 256 << 10;
 
 /// Serve as the hook command of another agent: read its event on standard input, answer in its own form.
@@ -42,10 +42,10 @@ const WATCHER_STACK: usize = 256 << 10;
 pub(crate) struct ServeAgent {
     /// The agent: claude, codex, gemini, qwen, copilot, cursor or opencode.
     agent: Agent,
-    /// The agent's own name of the event, where its payload does not say it.
+    /// The agent's own name of the event, if its payload does not have it.
     #[arg(long, value_name = "NAME")]
     event: Option<String>,
-    /// How long it may take to the answer, such as 10s: less than the agent waits [default: 15s].
+    /// Maximum time to answer, such as 10s: less than the agent waits [default: 15s].
     #[arg(long, value_name = "D", value_parser = options::duration)]
     deadline: Option<Duration>,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(crate) struct ServeAgent {
 }
 
 impl ServeAgent {
-    /// Answers in any case: what is at work on the event is waited for, and no longer than the deadline.
+    /// Answers in any case, at the latest at the deadline.
     pub(crate) fn run(self) -> ExitCode {
         let project = self.agent.project_variable().and_then(std::env::var_os).map(PathBuf::from);
         let mut bridge = Bridge::new(self.agent, self.event).project(project);
@@ -73,25 +73,25 @@ impl ServeAgent {
     }
 }
 
-/// One event, and who works on it.
+/// One event, and the state that its worker and its watcher share.
 struct Serving {
     bridge: Bridge,
     discover: options::Discover,
-    /// Signals, where they can be handled; else they end the process, as they always do.
+    /// The signals, if they can be handled. Otherwise they end the process.
     asked: Option<Asked>,
-    /// What the agent has written so far.
+    /// The bytes that the agent has written so far.
     payload: Mutex<Vec<u8>>,
-    /// Whether somebody works on what was read.
+    /// True after a worker has begun to run the hooks.
     is_claimed: AtomicBool,
-    /// Whether who works on it has ended.
+    /// True after the worker has ended.
     is_done: AtomicBool,
-    /// The exit code of the answer, once somebody has answered: there is one answer.
+    /// The exit code of the only answer.
     answered: OnceLock<u8>,
 }
 
 impl Serving {
-    /// Reads and answers here, while another thread watches the time. A thread of its own for the work would cost more:
-    /// its memory has to be made, and the end of its work to wake somebody.
+    /// Reads and answers on this thread, while another one watches the time. Another thread for the work would cost more
+    /// memory and a wake-up.
     fn run(self: &Arc<Self>) -> ExitCode {
         let serving = Arc::clone(self);
         let watcher = std::thread::Builder::new().name("watcher".to_owned()).stack_size(WATCHER_STACK);
@@ -105,9 +105,9 @@ impl Serving {
         }
     }
 
-    /// The exit code that this work comes to, also where it panics.
+    /// Returns the exit code of this work, also if it panics.
     fn guarded(&self, work: fn(&Self) -> Option<u8>) -> Option<u8> {
-        // What is looked at after a panic is behind locks and flags.
+        // The state that is used after a panic is behind locks and flags.
         let code = std::panic::catch_unwind(AssertUnwindSafe(|| work(self)))
             .unwrap_or_else(|_| Some(self.say(&self.failed("hookbox failed while it ran the hooks"))));
         self.is_done.store(code.is_some(), Ordering::SeqCst);
@@ -122,17 +122,17 @@ impl Serving {
         self.failed("hookbox was asked to end before the hooks had answered")
     }
 
-    /// Whether it is this caller's to work on what was read.
+    /// Returns true to the first caller, who has to run the hooks.
     fn claim(&self) -> bool {
         !self.is_claimed.swap(true, Ordering::SeqCst)
     }
 
-    /// Writes the reply, where nobody has answered yet: the exit code of the one answer.
+    /// Writes the reply, unless there was an answer before. Returns the exit code of the only answer.
     fn say(&self, reply: &Reply) -> u8 {
         *self.answered.get_or_init(|| print(reply))
     }
 
-    /// Answers, where those who are at work do not in time, and ends the process.
+    /// Answers if the worker does not answer in time, and ends the process.
     fn watch(self: &Arc<Self>) {
         let began = Instant::now();
         let reading = self.bridge.left() / 3;
@@ -143,14 +143,14 @@ impl Serving {
                 asked_at = Some(Instant::now());
             }
             if let Some(at) = asked_at {
-                // Whoever reads has started nothing that would have to be ended.
+                // Before the hooks run there are no processes to end.
                 let is_unread = self.claim();
                 if is_unread || at.elapsed() >= CLEANUP {
                     return self.end(&self.interrupted(), is_unread);
                 }
             }
             if began.elapsed() >= reading && self.claim() {
-                // It is watched as well, and ends the process.
+                // The watcher watches this worker as well, which ends the process itself.
                 let serving = Arc::clone(self);
                 let second = std::thread::Builder::new().name("second".to_owned());
                 let started = second.spawn(move || {
@@ -167,8 +167,7 @@ impl Serving {
         }
     }
 
-    /// Answers, and ends the process. Where others are at work yet they have a moment: dropped in time, they end the
-    /// processes that they started.
+    /// Answers, and ends the process. A worker gets a moment to end the processes that it started.
     fn end(&self, reply: &Reply, is_alone: bool) {
         let code = self.say(reply);
         let answered = Instant::now();
@@ -178,7 +177,7 @@ impl Serving {
         std::process::exit(code.into());
     }
 
-    /// Answers the event, unless somebody else does before it is read to its end.
+    /// Reads the event to its end and answers it, unless the watcher has started another worker.
     fn read_and_answer(&self) -> Option<u8> {
         let mut stdin = io::stdin().lock();
         let mut chunk = [0; 16 << 10];
@@ -201,7 +200,7 @@ impl Serving {
         }
         Some(match read {
             Ok(()) => self.answer(None),
-            // By the failure policy of the hooks.
+            // The failure policy of the hooks decides.
             Err(what) => {
                 *self.payload.lock().unwrap_or_else(PoisonError::into_inner) = Vec::new();
                 self.answer(Some(&what))
@@ -209,13 +208,13 @@ impl Serving {
         })
     }
 
-    /// Answers what was read, where the agent does not end what it writes.
+    /// Answers the bytes that were read, if the agent does not close standard input.
     fn answer_what_is_there(&self) -> Option<u8> {
-        let note = "the agent did not close standard input: what stood there was taken for the whole event";
+        let note = "the agent did not close standard input: hookbox took the bytes so far for the whole event";
         Some(self.answer(Some(note)))
     }
 
-    /// Answers, with this note; then does what follows the answer, and can change nothing of it.
+    /// Runs the hooks and answers, with this note. Then runs the hooks that can no longer change the answer.
     fn answer(&self, note: Option<&str>) -> u8 {
         let payload = std::mem::take(&mut *self.payload.lock().unwrap_or_else(PoisonError::into_inner));
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -245,12 +244,12 @@ impl Serving {
         code
     }
 
-    /// Whether the process is asked to end.
+    /// Returns true after a signal to end.
     fn is_asked(&self) -> bool {
         self.asked.as_ref().is_some_and(Asked::is_set)
     }
 
-    /// Waits until the process is asked to end.
+    /// Waits for a signal to end.
     async fn signalled(&self) {
         while !self.is_asked() {
             tokio::time::sleep(NAP).await;
@@ -258,15 +257,15 @@ impl Serving {
     }
 }
 
-/// Waits until somebody else, who answers, ends the process.
+/// Waits until another thread has answered and ends the process.
 fn wait_for_the_end() -> ! {
     loop {
         std::thread::park();
     }
 }
 
-/// Writes the reply. Where it holds something back and cannot be written, exit code 2 does so in every agent, with the
-/// reason on standard error.
+/// Writes the reply. If a block cannot be written, it becomes exit code 2 with the reason on standard error, which every
+/// agent understands.
 fn print(reply: &Reply) -> u8 {
     let mut out = io::stdout().lock();
     let escaped = out.is_terminal().then(|| text::escape_json(&reply.stdout));
@@ -278,7 +277,7 @@ fn print(reply: &Reply) -> u8 {
     reply.exit_code
 }
 
-/// Whether nobody reads standard output: where it is closed, `/dev/null` stands in its place.
+/// Returns true if nobody reads standard output. If it was closed, it is `/dev/null`.
 fn leads_nowhere() -> bool {
     let about = io::stdout().as_fd().try_clone_to_owned().and_then(|out| File::from(out).metadata());
     let nowhere = std::fs::metadata("/dev/null");

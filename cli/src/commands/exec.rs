@@ -59,7 +59,7 @@ impl Exec {
         }
     }
 
-    /// An event, if the hook wants to see it.
+    /// Returns an event if the hook subscribes to it.
     fn subscribed(&self, descriptor: &Descriptor, event: EventName) -> Result<EventName, InputError> {
         if descriptor.subscribes_to(&event) {
             return Ok(event);

@@ -28,7 +28,7 @@ pub(crate) struct Run {
     /// The timeout of each hook, such as 500ms or 2s.
     #[arg(long, value_name = "D", value_parser = options::duration)]
     timeout: Option<Duration>,
-    /// In which dialect the verdict is printed.
+    /// The dialect of the printed verdict.
     #[arg(long, value_enum, default_value = "kodelet")]
     dialect: Printed,
     /// Print also what each hook did.
@@ -89,7 +89,7 @@ impl Run {
         let _ = unless_interrupted(decided.follow_up()).await;
         let fired = decided.into_fired();
         let verdict = Dialect::from(self.dialect).verdict(&fired.verdict, &fired.event);
-        // The verdict first: it is what counts.
+        // The verdict comes first, because the caller needs it.
         let done = if self.report {
             output::json(&with_report(verdict, &fired.report))
         } else {
@@ -110,14 +110,13 @@ pub(crate) fn event_name(name: &str) -> Result<EventName, InputError> {
     })
 }
 
-/// A conversation id for an event that came without one: unique enough to tell two runs apart in a log.
+/// Makes a conversation id for an event without one, to distinguish runs in a log.
 fn conversation_id() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     format!("run-{:x}-{:x}", now.as_nanos(), std::process::id())
 }
 
-/// Tells the person at the terminal what is not in the verdict: failures, and the text of hooks that the
-/// model must not see.
+/// Prints what is not in the verdict: failures, and the text of hooks that the model must not see.
 fn tell(fired: &Fired) {
     for warning in &fired.verdict.warnings {
         warn(text::escape(&warning.text, 4_000));
@@ -128,7 +127,7 @@ fn tell(fired: &Fired) {
     }
 }
 
-/// The verdict with what each hook did: a documented, stable shape.
+/// Returns the verdict with the report of each hook, in a documented form.
 fn with_report(verdict: Value, report: &Report) -> Value {
     json!({
         "verdict": verdict,

@@ -1,4 +1,4 @@
-//! What a plugin holds, be it staged or installed: skills, recipes and hooks, with what the hooks ask for.
+//! The contents of a staged or installed plugin: skills, recipes and hooks.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -20,73 +20,73 @@ use hookbox::internal::text;
 use hookbox::internal::tree;
 use hookbox::manager::{Entry, EntryStatus, Problem};
 
-/// How many skills and how many recipes are listed.
+/// The most skills, and the most recipes, that are listed.
 const MAX_NAMES: usize = 256;
 
-/// How many bytes a recipe may have; an agent reads no more.
+/// The most bytes of a recipe: an agent reads no more.
 const MAX_RECIPE: u64 = 64 << 10;
 
-/// How many programs without an execute bit are named.
+/// The most programs without an execute bit that are named.
 const MAX_MENTIONED: usize = 20;
 
-/// What a plugin holds.
+/// The contents of a plugin.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contents {
-    /// The directories of `skills/` that hold a `SKILL.md`, by name.
+    /// The directories in `skills/` that have a `SKILL.md`, by name.
     pub skills: Vec<String>,
     /// The files `*.md` of `recipes/`, by name, without the ending.
     pub recipes: Vec<String>,
-    /// The files of `hooks/` that are hooks, by name, then what its `hooks.json` declares, by position.
+    /// The files in `hooks/` that are hooks, by name, then the entries of its `hooks.json`, by position.
     pub hooks: Vec<PluginHook>,
-    /// What is wrong with any of it; the paths are relative to the plugin.
+    /// The problems, with paths relative to the plugin.
     pub problems: Vec<Problem>,
 }
 
-/// A hook of a plugin, as it is before anybody has said anything of it.
+/// A hook of a plugin, without the trust and the settings of a user.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PluginHook {
-    /// Its name in the plugin, such as `guard.wasm` or `hooks.json#PreToolUse[0]`.
+    /// The name in the plugin, such as `guard.wasm` or `hooks.json#PreToolUse[0]`.
     pub name: String,
-    /// Its full name, `org/repo/guard.wasm`.
+    /// The full name, `org/repo/guard.wasm`.
     pub full_name: String,
-    /// Its file, or the one that declares it, in the plugin.
+    /// The path in the plugin of its file, or of the file that declares it.
     pub file: PathBuf,
-    /// Its kind.
+    /// The kind.
     pub kind: Kind,
-    /// `Disabled` where its name ends in `.disable`, `Invalid` where it cannot be used, `Untrusted` where it has not
-    /// been asked anything (native hooks, commands and tools), else `Active`.
+    /// `Disabled` if its name ends in `.disable`, `Invalid` if it cannot be used, `Active` for a component, and
+    /// `Untrusted` for others: they run only after they are trusted.
     pub status: EntryStatus,
-    /// What it sees, as a component or an entry says. A native hook is asked once it is trusted.
+    /// The events that a component or an entry declares. A native hook is asked for them after it is trusted.
     #[serde(skip)]
     pub subscriptions: Vec<Subscription>,
-    /// Its place among the hooks of an event: the lowest of its subscriptions.
+    /// The lowest priority of its subscriptions.
     pub priority: i32,
-    /// What follows when it fails, unless settings say otherwise.
+    /// The consequence of a failure, unless settings override it.
     pub on_failure: OnFailure,
-    /// Whether all its subscriptions only observe.
+    /// True if all its subscriptions only observe.
     pub observe: bool,
-    /// Its wall-clock limit, unless settings say otherwise, such as `3s`.
+    /// The wall-clock limit, such as `3s`, unless settings override it.
     #[serde(skip)]
     pub timeout: String,
-    /// What a component may answer beside pass, block, ask and warnings.
+    /// The answers that a component declares beside pass, block, ask and warnings.
     pub answers: Vec<&'static str>,
     /// The rights that a component asks for.
     pub asks: Vec<Capability>,
-    /// What an entry of hooks.json runs. Not escaped.
+    /// The command line of an entry of hooks.json. Not escaped.
     pub runs: Option<String>,
-    /// What a component says of itself. Not escaped.
+    /// The description of a component. Not escaped.
     pub description: Option<String>,
-    /// The digest of its file, or of the file that declares it, where that could be read.
+    /// The digest of its file, or of the file that declares it, if that can be read.
     pub digest: Option<Digest>,
-    /// The digest of the entry that declares it, with its place in its file.
+    /// The digest of the entry that declares it, with its position in the file.
     #[serde(skip)]
     pub entry: Option<Digest>,
-    /// Why it cannot be used.
+    /// The reason why it cannot be used.
     pub problem: Option<String>,
 }
 
 impl PluginHook {
-    /// The events that it sees, each once.
+    /// Returns its events, each once.
     pub fn events(&self) -> Vec<EventName> {
         let mut events: Vec<EventName> = Vec::new();
         for subscription in &self.subscriptions {
@@ -99,13 +99,13 @@ impl PluginHook {
 }
 
 impl Contents {
-    /// Looks into the plugin in this directory. Nothing of it runs but `describe` of its components, in a sandbox with
-    /// nothing granted; nothing outside of it is read.
+    /// Reads the plugin in this directory, and nothing outside of it. This only runs `describe` of its components, in a
+    /// sandbox without grants.
     pub async fn look(dir: &Path, name: &PluginName, runtime: &Runtime) -> Self {
         Self::look_in(dir, &name.dir(), runtime).await
     }
 
-    /// The same of a plugin whose directory has this name: somebody may have put it there by hand, under any name.
+    /// Reads a plugin whose directory has any name, because a user may have put it there.
     pub async fn look_in(dir: &Path, called: &str, runtime: &Runtime) -> Self {
         let discovery = discovery::examine_plugin(dir, called, runtime).await;
         let mut contents = Self::default();
@@ -122,48 +122,48 @@ impl Contents {
         contents
     }
 
-    /// The hooks that are not disabled.
+    /// Returns the hooks that are not disabled.
     pub fn enabled(&self) -> impl Iterator<Item = &PluginHook> {
         self.hooks.iter().filter(|it| it.status != EntryStatus::Disabled)
     }
 
-    /// How many hooks are disabled.
+    /// Returns the number of disabled hooks.
     pub fn disabled(&self) -> usize {
         self.hooks.len() - self.enabled().count()
     }
 
-    /// Whether there is nothing that anybody could use, not even something broken or disabled.
+    /// Returns true if the plugin has no skill, recipe or hook, not even a broken or disabled one.
     pub fn is_empty(&self) -> bool {
         self.skills.is_empty() && self.recipes.is_empty() && self.hooks.is_empty()
     }
 
-    /// What the lock file says of the hooks.
+    /// Returns the entries of the hooks for the lock file.
     pub fn locked(&self) -> Vec<LockedHook> {
         let locked = self.hooks.iter().filter_map(|it| {
             Some(LockedHook { name: it.name.clone(), kind: it.kind, digest: it.digest.clone()? })
         });
         let mut locked: Vec<LockedHook> = locked.collect();
         locked.sort_by(|a, b| a.name.cmp(&b.name));
-        // Two hooks of one name are one for whoever looks it up; the first one runs.
+        // Of two hooks with one name the first one runs.
         locked.dedup_by(|a, b| a.name == b.name);
         locked
     }
 }
 
-/// The digest of all of an installed plugin: names, modes and bytes. It is what `plugins.lock` holds as `tree`.
+/// Computes the digest of all names, modes and bytes of a plugin, which `plugins.lock` records as `tree`.
 ///
 /// # Errors
 ///
-/// Where it cannot be read, or is larger than a plugin may be.
+/// An error if the plugin cannot be read, or exceeds twice the limits of a plugin.
 pub fn digest(dir: &Path) -> Result<Digest, PluginError> {
-    // Symlinks count with what they lead to.
+    // The digest of a symlink covers its target.
     tree::of_plugin(dir, 2 * MAX_ENTRIES, 2 * MAX_BYTES).map_err(|error| {
         PluginError::new(dir.to_string_lossy(), PluginErrorKind::Unexpected(error.to_string()))
     })
 }
 
 fn hooks(dir: &Path, name: &str, discovery: &Discovery) -> Vec<PluginHook> {
-    let Ok(place) = FileAccess::repository(dir) else { return Vec::new() };
+    let Ok(access) = FileAccess::repository(dir) else { return Vec::new() };
     let mut rows: Vec<&Entry> = discovery.entries.iter().collect();
     let prefix = format!("{name}/");
     let mut hooks = Vec::new();
@@ -188,7 +188,7 @@ fn hooks(dir: &Path, name: &str, discovery: &Discovery) -> Vec<PluginHook> {
             asks: manifest.map(|it| it.capabilities.clone()).unwrap_or_default(),
             runs: found.runs.clone(),
             description: manifest.map(|it| it.description.clone()),
-            digest: place.digest(&found.path, MAX_FILE).ok(),
+            digest: access.digest(&found.path, MAX_FILE).ok(),
             entry: found.entry(),
             problem: row
                 .problem
@@ -200,7 +200,7 @@ fn hooks(dir: &Path, name: &str, discovery: &Discovery) -> Vec<PluginHook> {
     hooks
 }
 
-/// What a component says that it sees, or the event of an entry.
+/// Returns the subscriptions of a component, or the event of an entry.
 fn subscriptions(found: &Approvable, row: &Entry) -> Vec<Subscription> {
     let asked = found.manifest.as_ref().map(|it| it.subscriptions.as_slice()).unwrap_or_default();
     if found.events.is_empty() {
@@ -220,19 +220,20 @@ fn subscriptions(found: &Approvable, row: &Entry) -> Vec<Subscription> {
         .collect()
 }
 
-/// Programs in `hooks/` that are no hooks, for they have no execute bit. One that a hooks.json names needs none.
+/// Warns about programs in `hooks/` that are not hooks because they have no execute bit. A program that a hooks.json
+/// names needs none.
 fn without_execute_bit(dir: &Path, hooks: &[PluginHook]) -> Vec<Problem> {
     let at = Path::new("hooks");
-    let Ok(place) = FileAccess::repository(dir) else { return Vec::new() };
-    let (names, _) = place.names(&dir.join(at)).unwrap_or_default();
+    let Ok(access) = FileAccess::repository(dir) else { return Vec::new() };
+    let (names, _) = access.names(&dir.join(at)).unwrap_or_default();
     let is_program = |name: &str| {
         let path = dir.join(at).join(name);
         let mut start = Vec::new();
         !name.ends_with(".disable")
-            && matches!(place.entry_kind(&path), Ok(EntryKind::File { executable: false, .. }))
+            && matches!(access.entry_kind(&path), Ok(EntryKind::File { executable: false, .. }))
             && !hooks.iter().any(|hook| hook.file == at.join(name))
             && !hooks.iter().any(|hook| hook.runs.as_ref().is_some_and(|line| line.contains(name)))
-            && place.open(&path).and_then(|file| file.take(4).read_to_end(&mut start)).is_ok()
+            && access.open(&path).and_then(|file| file.take(4).read_to_end(&mut start)).is_ok()
             && (start.starts_with(b"#!") || start == *b"\x7fELF")
     };
     let names = names.into_iter().take(MAX_ENTRIES).filter_map(|name| name.into_string().ok());
@@ -243,8 +244,8 @@ fn without_execute_bit(dir: &Path, hooks: &[PluginHook]) -> Vec<Problem> {
     for name in names {
         let path = at.join(&name);
         let shown = text::escape(&text::shell_word(&path.to_string_lossy()), 300);
-        let hint = format!("where it is a hook: chmod +x {shown}; else move it into a directory of hooks/");
-        let message = "is no hook: it has no execute bit".to_owned();
+        let hint = format!("if it is a hook: chmod +x {shown}; else move it into a directory of hooks/");
+        let message = "is not a hook: it has no execute bit".to_owned();
         problems.push(Problem { hint: Some(hint), ..problem(&path.to_string_lossy(), message) });
     }
     if more > 0 {
@@ -259,7 +260,7 @@ fn skills(plugin: &Dir, problems: &mut Vec<Problem>) -> Vec<String> {
     listed(skills, "skills", problems)
 }
 
-/// The first by name, where there are more than anybody reads.
+/// Cuts a list that is longer than anybody reads.
 fn listed(mut names: Vec<String>, what: &str, problems: &mut Vec<Problem>) -> Vec<String> {
     if names.len() > MAX_NAMES {
         let all = names.len();
@@ -270,7 +271,7 @@ fn listed(mut names: Vec<String>, what: &str, problems: &mut Vec<Problem>) -> Ve
     names
 }
 
-/// The recipes, as an agent finds them.
+/// Returns the recipes that an agent finds.
 fn recipes(plugin: &Dir, problems: &mut Vec<Problem>) -> Vec<String> {
     let mut recipes = Vec::new();
     for name in names(plugin, "recipes") {
@@ -286,17 +287,17 @@ fn recipes(plugin: &Dir, problems: &mut Vec<Problem>) -> Vec<String> {
             Err(error) => text::escape(&error.to_string(), 200),
         };
         if problems.len() < MAX_NAMES {
-            problems.push(problem(&path, format!("is no recipe: {why}")));
+            problems.push(problem(&path, format!("is not a recipe: {why}")));
         }
     }
     listed(recipes, "recipes", problems)
 }
 
-/// The names in a directory of the plugin, sorted; none where there is no such directory.
+/// Returns the names in a directory of the plugin, sorted. A missing directory has none.
 fn names(plugin: &Dir, directory: &str) -> Vec<String> {
     let Ok(entries) = plugin.read_dir(directory) else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    // More than is ever installed; what was put there by hand may hold more.
+    // A user may have put more files there than hookbox installs.
     let mut names: Vec<String> = names.take(2 * MAX_ENTRIES).collect();
     names.sort();
     names
@@ -306,7 +307,7 @@ fn problem(path: &str, message: String) -> Problem {
     Problem { path: path.into(), hook: None, message, hint: None, hides: false, is_off: false }
 }
 
-/// The same problem with paths in the plugin: it is the same wherever the plugin stands.
+/// Makes the paths of a problem relative to the plugin, so that they are the same in every directory.
 fn beneath(dir: &Path, problem: Problem) -> Problem {
     let path = match problem.path.strip_prefix(dir) {
         Ok(inside) if inside.as_os_str().is_empty() => PathBuf::from("."),
@@ -316,7 +317,7 @@ fn beneath(dir: &Path, problem: Problem) -> Problem {
     Problem { path, message: within(dir, &problem.message), ..problem }
 }
 
-/// A message without the path that the plugin has now.
+/// Removes the path of the plugin from a message.
 fn within(dir: &Path, message: &str) -> String {
     message.replace(&format!("{}/", text::escape(&dir.to_string_lossy(), 4096)), "")
 }

@@ -141,7 +141,7 @@ pub(super) fn move_to(from: At<'_>, to: At<'_>) -> io::Result<()> {
     if rename(from, to, Target::Free)? {
         return Ok(());
     }
-    // Every writer holds the lock, and a rename replaces at most an empty directory.
+    // Every writer has locked the directory, and a rename replaces at most an empty directory.
     if entry_kind(to.0, to.1)?.is_some() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -158,7 +158,7 @@ pub(super) fn exchange(one: At<'_>, other: At<'_>) -> io::Result<bool> {
 enum Target {
     /// There must be none.
     Free,
-    /// It gets the old name.
+    /// The entry gets the old name.
     Exchanged,
 }
 

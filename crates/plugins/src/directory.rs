@@ -1,4 +1,4 @@
-//! The plugins directory of a place.
+//! The plugins directory of a repository or a home directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use cap_std::fs::Dir;
 use super::{PluginError, dir_ops};
 use hookbox::internal::lockfile::{self, Lock, LockError};
 
-/// What a root and its plugins directory have to be.
+/// The hint for a root or a plugins directory that cannot be opened.
 const OPENED: &str = "expected a directory that you may write, and that is no symlink out of the repository";
 
-/// Where plugins are installed.
+/// The location of plugins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Location {
-    /// In a repository, for all who work in it.
+    /// A repository.
     Local,
-    /// In the home directory, for all that the user does.
+    /// The home directory.
     Global,
 }
 
 impl Location {
-    /// The word for it: `local` or `global` (ADR 029).
+    /// Returns `local` or `global`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -31,37 +31,37 @@ impl Location {
     }
 }
 
-/// A root's plugins directory and lock file. Everything in it is read and written beneath a directory that was opened
-/// once, so that no symlink in a repository leads out of it.
+/// The plugins directory and the lock file of a root. All access is below one open directory, so that no symlink in a
+/// repository leads out of it.
 #[derive(Debug)]
 pub struct Plugins {
     location: Location,
     /// The repository, or the home directory.
     base: PathBuf,
-    /// The root's name.
+    /// The name of the root.
     root: String,
-    /// The root, open.
+    /// The open root.
     dir: Dir,
 }
 
 impl Plugins {
-    /// Opens the plugins of this root in a repository or home directory, and makes the root and its `plugins` where
-    /// they are missing. A root that is a symlink is followed in the home directory only.
+    /// Opens the plugins of this root in a repository or home directory, and makes the root and its `plugins` if needed.
+    /// A root may be a symlink in the home directory only.
     ///
     /// # Errors
     ///
-    /// Where they cannot be made or opened.
+    /// An error if they cannot be made or opened.
     pub fn open(location: Location, base: &Path, root: &str) -> Result<Self, PluginError> {
         let plugins = Self::of(location, base, root, true)?;
         plugins.plugins()?;
         Ok(plugins)
     }
 
-    /// The same where the root holds `plugins` or `plugins.lock`, and nothing is made; `None` where it holds neither.
+    /// Opens the plugins of a root that has `plugins` or `plugins.lock`; `None` if it has neither.
     ///
     /// # Errors
     ///
-    /// Where it cannot be opened.
+    /// An error if the root cannot be opened.
     pub fn find(location: Location, base: &Path, root: &str) -> Result<Option<Self>, PluginError> {
         let path = base.join(root);
         for name in ["plugins", lockfile::FILE] {
@@ -82,9 +82,9 @@ impl Plugins {
                 return Dir::open_ambient_dir(&path, ambient_authority());
             }
             match above.open_dir(root) {
-                // Where a symlink leads out, making it fails as if a file stood there.
+                // If a symlink leads out, `create_dir` fails because the name exists.
                 Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
-                    // Another process may have made it meanwhile.
+                    // Another process may have made the root meanwhile.
                     let made = above.create_dir(root);
                     above.open_dir(root).map_err(|error| made.err().unwrap_or(error))
                 }
@@ -95,41 +95,37 @@ impl Plugins {
         Ok(Self { location, base: base.to_owned(), root: root.to_owned(), dir })
     }
 
-    /// Where they are installed.
+    /// Returns the location.
     pub fn location(&self) -> Location {
         self.location
     }
 
-    /// The repository, or the home directory.
+    /// Returns the repository, or the home directory.
     pub fn base(&self) -> &Path {
         &self.base
     }
 
-    /// The name of the root that they stand in, such as `.hookbox`.
+    /// Returns the name of the root, such as `.hookbox`.
     pub fn root(&self) -> &str {
         &self.root
     }
 
-    /// The path of the plugins directory.
+    /// Returns the path of the plugins directory.
     pub fn path(&self) -> PathBuf {
         self.base.join(&self.root).join("plugins")
     }
 
-    /// The path of the lock file.
+    /// Returns the path of the lock file.
     pub fn lock_path(&self) -> PathBuf {
         self.base.join(&self.root).join(lockfile::FILE)
     }
 
-    /// The root, open: it holds the lock file and `plugins`.
+    /// Returns the open root.
     pub(super) fn dir(&self) -> &Dir {
         &self.dir
     }
 
-    /// The plugins directory, open, for whoever writes there: it is made where it is missing.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be made or opened, or leads out of the root.
+    /// Opens the plugins directory, and makes it if needed.
     pub(super) fn plugins(&self) -> Result<Dir, PluginError> {
         self.dir
             .create_dir_all("plugins")
@@ -137,12 +133,8 @@ impl Plugins {
             .map_err(|error| PluginError::io(self.path(), error).or_hint(OPENED))
     }
 
-    /// The plugins directory, open, for whoever only looks; `None` where there is none.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be opened, or leads out of the root.
-    pub(super) fn plugins_there(&self) -> Result<Option<Dir>, PluginError> {
+    /// Opens the plugins directory; `None` if it does not exist.
+    pub(super) fn existing_plugins(&self) -> Result<Option<Dir>, PluginError> {
         let wrong = |error: io::Error| PluginError::io(self.path(), error).or_hint(OPENED);
         match dir_ops::entry_kind(&self.dir, "plugins").map_err(wrong)? {
             Some(_) => self.dir.open_dir("plugins").map(Some).map_err(wrong),
@@ -150,12 +142,11 @@ impl Plugins {
         }
     }
 
-    /// What the lock file says; nothing where there is none. A symlink is not followed, as it is not when the file is
-    /// written.
+    /// Reads the lock file; a missing one is empty. A symlink is not followed.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read, or is no lock file.
+    /// An error if the file cannot be read, or is not a lock file.
     pub fn lock(&self) -> Result<Lock, PluginError> {
         use io::ErrorKind::{InvalidData, InvalidInput};
         let path = self.lock_path();

@@ -7,52 +7,52 @@ use super::INSTALLED;
 use super::limits::{MAX_DEPTH, MAX_PATH};
 use hookbox::internal::text;
 
-/// The longest name of a file on the file systems that there are, in bytes.
+/// The most bytes of a file name on common file systems.
 const MAX_PART: usize = 255;
 
 /// A path inside a plugin: relative, in UTF-8, with plain parts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryPath(String);
 
-/// Why a path cannot stand in a plugin. The texts read after the path.
+/// A reason why no plugin may have a path. The texts read after the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryPathError {
-    /// It is empty.
+    /// The path is empty.
     #[error("is empty: expected a path in the plugin")]
     Empty,
-    /// It begins with a slash.
+    /// The path begins with a slash.
     #[error("is absolute: it would lead out of the plugin")]
     Absolute,
-    /// It has a part `..`.
+    /// The path has a part `..`.
     #[error("has a part `..`: it would lead out of the plugin")]
     Up,
-    /// It has an empty part, or a part `.`.
+    /// The path has an empty part, or a part `.`.
     #[error("has a part that is empty or `.`")]
     Part,
-    /// It has a control character, or a backslash.
+    /// The path has a control character, or a backslash.
     #[error("has a control character or a backslash")]
     Character,
-    /// It is no UTF-8.
+    /// The path is not UTF-8.
     #[error("is not UTF-8")]
     NotUtf8,
-    /// It has a part `.git`.
+    /// The path has a part `.git`.
     #[error("has a part `.git`: it would be taken for a repository")]
     Git,
-    /// It, or a part of it, is too long.
+    /// The path, or a part of it, is too long.
     #[error("is too long: expected at most {MAX_PATH} bytes, and {MAX_PART} in a part")]
     TooLong,
-    /// It is too deep.
+    /// The path has too many parts.
     #[error("is too deep: expected at most {MAX_DEPTH} directories in each other")]
     TooDeep,
 }
 
 impl EntryPath {
-    /// The path of these bytes, as git and tar give them; one slash at its end is left out.
+    /// Checks a path of git or tar, and removes one slash at its end.
     ///
     /// # Errors
     ///
-    /// [`EntryPathError`] says why such a path cannot stand in a plugin.
+    /// An error if no plugin may have this path.
     pub fn new(path: &[u8]) -> Result<Self, EntryPathError> {
         let path = str::from_utf8(path).map_err(|_| EntryPathError::NotUtf8)?;
         let path = path.strip_suffix('/').unwrap_or(path);
@@ -81,37 +81,37 @@ impl EntryPath {
         Ok(Self(path.to_owned()))
     }
 
-    /// Whether what stands at this path is installed: `skills`, `recipes`, `hooks`, and everything below them.
+    /// Returns true for `skills`, `recipes`, `hooks`, and every path below them.
     pub(super) fn is_installed(&self) -> bool {
         self.parts().next().is_some_and(|first| INSTALLED.contains(&first))
     }
 
-    /// Its parts.
+    /// Returns the parts.
     pub fn parts(&self) -> std::str::Split<'_, char> {
         self.0.split('/')
     }
 
-    /// It as text.
+    /// Returns the path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// It as a path.
+    /// Returns the path.
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)
     }
 
-    /// Where it would lie on a file system that takes small and capital letters for the same.
+    /// Returns the path in lower case, to compare it as a file system does that ignores case.
     pub(super) fn folded(&self) -> String {
         self.0.to_lowercase()
     }
 
-    /// The directory that it stands in; none at the top.
+    /// Returns the parent directory; `None` at the top.
     pub(super) fn parent(&self) -> Option<Self> {
         self.0.rsplit_once('/').map(|(parent, _)| Self(parent.to_owned()))
     }
 
-    /// Where a symlink at this path leads with this target; `None` where that is out of the plugin.
+    /// Resolves the target of a symlink at this path, by its text; `None` if it leads out of the plugin.
     pub(super) fn target(&self, target: &Path) -> Option<PathBuf> {
         let mut path: PathBuf = self.parent().map(|it| PathBuf::from(it.0)).unwrap_or_default();
         for part in target.components() {

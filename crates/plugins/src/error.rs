@@ -1,4 +1,4 @@
-//! Why a plugin cannot be installed, listed, changed or removed.
+//! Errors of installing, listing, changing and removing plugins.
 
 use std::io;
 use std::path::Path;
@@ -6,73 +6,73 @@ use std::path::Path;
 use super::{EntryPathError, LockError, NameError};
 use hookbox::internal::files;
 
-/// Why something could not be done with a plugin. Nothing has changed then.
+/// An error about a plugin. Nothing has changed.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {kind}")]
 pub struct PluginError {
-    /// What it is about, escaped: a source, a plugin, a path in one.
+    /// The subject, escaped: a source, a plugin, or a path in one.
     pub what: String,
-    /// What is wrong.
+    /// The kind of error.
     pub kind: PluginErrorKind,
-    /// What to do about it.
+    /// The next step for the user.
     pub hint: Option<String>,
 }
 
-/// What is wrong. The texts read after what it is about.
+/// A kind of error. The texts read after the subject.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PluginErrorKind {
-    /// It is the name of no plugin.
+    /// No plugin can have this name.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// It is no source.
+    /// The text is not a source.
     #[error("{0}")]
     Source(String),
-    /// The source cannot be had: not found, no access, no network.
+    /// The source cannot be fetched: not found, no access, no network.
     #[error("{0}")]
     Fetch(String),
-    /// The source has something that no plugin may have.
+    /// The source has an entry that no plugin may have.
     #[error("{0}")]
     Hostile(String),
-    /// A path in the source is none that a plugin may have.
+    /// The source has a path that no plugin may have.
     #[error(transparent)]
     Path(#[from] EntryPathError),
-    /// The source holds more than a plugin may hold.
+    /// The source exceeds a limit.
     #[error("{0}")]
     TooLarge(String),
     /// The source has neither skills nor recipes nor hooks.
     #[error("has no skills, no recipes and no hooks")]
     Empty,
-    /// What came is not what was expected: a pin, a digest, the lock file, a signature.
+    /// The fetched plugin does not match a pin, a digest, the lock file or a signature.
     #[error("{0}")]
     Mismatch(String),
-    /// A plugin of this name is there.
+    /// A plugin of this name is installed.
     #[error("{0}")]
     Exists(String),
-    /// No plugin of this name is there.
+    /// No plugin of this name is installed.
     #[error("is not installed")]
     NotInstalled,
-    /// What stands in the plugins directory is not what hookbox puts there.
+    /// The plugins directory has an entry that hookbox did not make.
     #[error("{0}")]
     Unexpected(String),
     /// The lock file cannot be used.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// Another process is at work in the same plugins directory.
+    /// Another process is changing the same plugins directory.
     #[error("{0}")]
     Busy(String),
-    /// The system says no.
+    /// The operating system reports an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
 impl PluginError {
-    /// An error about this, which is escaped here.
+    /// Makes an error about `what`, and escapes that.
     pub fn new(what: impl AsRef<str>, kind: impl Into<PluginErrorKind>) -> Self {
         Self { what: hookbox::escape(what.as_ref(), 1024), kind: kind.into(), hint: None }
     }
 
-    /// The error for something that the system does not do to this path, with the next step where that is known.
+    /// Makes the error of an operation on this path, with a hint if one is known.
     pub(super) fn io(path: impl AsRef<Path>, error: io::Error) -> Self {
         use io::ErrorKind as Kind;
         let hint = match error.kind() {
@@ -88,7 +88,7 @@ impl PluginError {
                 "expected a directory that can be renamed: no mount point, and no part of a layer of a container",
             ),
             Kind::IsADirectory => {
-                Some("expected a file: remove what stands there, which hookbox did not make")
+                Some("expected a file: remove the directory, which hookbox did not make")
             }
             _ => None,
         };
@@ -96,26 +96,26 @@ impl PluginError {
         Self { hint: hint.map(str::to_owned), ..error }
     }
 
-    /// The same error with the next step, unless it has one.
+    /// Adds a hint, unless there is one.
     #[must_use]
     pub(super) fn or_hint(self, hint: &str) -> Self {
         Self { hint: self.hint.or_else(|| Some(hint.to_owned())), ..self }
     }
 
-    /// The same error with the next step.
+    /// Sets the hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same error of another kind.
+    /// Sets the kind.
     #[must_use]
     pub(super) fn with_kind(self, kind: PluginErrorKind) -> Self {
         Self { kind, ..self }
     }
 
-    /// Whether what the user wrote is wrong, rather than what was found.
+    /// Returns true if the input of the user is wrong.
     pub fn is_usage(&self) -> bool {
         matches!(self.kind, PluginErrorKind::Name(_) | PluginErrorKind::Source(_))
     }

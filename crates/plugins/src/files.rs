@@ -1,4 +1,4 @@
-//! The files of a plugin, to say which of them an update changes.
+//! The files of a plugin, to list those that an update changes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,60 +13,60 @@ use hookbox::internal::files::{EntryKind, FileAccess};
 pub struct Files(BTreeMap<PathBuf, String>);
 
 impl Files {
-    /// The files below this directory. No symlink is followed.
+    /// Lists the files below this directory, without following symlinks.
     ///
     /// # Errors
     ///
-    /// Where something cannot be read, or is larger than a plugin may be, twice over: what was changed by hand may be
-    /// more than what is installed.
+    /// An error if a file cannot be read, or the directory exceeds twice the limits of a plugin: a user may have added
+    /// files.
     pub fn of(dir: &Path) -> Result<Self, PluginError> {
         let wrong = |path: &Path, error: io::Error| PluginError::io(path, error);
         let too_large = || {
             let what = "is larger than a plugin may be, so that its files are not compared".to_owned();
             PluginError::new(dir.to_string_lossy(), PluginErrorKind::TooLarge(what))
         };
-        let place = FileAccess::repository(dir).map_err(|error| wrong(dir, error))?;
+        let access = FileAccess::repository(dir).map_err(|error| wrong(dir, error))?;
         let (mut entries, mut bytes) = (2 * MAX_ENTRIES, 2 * MAX_BYTES);
         let mut files = BTreeMap::new();
         let mut waiting = vec![dir.to_owned()];
         while let Some(at) = waiting.pop() {
-            let (names, more) = place.names(&at).map_err(|error| wrong(&at, error))?;
+            let (names, more) = access.names(&at).map_err(|error| wrong(&at, error))?;
             if more {
                 return Err(too_large());
             }
             for name in names {
                 entries = entries.checked_sub(1).ok_or_else(too_large)?;
                 let path = at.join(name);
-                let is = if place.is_symlink(&path) {
-                    format!("symlink {}", place.read_link(&path).unwrap_or_default().display())
+                let state = if access.is_symlink(&path) {
+                    format!("symlink {}", access.read_link(&path).unwrap_or_default().display())
                 } else {
-                    match place.entry_kind(&path).map_err(|error| wrong(&path, error))? {
+                    match access.entry_kind(&path).map_err(|error| wrong(&path, error))? {
                         EntryKind::Directory => {
                             waiting.push(path);
                             continue;
                         }
                         EntryKind::File { executable, len } => {
                             bytes = bytes.checked_sub(len).ok_or_else(too_large)?;
-                            let digest = place.digest(&path, len).map_err(|error| wrong(&path, error))?;
+                            let digest = access.digest(&path, len).map_err(|error| wrong(&path, error))?;
                             format!("{} {digest}", if executable { "program" } else { "file" })
                         }
                         EntryKind::Special => "special".to_owned(),
                     }
                 };
-                files.insert(path.strip_prefix(dir).unwrap_or(&path).to_owned(), is);
+                files.insert(path.strip_prefix(dir).unwrap_or(&path).to_owned(), state);
             }
         }
         Ok(Self(files))
     }
 
-    /// The paths that only these files have, and not those.
+    /// Returns the paths that `those` does not have.
     pub(super) fn only<'a>(&'a self, those: &'a Self) -> impl Iterator<Item = &'a Path> {
         self.0.keys().filter(|path| !those.0.contains_key(*path)).map(PathBuf::as_path)
     }
 
-    /// The paths that both have, and that are not the same.
+    /// Returns the paths that both have, with differences.
     pub(super) fn changed<'a>(&'a self, after: &'a Self) -> impl Iterator<Item = &'a Path> {
-        let both = self.0.iter().filter(|(path, is)| after.0.get(*path).is_some_and(|now| now != *is));
+        let both = self.0.iter().filter(|(path, state)| after.0.get(*path).is_some_and(|now| now != *state));
         both.map(|(path, _)| path.as_path())
     }
 }

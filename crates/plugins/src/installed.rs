@@ -1,4 +1,4 @@
-//! What is installed.
+//! Listing the installed plugins.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,27 +8,27 @@ use cap_std::fs::Dir;
 use super::{Locked, PluginError, PluginName, Plugins, dir_ops};
 use hookbox::internal::lockfile::OWN;
 
-/// A plugin that is there.
+/// An installed plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// Its name.
+    /// The name.
     pub name: PluginName,
     /// The name of its directory, `org@repo`.
     pub dir: String,
     /// The path of its directory.
     pub path: PathBuf,
-    /// What the lock file says of it; nothing of a plugin that was put there by hand.
+    /// The entry of the lock file; `None` if hookbox did not install the plugin.
     pub locked: Option<Locked>,
 }
 
-/// The plugins that are there, by name: the directories whose names are those of plugins. A symlink is none.
+/// Returns the installed plugins, by name: the directories with names `org@repo`. A symlink is not a plugin.
 ///
 /// # Errors
 ///
-/// Where the plugins directory or the lock file cannot be read.
+/// An error if the plugins directory or the lock file cannot be read.
 pub fn installed(plugins: &Plugins) -> Result<Vec<Installed>, PluginError> {
     let lock = plugins.lock()?;
-    let Some(dir) = plugins.plugins_there()? else { return Ok(Vec::new()) };
+    let Some(dir) = plugins.existing_plugins()? else { return Ok(Vec::new()) };
     let wrong = |error: io::Error| PluginError::io(plugins.path(), error);
     let mut all = Vec::new();
     for name in names(&dir).map_err(wrong)? {
@@ -42,7 +42,7 @@ pub fn installed(plugins: &Plugins) -> Result<Vec<Installed>, PluginError> {
     Ok(all)
 }
 
-/// The names in a plugins directory that are not hookbox's own.
+/// Returns the names in a plugins directory, without those of hookbox's own files.
 pub(super) fn names(dir: &Dir) -> io::Result<Vec<String>> {
     let mut names = dir_ops::names(dir)?;
     names.retain(|name| !name.starts_with(OWN));

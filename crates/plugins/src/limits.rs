@@ -1,26 +1,26 @@
-//! How big a plugin may be, from whatever source. Every source and every file is counted by [`super::Stage`].
+//! The limits of a plugin from any source. [`Stage`](super::Stage) enforces them.
 
 use hookbox::internal::tree;
 
-/// How many files, directories and symlinks a plugin may have: as many as the digest of a native hook covers.
+/// The most files, directories and symlinks of a plugin: as many as the digest of a native hook covers.
 pub const MAX_ENTRIES: usize = tree::MAX_FILES;
 
-/// How many bytes all of its files may have together: several components that carry an interpreter (18 MB each).
+/// The most bytes of all files: enough for several components with an interpreter (18 MB each).
 pub const MAX_BYTES: u64 = 256 << 20;
 
-/// How many bytes one file may have: as many as a component that is loaded.
-pub const MAX_FILE: u64 = hookbox::internal::wasm::MAX_COMPONENT;
+/// The most bytes of one file: as many as a component may have.
+pub const MAX_FILE: u64 = hookbox::wasm::MAX_COMPONENT;
 
-/// How deep directories may stand in each other.
+/// The most nested directories.
 pub const MAX_DEPTH: usize = 32;
 
-/// How long a path in a plugin may be, in bytes.
+/// The most bytes of a path in a plugin.
 pub(crate) const MAX_PATH: usize = 1024;
 
-/// How long the target of a symlink may be, in bytes.
+/// The most bytes of the target of a symlink.
 pub(crate) const MAX_TARGET: usize = 1024;
 
-/// How big a plugin may be.
+/// The limits of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Files, directories and symlinks. [`MAX_ENTRIES`].

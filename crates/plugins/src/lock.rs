@@ -23,8 +23,8 @@ pub struct PluginsLock<'a> {
 }
 
 impl Plugins {
-    /// Locks these plugins against changes by other processes. This blocks for up to 10 s, and so do others while the
-    /// lock is held: fetch a plugin before. Call [`repair`](super::repair()) next.
+    /// Locks these plugins against changes by other processes. This blocks for up to 10 s, and other processes block while
+    /// the lock is held, so fetch a plugin before. Call [`repair`](super::repair()) next.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Plugins {
         Ok(PluginsLock { plugins: self, dir, lock })
     }
 
-    /// Returns true if a process changes these plugins now. `dir` is the plugins directory.
+    /// Returns true if a process is changing these plugins. `dir` is the plugins directory.
     pub(super) fn is_locked(&self, dir: &Dir) -> Result<bool, PluginError> {
         let wrong = |error: io::Error| PluginError::io(self.path().join(LOCK), error);
         let file = match dir_ops::open(dir, LOCK, OFlags::RDONLY) {
@@ -99,7 +99,7 @@ impl<'a> PluginsLock<'a> {
 
 impl Drop for PluginsLock<'_> {
     fn drop(&mut self) {
-        // The next process holds the lock before it has written its own number.
+        // The next process has the lock before it writes its own number.
         drop(self.lock.file().set_len(0));
     }
 }

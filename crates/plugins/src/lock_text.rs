@@ -7,7 +7,7 @@ use super::{Lock, Locked, LockedHook};
 use hookbox::hook::Digest;
 use hookbox::hook::Kind;
 
-/// What stands above everything else.
+/// The comment at the top.
 const HEAD: &str = "# Written by hookbox. `hookbox plugin add` without a source installs exactly this.\n\n";
 
 #[derive(Serialize)]
@@ -46,7 +46,7 @@ struct Hook<'a> {
 ///
 /// # Errors
 ///
-/// None that is known of: all fields are text.
+/// No error is known: all fields are text.
 pub(super) fn print(lock: &Lock) -> Result<String, toml::ser::Error> {
     let wire = Wire { version: VERSION, plugin: lock.iter().map(Plugin::of).collect() };
     Ok(format!("{HEAD}{}", toml::to_string(&wire)?))

@@ -41,7 +41,7 @@ pub enum Step<'a> {
 
 /// Observes the steps of a change, for a progress bar or a test.
 pub trait Observer: Send + Sync {
-    /// Called at each step, and often while bytes are received: it must return quickly and must not block.
+    /// Observes a step. This is called often while bytes are received, so it must not block.
     fn step(&self, step: &Step<'_>);
 }
 

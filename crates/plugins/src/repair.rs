@@ -74,7 +74,7 @@ impl fmt::Display for Repair {
 /// If the plugins directory cannot be read.
 pub fn needs_repair(plugins: &Plugins) -> Result<bool, PluginError> {
     let wrong = |error: io::Error| PluginError::io(plugins.path(), error);
-    let Some(dir) = plugins.plugins_there()? else { return Ok(false) };
+    let Some(dir) = plugins.existing_plugins()? else { return Ok(false) };
     if plugins.is_locked(&dir)? {
         return Ok(false);
     }

@@ -1,4 +1,4 @@
-//! Where a plugin comes from: what a user writes, what the lock file says. No I/O.
+//! The sources of plugins, as users and the lock file write them. No I/O.
 
 mod oci;
 mod url;
@@ -20,47 +20,47 @@ pub const DEFAULT_GIT_HOST: &str = "https://github.com";
 /// The longest text of a source, in bytes.
 const MAX_TEXT: usize = 2048;
 
-/// Where a plugin comes from.
+/// The source of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A git repository.
     Git {
-        /// Its address.
+        /// The address.
         url: GitUrl,
-        /// The branch, tag or commit; the repository's default branch where it is none.
+        /// The branch, tag or commit; `None` for the default branch.
         reference: Option<String>,
     },
-    /// A local directory, absolute.
+    /// A local directory.
     Directory {
-        /// It.
+        /// The directory, absolute.
         path: PathBuf,
     },
     /// An artifact in an OCI registry.
     Oci(OciReference),
 }
 
-/// What a source was, at the time when it was fetched.
+/// The revision of a source that was fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolved {
-    /// This commit of a git repository, in hexadecimal digits.
+    /// The commit of a git repository, in hexadecimal digits.
     Commit(String),
-    /// The artifact whose manifest has this digest.
+    /// The digest of the manifest of an artifact.
     Manifest(Digest),
-    /// A directory; the digest of the installed tree is all there is to say.
+    /// A directory has no revision but the digest of its tree.
     Directory,
 }
 
-/// What the text of a source is read with.
+/// The defaults for reading a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
-    /// What stands before `/org/repo`, such as `https://github.com`.
+    /// The address before `/org/repo`, such as `https://github.com`.
     pub git: String,
-    /// Where a relative directory is looked for.
+    /// The directory to which a relative path refers.
     pub cwd: PathBuf,
 }
 
 impl Hosts {
-    /// The defaults, with this working directory.
+    /// Returns the defaults, with this working directory.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
         Self { git: DEFAULT_GIT_HOST.to_owned(), cwd: cwd.into() }
     }
@@ -72,7 +72,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`PluginErrorKind::Source`] or [`PluginErrorKind::Name`]: what was expected, and what was found.
+    /// [`PluginErrorKind::Source`] or [`PluginErrorKind::Name`].
     pub fn parse(source: &str, hosts: &Hosts) -> Result<Self, PluginError> {
         let wrong = |what: &str| {
             PluginError::new(url::without_user(source), PluginErrorKind::Source(what.to_owned()))
@@ -88,7 +88,7 @@ impl Source {
             let path = normalize_path(&hosts.cwd.join(source));
             if path.to_str().is_none() {
                 let what =
-                    "stands in a directory whose path is not UTF-8, so that plugins.lock could not name it";
+                    "is in a directory whose path is not UTF-8, so that plugins.lock could not name it";
                 return Err(wrong(what).hint("expected a directory whose whole path is UTF-8"));
             }
             return Ok(Self::Directory { path });
@@ -107,9 +107,9 @@ impl Source {
         Ok(Self::Git { url, reference: checked(reference).map_err(wrong)? })
     }
 
-    /// A git URL, with `@ref` in its last part if there is one.
+    /// Reads a git URL, with an optional `@ref` in its last part.
     fn git(url: &str) -> Result<Self, &'static str> {
-        // What stands before the path is the host's, and perhaps a password.
+        // An `@` before the path belongs to the user and the host.
         let last = match url.find("://").map(|at| at + 3) {
             Some(host) => match url.rfind('/') {
                 Some(last) if last >= host => last,
@@ -125,26 +125,26 @@ impl Source {
         Ok(Self::Git { url: GitUrl::new(format!("{head}{tail}"))?, reference: checked(reference)? })
     }
 
-    /// The same source at this branch, tag or commit.
+    /// Sets the branch, tag or commit.
     ///
     /// # Errors
     ///
-    /// Where it has another one already, or is no git repository.
+    /// An error if the source has another one, or is not a git repository.
     pub fn at(self, reference: Option<&str>) -> Result<Self, PluginError> {
-        let Some(wanted) = reference else { return Ok(self) };
+        let Some(name) = reference else { return Ok(self) };
         let shown = self.shown();
         let wrong = |what: &str| PluginError::new(&shown, PluginErrorKind::Source(what.to_owned()));
         match self {
             Self::Git { url, reference: None } => {
-                Ok(Self::Git { url, reference: checked(Some(wanted)).map_err(wrong)? })
+                Ok(Self::Git { url, reference: checked(Some(name)).map_err(wrong)? })
             }
-            Self::Git { reference: Some(ref has), .. } if has == wanted => Ok(self),
+            Self::Git { reference: Some(ref has), .. } if has == name => Ok(self),
             Self::Git { .. } => Err(wrong("names another branch, tag or commit than --ref")),
             _ => Err(wrong("expected a git repository: nothing else has branches, tags and commits")),
         }
     }
 
-    /// The branch, tag or commit that is asked for.
+    /// Returns the requested branch, tag or commit.
     pub fn reference(&self) -> Option<&str> {
         match self {
             Self::Git { reference, .. } => reference.as_deref(),
@@ -152,11 +152,11 @@ impl Source {
         }
     }
 
-    /// What the plugin is called unless the user says otherwise: the last two parts of the path.
+    /// Returns the default name of the plugin: the last two parts of the path.
     ///
     /// # Errors
     ///
-    /// Where those are no name.
+    /// An error if these are not a name.
     pub fn name(&self) -> Result<PluginName, PluginError> {
         let (path, fallback) = match self {
             Self::Git { url, .. } => {
@@ -166,7 +166,7 @@ impl Source {
             }
             Self::Directory { path } => {
                 let last = path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-                // One that was installed elsewhere keeps its name.
+                // The directory of an installed plugin.
                 if let Ok(name) = PluginName::from_dir(&last) {
                     return Ok(name);
                 }
@@ -176,7 +176,7 @@ impl Source {
         };
         let mut parts = path.rsplit('/');
         let (repo, org) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        // The host of an artifact that stands directly below it, without its user and port.
+        // If this is a host, its user and port are not part of the name.
         let org = org.rsplit('@').next().unwrap_or_default();
         let org = org.split(':').next().unwrap_or_default();
         let named = PluginName::new(org, repo);
@@ -190,8 +190,8 @@ impl Source {
         })
     }
 
-    /// The text for the lock file, where a directory beneath `base` is named from there. It parses back with `base` as
-    /// the working directory. The reference stands apart from it, and a password nowhere.
+    /// Returns the text for the lock file, without a reference and a password. The path of a directory below `base` is
+    /// relative to it. [`parse`](Self::parse) reads this back with `base` as the working directory.
     pub fn text(&self, base: &Path) -> String {
         match self {
             Self::Git { url, .. } => url.for_lock(),
@@ -205,7 +205,7 @@ impl Source {
 }
 
 impl fmt::Display for Source {
-    /// As a user writes it. It may hold a password: see [`Source::shown`].
+    /// Writes the source as a user does. It may have a password: see [`Source::shown`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Git { url, reference: Some(reference) } => write!(f, "{}@{reference}", url.as_str()),
@@ -217,7 +217,7 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// For people: escaped, and without the password that a URL may hold.
+    /// Returns the source for people: escaped, and without a password.
     pub fn shown(&self) -> String {
         let shown = match self {
             Self::Git { url, reference: Some(reference) } => format!("{}@{reference}", url.shown()),
@@ -227,13 +227,13 @@ impl Source {
         text::escape(&shown, MAX_TEXT)
     }
 
-    /// Whether its address holds a password. The lock file would keep that for everybody to read.
+    /// Returns true if the address has a password, which must not get into the lock file.
     pub fn has_password(&self) -> bool {
         matches!(self, Self::Git { url, .. } if url.has_password())
     }
 }
 
-/// A branch, tag or commit that git takes for nothing else (git-check-ref-format(1)).
+/// Checks the name of a branch, tag or commit (git-check-ref-format(1)), which git must not take for an option.
 pub(super) fn checked(reference: Option<&str>) -> Result<Option<String>, &'static str> {
     const WRONG: &str = "names no branch, tag or commit after @: expected a name as git allows it";
     let Some(name) = reference else { return Ok(None) };

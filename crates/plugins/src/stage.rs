@@ -1,11 +1,10 @@
-//! Where a plugin is written before it is put in its place: one piece of code for all sources, with all the rules.
+//! Writing a plugin into a staging directory. All sources use this code, and it checks all rules for plugins.
 //!
-//! The staging directory stands in the plugins directory, so that what was staged is renamed and not copied. Everything
-//! is written beneath a directory that was opened once (cap-std): whatever the paths of a source say, and whatever
-//! symlinks it brings, nothing is written outside.
+//! The staging directory is in the plugins directory, so that installing a plugin is a rename. Every file is opened below
+//! the staging directory (cap-std), so that neither `..` nor a symlink of the source leads out of it.
 
 use std::collections::HashMap;
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,7 @@ use super::{EntryPath, Observer, PluginError, PluginErrorKind, Plugins, Step};
 use hookbox::hook::Digest;
 use hookbox::internal::text;
 
-/// What was written at a path.
+/// A written entry.
 #[derive(Clone, Debug)]
 enum Written {
     Directory,
@@ -26,17 +25,17 @@ enum Written {
     Symlink(PathBuf),
 }
 
-/// A plugin that is being written. Dropping it removes all of it.
+/// A plugin that is being written. Dropping this removes it.
 pub struct Stage<'a> {
     home: StagingDirectory,
     tree: Dir,
     usage: Usage,
     observer: &'a dyn Observer,
-    /// What was written, by the path that a file system knows it by that takes capital and small letters for the same.
+    /// The written entries, by their paths in lower case: some file systems ignore case.
     written: HashMap<String, (EntryPath, Written)>,
 }
 
-/// A plugin that was written whole and checked, and is on the disk. Dropping it removes it, unless it was installed.
+/// A plugin that is completely written, checked and synced to the disk. Dropping this removes it, unless it was installed.
 #[derive(Debug)]
 pub struct Staged {
     home: StagingDirectory,
@@ -46,20 +45,20 @@ pub struct Staged {
 }
 
 impl<'a> Stage<'a> {
-    /// Begins a plugin in these plugins' directory, within the usual limits.
+    /// Begins a plugin in this plugins directory, within the default limits.
     ///
     /// # Errors
     ///
-    /// Where nothing can be written there.
+    /// An error if the directory cannot be written.
     pub fn new(plugins: &Plugins, observer: &'a dyn Observer) -> Result<Self, PluginError> {
         Self::within(plugins, Limits::default(), observer)
     }
 
-    /// The same within these limits.
+    /// Begins a plugin within these limits.
     ///
     /// # Errors
     ///
-    /// Where nothing can be written there.
+    /// An error if the directory cannot be written.
     pub fn within(
         plugins: &Plugins,
         limits: Limits,
@@ -72,32 +71,32 @@ impl<'a> Stage<'a> {
         Ok(Self { home, tree, usage: Usage::new(limits), observer, written: HashMap::new() })
     }
 
-    /// A directory for what the source needs on the way, absolute. It goes with the stage.
+    /// Returns a directory for temporary files of a source. It is removed with the stage.
     pub fn scratch(&self) -> &Path {
         self.home.path()
     }
 
-    /// How much a plugin may hold here.
+    /// Returns the limits.
     pub fn limits(&self) -> Limits {
         self.usage.limits()
     }
 
-    /// The error for something that no plugin may have, by its path in the source.
+    /// Returns the error about an entry that no plugin may have.
     pub fn refuse(&self, path: impl AsRef<[u8]>, why: impl Into<String>) -> PluginError {
         PluginError::new(String::from_utf8_lossy(path.as_ref()), PluginErrorKind::Hostile(why.into()))
-            .hint("nothing of the plugin was installed; whoever makes it has to take this out")
+            .hint("nothing of the plugin was installed; its author has to remove this")
     }
 
     /// Checks a path of the source.
     ///
     /// # Errors
     ///
-    /// Where such a path cannot stand in a plugin; it is named.
+    /// An error with the path, if no plugin may have it.
     pub fn path(&self, path: &[u8]) -> Result<EntryPath, PluginError> {
         EntryPath::new(path).map_err(|error| PluginError::new(String::from_utf8_lossy(path), error))
     }
 
-    /// Checks that a file of this size would still fit, before anything of it is read.
+    /// Checks that a file of this size would fit, before it is read.
     ///
     /// # Errors
     ///
@@ -106,22 +105,22 @@ impl<'a> Stage<'a> {
         self.usage.check_room(path, len)
     }
 
-    /// Writes a directory. Those of files need not be given.
+    /// Writes a directory. The directories of files are written with them.
     ///
     /// # Errors
     ///
-    /// Where it cannot stand in a plugin, or cannot be written.
+    /// An error if no plugin may have it, or it cannot be written.
     pub fn directory(&mut self, path: &EntryPath) -> Result<(), PluginError> {
         self.is_installed(path)?;
         self.directories(path)
     }
 
-    /// Writes a file with these bytes, as `len` of them where that is known before. It gets the mode 0755 if it is
-    /// executable and else 0644, whatever the source says.
+    /// Writes a file, which has `len` bytes if that is known before. Its mode becomes 0755 if it is executable, and
+    /// otherwise 0644.
     ///
     /// # Errors
     ///
-    /// Where it cannot stand in a plugin, is too large, has other bytes than said, or cannot be read or written.
+    /// An error if no plugin may have it, it is too large, its length is not `len`, or it cannot be read or written.
     pub fn file(
         &mut self,
         path: &EntryPath,
@@ -141,46 +140,31 @@ impl<'a> Stage<'a> {
         options.write(true).create_new(true).mode(0o600);
         let mut to = self.tree.open_with(path.as_path(), &options).map_err(wrong)?;
         let most = len.unwrap_or(self.limits().file).min(self.usage.left());
-        let mut from = from.take(most.saturating_add(1));
-        let mut buffer = vec![0; 64 << 10];
-        let mut written = 0;
-        loop {
-            let read = match from.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(wrong(error)),
-            };
-            written += read as u64;
-            if written > most {
-                // Where the size was said, the source gave more than that.
-                return match len.filter(|len| written > *len) {
-                    Some(len) => Err(self.refuse(
-                        path.as_str(),
-                        format!("has more than the {len} bytes that it is said to have"),
-                    )),
-                    None => self.room(path, written).and(Err(self.refuse(path.as_str(), "is too large"))),
-                };
+        let written = io::copy(&mut from.take(most.saturating_add(1)), &mut to).map_err(wrong)?;
+        match len.filter(|len| *len != written) {
+            Some(len) if written > len => {
+                let what = format!("has more than the {len} bytes that it is said to have");
+                return Err(self.refuse(path.as_str(), what));
             }
-            to.write_all(buffer.get(..read).unwrap_or_default()).map_err(wrong)?;
-        }
-        if let Some(len) = len.filter(|len| *len != written) {
-            let what = format!("has {written} bytes: expected the {len} that it is said to have");
-            return Err(self.refuse(path.as_str(), what));
+            Some(len) => {
+                let what = format!("has {written} bytes: expected the {len} that it is said to have");
+                return Err(self.refuse(path.as_str(), what));
+            }
+            None => {}
         }
         let mode = if executable { 0o755 } else { 0o644 };
         let mode = cap_std::fs::Permissions::from_std(std::os::unix::fs::PermissionsExt::from_mode(mode));
         to.set_permissions(mode).map_err(wrong)?;
         self.usage.add_bytes(path, written)?;
-        self.told();
+        self.report();
         Ok(())
     }
 
-    /// Writes a symlink. Where it leads is checked here by its letters, and again when all is written.
+    /// Writes a symlink. This checks the text of its target, and [`finish`](Self::finish) follows it.
     ///
     /// # Errors
     ///
-    /// Where it cannot stand in a plugin, leads out of it, or cannot be written.
+    /// An error if no plugin may have it, it leads out of the plugin, or it cannot be written.
     pub fn symlink(&mut self, path: &EntryPath, target: &Path) -> Result<(), PluginError> {
         self.is_installed(path)?;
         if !path.as_str().contains('/') {
@@ -203,19 +187,17 @@ impl<'a> Stage<'a> {
         self.parents(path)?;
         self.add(path, Written::Symlink(target.to_owned()))?;
         self.tree.symlink(target, path.as_path()).map_err(|error| PluginError::io(path.as_path(), error))?;
-        self.told();
+        self.report();
         Ok(())
     }
 
-    /// Checks what was written, and brings it onto the disk.
+    /// Checks the plugin as a whole, and syncs it to the disk.
     ///
     /// # Errors
     ///
-    /// [`PluginErrorKind::Empty`] where there is nothing to install, an error that names the symlink that leads
-    /// nowhere, and where it cannot be read or synced.
+    /// [`PluginErrorKind::Empty`] if it has no files; an error if a symlink leads nowhere, or it cannot be read or synced.
     pub fn finish(self) -> Result<Staged, PluginError> {
-        let is_something = |(_, what): &(EntryPath, Written)| !matches!(what, Written::Directory);
-        if !self.written.values().any(is_something) {
+        if self.written.values().all(|(_, what)| matches!(what, Written::Directory)) {
             return Err(PluginError::new("the plugin", PluginErrorKind::Empty)
                 .hint("expected files in skills/, recipes/ or hooks/ at the top of the source"));
         }
@@ -227,7 +209,7 @@ impl<'a> Stage<'a> {
         }
         links.sort();
         for (path, target) in links {
-            // The kernel follows the whole way, beneath the tree.
+            // This follows the symlink, and others on its path, below the tree.
             if let Err(error) = self.tree.metadata(path.as_path()) {
                 let target = text::escape(&target.to_string_lossy(), 300);
                 let why = if error.kind() == io::ErrorKind::NotFound {
@@ -258,7 +240,7 @@ impl<'a> Stage<'a> {
         path.parent().map_or(Ok(()), |parent| self.directories(&parent))
     }
 
-    /// A directory and those that it stands in, unless they are there.
+    /// Writes a directory and those above it, unless they exist.
     fn directories(&mut self, path: &EntryPath) -> Result<(), PluginError> {
         match self.written.get(&path.folded()) {
             Some((there, Written::Directory)) if there == path => return Ok(()),
@@ -274,7 +256,7 @@ impl<'a> Stage<'a> {
             .map_err(|error| PluginError::io(path.as_path(), error))
     }
 
-    /// Counts one more entry, which nothing else may have the path of.
+    /// Adds an entry. Its path must be new.
     fn add(&mut self, path: &EntryPath, what: Written) -> Result<(), PluginError> {
         if let Some((there, _)) = self.written.get(&path.folded()) {
             return Err(self.twice(path, &there.clone()));
@@ -286,7 +268,7 @@ impl<'a> Stage<'a> {
 
     fn twice(&self, path: &EntryPath, there: &EntryPath) -> PluginError {
         let why = if path == there {
-            "stands there twice".to_owned()
+            "appears twice".to_owned()
         } else {
             format!(
                 "differs from {there} by the case of its letters only: on some systems these are one file"
@@ -295,42 +277,42 @@ impl<'a> Stage<'a> {
         self.refuse(path.as_str(), why)
     }
 
-    fn told(&self) {
+    fn report(&self) {
         self.observer.step(&Step::Staging { entries: self.usage.entries(), bytes: self.usage.bytes() });
     }
 }
 
 impl Staged {
-    /// The plugin, absolute. It holds `skills`, `recipes` and `hooks`.
+    /// Returns the absolute path of the directory with `skills`, `recipes` and `hooks`.
     pub fn path(&self) -> PathBuf {
         self.home.path().join(TREE)
     }
 
-    /// The digest of all of it: names, modes and bytes.
+    /// Returns the digest of all names, modes and bytes.
     pub fn digest(&self) -> &Digest {
         &self.digest
     }
 
-    /// How many files, directories and symlinks it has.
+    /// Returns the number of files, directories and symlinks.
     pub fn entries(&self) -> usize {
         self.entries
     }
 
-    /// How many bytes its files have together.
+    /// Returns the number of bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The staging directory that it stands in.
+    /// Returns the staging directory.
     pub(super) fn into_staging(self) -> StagingDirectory {
         self.home
     }
 }
 
-/// Brings everything below a directory onto the disk.
+/// Syncs everything below a directory to the disk.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn sync(dir: &Dir) -> io::Result<()> {
-    // The directory itself was opened for its path only.
+    // `dir` was opened with O_PATH, which cannot be synced.
     Ok(rustix::fs::syncfs(dir.open(".")?.as_fd())?)
 }
 

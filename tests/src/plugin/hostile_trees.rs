@@ -29,7 +29,7 @@ fn a_name_that_leads_elsewhere_is_refused() {
         (&[(FILE, b"a\n\x1b[31mb", "x")], "hooks/a\\n\\u{1b}[31mb: has a control character"),
         (&[(FILE, b"a\xff", "x")], "is not UTF-8"),
         (&[(FILE, &long, "x")], "is too long"),
-        (&[(FILE, b"a", "x"), (FILE, b"a", "y")], "hooks/a: stands there twice"),
+        (&[(FILE, b"a", "x"), (FILE, b"a", "y")], "hooks/a: appears twice"),
         (&[(FILE, b"Guard", "x"), (FILE, b"guard", "y")], "by the case of its letters only"),
         (&[(FILE, "Ä".as_bytes(), "x"), (FILE, "ä".as_bytes(), "y")], "by the case of its letters only"),
         (&[("160000", b"sub", "x")], "hooks/sub: is a submodule of git"),

@@ -310,7 +310,7 @@ fn what_holds_nothing_is_no_plugin() {
         ("empty", "hint: expected files in skills/"),
         ("text", "hint: expected skills/NAME"),
         ("none", "hint: "),
-        ("script", "hooks/guard: is no hook: it has no execute bit"),
+        ("script", "hooks/guard: is not a hook: it has no execute bit"),
         ("json", "hooks/hooks.json: "),
     ] {
         let path = env.path(dir).into_os_string().into_string().unwrap();

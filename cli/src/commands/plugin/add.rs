@@ -21,7 +21,8 @@ use crate::{human, options, output};
 
 /// Install plugins; without a source, exactly those that plugins.lock names.
 ///
-/// Shows what each one holds and asks for, asks on the terminal whether to trust it, and installs it either way.
+/// Shows the contents of each one and the rights that it asks for, asks on the terminal for trust, and installs it
+/// either way.
 #[derive(Args, Debug)]
 pub(crate) struct Add {
     /// ORG/REPO[@REF], the URL of a git repository, a directory (./DIR), or oci://HOST/ORG/NAME:TAG.
@@ -48,7 +49,7 @@ pub(crate) struct Add {
     /// Go on with the next source after an error.
     #[arg(long)]
     continue_on_error: bool,
-    /// Print what was installed as JSON: an array of objects.
+    /// Print the installed plugins as JSON: an array of objects.
     #[arg(long)]
     json: bool,
     #[command(flatten)]

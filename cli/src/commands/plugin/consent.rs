@@ -9,7 +9,7 @@ use crate::error::say;
 /// The consent on the command line.
 #[derive(Args, Debug)]
 pub(super) struct Consent {
-    /// Grant what the hooks ask for, after it was shown; together with a yes on the terminal, or with --yes.
+    /// Grant the shown rights that the hooks ask for; together with a yes on the terminal, or with --yes.
     #[arg(long, conflicts_with = "no_trust")]
     pub(super) grant: bool,
     /// Trust the hooks that are shown, without a question; this grants nothing.

@@ -14,7 +14,7 @@ use super::{failed, record_trust};
 use crate::error::{EXIT_FAILED, complain, say};
 use crate::{human, options, output};
 
-/// Remove plugins, with the trust in their hooks and all that was granted to them.
+/// Remove plugins, with the trust in their hooks and their grants.
 #[derive(Args, Debug)]
 pub(crate) struct Remove {
     /// The plugins, as ORG/REPO.
@@ -26,7 +26,7 @@ pub(crate) struct Remove {
     /// Those of the repository.
     #[arg(long)]
     local: bool,
-    /// Print what was removed as JSON: an array of objects.
+    /// Print the removed plugins as JSON: an array of objects.
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -20,24 +20,24 @@ use super::{failed, row};
 use crate::error::{EXIT_FAILED, complain, say, warn};
 use crate::{human, options, output};
 
-/// Bring plugins up to what their sources have now, and show what that changes.
+/// Update plugins from their sources, and show the changes.
 ///
-/// What changed needs a new yes: trust and grants hold for bytes.
+/// Changed hooks need a new yes: trust and grants are bound to bytes.
 #[derive(Args, Debug)]
 pub(crate) struct Update {
     /// The plugins, as ORG/REPO [default: all that plugins.lock names].
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Those of the home directory instead of the repository.
+    /// Update plugins of the home directory instead of the repository.
     #[arg(long)]
     global: bool,
-    /// Show what would change, and change nothing.
+    /// Show the changes without making them.
     #[arg(long)]
     dry_run: bool,
-    /// Go over to this branch, tag or commit of a git repository.
+    /// Change to this branch, tag or commit of a git repository.
     #[arg(long = "ref", value_name = "REF", requires = "names")]
     reference: Option<String>,
-    /// Replace what was changed by hand since it was installed, too.
+    /// Replace a plugin also if it was changed by hand.
     #[arg(long)]
     force: bool,
     /// Verify cosign's signature of an OCI artifact against this public key.
@@ -46,7 +46,7 @@ pub(crate) struct Update {
     /// Speak to registries without TLS.
     #[arg(long)]
     plain_http: bool,
-    /// Print what was done as JSON: an array of objects.
+    /// Print the results as JSON: an array of objects.
     #[arg(long)]
     json: bool,
     #[command(flatten)]

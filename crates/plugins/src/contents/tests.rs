@@ -105,7 +105,7 @@ async fn a_plugin_holds_skills_recipes_and_hooks_and_says_what_is_wrong_with_the
     assert_eq!(locked, ["broken.wasm", "guard", "hooks.json#PreToolUse[0]", "off.disable"]);
     let problems = contents.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     for want in [
-        "recipes/folder.md: is no recipe: expected a file",
+        "recipes/folder.md: is not a recipe: expected a file",
         "recipes/large.md",
         "recipes/out.md",
         "hooks/broken.wasm: ",
@@ -142,7 +142,7 @@ async fn a_program_without_an_execute_bit_is_named_unless_a_command_names_it() {
         lines.push(told.filter(|it| it.contains("execute bit")).collect::<Vec<_>>());
     }
     assert_eq!(lines[0], [""; 0]);
-    assert_eq!(lines[1], ["hooks/left\\u{1b}: is no hook: it has no execute bit"]);
+    assert_eq!(lines[1], ["hooks/left\\u{1b}: is not a hook: it has no execute bit"]);
     assert_eq!(lines[2].len(), MAX_MENTIONED + 1);
     assert_eq!(lines[2].last().unwrap(), "hooks: has 11 more programs without an execute bit");
 }

@@ -1,20 +1,19 @@
-//! Where a registry is, and with which protocol it may be spoken to. No I/O.
+//! The addresses of registries, and the protocols that are allowed. No I/O.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use reqwest::Url;
 
-/// What people call Docker's own registry.
+/// The common name of Docker's registry.
 const DOCKER_HUB: &str = "docker.io";
-/// Where Docker's own registry answers.
+/// The host of Docker's registry.
 const DOCKER_HUB_HOST: &str = "registry-1.docker.io";
-/// Under which name docker keeps the credentials of its own registry.
+/// The name under which docker keeps the credentials of its registry.
 const DOCKER_HUB_LOGIN: &str = "https://index.docker.io/v1/";
 
-/// The root of a registry's interface, such as `https://ghcr.io/v2/`.
+/// Returns the root of a registry's API, such as `https://ghcr.io/v2/`.
 ///
-/// Plain HTTP is spoken to this machine, as docker does, or where `plain_http` says so; nowhere else, and there is no
-/// way back from HTTPS to it.
+/// Plain HTTP is for this machine, as in docker, and for all registries with `plain_http`.
 pub(super) fn root(registry: &str, plain_http: bool) -> Option<Url> {
     let host = if is_docker_hub(registry) { DOCKER_HUB_HOST } else { registry };
     let https = Url::parse(&format!("https://{host}/v2/")).ok()?;
@@ -29,7 +28,7 @@ pub(super) fn root(registry: &str, plain_http: bool) -> Option<Url> {
     }
 }
 
-/// The name under which docker keeps the credentials.
+/// Returns the name under which docker keeps the credentials.
 pub(super) fn login(registry: &str) -> &str {
     if is_docker_hub(registry) { DOCKER_HUB_LOGIN } else { registry }
 }
@@ -38,7 +37,7 @@ fn is_docker_hub(registry: &str) -> bool {
     [DOCKER_HUB, "index.docker.io", DOCKER_HUB_HOST].contains(&registry)
 }
 
-/// Whether the host of this address is this machine by its name alone: `localhost`, 127.0.0.0/8 and `::1`.
+/// Returns true if the name of the host is this machine: `localhost`, 127.0.0.0/8 or `::1`.
 pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']');
@@ -47,8 +46,8 @@ pub(super) fn is_loopback(url: &Url) -> bool {
         || address.parse::<Ipv6Addr>().is_ok_and(|it| it.is_loopback())
 }
 
-/// Whether a registry that was reached as `from` may send us on to `to`: to HTTPS always; to plain HTTP only from
-/// plain HTTP, to this machine or where `plain_http` says so.
+/// Returns true if a redirect from `from` to `to` is allowed: to HTTPS always; to plain HTTP only from plain HTTP, and
+/// only to this machine or with `plain_http`.
 pub(super) fn may_follow(from: &Url, to: &Url, plain_http: bool) -> bool {
     match to.scheme() {
         "https" => to.has_host(),
@@ -62,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_http_is_for_this_machine_and_where_it_was_asked_for() {
+    fn plain_http_is_for_this_machine_and_for_users_who_want_it() {
         for (registry, plain_http, want) in [
             ("ghcr.io", false, "https://ghcr.io/v2/"),
             ("ghcr.io", true, "http://ghcr.io/v2/"),
@@ -80,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_no_registry() {
+    fn text_that_is_not_a_host_is_not_a_registry() {
         for registry in ["", "user@host", "user:secret@host", "host/path", "host?query", "host#part", "a b"] {
             assert_eq!(root(registry, false), None, "{registry}");
         }

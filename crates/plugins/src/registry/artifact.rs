@@ -1,10 +1,8 @@
-//! What a manifest describes. No I/O.
+//! The artifact that a manifest describes. No I/O.
 
 use serde::Deserialize;
 
 use super::manifest::{self, ComponentConfig, Descriptor, Manifest};
-
-use hookbox::escape;
 use hookbox::hook::Digest;
 
 /// The type of an artifact that is a plugin directory: skills, recipes and hooks in one archive.
@@ -15,17 +13,17 @@ pub(super) const PLUGIN_CONFIG_MEDIA_TYPE: &str = "application/vnd.hookbox.plugi
 /// The interface that a hook exports, without its version.
 const HOOK: &str = "hookbox:hook/hook@";
 
-/// One piece of content: what it is called, and how large it is.
+/// Content of a registry: its digest, size and type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Blob {
     pub(super) digest: Digest,
-    /// In bytes.
+    /// The number of bytes.
     pub(super) size: u64,
     pub(super) media_type: String,
 }
 
 impl Blob {
-    /// The content that a descriptor names.
+    /// Reads a descriptor.
     pub(super) fn new(descriptor: &Descriptor) -> Result<Self, Mismatch> {
         let digest = descriptor.digest.parse().map_err(|_| {
             Mismatch::new(
@@ -40,16 +38,16 @@ impl Blob {
     }
 }
 
-/// A thing in a registry that can be installed.
+/// An artifact that can be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Artifact {
-    /// One component, as `wkg` and other WebAssembly tools publish it.
+    /// A component in the form of `wkg` and other WebAssembly tools.
     Component { config: Blob, layer: Blob },
-    /// A plugin directory, packed.
+    /// A packed plugin directory.
     Directory { layer: Blob, is_gzip: bool },
 }
 
-/// Something else than what was expected.
+/// An error: something else was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mismatch {
     pub(super) expected: String,
@@ -63,7 +61,7 @@ impl Mismatch {
     }
 }
 
-/// What tells the kinds of manifests apart.
+/// The fields that distinguish the kinds of manifests.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Kind {
@@ -72,11 +70,11 @@ struct Kind {
     manifests: Option<serde::de::IgnoredAny>,
 }
 
-/// What can be expected of an artifact, in words.
+/// The artifacts that can be installed, for errors.
 const INSTALLABLE: &str = "a hook component or a hookbox plugin";
 
 impl Artifact {
-    /// What this manifest describes.
+    /// Reads a manifest.
     pub(super) fn parse(manifest: &[u8]) -> Result<Self, Mismatch> {
         let manifest = image_manifest(manifest)?;
         let config_type = manifest.config.media_type.as_str();
@@ -106,7 +104,7 @@ impl Artifact {
     }
 }
 
-/// The manifest of one artifact.
+/// Reads the manifest of one artifact.
 pub(super) fn image_manifest(bytes: &[u8]) -> Result<Manifest, Mismatch> {
     let unreadable = |error: serde_json::Error| {
         Mismatch::new("a manifest of OCI", format!("something else: {}", escape(&error.to_string(), 200)))
@@ -127,7 +125,7 @@ pub(super) fn image_manifest(bytes: &[u8]) -> Result<Manifest, Mismatch> {
     serde_json::from_slice(bytes).map_err(unreadable)
 }
 
-/// The only layer.
+/// Returns the only layer.
 fn one_layer(manifest: &Manifest, expected: &str) -> Result<Blob, Mismatch> {
     match manifest.layers.as_slice() {
         [layer] => Blob::new(layer),
@@ -135,7 +133,7 @@ fn one_layer(manifest: &Manifest, expected: &str) -> Result<Blob, Mismatch> {
     }
 }
 
-/// What a manifest describes that is none of ours, in words.
+/// Describes an artifact that cannot be installed.
 fn foreign(manifest: &Manifest) -> String {
     let config = manifest.config.media_type.as_str();
     let artifact = manifest.artifact_type.as_deref().unwrap_or_default();
@@ -147,7 +145,7 @@ fn foreign(manifest: &Manifest) -> String {
     }
 }
 
-/// Checks what a component says of itself, before it is fetched.
+/// Checks the configuration of a component before the component is fetched.
 pub(super) fn check_component(config: &[u8]) -> Result<(), Mismatch> {
     let expected = format!("a hook: a component that exports {HOOK}…");
     let config = serde_json::from_slice::<ComponentConfig>(config).map_err(|error| {
@@ -156,7 +154,7 @@ pub(super) fn check_component(config: &[u8]) -> Result<(), Mismatch> {
     let Some(component) = config.component else {
         return Err(Mismatch::new(
             expected,
-            format!("WebAssembly for {} that is no component", show(&config.os)),
+            format!("WebAssembly for {} that is not a component", show(&config.os)),
         ));
     };
     if component.exports.iter().any(|export| export.starts_with(HOOK)) {
@@ -257,7 +255,7 @@ mod tests {
         for (config, found) in [
             (exports(&["wasi:cli/run@0.2.0"]), "a component that exports wasi:cli/run@0.2.0"),
             (exports(&[]), "a component that exports nothing"),
-            (config(Value::Null), "WebAssembly for wasip2 that is no component"),
+            (config(Value::Null), "WebAssembly for wasip2 that is not a component"),
         ] {
             assert_eq!(check_component(config.as_bytes()).unwrap_err().found, found);
         }

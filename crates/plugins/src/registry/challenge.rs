@@ -1,24 +1,24 @@
-//! What a registry says when it wants to know who calls: `WWW-Authenticate` (RFC 9110, section 11.6.1). No I/O.
+//! The challenges of a registry that requires a login: `WWW-Authenticate` (RFC 9110, section 11.6.1). No I/O.
 
-/// How a registry wants to be told who calls.
+/// A way to log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Challenge {
     /// User name and password with every request.
     Basic,
-    /// A token, to be had at `realm`.
+    /// A token from the service at `realm`.
     Bearer {
-        /// Where, an address.
+        /// The address of the token service.
         realm: String,
-        /// For which service.
+        /// The service that the token is for.
         service: Option<String>,
     },
 }
 
-/// How long a header with challenges may be, in bytes.
+/// The most bytes of a header with challenges.
 const MAX_HEADER: usize = 8 << 10;
 
 impl Challenge {
-    /// The first challenge that can be met, of one header. `None` where there is none.
+    /// Reads the first challenge of a header that is supported, and prefers tokens.
     pub(super) fn parse(header: &str) -> Option<Self> {
         if header.len() > MAX_HEADER {
             return None;
@@ -39,7 +39,7 @@ impl Challenge {
             if scheme.eq_ignore_ascii_case("basic") {
                 basic = Some(Self::Basic);
             }
-            // Nothing was read: what stands there is no challenge.
+            // Without progress the rest is not a challenge.
             if next.len() >= rest.len() {
                 break;
             }
@@ -49,7 +49,7 @@ impl Challenge {
     }
 }
 
-/// The parameters of one challenge, and what stands behind them.
+/// Reads the parameters of one challenge, and returns the rest of the text.
 fn parameters(text: &str) -> (Vec<(String, String)>, &str) {
     let mut found = Vec::new();
     let mut rest = text.trim_start_matches([' ', ',']);
@@ -75,7 +75,7 @@ fn parameters(text: &str) -> (Vec<(String, String)>, &str) {
     }
 }
 
-/// A quoted string behind its first quote, and what stands behind it.
+/// Reads a quoted string after its first quote, and returns the rest of the text.
 fn unquote(text: &str) -> (String, &str) {
     let mut value = String::new();
     let mut chars = text.char_indices();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_challenge_is_none_and_ends() {
+    fn text_that_is_not_a_challenge_is_ignored() {
         let long = format!("Basic {}", "x".repeat(20_000));
         for header in
             ["", " ", ",", "=", "===", "Bearer", "Bearer realm", "Digest realm=\"x\"", "\"", ",,=\"", &long]

@@ -1,4 +1,4 @@
-//! Who calls: what `docker login` keeps, read when a registry asks. Nothing of it is kept or shown.
+//! The credentials of `docker login`, read when a registry requires them. They are neither kept nor shown.
 
 use std::fmt;
 use std::io::Read as _;
@@ -11,12 +11,12 @@ use super::address;
 use crate::{PluginError, PluginErrorKind};
 use hookbox::escape;
 
-/// How large docker's configuration may be, in bytes.
+/// The most bytes of docker's configuration.
 const MAX_CONFIG: u64 = 1 << 20;
-/// How long a credential helper may take. Some ask the user.
+/// The time limit of a credential helper. Some ask the user.
 const HELPER: Duration = Duration::from_secs(60);
 
-/// How a user proves who calls.
+/// Credentials.
 pub(super) enum Login {
     /// A user name and a password.
     Password(String, String),
@@ -30,13 +30,12 @@ impl fmt::Debug for Login {
     }
 }
 
-/// What docker knows for this registry; `None` where it knows nothing. `config` is the directory of docker's
-/// configuration, `DOCKER_CONFIG` or `~/.docker` unless it is given. A credential helper is a program of the user's
-/// own, and may be started.
+/// Finds docker's credentials for this registry. `config` is the directory of docker's configuration; the default is
+/// `DOCKER_CONFIG` or `~/.docker`. This may run a credential helper, which is a program of the user.
 ///
 /// # Errors
 ///
-/// Where docker's configuration cannot be read, or a credential helper fails.
+/// An error if docker's configuration cannot be read, or a credential helper fails.
 pub(super) async fn find(registry: &str, config: Option<PathBuf>) -> Result<Option<Login>, PluginError> {
     let directory = config.or_else(|| std::env::var_os("DOCKER_CONFIG").map(PathBuf::from));
     let directory = directory.or_else(|| std::env::home_dir().map(|home| home.join(".docker")));
@@ -61,12 +60,12 @@ fn look(path: &Path, server: &str) -> Result<Option<Login>, PluginError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(path, &error.to_string())),
     }
-    // What a helper prints may hold a secret: it is not repeated.
+    // The output of a helper may contain a secret, so no error repeats it.
     match docker_credential::get_credential_from_reader(text.as_slice(), server) {
         Ok(DockerCredential::UsernamePassword(user, password)) => Ok(Some(Login::Password(user, password))),
         Ok(DockerCredential::IdentityToken(token)) => Ok(Some(Login::Identity(token))),
         Err(CredentialRetrievalError::NoCredentialConfigured) => Ok(None),
-        // Helpers have no other way to say that they know nothing.
+        // Helpers have no other way to report missing credentials.
         Err(CredentialRetrievalError::HelperFailure { stdout, .. })
             if stdout.contains("credentials not found") =>
         {
@@ -76,7 +75,7 @@ fn look(path: &Path, server: &str) -> Result<Option<Login>, PluginError> {
             Err(failed(path, &format!("the credential helper {} failed", escape(&helper, 80))))
         }
         Err(CredentialRetrievalError::ConfigReadError) => {
-            Err(failed(path, "it is no configuration of docker"))
+            Err(failed(path, "it is not a configuration of docker"))
         }
         Err(error) => Err(failed(path, &escape(&error.to_string(), 200))),
     }

@@ -1,5 +1,4 @@
-//! A staged plugin as an archive. The same plugin gives the same bytes: sorted, without times, owners and modes of the
-//! machine that it was packed on.
+//! Packing a staged plugin. The same plugin gives the same bytes on every machine: sorted, without times and owners.
 
 use std::fs;
 use std::io::{self, Write};
@@ -10,13 +9,13 @@ use tar::{Builder, EntryType, Header};
 
 use crate::{INSTALLED, PluginError};
 
-/// What a gzip header says of the system that wrote it: nothing (RFC 1952, "OS").
+/// The unknown operating system in a gzip header (RFC 1952, "OS").
 const NO_SYSTEM: u8 = 255;
 
-/// The names of what stands in the directories of a plugin, sorted.
+/// The sorted names in the directories of a plugin.
 pub(super) type Contents = Vec<(&'static str, Vec<String>)>;
 
-/// The plugin in this directory, which was staged, as `tar.gz`.
+/// Packs the staged plugin in this directory as `tar.gz`.
 pub(super) fn pack(top: &Path) -> Result<Vec<u8>, PluginError> {
     let mut paths = Vec::new();
     let mut waiting = vec![PathBuf::new()];
@@ -40,7 +39,7 @@ pub(super) fn pack(top: &Path) -> Result<Vec<u8>, PluginError> {
     packed.map_err(|error| wrong(top, error))
 }
 
-/// What the plugin in this directory has, by its directories.
+/// Lists the names in the directories of a plugin.
 pub(super) fn contents(top: &Path) -> Result<Contents, PluginError> {
     let of = |dir: &'static str| match names(&top.join(dir)) {
         Ok(names) => Ok((dir, names)),

@@ -1,4 +1,4 @@
-//! Publishing: a component as other WebAssembly tools do, a plugin directory in the form of our own.
+//! Publishing a component, in the form of other WebAssembly tools, or a plugin directory, in hookbox's form.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,32 +15,31 @@ use crate::{Observer, OciReference, PluginError, PluginErrorKind, PluginName, St
 use hookbox::escape;
 use hookbox::hook::Digest;
 
-/// Of which form the configuration of a published plugin directory is.
+/// The version of the configuration of a plugin directory.
 const FORMAT: u32 = 1;
 
-/// What is said of an artifact in its annotations (OCI image specification, "Pre-Defined Annotation Keys"). What is
-/// empty is not said.
+/// The annotations of an artifact (OCI image specification, "Pre-Defined Annotation Keys"). Empty ones are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// Its version.
+    /// The version.
     pub version: String,
-    /// What it does, in a sentence.
+    /// A sentence about its purpose.
     pub description: String,
-    /// Where its source code is, an address.
+    /// The address of its source code.
     pub source: String,
 }
 
 impl Description {
     fn annotations(&self) -> BTreeMap<String, String> {
-        let said = [
+        let fields = [
             ("title", &self.title),
             ("version", &self.version),
             ("description", &self.description),
             ("source", &self.source),
         ];
-        said.into_iter()
+        fields.into_iter()
             .filter(|(_, value)| !value.is_empty())
             .map(|(key, value)| (format!("org.opencontainers.image.{key}"), value.clone()))
             .collect()
@@ -48,12 +47,12 @@ impl Description {
 }
 
 impl Registry {
-    /// Publishes a component under a tag, as `wkg` does, and says what its manifest is called. The same component with
-    /// the same description has the same name everywhere: the time of creation is 1970.
+    /// Publishes a component under a tag, as `wkg` does, and returns the digest of its manifest. The same component with
+    /// the same description has the same digest everywhere: the time of creation is 1970.
     ///
     /// # Errors
     ///
-    /// Where the bytes are no component, the reference has a digest, or the registry cannot be reached or refuses it.
+    /// An error if the bytes are not a component, the reference has a digest, or the registry fails or refuses.
     pub async fn push_component(
         &self,
         reference: &OciReference,
@@ -63,12 +62,12 @@ impl Registry {
     ) -> Result<Digest, PluginError> {
         let (about, annotations) = (reference.to_string(), description.annotations());
         let ready = move || {
-            let no_component = |error: String| {
+            let not_a_component = |error: String| {
                 let what =
-                    format!("expected a component, found bytes that are none: {}", escape(&error, 200));
+                    format!("is not a component: {}", escape(&error, 200));
                 PluginError::new(&about, PluginErrorKind::Unexpected(what))
             };
-            let config = ComponentConfig::new(&component).map_err(no_component)?;
+            let config = ComponentConfig::new(&component).map_err(not_a_component)?;
             let config = json(&about, &config)?;
             let config = Content { bytes: config, media_type: manifest::WASM_CONFIG };
             let layer = Content { bytes: component.into(), media_type: manifest::WASM };
@@ -78,12 +77,12 @@ impl Registry {
         self.push(reference, ready, observer).await
     }
 
-    /// Publishes a plugin directory under a tag, and says what its manifest is called. What was staged has passed all
-    /// rules for plugins. The same plugin with the same description has the same name everywhere.
+    /// Publishes a staged plugin under a tag, and returns the digest of its manifest. The same plugin with the same
+    /// description has the same digest everywhere.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read, the reference has a digest, or the registry cannot be reached or refuses it.
+    /// An error if the plugin cannot be read, the reference has a digest, or the registry fails or refuses.
     pub async fn push_directory(
         &self,
         reference: &OciReference,
@@ -105,7 +104,7 @@ impl Registry {
         self.push(reference, ready, observer).await
     }
 
-    /// Publishes what `ready` gives. Packing and hashing take a while, on a thread of their own.
+    /// Publishes the artifact that `ready` makes. That runs on another thread, because packing and hashing block.
     async fn push(
         &self,
         reference: &OciReference,
@@ -141,14 +140,14 @@ impl Registry {
     }
 }
 
-/// An artifact that is ready to be sent.
+/// An artifact that can be uploaded.
 struct Ready {
     blobs: [(Digest, Bytes); 2],
     manifest: Bytes,
 }
 
 impl Ready {
-    /// Of one layer.
+    /// Makes an artifact of one layer.
     fn new(about: &str, layer: Content, config: Content, manifest: &Manifest) -> Result<Self, PluginError> {
         let blobs = [layer.bytes, config.bytes].map(|bytes| (Digest::of(&bytes), bytes));
         Ok(Self { blobs, manifest: json(about, manifest)? })

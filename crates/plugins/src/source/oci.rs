@@ -9,16 +9,16 @@ use hookbox::hook::Digest;
 pub struct OciReference {
     /// The host, with its port if it has one.
     pub registry: String,
-    /// The path in it, in small letters (OCI distribution specification 1.1, "Pulling manifests").
+    /// The path in the registry, in lower case (OCI distribution specification 1.1, "Pulling manifests").
     pub repository: String,
-    /// The tag; `latest` where there is neither a tag nor a digest.
+    /// The tag; without a tag and a digest, `latest` is used.
     pub tag: Option<String>,
-    /// The digest of the manifest. It goes before the tag.
+    /// The digest of the manifest, which has precedence over the tag.
     pub digest: Option<Digest>,
 }
 
 impl OciReference {
-    /// Reads what follows `oci://`.
+    /// Reads the text after `oci://`.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         const SHAPE: &str = "expected oci://HOST[:PORT]/ORG/NAME[:TAG] or …@sha256:HEX";
         let (registry, path) = text.split_once('/').ok_or(SHAPE)?;

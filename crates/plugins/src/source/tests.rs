@@ -33,7 +33,7 @@ fn a_source_is_what_its_letters_say() {
         let source = Source::parse(text, &hosts).unwrap();
         assert_eq!(source.to_string(), prints, "{text}");
         assert_eq!(source.name().unwrap().to_string(), name, "{text}");
-        // What the lock file holds says the same.
+        // The text of the lock file is the same source.
         let base = Hosts::new("/work");
         let locked = Source::parse(&source.text(&base.cwd), &base).unwrap();
         assert_eq!(locked.at(source.reference()).unwrap().to_string(), prints.replace("u:p@", ""), "{text}");

@@ -1,22 +1,21 @@
-//! The address of a git repository, and the user and password that may stand in it. No I/O.
+//! The address of a git repository, which may have a user and a password. No I/O.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::{PluginError, PluginErrorKind};
 
-/// What stands in the place of a user and password.
+/// The text in place of a user and password.
 const HIDDEN: &str = "…@";
 
 /// The address of a git repository: `https`, `http`, `ssh`, `git`, `file`, `user@host:path`, or an absolute path.
 ///
-/// Git can take it for nothing else: not for an option, a command, a helper of its own (`NAME::`), the name of a remote,
-/// or a path from where it happens to stand.
+/// Git cannot take it for an option, a command, a remote helper (`NAME::`), the name of a remote, or a relative path.
 #[derive(Clone, PartialEq, Eq)]
 pub struct GitUrl(String);
 
 impl GitUrl {
-    /// The address in this text.
+    /// Reads an address.
     pub(super) fn new(url: impl Into<String>) -> Result<Self, &'static str> {
         let url = url.into();
         if url.starts_with('-') {
@@ -32,23 +31,23 @@ impl GitUrl {
             Some((scheme, _)) if !["https", "http", "ssh", "git", "file"].contains(&scheme) => {
                 Err("expected a URL that begins with https, http, ssh, git, file or oci")
             }
-            // What follows would be an option for ssh.
+            // ssh would take the rest for an option.
             Some((_, rest)) if rest.starts_with('-') || rest.is_empty() => {
                 Err("expected a host after the scheme")
             }
             None if !url.starts_with('/') && !url.contains(':') => {
-                Err("is no address of a git repository: expected https://HOST/ORG/REPO")
+                Err("is not the address of a git repository: expected https://HOST/ORG/REPO")
             }
             _ => Ok(Self(url)),
         }
     }
 
-    /// As git is given it. It may hold a password.
+    /// Returns the address for git. It may have a password.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The path, with the host before it where there is one.
+    /// Returns the path, after the host if there is one.
     pub(super) fn path(&self) -> String {
         match self.0.split_once("://") {
             Some((_, rest)) => rest.to_owned(),
@@ -56,17 +55,17 @@ impl GitUrl {
         }
     }
 
-    /// Without the password, for people; not escaped. The name alone of an ssh user stays.
+    /// Returns the address for people, without a password; not escaped. The name of an ssh user stays.
     pub fn shown(&self) -> String {
         self.with(HIDDEN)
     }
 
-    /// Without the user and password, for the lock file. The name alone of an ssh user stays.
+    /// Returns the address for the lock file, without user and password. The name of an ssh user stays.
     pub fn for_lock(&self) -> String {
         self.with("")
     }
 
-    /// Whether it holds a password, or what may be one: a user alone is a token for many hosts.
+    /// Returns true if the address has a password, or a user, which may be a token.
     pub fn has_password(&self) -> bool {
         Parts::of(&self.0).is_some_and(|parts| parts.secret().is_some())
     }
@@ -78,24 +77,24 @@ impl GitUrl {
         }
     }
 
-    /// A text of git's without the password of this address, and without the user and password of any other.
-    pub(crate) fn hide_in(&self, said: &str) -> String {
-        let mut said = said.to_owned();
+    /// Removes the password of this address from a message of git, and the user and password of any other address.
+    pub(crate) fn hide_in(&self, message: &str) -> String {
+        let mut message = message.to_owned();
         if let Some(user) = Parts::of(&self.0).and_then(|parts| parts.user) {
             let parts = [Some(user), user.split_once(':').map(|(_, password)| password)];
-            // A short one would be found in every other word; in an address it goes with those below.
+            // A short password would match parts of words. In an address it is removed below.
             for secret in parts.into_iter().flatten().filter(|it| it.len() >= 4 && *it != "git") {
-                said = said.replace(secret, "…");
+                message = message.replace(secret, "…");
             }
         }
-        said.split(' ').map(without_user).collect::<Vec<_>>().join(" ")
+        message.split(' ').map(without_user).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// A URL with a scheme, taken apart.
+/// The parts of a URL with a scheme.
 struct Parts<'a> {
     scheme: &'a str,
-    /// The user, and the password after a colon if there is one.
+    /// The user, and an optional password after a colon.
     user: Option<&'a str>,
     /// The host, with its port.
     host: &'a str,
@@ -113,7 +112,7 @@ impl<'a> Parts<'a> {
         Some(Self { scheme, user, host, path })
     }
 
-    /// The user and password, unless that is just the name of an ssh user.
+    /// Returns the user and password, but not the mere name of an ssh user.
     fn secret(&self) -> Option<&'a str> {
         self.user.filter(|user| self.scheme != "ssh" || user.contains(':'))
     }
@@ -123,7 +122,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// What may be no address at all, for people, without what may be a password in it; not escaped.
+/// Removes the user and password of a text that may be an address; not escaped.
 pub(super) fn without_user(source: &str) -> String {
     match Parts::of(source) {
         Some(parts) if parts.user.is_some() => parts.with(HIDDEN),
@@ -131,7 +130,7 @@ pub(super) fn without_user(source: &str) -> String {
     }
 }
 
-/// Whether this is `NAME::…`, which runs a helper of git (gitremote-helpers(7)).
+/// Returns true for `NAME::…`, which runs a remote helper of git (gitremote-helpers(7)).
 fn is_helper(url: &str) -> bool {
     url.split_once("::")
         .is_some_and(|(name, _)| name.bytes().all(|it| it.is_ascii_alphanumeric() || b"+-.".contains(&it)))

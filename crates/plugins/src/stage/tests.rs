@@ -13,7 +13,7 @@ fn path(path: &str) -> EntryPath {
     EntryPath::new(path.as_bytes()).unwrap()
 }
 
-/// What stands in the plugins directory.
+/// Returns the names in the plugins directory.
 fn names(plugins: &Plugins) -> Vec<String> {
     let entries = fs::read_dir(plugins.path()).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -82,7 +82,7 @@ fn what_no_plugin_may_have_is_refused_by_name_and_nothing_stays() {
             }
             it.directory(&path("skills/x"))
         }),
-        ("hooks/a: stands there twice", |it| {
+        ("hooks/a: appears twice", |it| {
             it.file(&path("hooks/a"), false, None, &b""[..])?;
             it.symlink(&path("hooks/a"), Path::new("b"))
         }),

@@ -294,7 +294,7 @@ async fn a_registry_is_told_who_calls_as_docker_knows_it() {
 
     env.file("home/.docker/config.json", "no json: secret");
     let error = pull(&env, &registry, &reference, None, None).await.unwrap_err().to_string();
-    assert!(error.contains("config.json: ") && error.contains("no configuration of docker"), "{error}");
+    assert!(error.contains("config.json: ") && error.contains("is not a configuration of docker"), "{error}");
     assert!(!error.contains("secret"), "{error}");
 }
 

@@ -124,7 +124,7 @@ fn what_cannot_be_installed_is_not_published() {
     let digest = format!("oci://127.0.0.1:9/org/name@sha256:{}", "a".repeat(64));
     for (path, target, code, want) in [
         ("empty", target, 1, "has no skills, no recipes and no hooks"),
-        ("script", target, 1, "hooks/guard: is no hook: it has no execute bit"),
+        ("script", target, 1, "hooks/guard: is not a hook: it has no execute bit"),
         ("script", target, 1, "repo/script: has no skills, no recipes and no hooks"),
         ("json", target, 1, "hooks/hooks.json: "),
         ("json", target, 1, "repo/json: has no skills, no recipes and no hooks"),

@@ -213,7 +213,7 @@ async fn without_a_signature_by_the_key_nothing_is_fetched() {
         (vec![untold], "it has no annotation dev.cosignproject.cosign/signature"),
         (vec![foreign], "it is of type text/plain"),
         (vec![large], "at most 65536 bytes"),
-        (vec![signature_layer(payload(&signed.digest), "!")], "it is no base64"),
+        (vec![signature_layer(payload(&signed.digest), "!")], "it is not base64"),
         (vec![signature_layer(payload(&signed.digest), "")], "it was made with another key"),
         (vec![], "found no signature"),
     ] {
@@ -248,7 +248,7 @@ async fn without_a_signature_by_the_key_nothing_is_fetched() {
             "with a certificate",
         ),
         (json!({"messageSignature": {"signature": "AAAA"}}), "it signs bytes (`cosign sign-blob`)"),
-        (json!({}), "it holds no signature"),
+        (json!({}), "it has no signature"),
         (json!([]), "it cannot be read"),
     ] {
         signed.refer(std::slice::from_ref(&bundle)).await;

@@ -98,8 +98,7 @@ pub(super) fn configure<S: AsRef<OsStr>>(
     // The tree of the commit itself is listed, and nothing missing in it is fetched later.
     command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
     if !io::stdin().is_terminal() {
-        // Nobody can answer, and a question of ssh on the terminal would wait for ever. The user's own helpers are still
-        // asked.
+        // Nobody can answer, and a question of ssh on the terminal would wait for ever. The user's own helpers still run.
         command.env("GIT_TERMINAL_PROMPT", "0");
         let is_missing = |name| std::env::var_os(name).is_none();
         if is_missing("SSH_ASKPASS") {
@@ -121,7 +120,7 @@ pub(super) fn configure<S: AsRef<OsStr>>(
     for id in IGNORED {
         command.arg("-c").arg(format!("fetch.fsck.{id}=ignore"));
     }
-    // Elsewhere than in a repository of the user, whose settings would count.
+    // Not in a repository of the user, whose settings would apply.
     command.arg("--git-dir").arg(dir).current_dir(dir.parent().unwrap_or(dir));
     command.args(args);
 }

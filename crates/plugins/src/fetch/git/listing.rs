@@ -106,7 +106,7 @@ impl List<'_> {
             Err(error) => return Err(PluginError::new(String::from_utf8_lossy(path), error)),
         };
         if !self.seen.insert(path.clone()) {
-            return Err(self.stage.refuse(path.as_str(), "stands there twice"));
+            return Err(self.stage.refuse(path.as_str(), "appears twice"));
         }
         self.usage.add_entry(&path)?;
         let kind = match mode {

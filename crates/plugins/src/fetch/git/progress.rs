@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-/// The last bytes of the file that are read. Git reports last what it fails of.
+/// The bytes that are read from the end of the file: git reports its failure last.
 const TAIL: u64 = 4096;
 
 /// The starts of lines that only report progress.

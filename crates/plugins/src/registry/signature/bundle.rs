@@ -1,4 +1,4 @@
-//! The newer form of cosign's signatures: a Sigstore bundle that holds a signed in-toto statement (DSSE). No I/O.
+//! The newer form of cosign's signatures: a Sigstore bundle with a signed in-toto statement (DSSE). No I/O.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,12 +10,12 @@ use super::{ANOTHER_KEY, KEYLESS};
 use hookbox::escape;
 use hookbox::hook::Digest;
 
-/// How the media types of bundles begin; the version stands behind it.
+/// The media type of a bundle.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
-/// The type of the statement that `cosign sign` makes. A statement of another type says something about the artifact
-/// (what it was built from, what is wrong with it), which is no consent to it.
+/// The type of the statement of `cosign sign`. Other statements describe the artifact, such as its build or its faults,
+/// and do not approve it.
 const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
-/// The type of what a DSSE envelope holds.
+/// The type of the payload of a DSSE envelope.
 const STATEMENT: &str = "application/vnd.in-toto+json";
 const STATEMENT_TYPES: [&str; 2] = ["https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"];
 
@@ -66,8 +66,8 @@ struct Digests {
     sha256: Option<String>,
 }
 
-/// Checks that a bundle holds the statement of `cosign sign` about this artifact, signed with this key. The error says
-/// what it holds instead.
+/// Checks that a bundle has the statement of `cosign sign` about this artifact, signed with this key. The error is the
+/// reason to reject it.
 pub(super) fn check(bundle: &[u8], artifact: &Digest, key: &PublicKey) -> Result<(), String> {
     let unreadable =
         |error: serde_json::Error| format!("it cannot be read: {}", escape(&error.to_string(), 200));
@@ -83,13 +83,13 @@ pub(super) fn check(bundle: &[u8], artifact: &Digest, key: &PublicKey) -> Result
             Some(_) => {
                 "it signs bytes (`cosign sign-blob`), expected the statement of `cosign sign`".to_owned()
             }
-            None => "it holds no signature".to_owned(),
+            None => "it has no signature".to_owned(),
         });
     };
     if envelope.payload_type != STATEMENT {
         return Err(format!("it signs something of type \"{}\"", escape(&envelope.payload_type, 80)));
     }
-    let decode = |text: &str| STANDARD.decode(text).map_err(|_| "it is no base64".to_owned());
+    let decode = |text: &str| STANDARD.decode(text).map_err(|_| "it is not base64".to_owned());
     let payload = decode(&envelope.payload)?;
     let message = authenticated(&envelope.payload_type, &payload);
     // DSSE envelopes may have several signatures; cosign makes one.
@@ -112,7 +112,7 @@ pub(super) fn check(bundle: &[u8], artifact: &Digest, key: &PublicKey) -> Result
     Ok(())
 }
 
-/// What a DSSE signature covers: the type and the bytes, each with its length (DSSE v1, "PAE").
+/// Returns the bytes that a DSSE signature covers: the type and the payload, each with its length (DSSE v1, "PAE").
 fn authenticated(kind: &str, payload: &[u8]) -> Vec<u8> {
     let mut message = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len()).into_bytes();
     message.extend_from_slice(payload);

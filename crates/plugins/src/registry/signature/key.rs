@@ -1,4 +1,4 @@
-//! Public keys, and what they have signed.
+//! Public keys, and checking their signatures.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use crate::{PluginError, PluginErrorKind};
 use hookbox::escape;
 use hookbox::hook::Digest;
 
-/// What signatures may be made with. cosign's own keys are of the first kind; keys that were imported, or that a KMS
-/// keeps, are of the others. RSA signatures are those of PKCS #1 v1.5, which is what cosign makes.
+/// The supported algorithms. cosign makes keys of the first kind; imported keys and those of a KMS are of the others. RSA
+/// signatures are those of PKCS #1 v1.5, as cosign makes them.
 const ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 8] = [
     ring::ECDSA_P256_SHA256,
     ring::ECDSA_P256_SHA384,
@@ -23,22 +23,22 @@ const ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 8] = [
     ring::RSA_PKCS1_2048_8192_SHA512,
 ];
 
-/// How long a file with a public key may be, in bytes. An RSA key of 8192 bits has 1500.
+/// The most bytes of a file with a public key. An RSA key of 8192 bits has 1500.
 const MAX_PEM: usize = 16 << 10;
 
-/// A public key whose signatures count: ECDSA on P-256 or P-384, Ed25519, or RSA of 2048 to 8192 bits.
+/// A public key to verify signatures with: ECDSA on P-256 or P-384, Ed25519, or RSA of 2048 to 8192 bits.
 #[derive(Clone)]
 pub struct PublicKey {
     info: SubjectPublicKeyInfoDer<'static>,
 }
 
 impl PublicKey {
-    /// Reads a key as `cosign generate-key-pair` writes it to `cosign.pub`: one PEM section `PUBLIC KEY`.
+    /// Reads a key in the form of `cosign.pub`: one PEM section `PUBLIC KEY`.
     ///
     /// # Errors
     ///
-    /// Where the text is something else, such as the private key or a certificate, or where the key is of a kind that
-    /// is not supported. The text is not repeated.
+    /// An error if the text is something else, such as the private key or a certificate, or the kind of key is not
+    /// supported. The error does not repeat the text.
     pub fn from_pem(text: &str) -> Result<Self, PluginError> {
         let wrong = |found: String| {
             let what = format!("expected one public key in PEM (-----BEGIN PUBLIC KEY-----), found {found}");
@@ -60,10 +60,10 @@ impl PublicKey {
         let info = SubjectPublicKeyInfoDer::from_pem_slice(text.as_bytes())
             .map_err(|_| wrong("a damaged one".to_owned()))?;
         let entity = RawPublicKeyEntity::try_from(&info).map_err(|_| wrong("a damaged one".to_owned()))?;
-        // No bytes are a signature of none: what is said is only whether the key is of this kind.
+        // An empty signature is never valid, but the error tells if the key is of this kind.
         let is_of_kind = |algorithm: &&dyn SignatureVerificationAlgorithm| {
-            let said = entity.verify_signature(*algorithm, &[], &[]);
-            !matches!(said, Err(Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_)))
+            let verified = entity.verify_signature(*algorithm, &[], &[]);
+            !matches!(verified, Err(Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_)))
         };
         if !ALGORITHMS.iter().any(is_of_kind) {
             let what = "expected a key of ECDSA (P-256, P-384), Ed25519 or RSA, found one of another kind";
@@ -73,12 +73,12 @@ impl PublicKey {
         Ok(Self { info: info.into_owned() })
     }
 
-    /// The sha256 of the key in DER, to tell keys apart.
+    /// Returns the sha256 of the key in DER.
     pub fn fingerprint(&self) -> Digest {
         Digest::of(self.info.as_ref())
     }
 
-    /// Whether this key made this signature of this message.
+    /// Returns true if this key made this signature of this message.
     pub(super) fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
         let Ok(entity) = RawPublicKeyEntity::try_from(&self.info) else { return false };
         ALGORITHMS.iter().any(|algorithm| entity.verify_signature(*algorithm, message, signature).is_ok())
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_knows_what_it_has_signed() {
+    fn a_key_verifies_only_its_own_signatures() {
         for (kind, key, signature) in SIGNED {
             let key = PublicKey::from_pem(&pem(key)).unwrap();
             let signature = STANDARD.decode(signature).unwrap();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_public_key_is_named_and_not_repeated() {
+    fn text_that_is_not_a_public_key_is_named_and_not_repeated() {
         let good = pem(SIGNED[0].1);
         let labelled = |label: &str| good.replace("PUBLIC KEY", label);
         for (text, want) in [

@@ -1,8 +1,8 @@
-//! cosign's public-key signatures of an artifact, as they are found beside it in its repository.
+//! cosign's signatures of an artifact with a key, which are in the same repository.
 //!
-//! What is checked: that the given key signed the digest of the artifact's manifest, and with it (by the digests that
-//! the manifest holds) every byte of it. What is not: transparency logs, certificates and the identities in them
-//! (`cosign sign` without a key), timestamps, the name that the signer knew the artifact by, and attestations.
+//! The key has to have signed the digest of the artifact's manifest, which covers every byte of the artifact. These are
+//! not checked: transparency logs, certificates and the identities in them (`cosign sign` without a key), timestamps, the
+//! name of the artifact, and attestations.
 
 mod bundle;
 mod key;
@@ -20,26 +20,26 @@ use crate::{PluginError, PluginErrorKind};
 use hookbox::escape;
 use hookbox::hook::Digest;
 
-/// How many signatures of one artifact are looked at, in each of the two forms.
+/// The most signatures of one artifact, in each of the two forms.
 const MAX_SIGNATURES: usize = 32;
-/// How large what is signed may be, in bytes: some hundred in practice.
+/// The most bytes of a signed text. In practice it has some hundred.
 const MAX_PAYLOAD: u64 = 64 << 10;
-/// How large a bundle may be, in bytes: some thousand in practice, with the proof of a transparency log.
+/// The most bytes of a bundle. With the proof of a transparency log it has some thousand.
 const MAX_BUNDLE: u64 = 1 << 20;
 
 /// The configuration of an artifact that has none (OCI image specification 1.1).
 const NO_CONFIG: &str = "application/vnd.oci.empty.v1+json";
 
-/// Why a signature does not count that somebody else made.
+/// The reason to reject a signature of another key.
 const ANOTHER_KEY: &str = "it was made with another key";
-/// Why a signature does not count that was made without a key of its own.
+/// The reason to reject a signature of a certificate.
 const KEYLESS: &str = "it was made with a certificate, and only signatures of keys are checked";
 
-/// Checks that this key signed this artifact. Nothing of the artifact but its manifest has been fetched by now.
+/// Checks that this key signed this artifact.
 ///
 /// # Errors
 ///
-/// [`PluginErrorKind::Mismatch`] where no signature is found, or none is by this key and of this digest.
+/// [`PluginErrorKind::Mismatch`] if no signature is by this key and of this digest.
 pub(super) async fn verify(
     repository: &mut Repository,
     artifact: &Digest,
@@ -67,7 +67,7 @@ pub(super) async fn verify(
     error(what, "check that --key names the key of the plugin's author".to_owned())
 }
 
-/// Signatures of the older form: layers of a manifest with a tag made of the artifact's digest.
+/// Checks signatures of the older form: the layers of a manifest whose tag is made of the artifact's digest.
 async fn simple(
     repository: &mut Repository,
     artifact: &Digest,
@@ -102,7 +102,7 @@ async fn simple(
             },
             (Err(mismatch), _) => Err(format!("it has {}", mismatch.found)),
             (_, None) => Err(format!("it has no annotation {}", simple_signing::ANNOTATION)),
-            (_, Some(Err(_))) => Err("it is no base64".to_owned()),
+            (_, Some(Err(_))) => Err("it is not base64".to_owned()),
         };
         match checked {
             Ok(()) => return Ok(true),
@@ -112,7 +112,7 @@ async fn simple(
     Ok(false)
 }
 
-/// Signatures of the newer form: artifacts that refer to this one.
+/// Checks signatures of the newer form: artifacts that refer to this one.
 async fn bundles(
     repository: &mut Repository,
     artifact: &Digest,
@@ -130,7 +130,7 @@ async fn bundles(
             return Ok(false);
         }
     };
-    // Clients differ in what they call an entry of a list that is kept under a tag; its manifest says what it is.
+    // In an index under a tag, clients give different types to an entry. Its manifest has the right one.
     let may_be_bundle = |kind: Option<&str>| matches!(kind, None | Some(bundle::MEDIA_TYPE | NO_CONFIG));
     let entries = index.manifests.iter().filter(|entry| may_be_bundle(entry.artifact_type.as_deref()));
     for entry in entries.take(MAX_SIGNATURES) {
@@ -146,16 +146,16 @@ async fn bundles(
     Ok(false)
 }
 
-/// One artifact that holds a bundle.
+/// Checks one artifact with a bundle.
 async fn one_bundle(
     repository: &mut Repository,
     digest: &Digest,
     artifact: &Digest,
     key: &PublicKey,
 ) -> Result<(), String> {
-    let said = |error: PluginError| error.to_string();
-    let manifest = repository.manifest(&digest.to_string()).await.map_err(said)?;
-    let manifest = manifest.ok_or_else(|| "it is listed, but not there".to_owned())?;
+    let text = |error: PluginError| error.to_string();
+    let manifest = repository.manifest(&digest.to_string()).await.map_err(text)?;
+    let manifest = manifest.ok_or_else(|| "it is listed, but does not exist".to_owned())?;
     if Digest::of(&manifest) != *digest {
         return Err(format!("its manifest is not what {digest} names"));
     }
@@ -167,6 +167,6 @@ async fn one_bundle(
     if blob.media_type != bundle::MEDIA_TYPE {
         return Err(format!("it is of type {}", escape(&blob.media_type, 80)));
     }
-    let bytes = repository.bytes(&blob, MAX_BUNDLE).await.map_err(said)?;
+    let bytes = repository.bytes(&blob, MAX_BUNDLE).await.map_err(text)?;
     bundle::check(&bytes, artifact, key)
 }

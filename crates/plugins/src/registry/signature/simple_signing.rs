@@ -1,5 +1,5 @@
-//! The older form of cosign's signatures: a small JSON text about the artifact, signed as it stands
-//! (cosign, `specs/SIGNATURE_SPEC.md`). No I/O.
+//! The older form of cosign's signatures: a signed JSON text about the artifact (cosign, `specs/SIGNATURE_SPEC.md`).
+//! No I/O.
 
 use serde::Deserialize;
 
@@ -8,11 +8,11 @@ use hookbox::hook::Digest;
 
 /// The media type of the text that is signed.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
-/// The annotation that holds the signature, in base64.
+/// The annotation with the signature, in base64.
 pub(super) const ANNOTATION: &str = "dev.cosignproject.cosign/signature";
 /// The annotation of a signature that was made with a certificate instead of a key.
 pub(super) const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
-/// What cosign says that the text is.
+/// The type of the text.
 const TYPE: &str = "cosign container image signature";
 
 #[derive(Deserialize)]
@@ -33,11 +33,11 @@ struct Image {
     digest: String,
 }
 
-/// Checks that a signed text is about this artifact. The name that the signer knew it by (`docker-reference`) is not
-/// looked at, as cosign does not: artifacts are copied between registries.
+/// Checks that a signed text is about this artifact. The name in it (`docker-reference`) is ignored, as in cosign:
+/// artifacts are copied between registries.
 pub(super) fn check(payload: &[u8], artifact: &Digest) -> Result<(), String> {
     let payload: Payload = serde_json::from_slice(payload)
-        .map_err(|error| format!("what it signs cannot be read: {}", escape(&error.to_string(), 200)))?;
+        .map_err(|error| format!("its text cannot be read: {}", escape(&error.to_string(), 200)))?;
     let Critical { image, kind } = payload.critical;
     if kind != TYPE {
         return Err(format!("it signs something of type \"{}\", expected \"{TYPE}\"", escape(&kind, 80)));
@@ -54,7 +54,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_signature_counts_for_the_artifact_that_it_names() {
+    fn a_signature_is_valid_for_the_artifact_that_it_names() {
         let (this, other) = (Digest::of(b"this"), Digest::of(b"other"));
         let payload = |kind: &str, digest: &Digest| {
             let image = json!({"docker-manifest-digest": digest});
