@@ -210,7 +210,8 @@ impl Serving {
 
     /// Answers the bytes that were read, if the agent does not close standard input.
     fn answer_what_is_there(&self) -> Option<u8> {
-        let note = "the agent did not close standard input: hookbox took the bytes so far for the whole event";
+        let note =
+            "the agent did not close standard input: hookbox took the bytes so far for the whole event";
         Some(self.answer(Some(note)))
     }
 

@@ -140,7 +140,8 @@ impl Names {
 impl ChangedHook {
     /// Compares the properties of a hook; `None` if they are the same. A new hook has no state before.
     fn new(before: Option<&PluginHook>, after: &PluginHook) -> Option<Self> {
-        let changes = PROPERTIES.iter().filter(|(what, _)| before.is_some() || !matches!(*what, STATUS | BYTES));
+        let changes =
+            PROPERTIES.iter().filter(|(what, _)| before.is_some() || !matches!(*what, STATUS | BYTES));
         let changes = changes.map(|(what, of)| Change {
             what,
             before: before.map(of).unwrap_or_default(),
@@ -214,7 +215,8 @@ impl fmt::Display for Change {
 impl fmt::Display for Difference {
     /// Writes a line for each difference, escaped and indented by two spaces.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = |sign: &str, what: &str, name: &str| format!("  {sign} {what} {}", text::escape(name, 1024));
+        let line =
+            |sign: &str, what: &str, name: &str| format!("  {sign} {what} {}", text::escape(name, 1024));
         let mut lines = Vec::new();
         for (sign, what, names) in [
             ("+", "skill", &self.skills.added),

@@ -87,9 +87,7 @@ impl PluginError {
             Kind::CrossesDevices | Kind::ResourceBusy => Some(
                 "expected a directory that can be renamed: no mount point, and no part of a layer of a container",
             ),
-            Kind::IsADirectory => {
-                Some("expected a file: remove the directory, which hookbox did not make")
-            }
+            Kind::IsADirectory => Some("expected a file: remove the directory, which hookbox did not make"),
             _ => None,
         };
         let error = Self::new(path.as_ref().to_string_lossy(), error);

@@ -1,7 +1,6 @@
 //! An orderly end after Ctrl-C or `kill`: the session ends, and hooks and tools are ended with it.
 
 use std::fmt;
-use std::io;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;

@@ -39,7 +39,8 @@ impl Description {
             ("description", &self.description),
             ("source", &self.source),
         ];
-        fields.into_iter()
+        fields
+            .into_iter()
             .filter(|(_, value)| !value.is_empty())
             .map(|(key, value)| (format!("org.opencontainers.image.{key}"), value.clone()))
             .collect()
@@ -63,8 +64,7 @@ impl Registry {
         let (about, annotations) = (reference.to_string(), description.annotations());
         let ready = move || {
             let not_a_component = |error: String| {
-                let what =
-                    format!("is not a component: {}", escape(&error, 200));
+                let what = format!("is not a component: {}", escape(&error, 200));
                 PluginError::new(&about, PluginErrorKind::Unexpected(what))
             };
             let config = ComponentConfig::new(&component).map_err(not_a_component)?;
