@@ -125,7 +125,7 @@ async fn a_registry_that_sends_other_bytes_than_it_says_is_refused() {
         (
             "a way to a file",
             at(MANIFEST, Answer::status(302).header("Location", "file:///etc/passwd")),
-            "found \"file:///etc/passwd\"",
+            "redirected to \"file:///etc/passwd\"",
         ),
         ("a redirect to nowhere", at(MANIFEST, Answer::status(302)), "redirected nowhere"),
     ] {
