@@ -83,6 +83,12 @@ pub(crate) fn warn(text: impl fmt::Display) {
     say(format_args!("{WARNING}warning:{WARNING:#} {text}"));
 }
 
+/// Prints a warning and its hint.
+pub(crate) fn warn_with_hint(text: impl fmt::Display, next: Option<&String>) {
+    warn(text);
+    next.into_iter().for_each(hint);
+}
+
 /// Prints a note.
 pub(crate) fn note(text: impl fmt::Display) {
     say(format_args!("{HINT}note:{HINT:#} {text}"));

@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use hookbox::internal::json;
+use hookbox::json;
+use hookbox::wasm::{Component, Runtime};
 use serde_json::{Map, Value};
 
 use crate::error::InputError;
@@ -88,10 +89,12 @@ pub(crate) fn is_wasm(path: &Path) -> bool {
             && start == *b"\0asm"
 }
 
-/// Describes a file that is not a hook component.
-pub(crate) fn no_component(path: &Path, error: &hookbox::HookError) -> InputError {
-    let what = format!("{}: expected a hook component, found that it {}", path.display(), error.message);
-    InputError::new(what, "build one with the SDK for wasm32-wasip2; see docs/src/component-hooks.md")
+/// Loads a hook component, whose path is for errors.
+pub(crate) async fn load(runtime: &Runtime, path: &Path, bytes: Vec<u8>) -> Result<Component, InputError> {
+    runtime.load(bytes).await.map_err(|error| {
+        let what = format!("{}: expected a hook component, found that it {}", path.display(), error.message);
+        InputError::new(what, "build one with the SDK for wasm32-wasip2; see docs/src/component-hooks.md")
+    })
 }
 
 /// Reads a component.

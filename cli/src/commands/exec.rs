@@ -86,7 +86,7 @@ impl Exec {
         let cache = private_dir::default_cache(home.as_deref())
             .and_then(|directory| private_dir::open(&directory, repository.as_deref()).ok());
         let runtime = compiler::runtime(cache.as_deref());
-        let component = runtime.load(bytes).await.map_err(|error| input::no_component(&self.file, &error))?;
+        let component = input::load(&runtime, &self.file, bytes).await?;
         let manifest = component.manifest();
         let mut descriptor = Descriptor::new(name, Kind::Component);
         descriptor.subscriptions.clone_from(&manifest.subscriptions);

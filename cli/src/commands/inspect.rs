@@ -30,8 +30,7 @@ pub(crate) struct Inspect {
 impl Inspect {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let bytes = input::component(&self.file)?;
-        let runtime = compiler::runtime(None);
-        let component = runtime.load(bytes).await.map_err(|error| input::no_component(&self.file, &error))?;
+        let component = input::load(&compiler::runtime(None), &self.file, bytes).await?;
         let granted = granted(&self.file, &component);
         let rights = Rights::of(&component.manifest().capabilities, &granted);
         if self.json {

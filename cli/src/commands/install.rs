@@ -270,39 +270,32 @@ fn failed_row(agent: Agent, level: Level, failure: &InstallFailure) -> Value {
 }
 
 fn complain(failure: InstallFailure) -> ExitCode {
-    match failure {
+    let mut what = failure.to_string();
+    let hint = match failure {
         InstallFailure::File(error) => {
             let next = error.hint.clone();
             let code = report(&error.into());
             hint(next);
-            if code == ExitCode::SUCCESS { ExitCode::from(EXIT_FAILED) } else { code }
+            return if code == ExitCode::SUCCESS { ExitCode::from(EXIT_FAILED) } else { code };
         }
-        InstallFailure::Fixed { .. } => {
-            report(&InputError::new(failure.to_string(), "leave out --event and --deadline").into())
-        }
+        InstallFailure::Fixed { .. } => "leave out --event and --deadline".to_owned(),
         InstallFailure::Deadline { .. } => {
-            let what = format!("--deadline: {failure}");
-            report(&InputError::new(what, "give a time such as 15s, up to 10m").into())
+            what = format!("--deadline: {what}");
+            "give a time such as 15s, up to 10m".to_owned()
         }
         InstallFailure::Variable { variable, .. } => {
-            let hint = format!(
-                "set {variable} to an absolute path: the agent finds another directory wherever it starts"
-            );
-            report(&InputError::new(failure.to_string(), hint).into())
+            format!("set {variable} to an absolute path: the agent finds another directory wherever it starts")
         }
-        InstallFailure::Home { .. } => report(&InputError::new(failure.to_string(), "set HOME").into()),
-        InstallFailure::Level { .. } => {
-            let hint = "use --user or --project, where the agent has one";
-            report(&InputError::new(failure.to_string(), hint).into())
-        }
+        InstallFailure::Home { .. } => "set HOME".to_owned(),
+        InstallFailure::Level { .. } => "use --user or --project, where the agent has one".to_owned(),
         InstallFailure::Event(error) => {
             let names: Vec<_> = error.agent.events().iter().map(|it| it.name).collect();
-            let next = format!("did you mean {}? the events are {}", error.nearest, names.join(", "));
-            let what = format!("{} has no event {:?} that hookbox serves", error.agent.title(), error.name);
-            report(&InputError::new(what, next).into())
+            what = format!("{} has no event {:?} that hookbox serves", error.agent.title(), error.name);
+            format!("did you mean {}? the events are {}", error.nearest, names.join(", "))
         }
-        other => report(&InputError::new(other.to_string(), "see `hookbox install --help`").into()),
-    }
+        _ => "see `hookbox install --help`".to_owned(),
+    };
+    report(&InputError::new(what, hint).into())
 }
 
 impl Install {
@@ -378,24 +371,25 @@ fn is_executable(program: &str, project: &Path) -> bool {
     if program.contains('/') {
         return is_file(&project.join(program));
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    // The usual name is for others, who have the program elsewhere.
-    program == NAME || std::env::split_paths(&path).any(|directory| is_file(&directory.join(program)))
+    // The usual name is for other users, who have the program elsewhere.
+    program == NAME || on_path(program).any(|path| is_file(&path))
 }
 
 /// Returns the path of this program. The path on `PATH` comes first, if it is this program: a later version
 /// will be there.
 fn own_program() -> anyhow::Result<String> {
-    let own = std::env::current_exe()?;
-    let real = own.canonicalize()?;
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path)
-        .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join(NAME))
-        .find(|candidate| candidate.is_file())
-        .filter(|candidate| candidate.canonicalize().is_ok_and(|it| it == real));
+    let real = std::env::current_exe()?.canonicalize()?;
+    let on_path = on_path(NAME)
+        .find(|path| path.is_absolute() && path.is_file())
+        .filter(|path| path.canonicalize().is_ok_and(|it| it == real));
     on_path.unwrap_or(real).into_os_string().into_string().map_err(|path| {
         let what = format!("expected a path in UTF-8, found {:?}", PathBuf::from(path));
         InputError::new(what, "give another one with --program").into()
     })
+}
+
+/// Returns the paths of a program in the directories of `PATH`.
+fn on_path(program: &str) -> impl Iterator<Item = PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|directory| directory.join(program)).collect::<Vec<_>>().into_iter()
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use hookbox::escape;
 use hookbox::{EventName, Kind};
 
-use crate::error::{hint, warn};
+use crate::error::{hint, warn, warn_with_hint};
 use crate::{options, output};
 
 /// List every hook that was found, in run order, also those that do not run.
@@ -26,10 +26,7 @@ impl List {
         let manager = unless_interrupted(self.discover.manager()).await??;
         let entries = manager.entries();
         for problem in manager.problems().iter() {
-            warn(problem);
-            if let Some(text) = &problem.hint {
-                hint(text);
-            }
+            warn_with_hint(problem, problem.hint.as_ref());
         }
         if let Some(why) = manager.switched_off() {
             warn(why);

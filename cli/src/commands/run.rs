@@ -13,7 +13,7 @@ use hookbox::report::{HookReport, Report};
 use hookbox::{Context, EventName};
 use serde_json::{Value, json};
 
-use crate::error::{InputError, hint, warn};
+use crate::error::{InputError, warn, warn_with_hint};
 use crate::{input, options, output};
 
 /// Run one event through the hooks and print the verdict.
@@ -74,10 +74,7 @@ impl Run {
         let begins = decoded.event.name() == EventName::SessionStart;
         let manager = unless_interrupted(self.discover.running(self.timeout, begins)).await??;
         for problem in manager.problems().iter() {
-            warn(problem);
-            if let Some(text) = &problem.hint {
-                hint(text);
-            }
+            warn_with_hint(problem, problem.hint.as_ref());
         }
         // A user who gave the flag needs no note.
         if let Some(why) = manager.switched_off().filter(|why| *why != SwitchedOff::Asked) {

@@ -8,7 +8,7 @@ use hookbox::{Kind, OnFailure};
 use hookbox_plugins::{Contents, PluginHook};
 
 use crate::approval;
-use crate::error::{hint, say, warn};
+use crate::error::{say, warn_with_hint};
 
 /// The origin of a plugin, escaped.
 pub(super) struct Origin<'a> {
@@ -37,8 +37,7 @@ pub(super) fn show(name: &str, origin: &Origin<'_>, contents: &Contents) {
 /// Warns about the problems of a plugin.
 pub(super) fn problems(name: &str, contents: &Contents) {
     for problem in &contents.problems {
-        warn(format_args!("{name}: {problem}"));
-        problem.hint.iter().for_each(hint);
+        warn_with_hint(format_args!("{name}: {problem}"), problem.hint.as_ref());
     }
 }
 

@@ -14,7 +14,7 @@ use hookbox_plugins::{
 
 use super::failed;
 use crate::compiler;
-use crate::error::{InputError, hint, note, warn};
+use crate::error::{InputError, note, warn, warn_with_hint};
 use crate::interrupt::unless_interrupted;
 use crate::options;
 
@@ -127,10 +127,7 @@ impl<'a> Environment<'a> {
             for root in &self.options.roots {
                 match Plugins::find(base.location, &base.path, root) {
                     Ok(found) => all.extend(found),
-                    Err(error) => {
-                        warn(&error);
-                        error.hint.iter().for_each(hint);
-                    }
+                    Err(error) => warn_with_hint(&error, error.hint.as_ref()),
                 }
             }
         }

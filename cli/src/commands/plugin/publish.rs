@@ -103,8 +103,7 @@ impl Publish {
 
 /// Checks that a component is a hook, and returns its description.
 async fn described(path: &Path, bytes: Vec<u8>) -> anyhow::Result<Description> {
-    let runtime = compiler::runtime(None);
-    let component = runtime.load(bytes).await.map_err(|error| input::no_component(path, &error))?;
+    let component = input::load(&compiler::runtime(None), path, bytes).await?;
     let manifest = component.manifest();
     Ok(Description {
         title: manifest.name.clone(),
@@ -134,8 +133,7 @@ async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Resul
     let runtime = compiler::runtime(None);
     for file in components {
         let bytes = input::component(&hooks.join(&file))?;
-        let at = path.join("hooks").join(&file);
-        runtime.load(bytes).await.map_err(|error| input::no_component(&at, &error))?;
+        input::load(&runtime, &path.join("hooks").join(&file), bytes).await?;
     }
     let contents = Contents::look(&staged.path(), name, &runtime).await;
     check_not_empty(&contents, &shown)?;

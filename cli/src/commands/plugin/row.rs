@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::locations::{self, Base, Environment, KnownPlugin};
 use super::{describe, record_trust};
 use crate::approval;
-use crate::error::{hint, warn};
+use crate::error::{warn, warn_with_hint};
 
 /// An installed plugin.
 #[derive(Debug, Serialize)]
@@ -133,8 +133,7 @@ pub(super) async fn all(env: &Environment<'_>, bases: Vec<Base>) -> anyhow::Resu
         for plugin in &known {
             if !plugin.is_here {
                 let error = plugin.missing(plugins);
-                warn(&error);
-                error.hint.iter().for_each(hint);
+                warn_with_hint(&error, error.hint.as_ref());
                 continue;
             }
             let contents = Contents::look_in(&plugin.path, &plugin.dir, &env.runtime).await;
