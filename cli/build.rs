@@ -1,7 +1,8 @@
-//! Tells the linker to pack relocations if the loader of this system can unpack them. Unpacked, 40,000 of them are a
-//! megabyte that every start of the program would read.
+//! Tells the linker to pack relocations if the loader of this system can unpack them. Unpacked, 40,000 of
+//! them are a megabyte that every start of the program would read.
 //!
-//! The program then needs glibc 2.36 (2022) or later. Set `HOOKBOX_PACK_RELOCATIONS=0` to build one for older systems.
+//! The program then needs glibc 2.36 (2022) or later. Set `HOOKBOX_PACK_RELOCATIONS=0` to build one for older
+//! systems.
 
 use std::process::Command;
 

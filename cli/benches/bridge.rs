@@ -1,9 +1,9 @@
-//! Measures the cost of an event as a process, from exec to exit: `hookbox bridge claude`, compared with a script that
-//! only reads its event.
+//! Measures the cost of an event as a process, from exec to exit: `hookbox bridge claude`, compared with a
+//! script that only reads its event.
 //!
 //! The processes take turns, and the ratios are of each round, so that they are right on a noisy machine too.
-//! `HOOKBOX_BIN` names another program than the one that cargo has just built. `HOOKBOX_ROUNDS` sets the number of rounds
-//! (default: 200).
+//! `HOOKBOX_BIN` names another program than the one that cargo has just built. `HOOKBOX_ROUNDS` sets the
+//! number of rounds (default: 200).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a bench that cannot run should stop")]
 

@@ -34,7 +34,7 @@ pub(crate) struct Locate {
 #[derive(Args, Debug)]
 pub(crate) struct Find {
     #[command(flatten)]
-    locate: Locate,
+    pub(crate) locate: Locate,
     /// Use the hooks that are configured for this agent as well: claude, codex, gemini, qwen, copilot, cursor
     /// or all; may be given several times.
     #[arg(long, value_name = "AGENT", value_parser = whose)]
@@ -158,16 +158,6 @@ impl Locate {
 }
 
 impl Find {
-    /// Returns the directories.
-    pub(crate) fn locate(&self) -> &Locate {
-        &self.locate
-    }
-
-    /// Changes to the directory of `--cwd`.
-    pub(crate) fn enter(&self) -> Result<(), InputError> {
-        self.locate.enter()
-    }
-
     /// Finds the hooks, with the trust and grants that the user recorded.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
         Ok(self.configure(Manager::builder())?.examine_switched_off(true).build().await)
@@ -183,7 +173,7 @@ impl Find {
 impl Discover {
     /// Changes to the directory of `--cwd`.
     pub(crate) fn enter(&self) -> Result<(), InputError> {
-        self.find.enter()
+        self.find.locate.enter()
     }
 
     /// Finds the hooks, to list them.

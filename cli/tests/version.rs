@@ -1,4 +1,5 @@
-//! The version of the program. Because of this file `cargo test --workspace` builds the program, which other tests run.
+//! The version of the program. Because of this file `cargo test --workspace` builds the program, which other
+//! tests run.
 
 #![allow(missing_docs, reason = "a test")]
 

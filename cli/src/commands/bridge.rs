@@ -90,8 +90,8 @@ struct Serving {
 }
 
 impl Serving {
-    /// Reads and answers on this thread, while another one watches the time. Another thread for the work would cost more
-    /// memory and a wake-up.
+    /// Reads and answers on this thread, while another one watches the time. Another thread for the work
+    /// would cost more memory and a wake-up.
     fn run(self: &Arc<Self>) -> ExitCode {
         let serving = Arc::clone(self);
         let watcher = std::thread::Builder::new().name("watcher".to_owned()).stack_size(WATCHER_STACK);
@@ -236,7 +236,7 @@ impl Serving {
             note.into_iter().for_each(|note| answer.reply.note(note));
             let code = self.say(&answer.reply);
             tokio::select! {
-                told = answer.follow_up() => told.iter().for_each(error::warn),
+                warnings = answer.follow_up() => warnings.iter().for_each(error::warn),
                 () = self.signalled() => {}
             }
             code
@@ -265,8 +265,8 @@ fn wait_for_the_end() -> ! {
     }
 }
 
-/// Writes the reply. If a block cannot be written, it becomes exit code 2 with the reason on standard error, which every
-/// agent understands.
+/// Writes the reply. If a block cannot be written, it becomes exit code 2 with the reason on standard error,
+/// which every agent understands.
 fn print(reply: &Reply) -> u8 {
     let mut out = io::stdout().lock();
     let escaped = out.is_terminal().then(|| text::escape_json(&reply.stdout));

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-/// Write completions for a shell, for example `hookbox completions bash > ~/.local/share/bash-completion/completions/hookbox`.
+/// Write completions for a shell, for example
+/// `hookbox completions bash > ~/.local/share/bash-completion/completions/hookbox`.
 #[derive(Args, Debug)]
 pub(crate) struct Completions {
     /// The shell.

@@ -46,16 +46,16 @@ enum Verb {
 
 impl Exec {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        let wanted = self.event.as_deref().map(event_name).transpose()?;
+        let requested = self.event.as_deref().map(event_name).transpose()?;
         let hook = self.load().await?;
-        let wanted = wanted.map(|wanted| self.subscribed(hook.descriptor(), wanted)).transpose()?;
+        let requested = requested.map(|requested| self.subscribed(hook.descriptor(), requested)).transpose()?;
         let first = hook.descriptor().subscriptions.first().map(|first| first.event.clone());
-        let Some(event) = wanted.clone().or(first) else {
+        let Some(event) = requested.clone().or(first) else {
             bail!("{} subscribes to nothing", self.file.display());
         };
         match self.verb {
             Verb::Hook => output::line(event.as_str()),
-            Verb::Run => self.answer(hook.as_ref(), wanted, event).await,
+            Verb::Run => self.answer(hook.as_ref(), requested, event).await,
         }
     }
 
@@ -64,7 +64,7 @@ impl Exec {
         if descriptor.subscribes_to(&event) {
             return Ok(event);
         }
-        let names: Vec<&str> = descriptor.subscriptions.iter().map(|wanted| wanted.event.as_str()).collect();
+        let names: Vec<&str> = descriptor.subscriptions.iter().map(|it| it.event.as_str()).collect();
         let what = format!("{} does not subscribe to {event}", self.file.display());
         Err(InputError::new(what, format!("it subscribes to {}", names.join(", "))))
     }
@@ -99,14 +99,14 @@ impl Exec {
     async fn answer(
         &self,
         hook: &dyn Hook,
-        wanted: Option<EventName>,
+        requested: Option<EventName>,
         default: EventName,
     ) -> anyhow::Result<ExitCode> {
         let payload = input::object_from_stdin()?;
-        let said = payload.get("event").and_then(|event| event.as_str());
-        let name = match (wanted, said) {
-            (Some(wanted), _) => wanted,
-            (None, Some(said)) => self.subscribed(hook.descriptor(), event_name(said)?)?,
+        let named = payload.get("event").and_then(|event| event.as_str());
+        let name = match (requested, named) {
+            (Some(requested), _) => requested,
+            (None, Some(named)) => self.subscribed(hook.descriptor(), event_name(named)?)?,
             (None, None) => default,
         };
         let cwd = std::env::current_dir().unwrap_or_default();
@@ -121,7 +121,7 @@ impl Exec {
             call.facts = Arc::new(facts::of(&call.name, &call.input, &directory, home.as_deref()));
         }
         let descriptor = hook.descriptor();
-        if !descriptor.subscriptions.iter().any(|wanted| wanted.matches(&event)) {
+        if !descriptor.subscriptions.iter().any(|it| it.matches(&event)) {
             // Another event, or a tool that it does not want to see.
             return output::json(&kodelet::answer(&name, &Outcome::pass()));
         }

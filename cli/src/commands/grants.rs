@@ -67,7 +67,7 @@ impl Grants {
 }
 
 async fn show(find: &options::Find, as_json: bool) -> anyhow::Result<ExitCode> {
-    find.enter()?;
+    find.locate.enter()?;
     let manager = find.manager().await?;
     let records = approval::read(&approval::trust_file(&manager)?)?;
     if as_json {
@@ -122,8 +122,8 @@ async fn add(
     rights: Vec<Capability>,
     yes: bool,
 ) -> anyhow::Result<ExitCode> {
-    find.enter()?;
-    human::required(find.locate(), &[], !yes)?;
+    find.locate.enter()?;
+    human::required(&find.locate, &[], !yes)?;
     let manager = find.manager().await?;
     let hook = &approval::find(&manager, name)?;
     let file = &approval::trust_file(&manager)?;
@@ -151,8 +151,8 @@ async fn add(
 }
 
 async fn remove(find: &options::Find, name: &str, rights: &[Capability]) -> anyhow::Result<ExitCode> {
-    find.enter()?;
-    human::required(find.locate(), &[], false)?;
+    find.locate.enter()?;
+    human::required(&find.locate, &[], false)?;
     let manager = find.manager().await?;
     let file = &approval::trust_file(&manager)?;
     let found = approval::find_record(&manager, &approval::read(file)?, name)?;

@@ -89,14 +89,14 @@ fn account(component: &Component, rights: &Rights) -> String {
         String::new(),
         "runs at".to_owned(),
     ];
-    for wanted in &manifest.subscriptions {
-        let tools = if wanted.tools.is_empty() {
+    for subscription in &manifest.subscriptions {
+        let tools = if subscription.tools.is_empty() {
             String::new()
         } else {
-            format!(", only for {}", escape(&wanted.tools.join(" "), 200))
+            format!(", only for {}", escape(&subscription.tools.join(" "), 200))
         };
-        let observe = if wanted.observe { ", observing" } else { "" };
-        lines.push(format!("  {} (priority {}{observe}{tools})", wanted.event, wanted.priority));
+        let observe = if subscription.observe { ", observing" } else { "" };
+        lines.push(format!("  {} (priority {}{observe}{tools})", subscription.event, subscription.priority));
     }
     lines.push(String::new());
     lines.push("may answer".to_owned());

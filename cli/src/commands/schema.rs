@@ -32,7 +32,8 @@ pub(crate) struct Schema {
     /// Only the part for this event.
     #[arg(long, value_name = "EVENT", requires = "name")]
     at: Option<String>,
-    /// Check this file (`-`: standard input) and print each fault with its place; exit code 1 if there is one.
+    /// Check this file (`-`: standard input) and print each fault with its place; exit code 1 if there is
+    /// one.
     #[arg(long, value_name = "FILE", requires = "name")]
     check: Option<PathBuf>,
     /// Write all of them into this directory.

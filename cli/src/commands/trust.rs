@@ -44,8 +44,8 @@ pub(crate) struct Trust {
 
 impl Trust {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        self.find.enter()?;
-        human::required(self.find.locate(), &[], !self.yes)?;
+        self.find.locate.enter()?;
+        human::required(&self.find.locate, &[], !self.yes)?;
         let manager = self.find.manager().await?;
         if let Some(hooks) = approval::find_plugin(&manager, &self.hook)? {
             return self.plugin(&manager, &hooks);

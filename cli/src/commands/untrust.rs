@@ -23,8 +23,8 @@ pub(crate) struct Untrust {
 
 impl Untrust {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        self.find.enter()?;
-        human::required(self.find.locate(), &[], false)?;
+        self.find.locate.enter()?;
+        human::required(&self.find.locate, &[], false)?;
         let manager = self.find.manager().await?;
         let file = &approval::trust_file(&manager)?;
         let held = approval::read(file)?;

@@ -53,8 +53,8 @@ pub struct PluginHook {
     pub file: PathBuf,
     /// The kind.
     pub kind: Kind,
-    /// `Disabled` if its name ends in `.disable`, `Invalid` if it cannot be used, `Active` for a component, and
-    /// `Untrusted` for others: they run only after they are trusted.
+    /// `Disabled` if its name ends in `.disable`, `Invalid` if it cannot be used, `Active` for a component,
+    /// and `Untrusted` for others: they run only after they are trusted.
     pub status: EntryStatus,
     /// The events that a component or an entry declares. A native hook is asked for them after it is trusted.
     #[serde(skip)]
@@ -99,8 +99,8 @@ impl PluginHook {
 }
 
 impl Contents {
-    /// Reads the plugin in this directory, and nothing outside of it. This only runs `describe` of its components, in a
-    /// sandbox without grants.
+    /// Reads the plugin in this directory, and nothing outside of it. This only runs `describe` of its
+    /// components, in a sandbox without grants.
     pub async fn look(dir: &Path, name: &PluginName, runtime: &Runtime) -> Self {
         Self::look_in(dir, &name.dir(), runtime).await
     }
@@ -220,8 +220,8 @@ fn subscriptions(found: &Approvable, row: &Entry) -> Vec<Subscription> {
         .collect()
 }
 
-/// Warns about programs in `hooks/` that are not hooks because they have no execute bit. A program that a hooks.json
-/// names needs none.
+/// Warns about programs in `hooks/` that are not hooks because they have no execute bit. A program that a
+/// hooks.json names needs none.
 fn without_execute_bit(dir: &Path, hooks: &[PluginHook]) -> Vec<Problem> {
     let at = Path::new("hooks");
     let Ok(access) = FileAccess::repository(dir) else { return Vec::new() };

@@ -186,7 +186,8 @@ fn events(hook: &PluginHook) -> Vec<String> {
 }
 
 impl fmt::Display for Change {
-    /// Writes one line, escaped: the added (`+`) and removed (`-`) items of a list, or the values before and after.
+    /// Writes one line, escaped: the added (`+`) and removed (`-`) items of a list, or the values before and
+    /// after.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let show = |text: &String| text::escape(text, 4096);
         write!(f, "{}:", self.what)?;

@@ -1,5 +1,5 @@
-//! Operations on the entries of an open directory. No name has a slash and no symlink is followed, because anybody may
-//! have written the files of a repository.
+//! Operations on the entries of an open directory. No name has a slash and no symlink is followed, because
+//! anybody may have written the files of a repository.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -55,8 +55,8 @@ pub(super) fn is_directory(dir: &Dir, name: &str) -> io::Result<bool> {
     Ok(entry_kind(dir, name)? == Some(EntryKind::Directory))
 }
 
-/// Returns the names in a directory, sorted, without those that are not UTF-8: neither a plugin nor hookbox uses such a
-/// name. Of more than [`MAX_NAMES`] only some are returned.
+/// Returns the names in a directory, sorted, without those that are not UTF-8: neither a plugin nor hookbox
+/// uses such a name. Of more than [`MAX_NAMES`] only some are returned.
 pub(super) fn names(dir: &Dir) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in dir.entries()?.take(MAX_NAMES) {
@@ -66,8 +66,8 @@ pub(super) fn names(dir: &Dir) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Opens a file; follows no symlink and waits for no pipe. With `CREATE` the new file gets the mode 0666 less the umask,
-/// like the other files of a repository.
+/// Opens a file; follows no symlink and waits for no pipe. With `CREATE` the new file gets the mode 0666 less
+/// the umask, like the other files of a repository.
 pub(super) fn open(dir: &Dir, name: &str, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(0o666)) {
@@ -94,8 +94,8 @@ pub(super) fn read(dir: &Dir, name: &str, max: u64) -> io::Result<Option<Vec<u8>
     Ok(Some(bytes))
 }
 
-/// Writes and syncs a file under a name that only hookbox uses: an older file is removed first. After an error there is
-/// no such file.
+/// Writes and syncs a file under a name that only hookbox uses: an older file is removed first. After an
+/// error there is no such file.
 pub(super) fn write(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     unlink(dir, name)?;
     let mut file = open(dir, name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;

@@ -31,8 +31,8 @@ impl Location {
     }
 }
 
-/// The plugins directory and the lock file of a root. All access is below one open directory, so that no symlink in a
-/// repository leads out of it.
+/// The plugins directory and the lock file of a root. All access is below one open directory, so that no
+/// symlink in a repository leads out of it.
 #[derive(Debug)]
 pub struct Plugins {
     location: Location,
@@ -45,8 +45,8 @@ pub struct Plugins {
 }
 
 impl Plugins {
-    /// Opens the plugins of this root in a repository or home directory, and makes the root and its `plugins` if needed.
-    /// A root may be a symlink in the home directory only.
+    /// Opens the plugins of this root in a repository or home directory, and makes the root and its `plugins`
+    /// if needed. A root may be a symlink in the home directory only.
     ///
     /// # Errors
     ///

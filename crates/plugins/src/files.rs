@@ -17,8 +17,8 @@ impl Files {
     ///
     /// # Errors
     ///
-    /// An error if a file cannot be read, or the directory exceeds twice the limits of a plugin: a user may have added
-    /// files.
+    /// An error if a file cannot be read, or the directory exceeds twice the limits of a plugin: a user may
+    /// have added files.
     pub fn of(dir: &Path) -> Result<Self, PluginError> {
         let wrong = |path: &Path, error: io::Error| PluginError::io(path, error);
         let too_large = || {

@@ -1,8 +1,8 @@
-//! Plugins: directories with skills, recipes and hooks, installed from git repositories, local directories and OCI
-//! registries, and pinned in a [`plugins.lock`](hookbox::internal::lockfile).
+//! Plugins: directories with skills, recipes and hooks, installed from git repositories, local directories
+//! and OCI registries, and pinned in a [`plugins.lock`](hookbox::internal::lockfile).
 //!
-//! All sources write into one [`Stage`], which checks the same rules for all of them. [`install()`] moves the plugin from
-//! there into the plugins directory; a kill at any moment leaves the old plugin or the new one.
+//! All sources write into one [`Stage`], which checks the same rules for all of them. [`install()`] moves the
+//! plugin from there into the plugins directory; a kill at any moment leaves the old plugin or the new one.
 
 mod blocking;
 mod contents;

@@ -23,8 +23,9 @@ pub struct PluginsLock<'a> {
 }
 
 impl Plugins {
-    /// Locks these plugins against changes by other processes. This blocks for up to 10 s, and other processes block while
-    /// the lock is held, so fetch a plugin before. Call [`repair`](super::repair()) next.
+    /// Locks these plugins against changes by other processes. This blocks for up to 10 s, and other
+    /// processes block while the lock is held, so fetch a plugin before. Call [`repair`](super::repair())
+    /// next.
     ///
     /// # Errors
     ///

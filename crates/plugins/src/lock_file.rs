@@ -1,5 +1,5 @@
-//! Writing `plugins.lock`. The new file is written beside the old one first, which may fail for want of room; it
-//! records the change under way. One rename puts it in place when the plugin has moved.
+//! Writing `plugins.lock`. The new file is written beside the old one first, which may fail for want of room;
+//! it records the change under way. One rename puts it in place when the plugin has moved.
 
 use std::io;
 
@@ -32,7 +32,8 @@ pub(super) fn prepare(plugins: &Plugins, lock: &Lock) -> Result<(), PluginError>
         .map_err(wrong)
 }
 
-/// Reads the lock file of a change that a killed process prepared; `None` if there is none or it is incomplete.
+/// Reads the lock file of a change that a killed process prepared; `None` if there is none or it is
+/// incomplete.
 ///
 /// # Errors
 ///

@@ -28,8 +28,8 @@ pub enum Step<'a> {
     Begun(&'a PluginName),
     /// The new `plugins.lock` is written beside the old one.
     Prepared(&'a PluginName),
-    /// The old plugin is moved aside, and the new one is not there yet: only on a file system that cannot exchange two
-    /// directories.
+    /// The old plugin is moved aside, and the new one is not there yet: only on a file system that cannot
+    /// exchange two directories.
     Withdrawn(&'a PluginName),
     /// The new plugin has its name, or the removed one has it no longer.
     Exchanged(&'a PluginName),

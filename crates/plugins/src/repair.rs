@@ -66,8 +66,8 @@ impl fmt::Display for Repair {
     }
 }
 
-/// Returns true if [`repair`] has something to do here. A change that another process makes right now does not count, so
-/// a command that changes nothing need not wait for it.
+/// Returns true if [`repair`] has something to do here. A change that another process makes right now does
+/// not count, so a command that changes nothing need not wait for it.
 ///
 /// # Errors
 ///
@@ -90,8 +90,8 @@ pub fn needs_repair(plugins: &Plugins) -> Result<bool, PluginError> {
     Ok(false)
 }
 
-/// Repairs what interrupted commands left. A change that was begun is finished or undone, so that the plugin and the lock
-/// file agree; fetched files are removed. Returns all repairs, to show to the user.
+/// Repairs what interrupted commands left. A change that was begun is finished or undone, so that the plugin
+/// and the lock file agree; fetched files are removed. Returns all repairs, to show to the user.
 ///
 /// # Errors
 ///
@@ -117,7 +117,8 @@ fn put_back(lock: &PluginsLock<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Decides about the lock file that an interrupted change prepared: it counts if the plugin has changed already.
+/// Decides about the lock file that an interrupted change prepared: it counts if the plugin has changed
+/// already.
 fn settle(lock: &PluginsLock<'_>) -> Result<Option<Repair>, PluginError> {
     let plugins = lock.plugins();
     let Some(after) = lock_file::prepared(plugins)? else {
@@ -142,7 +143,8 @@ fn settle(lock: &PluginsLock<'_>) -> Result<Option<Repair>, PluginError> {
     Ok(Some(Repair::Undone { name, what }))
 }
 
-/// Returns the one plugin in which two lock files differ, and the kind of change. hookbox prepares no other differences.
+/// Returns the one plugin in which two lock files differ, and the kind of change. hookbox prepares no other
+/// differences.
 fn difference(before: &Lock, after: &Lock) -> Option<(PluginName, &'static str)> {
     let names = before.iter().chain(after.iter()).map(|it| &it.name);
     let mut changed: Vec<&PluginName> = names.filter(|name| before.get(name) != after.get(name)).collect();

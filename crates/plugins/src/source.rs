@@ -67,8 +67,8 @@ impl Hosts {
 }
 
 impl Source {
-    /// Reads `org/repo[@ref]`, the URL of a git repository (with `@ref` in its last part, too), a directory (`./`,
-    /// `../` or `/` first), or `oci://…`.
+    /// Reads `org/repo[@ref]`, the URL of a git repository (with `@ref` in its last part, too), a directory
+    /// (`./`, `../` or `/` first), or `oci://…`.
     ///
     /// # Errors
     ///
@@ -190,8 +190,8 @@ impl Source {
         })
     }
 
-    /// Returns the text for the lock file, without a reference and a password. The path of a directory below `base` is
-    /// relative to it. [`parse`](Self::parse) reads this back with `base` as the working directory.
+    /// Returns the text for the lock file, without a reference and a password. The path of a directory below
+    /// `base` is relative to it. [`parse`](Self::parse) reads this back with `base` as the working directory.
     pub fn text(&self, base: &Path) -> String {
         match self {
             Self::Git { url, .. } => url.for_lock(),
@@ -233,7 +233,8 @@ impl Source {
     }
 }
 
-/// Checks the name of a branch, tag or commit (git-check-ref-format(1)), which git must not take for an option.
+/// Checks the name of a branch, tag or commit (git-check-ref-format(1)), which git must not take for an
+/// option.
 pub(super) fn checked(reference: Option<&str>) -> Result<Option<String>, &'static str> {
     const WRONG: &str = "names no branch, tag or commit after @: expected a name as git allows it";
     let Some(name) = reference else { return Ok(None) };

@@ -1,7 +1,8 @@
 //! Writing a plugin into a staging directory. All sources use this code, and it checks all rules for plugins.
 //!
-//! The staging directory is in the plugins directory, so that installing a plugin is a rename. Every file is opened below
-//! the staging directory (cap-std), so that neither `..` nor a symlink of the source leads out of it.
+//! The staging directory is in the plugins directory, so that installing a plugin is a rename. Every file is
+//! opened below the staging directory (cap-std), so that neither `..` nor a symlink of the source leads out
+//! of it.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -35,7 +36,8 @@ pub struct Stage<'a> {
     written: HashMap<String, (EntryPath, Written)>,
 }
 
-/// A plugin that is completely written, checked and synced to the disk. Dropping this removes it, unless it was installed.
+/// A plugin that is completely written, checked and synced to the disk. Dropping this removes it, unless it
+/// was installed.
 #[derive(Debug)]
 pub struct Staged {
     home: StagingDirectory,
@@ -115,12 +117,13 @@ impl<'a> Stage<'a> {
         self.directories(path)
     }
 
-    /// Writes a file, which has `len` bytes if that is known before. Its mode becomes 0755 if it is executable, and
-    /// otherwise 0644.
+    /// Writes a file, which has `len` bytes if that is known before. Its mode becomes 0755 if it is
+    /// executable, and otherwise 0644.
     ///
     /// # Errors
     ///
-    /// An error if no plugin may have it, it is too large, its length is not `len`, or it cannot be read or written.
+    /// An error if no plugin may have it, it is too large, its length is not `len`, or it cannot be read or
+    /// written.
     pub fn file(
         &mut self,
         path: &EntryPath,
@@ -195,7 +198,8 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     ///
-    /// [`PluginErrorKind::Empty`] if it has no files; an error if a symlink leads nowhere, or it cannot be read or synced.
+    /// [`PluginErrorKind::Empty`] if it has no files; an error if a symlink leads nowhere, or it cannot be
+    /// read or synced.
     pub fn finish(self) -> Result<Staged, PluginError> {
         if self.written.values().all(|(_, what)| matches!(what, Written::Directory)) {
             return Err(PluginError::new("the plugin", PluginErrorKind::Empty)

@@ -1,5 +1,5 @@
-//! Staging directories: a new plugin is written into one, and an old plugin is moved there. A process locks its staging
-//! directories, so that others remove only those of dead processes.
+//! Staging directories: a new plugin is written into one, and an old plugin is moved there. A process locks
+//! its staging directories, so that others remove only those of dead processes.
 
 use std::fs::File;
 use std::io;
@@ -92,7 +92,8 @@ fn random_name() -> String {
     format!("{PREFIX}{:08x}", hasher.finish() & 0xffff_ffff)
 }
 
-/// Locks a staging directory whose process is dead; returns `None` if the process lives or the directory is gone.
+/// Locks a staging directory whose process is dead; returns `None` if the process lives or the directory is
+/// gone.
 pub(super) fn lock_abandoned(plugins: &Dir, name: &str) -> io::Result<Option<File>> {
     lock(plugins, name, FlockOperation::NonBlockingLockExclusive)
 }

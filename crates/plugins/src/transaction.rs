@@ -5,8 +5,8 @@
 //! 3. One rename replaces `plugins.lock`.
 //! 4. The staging directory is removed, with the plugin that was replaced or removed.
 //!
-//! Between 1 and 3 there is a prepared `plugins.lock`. The next command compares it with the plugin, and keeps or
-//! discards it ([`repair()`](super::repair())).
+//! Between 1 and 3 there is a prepared `plugins.lock`. The next command compares it with the plugin, and
+//! keeps or discards it ([`repair()`](super::repair())).
 
 use std::io;
 use std::path::PathBuf;
@@ -22,7 +22,8 @@ use super::{
 };
 use hookbox::internal::text;
 
-/// The start of the name of a plugin that is moved aside, on a file system that cannot exchange two directories.
+/// The start of the name of a plugin that is moved aside, on a file system that cannot exchange two
+/// directories.
 pub(super) const ASIDE: &str = ".hookbox-old-";
 
 /// The treatment of an installed plugin of the same name by [`install`].
@@ -49,8 +50,8 @@ pub struct Removed {
 ///
 /// # Errors
 ///
-/// * [`PluginErrorKind::Exists`] if there is a plugin of this name and `replace` is `No`, or one whose name differs only
-///   by the case of its letters;
+/// * [`PluginErrorKind::Exists`] if there is a plugin of this name and `replace` is `No`, or one whose name
+///   differs only by the case of its letters;
 /// * [`PluginErrorKind::Unexpected`] if there is a file or a symlink in its place;
 /// * an error of the lock file or of the file system.
 pub fn check_name(plugins: &Plugins, name: &PluginName, replace: Replace) -> Result<(), PluginError> {
@@ -59,13 +60,13 @@ pub fn check_name(plugins: &Plugins, name: &PluginName, replace: Replace) -> Res
 
 /// Installs a staged plugin, and writes its entry `locked` into the lock file.
 ///
-/// This repairs an interrupted change first, and reports that in the log only: call [`repair`](super::repair()) before,
-/// and show its result to the user.
+/// This repairs an interrupted change first, and reports that in the log only: call
+/// [`repair`](super::repair()) before, and show its result to the user.
 ///
 /// # Errors
 ///
-/// Those of [`check_name`], and [`PluginErrorKind::Mismatch`] if `locked` has another digest than the staged plugin.
-/// Nothing has changed after an error.
+/// Those of [`check_name`], and [`PluginErrorKind::Mismatch`] if `locked` has another digest than the staged
+/// plugin. Nothing has changed after an error.
 pub fn install(
     lock: &PluginsLock<'_>,
     staged: Staged,
@@ -105,15 +106,15 @@ pub(super) fn put(
     Ok(Installed { name, dir, path, locked: Some(locked) })
 }
 
-/// Removes the directory of a plugin, nothing outside of it, and its entry of the lock file. This also removes a plugin
-/// that hookbox did not install, and the entry of a plugin without a directory.
+/// Removes the directory of a plugin, nothing outside of it, and its entry of the lock file. This also
+/// removes a plugin that hookbox did not install, and the entry of a plugin without a directory.
 ///
 /// This repairs an interrupted change first, as [`install`] does.
 ///
 /// # Errors
 ///
-/// Nothing has changed after an error: [`PluginErrorKind::NotInstalled`]; [`PluginErrorKind::Unexpected`] if there is a
-/// file or a symlink in its place; an error of the lock file or of the file system.
+/// Nothing has changed after an error: [`PluginErrorKind::NotInstalled`]; [`PluginErrorKind::Unexpected`] if
+/// there is a file or a symlink in its place; an error of the lock file or of the file system.
 pub fn remove(
     lock: &PluginsLock<'_>,
     name: &PluginName,
@@ -196,8 +197,8 @@ impl<'a> Change<'a> {
         Self { lock, name, dir, aside, staging, moves: Vec::new(), observer }
     }
 
-    /// Makes the change; `after` is the new lock file, if that changes too. An error undoes the change; if that fails too,
-    /// the hint of the error tells so.
+    /// Makes the change; `after` is the new lock file, if that changes too. An error undoes the change; if
+    /// that fails too, the hint of the error tells so.
     fn make(mut self, action: &Action, after: Option<&Lock>) -> Result<(), PluginError> {
         let plugins = self.lock.plugins();
         if let Some(after) = after {

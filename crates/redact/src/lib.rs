@@ -1,6 +1,7 @@
 //! Finds secrets in a text by the names before them: `password=…`, `--token …`, `<password>…`.
 //!
-//! It has no dependencies and builds for `wasm32-wasip2`, so that the host and a hook recognize the same secrets.
+//! It has no dependencies and builds for `wasm32-wasip2`, so that the host and a hook recognize the same
+//! secrets.
 //!
 //! ```
 //! let text = "user=me password=hunter2";

@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::names::{Sensitivity, marker_length};
 use crate::values::{self, Before};
 
-/// The longest name, in bytes, and the most white space around a separator. The limits keep the time linear in a text
-/// of many names.
+/// The longest name, in bytes, and the most white space around a separator. The limits keep the time linear
+/// in a text of many names.
 const MAX_NAME: usize = 64;
 const MAX_GAP: usize = 8;
 /// The distance behind a command in which its options are searched, in bytes.
@@ -31,7 +31,8 @@ enum Joined {
     Maybe,
 }
 
-/// Returns the ranges of the secrets, in order. `classify` judges names; [`classify`](crate::classify) is the default.
+/// Returns the ranges of the secrets, in order. `classify` judges names; [`classify`](crate::classify) is the
+/// default.
 pub fn find(text: &str, classify: &dyn Fn(&str) -> Option<Sensitivity>) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut from = 0;
@@ -147,11 +148,11 @@ fn user(text: &str, at: usize) -> Option<Range<usize>> {
     };
     let length = |password: &str| password.find(ends).unwrap_or(password.len());
     let seen = values::prefix(password, LINE);
-    let said = seen.get(..length(seen))?;
+    let value = seen.get(..length(seen))?;
     // A user and a group of a container, or an address.
-    let no_secret = said.starts_with("//") || said == name || said.bytes().all(|c| c.is_ascii_digit());
+    let no_secret = value.starts_with("//") || value == name || value.bytes().all(|c| c.is_ascii_digit());
     let start = text.len() - password.len();
-    (!no_secret && values::is_one(said, Sensitivity::Secret, quote)).then(|| start..start + length(password))
+    (!no_secret && values::is_one(value, Sensitivity::Secret, quote)).then(|| start..start + length(password))
 }
 
 /// `mysql -pPASSWORD`, `sshpass -p PASSWORD`, `redis-cli -a PASSWORD`.

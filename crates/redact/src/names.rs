@@ -32,8 +32,8 @@ const NO_SECRET_TOKENS: [&str; 13] =
 /// Words before `tokens` that are secrets, not a number of words.
 const SECRET_TOKENS: [&str; 7] = ["access", "auth", "refresh", "api", "session", "bearer", "secret"];
 
-/// Returns how far a name marks its value as a secret; `None` if it does not. Case, separators and one `s` at the end do
-/// not matter.
+/// Returns how far a name marks its value as a secret; `None` if it does not. Case, separators and one `s` at
+/// the end do not matter.
 pub fn classify(name: &str) -> Option<Sensitivity> {
     // The name was a secret itself, and a marker has replaced it.
     let marked = name.rfind("[REDACTED").and_then(|at| name.get(at..)).unwrap_or_default();
@@ -99,7 +99,8 @@ pub(crate) fn marker_length(text: &str) -> usize {
     }
 }
 
-/// Returns whether the text is the marker of a removed secret (`[REDACTED]`, `[REDACTED:kind]`) and nothing else.
+/// Returns whether the text is the marker of a removed secret (`[REDACTED]`, `[REDACTED:kind]`) and nothing
+/// else.
 pub fn is_marker(text: &str) -> bool {
     !text.is_empty() && marker_length(text) == text.len()
 }

@@ -240,7 +240,8 @@ fn line_end(value: &str) -> usize {
     value.len()
 }
 
-/// Returns the end of a value without quotes: white space, or a separator with nothing of the value behind it.
+/// Returns the end of a value without quotes: white space, or a separator with nothing of the value behind
+/// it.
 fn bare_end(value: &str) -> usize {
     let marker = marker_length(value);
     for (at, c) in value.char_indices().skip_while(|(at, _)| *at < marker) {
@@ -293,7 +294,8 @@ pub(crate) fn is_one(text: &str, sensitivity: Sensitivity, quote: Option<char>) 
     }
 }
 
-/// Returns whether a value looks like a secret although its name is ambiguous: one long word of letters and digits.
+/// Returns whether a value looks like a secret although its name is ambiguous: one long word of letters and
+/// digits.
 pub fn looks_secret(text: &str) -> bool {
     text.len() >= MIN_PERHAPS
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~+/=%".contains(c))

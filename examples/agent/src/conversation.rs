@@ -125,7 +125,7 @@ pub(crate) struct Thread {
     pub(crate) outer: Vec<Session>,
     pub(crate) conversation: Conversation,
     /// Text of hooks that the model has not yet been given.
-    pub(crate) told: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// True if it was saved before and continues now.
     pub(crate) resumed: bool,
     /// The number of agents above this one.
@@ -134,12 +134,12 @@ pub(crate) struct Thread {
 
 impl Thread {
     pub(crate) fn new(session: Session, conversation: Conversation) -> Self {
-        Self { session, outer: Vec::new(), conversation, told: Vec::new(), resumed: false, depth: 0 }
+        Self { session, outer: Vec::new(), conversation, notes: Vec::new(), resumed: false, depth: 0 }
     }
 
     /// Gives the model what hooks want it to know.
     pub(crate) fn tell(&mut self) {
-        for text in std::mem::take(&mut self.told) {
+        for text in std::mem::take(&mut self.notes) {
             self.conversation.push("system", &text);
         }
     }

@@ -70,20 +70,20 @@ impl<M: Model> Agent<M> {
             recipe.name
         );
         self.begin().await;
-        let said = self.by_hand(&steps, recipe, message).await;
+        let answer = self.by_hand(&steps, recipe, message).await;
         self.end().await;
-        said
+        answer
     }
 
     async fn by_hand(&mut self, steps: &Steps, recipe: &Callback, message: &str) -> Result<String> {
-        let mut said = None;
+        let mut answer = None;
         if let Steps::Builtin(builtin) = steps {
-            said = self.built_in(*builtin, recipe, "manual").await?;
+            answer = self.built_in(*builtin, recipe, "manual").await?;
         }
         if !message.is_empty() {
             return self.turn(message).await;
         }
-        Ok(said.unwrap_or_else(|| "The conversation stays as it is.".to_owned()))
+        Ok(answer.unwrap_or_else(|| "The conversation stays as it is.".to_owned()))
     }
 
     /// The recipe's text with its arguments.
@@ -136,9 +136,9 @@ impl<M: Model> Agent<M> {
         let session = self.fresh_session(&fresh.id);
         let because = format!("conversation {} goes on as {}", self.thread.conversation.id, fresh.id);
         // The context from `post_compact` hooks is for the fresh conversation.
-        let told = std::mem::take(&mut self.thread.told);
+        let notes = std::mem::take(&mut self.thread.notes);
         let depth = self.thread.depth;
-        self.thread = Thread { told, depth, ..Thread::new(session, fresh) };
+        self.thread = Thread { notes, depth, ..Thread::new(session, fresh) };
         self.because(because);
         let started = self.thread.session.session_start("rotate").await;
         self.note(&started);
@@ -155,13 +155,13 @@ impl<M: Model> Agent<M> {
             self.thread.session.pre_compact(trigger, Some(conversation.usage), conversation.document());
         let before = before.await;
         self.note(&before);
-        let told = std::mem::take(&mut self.thread.told);
+        let notes = std::mem::take(&mut self.thread.notes);
         if let Some(ruling) = before.decision.blocked() {
             self.blocked(ruling);
             return Ok(None);
         }
         let mut question = self.thread.conversation.messages.clone();
-        question.extend(told.iter().map(|text| json!({"role": "system", "content": text})));
+        question.extend(notes.iter().map(|text| json!({"role": "system", "content": text})));
         question.push(json!({"role": "user", "content": QUESTION}));
         let window = self.thread.conversation.usage.current_context_window;
         let reply = self.ask(None, &question, &json!([])).await?;

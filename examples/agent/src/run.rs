@@ -38,9 +38,9 @@ impl<M: Model> Agent<M> {
     /// If the model fails. The session has ended properly all the same.
     pub async fn run(&mut self, task: &str) -> Result<String> {
         self.begin().await;
-        let said = self.turn(task).await;
+        let answer = self.turn(task).await;
         self.end().await;
-        said
+        answer
     }
 
     /// Begins the session.
@@ -83,15 +83,15 @@ impl<M: Model> Agent<M> {
             }
         };
         self.thread.conversation.push("user", &message);
-        let said = self.work().await;
+        let answer = self.work().await;
         self.thread.leave_recipes();
         self.save();
-        said
+        answer
     }
 
     /// Asks the model and runs the tools that it wants, again and again.
     async fn work(&mut self) -> Result<String> {
-        let mut said = String::new();
+        let mut answer = String::new();
         let (mut rounds, mut is_ended) = (0, false);
         for turn in 1..=MAX_TURNS {
             let reply = match self.answer(turn).await {
@@ -101,23 +101,23 @@ impl<M: Model> Agent<M> {
                     return Err(error);
                 }
             };
-            said.clone_from(&reply.text);
-            let wanted = self.obey_answer(turn, &reply).await;
-            let goes_on = self.apply(wanted).await;
+            answer.clone_from(&reply.text);
+            let next_turn = self.obey_answer(turn, &reply).await;
+            let goes_on = self.apply(next_turn).await;
             self.save();
             is_ended = reply.calls.is_empty() && !goes_on;
             if is_ended {
-                if !self.stop(turn, &said, rounds).await {
-                    return Ok(said);
+                if !self.stop(turn, &answer, rounds).await {
+                    return Ok(answer);
                 }
                 rounds += 1;
             }
         }
         (self.watch)(Step::Warning(&format!("the model was asked {MAX_TURNS} times: the turn ends here")));
         if !is_ended {
-            self.turn_end(&said, MAX_TURNS).await;
+            self.turn_end(&answer, MAX_TURNS).await;
         }
-        Ok(said)
+        Ok(answer)
     }
 
     /// The model's next answer, in the conversation.
@@ -137,11 +137,11 @@ impl<M: Model> Agent<M> {
     /// conversation that hooks want, to be made when nothing of the answer is open any more.
     async fn obey_answer(&mut self, turn: u64, reply: &Reply) -> Option<Turn> {
         let exceeded = self.thread.session.observe_usage(self.thread.conversation.usage).await;
-        let (mut refused, mut wanted) = (None, None);
+        let (mut refused, mut next_turn) = (None, None);
         if let Some(exceeded) = exceeded {
             self.note(&exceeded);
             refused = exceeded.decision.blocked().map(|ruling| self.blocked(ruling));
-            wanted = exceeded.callback.map(Turn::Callback);
+            next_turn = exceeded.callback.map(Turn::Callback);
         }
 
         for (id, name, arguments) in &reply.calls {
@@ -165,7 +165,7 @@ impl<M: Model> Agent<M> {
         };
         let verdict = self.thread.session.after_turn(after).await;
         self.note(&verdict);
-        match (wanted, verdict.turn) {
+        match (next_turn, verdict.turn) {
             // As between hooks of one event: the first one wins, and the other is named.
             (Some(first), Some(second)) if first != second => {
                 self.because(format!("{} goes first; {} is not done", describe(&first), describe(&second)));
@@ -177,8 +177,8 @@ impl<M: Model> Agent<M> {
 
     /// Asks the hooks when the model is done; returns whether they make it go on, after so many rounds in a
     /// row.
-    async fn stop(&mut self, turn: u64, said: &str, rounds: u32) -> bool {
-        self.turn_end(said, turn).await;
+    async fn stop(&mut self, turn: u64, answer: &str, rounds: u32) -> bool {
+        self.turn_end(answer, turn).await;
         let thresholds = self.manager.thresholds();
         let stop = AgentStop {
             messages: self.thread.conversation.document(),
@@ -192,8 +192,8 @@ impl<M: Model> Agent<M> {
         let verdict = self.thread.session.agent_stop(stop).await;
         self.note(&verdict);
         self.thread.leave_recipes();
-        let wanted = self.capped(verdict.turn, rounds);
-        let goes_on = self.apply(wanted).await;
+        let next_turn = self.capped(verdict.turn, rounds);
+        let goes_on = self.apply(next_turn).await;
         for message in &verdict.follow_ups {
             self.because(format!("it goes on: {message}"));
             self.thread.conversation.push("user", message);
@@ -204,8 +204,8 @@ impl<M: Model> Agent<M> {
 
     /// Returns the change that hooks want when the agent stops, without a recipe that would make it go on
     /// beyond the cap.
-    fn capped(&mut self, wanted: Option<Turn>, rounds: u32) -> Option<Turn> {
-        match wanted {
+    fn capped(&mut self, next_turn: Option<Turn>, rounds: u32) -> Option<Turn> {
+        match next_turn {
             Some(Turn::Callback(callback)) if rounds >= MAX_FOLLOW_UPS && self.goes_on(&callback) => {
                 let note = format!(
                     "hooks made the agent go on {rounds} times in a row: the recipe {} is not run",
@@ -214,7 +214,7 @@ impl<M: Model> Agent<M> {
                 (self.watch)(Step::Warning(&note));
                 None
             }
-            wanted => wanted,
+            next_turn => next_turn,
         }
     }
 
@@ -226,8 +226,8 @@ impl<M: Model> Agent<M> {
 
     /// Makes the change of the conversation that hooks want; returns whether the model is asked again because
     /// of it.
-    async fn apply(&mut self, wanted: Option<Turn>) -> bool {
-        match wanted {
+    async fn apply(&mut self, next_turn: Option<Turn>) -> bool {
+        match next_turn {
             None => false,
             Some(Turn::Mutate(messages)) => {
                 self.replace(&messages);
@@ -305,7 +305,7 @@ impl<M: Model> Agent<M> {
         for text in &notes.context {
             self.because(format!("the model is told: {text}"));
         }
-        self.thread.told.extend(notes.context.iter().cloned());
+        self.thread.notes.extend(notes.context.iter().cloned());
     }
 }
 

@@ -31,10 +31,10 @@ impl<M: Model> Agent<M> {
             let sub = Thread { depth, ..Thread::new(session, conversation) };
             (self.watch)(Step::Because(format!("sub-agent {} begins", sub.conversation.id)));
             let parent = mem::replace(&mut self.thread, sub);
-            let said = self.run(task).await;
+            let answer = self.run(task).await;
             self.thread = parent;
-            match said {
-                Ok(said) => Ran::ok(said),
+            match answer {
+                Ok(answer) => Ran::ok(answer),
                 Err(error) => Ran::failed(format!("{error:#}")),
             }
         })

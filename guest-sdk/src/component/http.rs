@@ -128,9 +128,9 @@ struct Timer(Pollable);
 
 impl Timer {
     /// Waits until this is ready.
-    fn wait(&self, wanted: &Pollable) -> Result<(), Error> {
-        // Indexes of the list: 0 is `wanted`.
-        if poll::poll(&[wanted, &self.0]).contains(&0) {
+    fn wait(&self, pollable: &Pollable) -> Result<(), Error> {
+        // Indexes of the list: 0 is `pollable`.
+        if poll::poll(&[pollable, &self.0]).contains(&0) {
             Ok(())
         } else {
             Err(Error::new("no answer in time"))

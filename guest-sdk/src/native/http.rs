@@ -13,7 +13,7 @@ use crate::http::types::{Request, Response, Target};
 const HEAD: usize = 64 * 1024;
 
 /// The longest part of curl's messages that is kept, in bytes.
-const SAID: u64 = 1024;
+const MAX_MESSAGE: u64 = 1024;
 
 pub(crate) fn send(request: &Request, target: &Target<'_>) -> Result<Response, Error> {
     let body = if request.body.is_empty() { None } else { Some(BodyFile::create(&request.body)?) };
@@ -34,14 +34,14 @@ pub(crate) fn send(request: &Request, target: &Target<'_>) -> Result<Response, E
     })?;
     let answer = talk(&mut child, &config, HEAD.saturating_add(request.limit));
     if answer.is_err() {
-        // It may wait for a reader.
+        // curl may wait for a reader.
         drop(child.kill());
     }
-    let said = said(&mut child);
+    let message = message(&mut child);
     let status = child.wait()?;
     let answer = answer?;
     if !status.success() {
-        return Err(Error::new(said));
+        return Err(Error::new(message));
     }
     let response = parse(&answer).ok_or_else(|| Error::new("curl printed no HTTP answer"))?;
     if response.body.len() > request.limit {
@@ -66,17 +66,17 @@ fn talk(child: &mut Child, config: &str, limit: usize) -> Result<Vec<u8>, Error>
     if answer.len() > limit { Err(too_long(limit.saturating_sub(HEAD))) } else { Ok(answer) }
 }
 
-/// The first line that curl wrote to standard error.
-fn said(child: &mut Child) -> String {
+/// Returns the first line that curl wrote to standard error.
+fn message(child: &mut Child) -> String {
     let mut bytes = Vec::new();
     if let Some(stderr) = child.stderr.take() {
-        drop(stderr.take(SAID).read_to_end(&mut bytes));
+        drop(stderr.take(MAX_MESSAGE).read_to_end(&mut bytes));
     }
     let text = String::from_utf8_lossy(&bytes);
     text.lines().next().filter(|line| !line.is_empty()).unwrap_or("curl failed").to_owned()
 }
 
-/// The settings of one request, as curl reads them.
+/// Returns the configuration of curl for one request.
 fn config(request: &Request, target: &Target<'_>, body: Option<&Path>) -> Result<String, Error> {
     let mut lines = vec![
         "silent".to_owned(),

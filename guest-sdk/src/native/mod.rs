@@ -54,13 +54,13 @@ use crate::{Error, Event, Hook, Manifest, hook};
 /// Runs a hook with the process's arguments, input and output; see the [module](self).
 pub fn main<H: Hook>() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let wanted = std::env::var("HOOKBOX_EVENT").ok().filter(|name| !name.is_empty());
+    let requested = std::env::var("HOOKBOX_EVENT").ok().filter(|name| !name.is_empty());
     let input = || {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let printed = call::<H>(&args, wanted, input).and_then(|output| {
+    let printed = call::<H>(&args, requested, input).and_then(|output| {
         let mut stdout = std::io::stdout().lock();
         if !output.is_empty() {
             writeln!(stdout, "{output}")?;
@@ -80,24 +80,24 @@ pub fn main<H: Hook>() -> ExitCode {
 /// Returns the output for the command line.
 fn call<H: Hook>(
     args: &[OsString],
-    wanted: Option<String>,
+    requested: Option<String>,
     input: impl FnOnce() -> Result<Vec<u8>, Error>,
 ) -> Result<String, Error> {
     let manifest = H::manifest();
     let args: Vec<&str> = args.iter().map(|arg| arg.to_str().unwrap_or("\u{fffd}")).collect();
-    let (command, wanted) = match args.as_slice() {
-        [command] => (*command, wanted),
+    let (command, requested) = match args.as_slice() {
+        [command] => (*command, requested),
         [command, "--event", name] => (*command, Some((*name).to_owned())),
         _ => ("", None),
     };
     match command {
-        "hook" => Ok(choose(&manifest, wanted.as_deref())?.to_string()),
+        "hook" => Ok(choose(&manifest, requested.as_deref())?.to_string()),
         "run" => {
             let payload: Map<String, Value> = serde_json::from_slice(&input()?)
                 .map_err(|error| Error::from(error).within("standard input is not a JSON object"))?;
             let event = match payload.get("event").and_then(Value::as_str) {
                 Some(name) => Event::named(name),
-                None => choose(&manifest, wanted.as_deref())?,
+                None => choose(&manifest, requested.as_deref())?,
             };
             let (cx, data) = payload::read(&event, &payload)?;
             let answer = hook::dispatch::<H>(&cx, &data)?;
@@ -112,13 +112,13 @@ fn call<H: Hook>(
 }
 
 /// Returns the requested event, if the hook subscribes to it; else its first one.
-fn choose(manifest: &Manifest, wanted: Option<&str>) -> Result<Event, Error> {
+fn choose(manifest: &Manifest, requested: Option<&str>) -> Result<Event, Error> {
     let mut events = manifest.subscriptions.iter().map(|subscription| &subscription.event);
-    let found = match wanted.map(Event::named) {
+    let found = match requested.map(Event::named) {
         Some(event) => events.find(|known| **known == event),
         None => events.next(),
     };
-    found.cloned().ok_or_else(|| match wanted {
+    found.cloned().ok_or_else(|| match requested {
         Some(name) => Error::new(format!("does not subscribe to {name}")),
         None => Error::new("subscribes to no event"),
     })
@@ -171,9 +171,9 @@ mod tests {
         }
     }
 
-    fn run(args: &[&str], wanted: Option<&str>, input: &str) -> Result<String, String> {
+    fn run(args: &[&str], requested: Option<&str>, input: &str) -> Result<String, String> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-        call::<Guard>(&args, wanted.map(str::to_owned), || Ok(input.as_bytes().to_vec()))
+        call::<Guard>(&args, requested.map(str::to_owned), || Ok(input.as_bytes().to_vec()))
             .map_err(|error| error.to_string())
     }
 

@@ -115,10 +115,10 @@ fn token68(c: char) -> bool {
 fn redact(text: &str, secrets: &Secrets) -> Option<String> {
     let mut clean: Option<String> = None;
     for _ in 0..MAX_ROUNDS {
-        let said = clean.as_deref().unwrap_or(text);
-        let tokens = without(said, &tokens(said, secrets));
-        let said = tokens.as_deref().unwrap_or(said);
-        let named = without(said, &hookbox_redact::find(said, &|name| sensitivity(name, secrets)));
+        let current = clean.as_deref().unwrap_or(text);
+        let tokens = without(current, &tokens(current, secrets));
+        let current = tokens.as_deref().unwrap_or(current);
+        let named = without(current, &hookbox_redact::find(current, &|name| sensitivity(name, secrets)));
         let Some(cleaner) = named.or(tokens) else { break };
         clean = Some(cleaner);
     }
@@ -157,9 +157,9 @@ fn tokens(text: &str, secrets: &Secrets) -> Vec<Range<usize>> {
             }
             _ => None,
         };
-        let said = secret.and_then(|(skip, length)| rest.get(skip..skip + length));
+        let value = secret.and_then(|(skip, length)| rest.get(skip..skip + length));
         if let Some((skip, length)) =
-            secret.filter(|_| said.is_some_and(|said| !said.is_empty() && !is_marker(said)))
+            secret.filter(|_| value.is_some_and(|value| !value.is_empty() && !is_marker(value)))
         {
             from = at + skip + length;
             found.push(at + skip..from);
@@ -188,8 +188,8 @@ fn password_of_url(head: &str, rest: &str) -> Option<(usize, usize)> {
         length += c.len_utf8();
     }
     let (start, end) = (colon.unwrap_or(0), sign?);
-    let said = user.get(start..end)?;
-    let is_one = !said.starts_with(['$', '{', '<', '*']) && (colon.is_some() || said.len() >= MIN_USER);
+    let value = user.get(start..end)?;
+    let is_one = !value.starts_with(['$', '{', '<', '*']) && (colon.is_some() || value.len() >= MIN_USER);
     is_one.then_some((3 + start, end - start))
 }
 
@@ -249,10 +249,10 @@ fn bearer(rest: &str) -> Option<(usize, usize)> {
     let gap = tail.bytes().take(8).take_while(|c| [b' ', b'\t'].contains(c)).count();
     let tail = tail.get(gap..).filter(|_| gap > 0)?;
     let length = run(tail, token68);
-    let said = tail.get(..length)?;
+    let value = tail.get(..length)?;
     let capital = |word: &str| word.bytes().skip(1).any(|c| c.is_ascii_uppercase());
-    let is_word = !said.bytes().any(|c| c.is_ascii_digit() || b"+=".contains(&c))
-        && !said.split(['/', '-', '_', '.']).any(capital);
+    let is_word = !value.bytes().any(|c| c.is_ascii_digit() || b"+=".contains(&c))
+        && !value.split(['/', '-', '_', '.']).any(capital);
     (length >= MIN_BEARER && !is_word).then_some((scheme.len() + gap, length))
 }
 
@@ -369,12 +369,12 @@ mod tests {
         let planted = "Zq7hunter2XwVk9";
         let list = include_str!("../../tests-data/secrets.txt");
         for line in list.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
-            let (kind, said) = line.split_once(' ').unwrap();
-            let said = said.replace('⏎', "\n").replace("{V}", planted);
-            let cleaned = clean(&said);
+            let (kind, value) = line.split_once(' ').unwrap();
+            let value = value.replace('⏎', "\n").replace("{V}", planted);
+            let cleaned = clean(&value);
             match kind {
-                "secret" => assert!(!cleaned.contains("hunter2"), "{said}: {cleaned}"),
-                _ => assert_eq!(cleaned, said),
+                "secret" => assert!(!cleaned.contains("hunter2"), "{value}: {cleaned}"),
+                _ => assert_eq!(cleaned, value),
             }
             assert_eq!(clean(&cleaned), cleaned, "twice is once");
         }

@@ -21,8 +21,8 @@ use crate::{human, options, output};
 
 /// Install plugins; without a source, exactly those that plugins.lock names.
 ///
-/// Shows the contents of each one and the rights that it asks for, asks on the terminal for trust, and installs it
-/// either way.
+/// Shows the contents of each one and the rights that it asks for, asks on the terminal for trust, and
+/// installs it either way.
 #[derive(Args, Debug)]
 pub(crate) struct Add {
     /// ORG/REPO[@REF], the URL of a git repository, a directory (./DIR), or oci://HOST/ORG/NAME:TAG.
@@ -154,7 +154,8 @@ impl Add {
         Ok(FetchRequest { name, source, locked: None, key })
     }
 
-    /// Installs the plugins of the lock file. All of them are fetched and checked before the first one is installed.
+    /// Installs the plugins of the lock file. All of them are fetched and checked before the first one is
+    /// installed.
     async fn install_locked(
         &self,
         env: &Environment<'_>,
@@ -276,7 +277,8 @@ impl Add {
     }
 }
 
-/// Adds a hint to the error of a repository ORG/REPO that was not found, if there is a directory of this name.
+/// Adds a hint to the error of a repository ORG/REPO that was not found, if there is a directory of this
+/// name.
 fn or_directory(error: anyhow::Error, source: &str, cwd: &Path) -> anyhow::Error {
     let is_directory = !source.starts_with(['.', '/']) && !source.contains(':') && cwd.join(source).is_dir();
     match error.downcast::<PluginError>() {

@@ -19,8 +19,8 @@ pub(super) struct TrustChanges {
 }
 
 impl TrustChanges {
-    /// Compares two states of a plugin. A component is compared by its bytes and its declaration, every other hook by all
-    /// files of the plugin. `trusted` tells by a full name if that hook is trusted now.
+    /// Compares two states of a plugin. A component is compared by its bytes and its declaration, every other
+    /// hook by all files of the plugin. `trusted` tells by a full name if that hook is trusted now.
     pub(super) fn between(
         before: &Contents,
         after: &Contents,

@@ -32,15 +32,15 @@ impl FetchOptions {
         Ok(Self { plain_http, key: Some(key) })
     }
 
-    /// Returns the key for this source. The user has to give the key that the lock file names. A source that the lock
-    /// file names without a key is not verified.
+    /// Returns the key for this source. The user has to give the key that the lock file names. A source that
+    /// the lock file names without a key is not verified.
     pub(super) fn key(&self, source: &Source, locked: Option<&Locked>) -> anyhow::Result<Option<PublicKey>> {
-        let wanted = locked.map(|it| it.key.as_ref());
-        match (&self.key, wanted) {
-            (Some(key), Some(Some(wanted))) if key.fingerprint() == *wanted => Ok(Some(key.clone())),
-            (Some(key), Some(Some(wanted))) => {
+        let locked_key = locked.map(|it| it.key.as_ref());
+        match (&self.key, locked_key) {
+            (Some(key), Some(Some(locked_key))) if key.fingerprint() == *locked_key => Ok(Some(key.clone())),
+            (Some(key), Some(Some(locked_key))) => {
                 let what = format!(
-                    "is verified against another key: plugins.lock names {wanted}, --key is {}",
+                    "is verified against another key: plugins.lock names {locked_key}, --key is {}",
                     key.fingerprint()
                 );
                 let error = PluginError::new(source.shown(), PluginErrorKind::Mismatch(what));

@@ -194,8 +194,8 @@ impl FetchedPlugin {
         self.contents.enabled().next().is_some()
     }
 
-    /// Installs the plugin and records the user's decision: a yes trusts the shown hooks, a no removes earlier trust.
-    /// Without a decision the records stay.
+    /// Installs the plugin and records the user's decision: a yes trusts the shown hooks, a no removes
+    /// earlier trust. Without a decision the records stay.
     pub(super) async fn install(
         self,
         env: &Environment<'_>,

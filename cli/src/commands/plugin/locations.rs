@@ -100,8 +100,8 @@ impl<'a> Environment<'a> {
         Ok(hosts)
     }
 
-    /// Opens the first root of a base, where new plugins are installed, and makes it if needed. The second value has to
-    /// be dropped last.
+    /// Opens the first root of a base, where new plugins are installed, and makes it if needed. The second
+    /// value has to be dropped last.
     pub(super) fn first(&self, base: &Base) -> anyhow::Result<(Plugins, NewDirectories)> {
         let root = self.first_root();
         let dir = base.path.join(root);
@@ -135,8 +135,8 @@ impl<'a> Environment<'a> {
     }
 }
 
-/// Directories that were made for a plugin. Dropping this removes those that are empty: an empty root would look like a
-/// chosen one.
+/// Directories that were made for a plugin. Dropping this removes those that are empty: an empty root would
+/// look like a chosen one.
 pub(super) struct NewDirectories(Vec<PathBuf>);
 
 impl Drop for NewDirectories {
@@ -154,8 +154,8 @@ pub(super) fn lock(plugins: &Plugins) -> anyhow::Result<PluginsLock<'_>> {
     Ok(lock)
 }
 
-/// Repairs an interrupted change, for a command that makes no other change. A user without the right to write only gets
-/// a warning.
+/// Repairs an interrupted change, for a command that makes no other change. A user without the right to write
+/// only gets a warning.
 pub(super) fn repair(plugins: &Plugins) {
     if needs_repair(plugins).unwrap_or(false)
         && let Err(error) = lock(plugins)

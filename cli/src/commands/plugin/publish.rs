@@ -21,8 +21,8 @@ use crate::{approval, input, output};
 
 /// Publish a component, or a directory with skills, recipes and hooks, to an OCI registry.
 ///
-/// A component has to be a hook, and a directory has to be a plugin that can be installed. Credentials are those of
-/// docker (`docker login HOST`).
+/// A component has to be a hook, and a directory has to be a plugin that can be installed. Credentials are
+/// those of docker (`docker login HOST`).
 #[derive(Args, Debug)]
 pub(crate) struct Publish {
     /// A component (.wasm), or a directory that holds skills/, recipes/ or hooks/.

@@ -41,8 +41,8 @@ pub(super) fn hooks<'m>(all: &'m [Approvable], plugin: &Path) -> impl Iterator<I
     all.iter().filter(move |hook| hook.reference.starts_with(&plugin))
 }
 
-/// Records trust in the hooks of a plugin that was just installed. Digests are computed in the plugins directory, and
-/// nothing is recorded if the plugin has changed since it was shown.
+/// Records trust in the hooks of a plugin that was just installed. Digests are computed in the plugins
+/// directory, and nothing is recorded if the plugin has changed since it was shown.
 pub(super) fn record(
     manager: &Manager,
     installed: &Installed,
@@ -146,8 +146,8 @@ fn of(
     trust::record(hook, digest, asked, grants)
 }
 
-/// Returns the part of a hook that the plugin alone does not show: the servers, files and settings of the repository that
-/// it uses.
+/// Returns the part of a hook that the plugin alone does not show: the servers, files and settings of the
+/// repository that it uses.
 fn not_shown(manager: &Manager, hook: &Approvable, runs: Option<&str>, plugin: &Path) -> Option<String> {
     if hook.runs.as_deref() != runs {
         let runs = hook.runs.as_deref().unwrap_or("nothing");
@@ -183,8 +183,8 @@ fn is_as_shown(installed: &Installed, shown: &ShownPlugin<'_>) -> anyhow::Result
 
 const AGAIN: &str = "look at what has changed, then `hookbox trust`";
 
-/// Removes the records of all hooks of a plugin but those of these names, also of hooks whose files are gone. Prints and
-/// returns the removed records.
+/// Removes the records of all hooks of a plugin but those of these names, also of hooks whose files are gone.
+/// Prints and returns the removed records.
 pub(super) fn forget(
     manager: &Manager,
     plugins: &Plugins,

@@ -229,7 +229,8 @@ impl HookRow {
         !matches!(self.hook.status, EntryStatus::Disabled | EntryStatus::Invalid)
     }
 
-    /// Describes the hook, its trust and its grants, in lines. `declared` is the hook without the user's settings.
+    /// Describes the hook, its trust and its grants, in lines. `declared` is the hook without the user's
+    /// settings.
     pub(super) fn lines(&self, declared: &PluginHook) -> Vec<String> {
         let mut hook = declared.clone();
         hook.on_failure = self.hook.on_failure;

@@ -15,8 +15,8 @@ use rustix::fs::OFlags;
 
 use crate::{EntryPath, INSTALLED, PluginError, PluginErrorKind, Stage};
 
-/// The bits of a file's mode that give rights to the user who runs it: set-user-ID, set-group-ID, and the sticky bit. On
-/// a directory they have another meaning, and are not copied.
+/// The bits of a file's mode that give rights to the user who runs it: set-user-ID, set-group-ID, and the
+/// sticky bit. On a directory they have another meaning, and are not copied.
 const SPECIAL_BITS: u32 = 0o7000;
 
 /// Copies the installed directories.

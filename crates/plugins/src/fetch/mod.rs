@@ -9,12 +9,13 @@ use super::blocking::blocking;
 use super::{GitUrl, Observer, OciReference, PluginError, PluginErrorKind, Resolved, Source, Stage};
 use hookbox::hook::Digest;
 
-/// Copies `skills`, `recipes` and `hooks` of a local directory into the stage. Symlinks are copied as symlinks. Blocking.
+/// Copies `skills`, `recipes` and `hooks` of a local directory into the stage. Symlinks are copied as
+/// symlinks. Blocking.
 ///
 /// # Errors
 ///
-/// An error if the directory cannot be read, changes meanwhile, or has an entry that no plugin may have: anything but
-/// files, directories and symlinks, and files with the set-user-ID, set-group-ID or sticky bit.
+/// An error if the directory cannot be read, changes meanwhile, or has an entry that no plugin may have:
+/// anything but files, directories and symlinks, and files with the set-user-ID, set-group-ID or sticky bit.
 pub fn directory(
     path: &Path,
     stage: &mut Stage<'_>,
@@ -27,16 +28,17 @@ pub fn directory(
 
 /// Fetches `skills`, `recipes` and `hooks` of a git repository into the stage, with the user's own `git`.
 ///
-/// `reference` is a branch, a tag or a commit (whole, or its first digits); without one, the `HEAD` of the repository is
-/// fetched. A tag goes before a branch of the same name, as in git. With a `pin` exactly that commit is fetched.
+/// `reference` is a branch, a tag or a commit (whole, or its first digits); without one, the `HEAD` of the
+/// repository is fetched. A tag goes before a branch of the same name, as in git. With a `pin` exactly that
+/// commit is fetched.
 ///
-/// Nothing is checked out, no hook or filter of git runs, and submodules are not followed. The limit is 10 minutes.
-/// Dropping the future ends git.
+/// Nothing is checked out, no hook or filter of git runs, and submodules are not followed. The limit is 10
+/// minutes. Dropping the future ends git.
 ///
 /// # Errors
 ///
-/// An error if git is missing or fails, the reference or the commit does not exist, the repository is larger than 1 GiB,
-/// or it has an entry that no plugin may have.
+/// An error if git is missing or fails, the reference or the commit does not exist, the repository is larger
+/// than 1 GiB, or it has an entry that no plugin may have.
 pub async fn git(
     url: &GitUrl,
     reference: Option<&str>,
@@ -50,14 +52,14 @@ pub async fn git(
 
 /// Fetches a plugin from any source into the stage.
 ///
-/// With a `pin` exactly that commit or manifest is fetched. A directory has no pin: the caller compares the digest of
-/// its tree. An artifact of a registry is pulled with the default options, under the name of its reference, without a
-/// check of its signature; `Registry::pull` (feature `oci`) has more options.
+/// With a `pin` exactly that commit or manifest is fetched. A directory has no pin: the caller compares the
+/// digest of its tree. An artifact of a registry is pulled with the default options, under the name of its
+/// reference, without a check of its signature; `Registry::pull` (feature `oci`) has more options.
 ///
 /// # Errors
 ///
-/// Those of [`git`], [`directory`] and `Registry::pull`; [`PluginErrorKind::Mismatch`] for a pin of another kind of
-/// source, and [`PluginErrorKind::Fetch`] for a registry without the feature `oci`.
+/// Those of [`git`], [`directory`] and `Registry::pull`; [`PluginErrorKind::Mismatch`] for a pin of another
+/// kind of source, and [`PluginErrorKind::Fetch`] for a registry without the feature `oci`.
 pub async fn fetch(
     source: &Source,
     pin: Option<&Resolved>,

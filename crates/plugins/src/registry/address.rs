@@ -46,8 +46,8 @@ pub(super) fn is_loopback(url: &Url) -> bool {
         || address.parse::<Ipv6Addr>().is_ok_and(|it| it.is_loopback())
 }
 
-/// Returns true if a redirect from `from` to `to` is allowed: to HTTPS always; to plain HTTP only from plain HTTP, and
-/// only to this machine or with `plain_http`.
+/// Returns true if a redirect from `from` to `to` is allowed: to HTTPS always; to plain HTTP only from plain
+/// HTTP, and only to this machine or with `plain_http`.
 pub(super) fn may_follow(from: &Url, to: &Url, plain_http: bool) -> bool {
     match to.scheme() {
         "https" => to.has_host(),

@@ -1,5 +1,5 @@
-//! A connection to one repository of a registry. It logs in if the registry asks for that, and sends credentials to the
-//! registry only.
+//! A connection to one repository of a registry. It logs in if the registry asks for that, and sends
+//! credentials to the registry only.
 
 use std::path::PathBuf;
 

@@ -30,8 +30,9 @@ impl fmt::Debug for Login {
     }
 }
 
-/// Finds docker's credentials for this registry. `config` is the directory of docker's configuration; the default is
-/// `DOCKER_CONFIG` or `~/.docker`. This may run a credential helper, which is a program of the user.
+/// Finds docker's credentials for this registry. `config` is the directory of docker's configuration; the
+/// default is `DOCKER_CONFIG` or `~/.docker`. This may run a credential helper, which is a program of the
+/// user.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Logging in: a password with every request, or a token of a token service (distribution, `docs/spec/auth/token.md`
-//! and `oauth.md`).
+//! Logging in: a password with every request, or a token of a token service (distribution,
+//! `docs/spec/auth/token.md` and `oauth.md`).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -22,8 +22,8 @@ struct Token {
     access_token: Option<String>,
 }
 
-/// Answers the challenges of a registry with a value for `Authorization`; `None` if the credentials are missing or
-/// refused. Without credentials this asks a token service for an anonymous token.
+/// Answers the challenges of a registry with a value for `Authorization`; `None` if the credentials are
+/// missing or refused. Without credentials this asks a token service for an anonymous token.
 pub(super) async fn answer(
     transport: &Transport,
     challenges: &[Challenge],

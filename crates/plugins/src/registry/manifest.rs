@@ -115,7 +115,8 @@ pub(super) struct World {
 }
 
 impl ComponentConfig {
-    /// Describes a component. The time is fixed, so that the same component gets the same configuration everywhere.
+    /// Describes a component. The time is fixed, so that the same component gets the same configuration
+    /// everywhere.
     ///
     /// # Errors
     ///

@@ -1,12 +1,13 @@
 //! Plugins in OCI registries: pulled into a [`Stage`], pushed, and checked against cosign's signatures.
 //!
-//! Two kinds of artifacts are installed. A *component*, as `wkg` and other WebAssembly tools publish it (configuration
-//! `application/vnd.wasm.config.v0+json`, one layer `application/wasm`), becomes a plugin with one hook. A *plugin
-//! directory* (artifact type [`PLUGIN_ARTIFACT_TYPE`], one layer with a tar archive) is unpacked.
+//! Two kinds of artifacts are installed. A *component*, as `wkg` and other WebAssembly tools publish it
+//! (configuration `application/vnd.wasm.config.v0+json`, one layer `application/wasm`), becomes a plugin with
+//! one hook. A *plugin directory* (artifact type [`PLUGIN_ARTIFACT_TYPE`], one layer with a tar archive) is
+//! unpacked.
 //!
-//! A registry is not trusted. Everything that it sends has limits in bytes and in time. The manifest is checked against
-//! its digest, and all content against the manifest. HTTPS is never left for HTTP, and only the registry and its token
-//! service get credentials.
+//! A registry is not trusted. Everything that it sends has limits in bytes and in time. The manifest is
+//! checked against its digest, and all content against the manifest. HTTPS is never left for HTTP, and only
+//! the registry and its token service get credentials.
 
 mod address;
 mod archive;
@@ -67,8 +68,9 @@ impl Default for Timeouts {
 /// The options for requests to registries.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Use plain HTTP for every registry. Others can then read the credentials, and can answer in the registry's place.
-    /// If `false`, HTTP is for registries on this machine only (`localhost`, 127.0.0.0/8, `::1`). `false`.
+    /// Use plain HTTP for every registry. Others can then read the credentials, and can answer in the
+    /// registry's place. If `false`, HTTP is for registries on this machine only (`localhost`, 127.0.0.0/8,
+    /// `::1`). `false`.
     pub plain_http: bool,
     /// The directory of docker's configuration, for credentials. `None`: `DOCKER_CONFIG`, else `~/.docker`.
     pub docker_config: Option<PathBuf>,
@@ -88,15 +90,17 @@ impl Registry {
         Self { options }
     }
 
-    /// Writes the artifact of a reference into a stage. The hook of a component is named after the second part of `name`.
+    /// Writes the artifact of a reference into a stage. The hook of a component is named after the second
+    /// part of `name`.
     ///
-    /// With a `pin`, the artifact with exactly this manifest is pulled, wherever the tag points now. With a `key`, the
-    /// signature is checked before anything but the manifest is fetched. Unpacking blocks: on a runtime of one thread no
-    /// other task runs meanwhile.
+    /// With a `pin`, the artifact with exactly this manifest is pulled, wherever the tag points now. With a
+    /// `key`, the signature is checked before anything but the manifest is fetched. Unpacking blocks: on a
+    /// runtime of one thread no other task runs meanwhile.
     ///
     /// # Errors
     ///
-    /// * [`PluginErrorKind::Fetch`] if the registry cannot be reached, refuses, or has no plugin under this reference;
+    /// * [`PluginErrorKind::Fetch`] if the registry cannot be reached, refuses, or has no plugin under this
+    ///   reference;
     /// * [`PluginErrorKind::Mismatch`] if content has another digest, or the signature is missing;
     /// * [`PluginErrorKind::TooLarge`], [`PluginErrorKind::Hostile`] and other errors of the stage.
     pub async fn pull(

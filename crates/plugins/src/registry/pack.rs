@@ -1,4 +1,5 @@
-//! Packing a staged plugin. The same plugin gives the same bytes on every machine: sorted, without times and owners.
+//! Packing a staged plugin. The same plugin gives the same bytes on every machine: sorted, without times and
+//! owners.
 
 use std::fs;
 use std::io::{self, Write};

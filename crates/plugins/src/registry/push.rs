@@ -18,7 +18,8 @@ use hookbox::hook::Digest;
 /// The version of the configuration of a plugin directory.
 const FORMAT: u32 = 1;
 
-/// The annotations of an artifact (OCI image specification, "Pre-Defined Annotation Keys"). Empty ones are left out.
+/// The annotations of an artifact (OCI image specification, "Pre-Defined Annotation Keys"). Empty ones are
+/// left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// The title.
@@ -48,12 +49,13 @@ impl Description {
 }
 
 impl Registry {
-    /// Publishes a component under a tag, as `wkg` does, and returns the digest of its manifest. The same component with
-    /// the same description has the same digest everywhere: the time of creation is 1970.
+    /// Publishes a component under a tag, as `wkg` does, and returns the digest of its manifest. The same
+    /// component with the same description has the same digest everywhere: the time of creation is 1970.
     ///
     /// # Errors
     ///
-    /// An error if the bytes are not a component, the reference has a digest, or the registry fails or refuses.
+    /// An error if the bytes are not a component, the reference has a digest, or the registry fails or
+    /// refuses.
     pub async fn push_component(
         &self,
         reference: &OciReference,
@@ -77,8 +79,8 @@ impl Registry {
         self.push(reference, ready, observer).await
     }
 
-    /// Publishes a staged plugin under a tag, and returns the digest of its manifest. The same plugin with the same
-    /// description has the same digest everywhere.
+    /// Publishes a staged plugin under a tag, and returns the digest of its manifest. The same plugin with
+    /// the same description has the same digest everywhere.
     ///
     /// # Errors
     ///
@@ -104,7 +106,8 @@ impl Registry {
         self.push(reference, ready, observer).await
     }
 
-    /// Publishes the artifact that `ready` makes. That runs on another thread, because packing and hashing block.
+    /// Publishes the artifact that `ready` makes. That runs on another thread, because packing and hashing
+    /// block.
     async fn push(
         &self,
         reference: &OciReference,

@@ -1,5 +1,5 @@
-//! One repository of a registry: manifests and content (OCI distribution specification 1.1). Content is checked against
-//! its digest.
+//! One repository of a registry: manifests and content (OCI distribution specification 1.1). Content is
+//! checked against its digest.
 
 use std::path::Path;
 
@@ -42,7 +42,8 @@ impl Repository {
         &self.connection.transport.name
     }
 
-    /// Gets the bytes of the manifest with this tag or digest; `None` if there is none. The caller compares the digest.
+    /// Gets the bytes of the manifest with this tag or digest; `None` if there is none. The caller compares
+    /// the digest.
     pub(super) async fn manifest(&mut self, reference: &str) -> Result<Option<Bytes>, PluginError> {
         let types = [manifest::MANIFEST, manifest::INDEX, manifest::DOCKER_MANIFEST, manifest::DOCKER_INDEX];
         let request = Request::new(Method::GET, self.url(&["manifests", reference]));

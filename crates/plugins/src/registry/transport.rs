@@ -1,4 +1,5 @@
-//! HTTP requests to a registry and its token service. Everything that is read has a limit, in bytes and in time.
+//! HTTP requests to a registry and its token service. Everything that is read has a limit, in bytes and in
+//! time.
 
 use std::error::Error as StdError;
 use std::time::Duration;

@@ -8,9 +8,11 @@ use crate::{PluginError, PluginErrorKind};
 /// The text in place of a user and password.
 const HIDDEN: &str = "…@";
 
-/// The address of a git repository: `https`, `http`, `ssh`, `git`, `file`, `user@host:path`, or an absolute path.
+/// The address of a git repository: `https`, `http`, `ssh`, `git`, `file`, `user@host:path`, or an absolute
+/// path.
 ///
-/// Git cannot take it for an option, a command, a remote helper (`NAME::`), the name of a remote, or a relative path.
+/// Git cannot take it for an option, a command, a remote helper (`NAME::`), the name of a remote, or a
+/// relative path.
 #[derive(Clone, PartialEq, Eq)]
 pub struct GitUrl(String);
 
@@ -77,7 +79,8 @@ impl GitUrl {
         }
     }
 
-    /// Removes the password of this address from a message of git, and the user and password of any other address.
+    /// Removes the password of this address from a message of git, and the user and password of any other
+    /// address.
     pub(crate) fn hide_in(&self, message: &str) -> String {
         let mut message = message.to_owned();
         if let Some(user) = Parts::of(&self.0).and_then(|parts| parts.user) {

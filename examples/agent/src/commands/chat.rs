@@ -37,8 +37,8 @@ impl Chat {
                     continue;
                 }
                 match agent.turn(&line).await {
-                    Ok(said) => {
-                        if let Err(error) = print(&said) {
+                    Ok(answer) => {
+                        if let Err(error) = print(&answer) {
                             break Err(error);
                         }
                     }

@@ -36,7 +36,7 @@ impl Run {
             }
         };
         match unless_interrupted(work).await {
-            Ok(said) => print(&said?),
+            Ok(answer) => print(&answer?),
             Err(interrupted) => {
                 agent.interrupt().await;
                 Err(interrupted.into())

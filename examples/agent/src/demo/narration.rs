@@ -34,7 +34,7 @@ pub(super) struct Narration {
     components: Vec<Duration>,
     processes: Vec<Duration>,
     /// The lines so far: a hook that is not trusted is reported in every event, but narrated once.
-    said: HashSet<String>,
+    narrated: HashSet<String>,
 }
 
 impl Narration {
@@ -71,7 +71,7 @@ impl Narration {
             }
             Step::Event(report) => self.event(report),
             Step::Warning(text) => {
-                if self.said.insert((*text).to_owned()) {
+                if self.narrated.insert((*text).to_owned()) {
                     say!("    {QUIET}warning: {}{QUIET:#}", escape(text, 300));
                 }
             }
@@ -90,7 +90,7 @@ impl Narration {
     }
 
     fn hook(&mut self, hook: &HookReport) {
-        if hook.status == Status::Untrusted && !self.said.insert(hook.name.clone()) {
+        if hook.status == Status::Untrusted && !self.narrated.insert(hook.name.clone()) {
             return;
         }
         match (hook.status, hook.kind) {

@@ -130,12 +130,12 @@ fn text(content: &Value) -> Result<String> {
     }
 }
 
-/// The tools that a message wants.
-fn calls(wanted: &Value) -> Result<Vec<(String, String, String)>> {
-    if wanted.is_null() {
+/// Returns the tool calls of a message.
+fn calls(calls: &Value) -> Result<Vec<(String, String, String)>> {
+    if calls.is_null() {
         return Ok(Vec::new());
     }
-    let calls = expect(wanted.as_array(), "an array as tool_calls", wanted)?;
+    let calls = expect(calls.as_array(), "an array as tool_calls", calls)?;
     let field = |call: &Value, pointer: &str, expected: &str| {
         let found = call.pointer(pointer).unwrap_or(&Value::Null);
         expect(found.as_str().map(str::to_owned), expected, found)
@@ -151,8 +151,8 @@ fn calls(wanted: &Value) -> Result<Vec<(String, String, String)>> {
     calls.iter().map(call).collect()
 }
 
-fn expect<T>(wanted: Option<T>, expected: &str, found: &Value) -> Result<T> {
-    wanted.with_context(|| format!("expected {expected}, found {}", shown(found)))
+fn expect<T>(value: Option<T>, expected: &str, found: &Value) -> Result<T> {
+    value.with_context(|| format!("expected {expected}, found {}", shown(found)))
 }
 
 fn shown(value: &Value) -> String {

@@ -1,4 +1,5 @@
-//! The environment and the settings of git: those of the user, without any that lead git to another repository.
+//! The environment and the settings of git: those of the user, without any that lead git to another
+//! repository.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
@@ -31,8 +32,8 @@ pub(super) const REMOVED: [&str; 21] = [
     "GIT_WORK_TREE",
 ];
 
-/// Settings that override the user's. A fetched repository is data: none of its hooks, monitors and submodules runs, and
-/// no maintenance. Its objects have to be well-formed.
+/// Settings that override the user's. A fetched repository is data: none of its hooks, monitors and
+/// submodules runs, and no maintenance. Its objects have to be well-formed.
 const SETTINGS: [&str; 17] = [
     "protocol.ext.allow=never",
     "protocol.fd.allow=never",
@@ -57,7 +58,8 @@ const SETTINGS: [&str; 17] = [
     "fetch.fsckObjects=true",
 ];
 
-/// Checks that are left out (git-fsck(1)): the rules for plugins check names and modes in trees, and name the path.
+/// Checks that are left out (git-fsck(1)): the rules for plugins check names and modes in trees, and name the
+/// path.
 const IGNORED: [&str; 22] = [
     "hasDot",
     "hasDotdot",
@@ -98,7 +100,8 @@ pub(super) fn configure<S: AsRef<OsStr>>(
     // The tree of the commit itself is listed, and nothing missing in it is fetched later.
     command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
     if !io::stdin().is_terminal() {
-        // Nobody can answer, and a question of ssh on the terminal would wait for ever. The user's own helpers still run.
+        // Nobody can answer, and a question of ssh on the terminal would wait for ever. The user's own
+        // helpers still run.
         command.env("GIT_TERMINAL_PROMPT", "0");
         let is_missing = |name| std::env::var_os(name).is_none();
         if is_missing("SSH_ASKPASS") {

@@ -97,7 +97,8 @@ impl List<'_> {
         let path = match EntryPath::new(path) {
             Ok(path) if path.is_installed() => path,
             Ok(_) => return Ok(()),
-            // A file that is not installed may have an odd name, but not one that leads out of the repository.
+            // A file that is not installed may have an odd name, but not one that leads out of the
+            // repository.
             Err(EntryPathError::NotUtf8 | EntryPathError::TooLong | EntryPathError::TooDeep)
                 if !is_below(path) =>
             {

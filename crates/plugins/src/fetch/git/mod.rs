@@ -1,7 +1,9 @@
-//! A git repository as a source, fetched by the user's own `git` with its credentials, ssh, proxies and settings.
+//! A git repository as a source, fetched by the user's own `git` with its credentials, ssh, proxies and
+//! settings.
 //!
-//! Nothing is checked out. The commit is fetched into a bare repository in the staging directory. Git lists its tree, and
-//! the installed files are read from it one by one, after their names, modes and sizes are checked.
+//! Nothing is checked out. The commit is fetched into a bare repository in the staging directory. Git lists
+//! its tree, and the installed files are read from it one by one, after their names, modes and sizes are
+//! checked.
 
 mod command;
 mod failure;
@@ -21,9 +23,11 @@ use revision::Revision;
 /// The bounds of one fetch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Wall-clock time for all of it. A large repository takes minutes over a slow line; a longer fetch hangs.
+    /// Wall-clock time for all of it. A large repository takes minutes over a slow line; a longer fetch
+    /// hangs.
     time: Duration,
-    /// Bytes that git may write to one file, which is one pack here. A repository may hold far more than its plugin.
+    /// Bytes that git may write to one file, which is one pack here. A repository may hold far more than its
+    /// plugin.
     disk: u64,
     /// Bytes of memory for each process of git. To unpack a large repository it needs some hundred MiB.
     memory: u64,

@@ -13,8 +13,8 @@ use hookbox::internal::text;
 /// The reference to the fetched revision.
 const FETCHED: &str = "refs/hookbox/fetched";
 
-/// The server process for a repository on this machine. It inherits the limits of our git but not its settings, and would
-/// compare large files with each other in memory.
+/// The server process for a repository on this machine. It inherits the limits of our git but not its
+/// settings, and would compare large files with each other in memory.
 const LOCAL: &str =
     "--upload-pack=git -c core.bigFileThreshold=32m -c pack.threads=2 -c pack.windowMemory=64m upload-pack";
 
@@ -66,7 +66,8 @@ impl<'a> Repository<'a> {
         self.git.run(["init", "--quiet", "--bare", "--template=", &format], |_, _| ()).await
     }
 
-    /// Removes the repository, to free its disk space. If that fails it is removed with the staging directory.
+    /// Removes the repository, to free its disk space. If that fails it is removed with the staging
+    /// directory.
     pub(super) fn remove(self) {
         if let Err(error) = std::fs::remove_dir_all(&self.git.dir) {
             tracing::debug!(%error, "a fetched repository cannot be removed yet");
@@ -105,7 +106,8 @@ impl<'a> Repository<'a> {
         }
     }
 
-    /// Fetches an object by its id. Many servers refuse that unless a branch or tag names it; then all of these are fetched.
+    /// Fetches an object by its id. Many servers refuse that unless a branch or tag names it; then all of
+    /// these are fetched.
     async fn object(&self, id: &str, reference: Option<&str>) -> Result<String, PluginError> {
         match self.try_fetch(Depth::One, &[&format!("+{id}:{FETCHED}")]).await {
             Ok(()) => return self.fetched().await,

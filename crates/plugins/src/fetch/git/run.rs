@@ -1,7 +1,7 @@
 //! Running git within bounds of time, memory and disk.
 //!
-//! Git reads from a file and writes to files, so that no pipe can block it or us, and no helper that it leaves behind
-//! can hold one open.
+//! Git reads from a file and writes to files, so that no pipe can block it or us, and no helper that it
+//! leaves behind can hold one open.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -28,9 +28,10 @@ const GRACE: Duration = Duration::from_millis(500);
 const NOT_FOUND: i32 = 127;
 const NOT_EXECUTABLE: i32 = 126;
 
-/// Starts git with the file `$1` as standard input. Our end of the pipe is a leash: it closes when this process ends,
-/// however that happens, and then the shell kills git. A line on the leash means that git has ended, and that its process
-/// number may belong to another process. Without SIGXFSZ, git reports that a file is too large.
+/// Starts git with the file `$1` as standard input. Our end of the pipe is a leash: it closes when this
+/// process ends, however that happens, and then the shell kills git. A line on the leash means that git has
+/// ended, and that its process number may belong to another process. Without SIGXFSZ, git reports that a file
+/// is too large.
 const LEASH: &str = "trap '' XFSZ; file=$1; shift; exec 3<&0 <\"$file\"; \
     { read -r line <&3 || kill $$; } </dev/null >/dev/null 2>&1 & exec \"$@\" 3<&-";
 
@@ -58,8 +59,8 @@ impl Git {
         self.start(args, Path::new("/dev/null"), None, on_progress).await
     }
 
-    /// Runs git with a file as its standard input, and returns the file of its standard output. Ends git when it has
-    /// written more than `max` bytes; the file may have more.
+    /// Runs git with a file as its standard input, and returns the file of its standard output. Ends git when
+    /// it has written more than `max` bytes; the file may have more.
     pub(super) async fn output<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
@@ -128,7 +129,8 @@ impl Git {
     ) -> Result<RunningGit, Failure> {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(self.limits() + LEASH).arg("sh").arg(input).arg("git");
-        // One allocation may not take all of the memory; it is the only bound on a system without RLIMIT_DATA.
+        // One allocation may not take all of the memory; it is the only bound on a system without
+        // RLIMIT_DATA.
         command.env("GIT_ALLOC_LIMIT", (self.memory / 2).to_string());
         configure(&mut command, &self.dir, args);
         let stdout = output.map(File::create).transpose()?.map_or_else(Stdio::null, Stdio::from);
@@ -136,7 +138,8 @@ impl Git {
         command.spawn().map(RunningGit).map_err(Failure::NotStarted)
     }
 
-    /// Returns shell commands that set the limits, which a process cannot set for its child without unsafe code.
+    /// Returns shell commands that set the limits, which a process cannot set for its child without unsafe
+    /// code.
     fn limits(&self) -> String {
         // Addresses are not limited, because helpers in Go, Java or .NET reserve many.
         let limits = [

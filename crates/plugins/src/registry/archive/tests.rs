@@ -168,7 +168,8 @@ fn a_hostile_archive_is_refused_by_name() {
 
 #[test]
 fn an_archive_that_unpacks_to_more_than_is_allowed_is_left_off_there() {
-    // Four megabytes of zeros in four kilobytes: as a file, as one that is not installed, and as no archive at all.
+    // Four megabytes of zeros in four kilobytes: as a file, as one that is not installed, and as no archive
+    // at all.
     for parts in [file("hooks/x", &vec![0; 4 << 20]), file("x", &vec![0; 4 << 20]), vec![1; 4 << 20]] {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
         gzip.write_all(&parts).unwrap();

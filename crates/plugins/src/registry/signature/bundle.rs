@@ -12,8 +12,8 @@ use hookbox::hook::Digest;
 
 /// The media type of a bundle.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
-/// The type of the statement of `cosign sign`. Other statements describe the artifact, such as its build or its faults,
-/// and do not approve it.
+/// The type of the statement of `cosign sign`. Other statements describe the artifact, such as its build or
+/// its faults, and do not approve it.
 const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
 /// The type of the payload of a DSSE envelope.
 const STATEMENT: &str = "application/vnd.in-toto+json";
@@ -66,8 +66,8 @@ struct Digests {
     sha256: Option<String>,
 }
 
-/// Checks that a bundle has the statement of `cosign sign` about this artifact, signed with this key. The error is the
-/// reason to reject it.
+/// Checks that a bundle has the statement of `cosign sign` about this artifact, signed with this key. The
+/// error is the reason to reject it.
 pub(super) fn check(bundle: &[u8], artifact: &Digest, key: &PublicKey) -> Result<(), String> {
     let unreadable =
         |error: serde_json::Error| format!("it cannot be read: {}", escape(&error.to_string(), 200));
@@ -112,7 +112,8 @@ pub(super) fn check(bundle: &[u8], artifact: &Digest, key: &PublicKey) -> Result
     Ok(())
 }
 
-/// Returns the bytes that a DSSE signature covers: the type and the payload, each with its length (DSSE v1, "PAE").
+/// Returns the bytes that a DSSE signature covers: the type and the payload, each with its length (DSSE v1,
+/// "PAE").
 fn authenticated(kind: &str, payload: &[u8]) -> Vec<u8> {
     let mut message = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len()).into_bytes();
     message.extend_from_slice(payload);

@@ -10,8 +10,8 @@ use crate::{PluginError, PluginErrorKind};
 use hookbox::escape;
 use hookbox::hook::Digest;
 
-/// The supported algorithms. cosign makes keys of the first kind; imported keys and those of a KMS are of the others. RSA
-/// signatures are those of PKCS #1 v1.5, as cosign makes them.
+/// The supported algorithms. cosign makes keys of the first kind; imported keys and those of a KMS are of the
+/// others. RSA signatures are those of PKCS #1 v1.5, as cosign makes them.
 const ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 8] = [
     ring::ECDSA_P256_SHA256,
     ring::ECDSA_P256_SHA384,
@@ -37,8 +37,8 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// An error if the text is something else, such as the private key or a certificate, or the kind of key is not
-    /// supported. The error does not repeat the text.
+    /// An error if the text is something else, such as the private key or a certificate, or the kind of key
+    /// is not supported. The error does not repeat the text.
     pub fn from_pem(text: &str) -> Result<Self, PluginError> {
         let wrong = |found: String| {
             let what = format!("expected one public key in PEM (-----BEGIN PUBLIC KEY-----), found {found}");

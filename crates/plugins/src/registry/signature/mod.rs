@@ -1,8 +1,8 @@
 //! cosign's signatures of an artifact with a key, which are in the same repository.
 //!
-//! The key has to have signed the digest of the artifact's manifest, which covers every byte of the artifact. These are
-//! not checked: transparency logs, certificates and the identities in them (`cosign sign` without a key), timestamps, the
-//! name of the artifact, and attestations.
+//! The key has to have signed the digest of the artifact's manifest, which covers every byte of the artifact.
+//! These are not checked: transparency logs, certificates and the identities in them (`cosign sign` without a
+//! key), timestamps, the name of the artifact, and attestations.
 
 mod bundle;
 mod key;

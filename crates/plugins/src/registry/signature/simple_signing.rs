@@ -1,5 +1,5 @@
-//! The older form of cosign's signatures: a signed JSON text about the artifact (cosign, `specs/SIGNATURE_SPEC.md`).
-//! No I/O.
+//! The older form of cosign's signatures: a signed JSON text about the artifact (cosign,
+//! `specs/SIGNATURE_SPEC.md`). No I/O.
 
 use serde::Deserialize;
 
@@ -33,8 +33,8 @@ struct Image {
     digest: String,
 }
 
-/// Checks that a signed text is about this artifact. The name in it (`docker-reference`) is ignored, as in cosign:
-/// artifacts are copied between registries.
+/// Checks that a signed text is about this artifact. The name in it (`docker-reference`) is ignored, as in
+/// cosign: artifacts are copied between registries.
 pub(super) fn check(payload: &[u8], artifact: &Digest) -> Result<(), String> {
     let payload: Payload = serde_json::from_slice(payload)
         .map_err(|error| format!("its text cannot be read: {}", escape(&error.to_string(), 200)))?;
