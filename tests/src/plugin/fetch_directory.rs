@@ -128,7 +128,7 @@ fn the_top_has_directories_with_something_in_them() {
         ("empty", "has no skills, no recipes and no hooks"),
         ("other", "has no skills, no recipes and no hooks"),
         ("nothing", "is not there"),
-        ("plain", "is no directory"),
+        ("plain", "is not a directory"),
     ] {
         let error = copied(&env, dir).unwrap_err();
         assert!(error.to_string().contains(says), "{dir}: {error}");

