@@ -48,7 +48,8 @@ impl Exec {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let requested = self.event.as_deref().map(event_name).transpose()?;
         let hook = self.load().await?;
-        let requested = requested.map(|requested| self.subscribed(hook.descriptor(), requested)).transpose()?;
+        let requested =
+            requested.map(|requested| self.subscribed(hook.descriptor(), requested)).transpose()?;
         let first = hook.descriptor().subscriptions.first().map(|first| first.event.clone());
         let Some(event) = requested.clone().or(first) else {
             bail!("{} subscribes to nothing", self.file.display());

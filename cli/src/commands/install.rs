@@ -284,7 +284,9 @@ fn complain(failure: InstallFailure) -> ExitCode {
             "give a time such as 15s, up to 10m".to_owned()
         }
         InstallFailure::Variable { variable, .. } => {
-            format!("set {variable} to an absolute path: the agent finds another directory wherever it starts")
+            format!(
+                "set {variable} to an absolute path: the agent finds another directory wherever it starts"
+            )
         }
         InstallFailure::Home { .. } => "set HOME".to_owned(),
         InstallFailure::Level { .. } => "use --user or --project, where the agent has one".to_owned(),
