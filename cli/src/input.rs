@@ -3,8 +3,9 @@
 use std::io::Read;
 use std::path::Path;
 
-use hookbox::json;
-use hookbox::wasm::{Component, Runtime};
+use hookbox::Runtime;
+use hookbox::internal::json;
+use hookbox::internal::wasm::Component;
 use serde_json::{Map, Value};
 
 use crate::error::InputError;

@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 use tar::{Archive, EntryType};
 
 use crate::{PluginError, PluginErrorKind, Stage};
-use hookbox::internal::text::escape;
+use hookbox::escape;
 
 /// The name of the archive in errors.
 const ARCHIVE: &str = "the archive";

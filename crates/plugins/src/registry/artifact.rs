@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::manifest::{self, ComponentConfig, Descriptor, Manifest};
+use hookbox::escape;
 use hookbox::hook::Digest;
 
 /// The type of an artifact that is a plugin directory: skills, recipes and hooks in one archive.
