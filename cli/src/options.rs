@@ -48,10 +48,10 @@ pub(crate) struct Whose(Vec<Agent>);
 /// Reads the agents of `--from`.
 fn whose(text: &str) -> Result<Whose, String> {
     if text == "all" {
-        return Ok(Whose(Agent::WITH_COMMANDS.to_vec()));
+        return Ok(Whose(Agent::with_commands().collect()));
     }
     let agent: Agent = text.parse().map_err(|unknown: UnknownAgent| unknown.to_string())?;
-    if !Agent::WITH_COMMANDS.contains(&agent) {
+    if !agent.runs_commands() {
         return Err(format!("{} has no command hooks; hint: give another agent", agent.title()));
     }
     Ok(Whose(vec![agent]))

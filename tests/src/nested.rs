@@ -120,8 +120,8 @@ fn a_guard_that_is_gone_blocks_within_its_repository_too() {
 fn a_working_directory_that_is_gone_takes_no_guard_of_its_repository_away() {
     let env = guarded(Backend::Native);
     let gone = env.path("home/p/gone/deeper");
-    for agent in Agent::WITH_COMMANDS {
-        let event = agent.names_of(&EventName::BeforeToolCall).next().unwrap();
+    for agent in Agent::with_commands() {
+        let event = agent.names_of(hookbox_agents::agent::EventKind::BeforeToolCall).next().unwrap();
         let payload = agent.shell_call(agent.event(event).unwrap(), "ls", &gone, "s");
         let output = env.hookbox_with(["bridge", agent.as_str(), "--event", event], payload.to_string());
         assert!(output.stdout.contains("not in here"), "{agent}: {output:#?}");

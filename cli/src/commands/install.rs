@@ -205,7 +205,7 @@ impl Which {
     fn show(&self, agent: Agent, done: &FileChange) -> anyhow::Result<()> {
         let (title, path) = (agent.title(), shown(&done.path));
         let is_install = !done.next.is_empty();
-        if self.dry_run && done.change == Change::Created && !Agent::WITH_COMMANDS.contains(&agent) {
+        if self.dry_run && done.change == Change::Created && !agent.runs_commands() {
             let lines = done.after.iter().flatten().filter(|byte| **byte == b'\n').count();
             output::line(&format!("{title}: would create {path} ({lines} lines)"))?;
         } else if self.dry_run {

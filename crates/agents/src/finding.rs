@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::agent::Agent;
+use crate::spec::Spec;
 
 /// The status of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -72,10 +72,10 @@ pub struct Examination {
 }
 
 impl Examination {
-    pub(crate) fn new(agent: Agent) -> Self {
+    pub(crate) fn new(spec: &Spec) -> Self {
         Self {
-            agent: agent.as_str(),
-            title: agent.title(),
+            agent: spec.name,
+            title: spec.title,
             program: None,
             configured: false,
             guarded: false,

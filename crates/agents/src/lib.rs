@@ -19,6 +19,7 @@ mod book;
 pub mod bridge;
 mod claude;
 mod codex;
+mod conditions;
 pub mod config;
 mod copilot;
 mod cursor;
@@ -29,6 +30,7 @@ mod opencode;
 mod protection;
 mod qwen;
 mod source;
+mod spec;
 
 use hookbox::internal::chain;
 use hookbox::internal::{builtin, dialect, discovery, facts, files, json, native, text};

@@ -4,18 +4,21 @@ use hookbox::manager::Protection;
 
 use crate::agent::{Agent, Level, Surroundings};
 
-/// Directories with much else in them.
+/// Directories with many other files.
 const SHARED: [&str; 2] = [".github", ".github/copilot"];
 
-/// Returns the files that decide about the agents' hooks, for `builtin:self-protection`: in the usual places, and where
-/// variables of this process have moved them.
+/// Returns the files that decide about the agents' hooks, for `builtin:self-protection`: the usual ones, and those that
+/// variables of this process have moved.
 pub fn protection() -> Protection {
-    // Without a home directory, only the files that variables have moved have a path.
+    // Without a home directory, only moved files have a path.
     let around = Surroundings::new("").variables(|name| std::env::var_os(name));
     let mut protection = Protection::default();
     for agent in Agent::ALL {
-        protection.paths.extend(agent.places().iter().map(|place| place.path));
-        let moved = agent.places_at(Level::User).filter_map(|it| around.path(agent, Level::User, it.path));
+        protection.paths.extend(agent.spec().places.iter().map(|place| place.path));
+        let moved = agent
+            .spec()
+            .places_at(Level::User)
+            .filter_map(|it| agent.spec().path(&around, Level::User, it.path));
         protection.places.extend(moved.filter(|path| path.is_absolute()));
         protection.targets.push(agent.as_str());
     }

@@ -2,8 +2,8 @@
 
 use hookbox::hook::Cause;
 use hookbox::outcome::{Ruling, Verdict};
-use hookbox::{EventName, HookError, OnFailure, Outcome};
-use hookbox_agents::agent::{Agent, Reply};
+use hookbox::{HookError, OnFailure, Outcome};
+use hookbox_agents::agent::{Agent, EventKind, Reply};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ proptest! {
         match agent.read(&payload, given(agent, &file), &defaults()) {
             Ok(Some(request)) => {
                 let reply = replied(&request, Outcome::block("no"));
-                let blocks = request.own.event != "before_tool_call" || !runs(agent, request.own.name, &reply);
+                let blocks = request.own.event != EventKind::BeforeToolCall || !runs(agent, request.own.name, &reply);
                 prop_assert!(blocks, "{:?}", reply);
             }
             Ok(None) => {}
@@ -129,7 +129,7 @@ proptest! {
     ) {
         for (file, payload) in payloads(agent) {
             let Some(request) = read(agent, &file, &payload) else { continue };
-            if request.own.event != "before_tool_call" {
+            if request.own.event != EventKind::BeforeToolCall {
                 continue;
             }
             let name = request.own.name;
@@ -162,7 +162,7 @@ proptest! {
 #[test]
 fn every_failure_of_a_guard_blocks_in_every_agent() {
     for agent in Agent::ALL {
-        for name in agent.names_of(&EventName::BeforeToolCall) {
+        for name in agent.names_of(EventKind::BeforeToolCall) {
             for cause in [Cause::Timeout, Cause::Trap, Cause::Fuel, Cause::MalformedOutput, Cause::Exit] {
                 let error = HookError::new(cause, "it fell").to_string();
                 assert!(!runs(agent, name, &agent.failed(Some(name), OnFailure::Block, &error)), "{agent}");

@@ -17,7 +17,7 @@ fn always() -> TestEnvironment {
 
 /// Returns true if the agent goes on after this stop, which it describes like this.
 fn goes_on(env: &TestEnvironment, agent: Agent, session: &str, is_active: impl Into<Value>) -> bool {
-    let event = agent.names_of(&EventName::AgentStop).next().unwrap();
+    let event = agent.names_of(hookbox_agents::agent::EventKind::AgentStop).next().unwrap();
     let is_active: Value = is_active.into();
     let mut payload = json!({"session_id": session, "hook_event_name": event, "stop_hook_active": is_active});
     if agent == Agent::Copilot {

@@ -1,6 +1,5 @@
 //! Payloads that are none of the agent's.
 
-use hookbox::EventName;
 use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
@@ -65,7 +64,7 @@ fn a_payload_of_another_event_than_the_configured_one_is_a_failure() {
     for policy in ["block", "pass"] {
         let env = guard(&json!({}), policy);
         for (agent, event) in BEFORE {
-            let other = agent.names_of(&EventName::SessionStart).next().unwrap();
+            let other = agent.names_of(hookbox_agents::agent::EventKind::SessionStart).next().unwrap();
             let payload = json!({"hook_event_name": other, "session_id": "s1"}).to_string();
             let output = env.hookbox_with(args(agent, Some(event), &[]), payload);
             if policy == "block" {

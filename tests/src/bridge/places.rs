@@ -110,7 +110,7 @@ fn what_is_wrong_with_the_hooks_is_shown_at_the_start_of_a_session_and_else_on_s
         let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
         let answer = passed(agent, event, &output, "problems");
         assert_eq!(answer.get("systemMessage"), None, "{output:#?}");
-        let start = agent.names_of(&EventName::SessionStart).next().unwrap();
+        let start = agent.names_of(hookbox_agents::agent::EventKind::SessionStart).next().unwrap();
         let payload = match agent {
             Agent::Copilot => json!({"sessionId": "s", "source": "startup"}),
             _ => json!({"hook_event_name": start, "session_id": "s", "source": "startup"}),

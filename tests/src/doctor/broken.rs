@@ -10,7 +10,7 @@ use crate::environment::program;
 
 #[test]
 fn a_program_that_is_not_there_or_cannot_be_run() {
-    for agent in Agent::WITH_COMMANDS {
+    for agent in Agent::with_commands() {
         let env = place(agent);
         configure(&env, agent, &entry(agent, "/nowhere/hookbox bridge AGENT"));
         fails(&env, agent, "command", "cannot be run");
@@ -39,7 +39,7 @@ fn another_version_of_the_program() {
 
 #[test]
 fn a_matcher_that_leaves_the_shell_tool_out() {
-    for agent in Agent::WITH_COMMANDS {
+    for agent in Agent::with_commands() {
         let env = place(agent);
         let other = entry(agent, "hookbox bridge AGENT");
         configure_with(&env, agent, &json!([grouped(agent, &other, Some("Nothing"))]));
@@ -163,7 +163,7 @@ fn the_environment_can_trust_every_folder_or_none() {
 
 #[test]
 fn what_the_whole_line_answers_is_judged() {
-    for agent in Agent::WITH_COMMANDS {
+    for agent in Agent::with_commands() {
         for line in ["hookbox bridge AGENT || true", "hookbox bridge AGENT; exit 0"] {
             let env = place(agent);
             let mut command = entry(agent, line);
@@ -185,7 +185,7 @@ fn what_the_whole_line_answers_is_judged() {
 
 #[test]
 fn an_agent_that_does_not_wait_long_enough() {
-    for agent in Agent::WITH_COMMANDS {
+    for agent in Agent::with_commands() {
         let env = place(agent);
         configure(&env, agent, &entry(agent, "hookbox bridge AGENT --deadline 20s"));
         fails(&env, agent, "timeout", "hookbox may take 20s");
@@ -308,7 +308,7 @@ fn an_entry_that_is_not_waited_for_of_another_agent_or_of_another_event() {
 
 #[test]
 fn a_configuration_that_cannot_be_read() {
-    for agent in Agent::WITH_COMMANDS {
+    for agent in Agent::with_commands() {
         let env = place(agent);
         env.file(file(agent), "{\"hooks\": ");
         let output = doctor(&env, &[agent.as_str(), "--json"]);

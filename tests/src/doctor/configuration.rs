@@ -1,6 +1,6 @@
 //! The use that an agent makes of its files: those that it reads, refuses, and the keys that count.
 
-use hookbox_agents::Agent;
+use hookbox_agents::agent::{Agent, EventKind};
 use serde_json::{Value, json};
 
 use super::{
@@ -104,12 +104,12 @@ fn a_matcher_is_read_as_the_agent_reads_it() {
 
 #[test]
 fn options_that_disarm_hookbox_are_seen() {
-    for agent in Agent::WITH_COMMANDS {
+    for agent in Agent::with_commands() {
         let env = place(agent);
         configure(&env, agent, &entry(agent, "hookbox bridge AGENT --no-hooks"));
         fails(&env, agent, "path", "lets it through");
         // The event of another entry: whatever it is asked it answers by an error, which mostly blocks.
-        let other = agent.events().iter().find(|it| it.event == "session_start").unwrap().name;
+        let other = agent.events().iter().find(|it| it.event == EventKind::SessionStart).unwrap().name;
         let mut own = entry(agent, &format!("hookbox bridge AGENT --event {other}"));
         if agent == Agent::Copilot {
             own["bash"] = json!(format!("hookbox bridge copilot --event {other}"));

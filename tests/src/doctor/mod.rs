@@ -56,7 +56,7 @@ fn file(agent: Agent) -> &'static str {
 
 /// The agent's name of `before_tool_call`, as its configuration here has it.
 fn event(agent: Agent) -> &'static str {
-    agent.names_of(&hookbox::EventName::BeforeToolCall).next().unwrap()
+    agent.names_of(hookbox_agents::agent::EventKind::BeforeToolCall).next().unwrap()
 }
 
 /// An entry with this command line, in the agent's form; it waits for 20 s.
@@ -171,7 +171,7 @@ fn everything(env: &TestEnvironment) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn an_agent_whose_guard_fires_is_guarded_and_nothing_is_changed() {
-    for agent in Agent::WITH_COMMANDS {
+    for agent in Agent::with_commands() {
         let env = place(agent);
         let before = everything(&env);
         let output = doctor(&env, &[agent.as_str(), "--json"]);

@@ -50,7 +50,7 @@ fn name(agent: Agent) -> &'static str {
 
 #[test]
 fn a_configuration_is_found_where_its_agent_has_it_and_only_when_it_is_asked_for() {
-    for agent in Agent::WITH_COMMANDS {
+    for agent in Agent::with_commands() {
         let env = project(agent, "cat > /dev/null");
         assert_eq!(env.list(&[]), Vec::<Value>::new(), "{agent}");
         let rows = env.list(&all_of(agent));
@@ -81,7 +81,7 @@ fn a_configuration_is_found_where_its_agent_has_it_and_only_when_it_is_asked_for
             ]
         );
         assert_eq!(env.list(&["--from", "all", "--trust", "all"]), rows, "{agent}");
-        let others = Agent::WITH_COMMANDS.into_iter().filter(|other| *other != agent);
+        let others = Agent::with_commands().filter(|other| *other != agent);
         for other in others {
             assert_eq!(env.list(&all_of(other)), Vec::<Value>::new(), "{agent} {other}");
         }
@@ -172,7 +172,7 @@ fn each_agents_answers_block_ask_and_change() {
             assert_eq!((&found["blocked"], &found["input"]), (&json!(false), &want), "{agent} {answer}");
         }
     }
-    for agent in Agent::WITH_COMMANDS {
+    for agent in Agent::with_commands() {
         let env = project(agent, "cat > /dev/null\necho 'not here' >&2\nexit 2");
         let found = verdict(&env, agent, "before_tool_call", &bash("ls"));
         assert_eq!((&found["blocked"], &found["reason"]), (&json!(true), &json!("not here")), "{agent}");
@@ -182,7 +182,7 @@ fn each_agents_answers_block_ask_and_change() {
 #[test]
 fn every_failure_passes_with_a_warning_or_blocks_as_the_settings_say() {
     let hangs = "cat > /dev/null\nexec sleep 60";
-    for agent in Agent::WITH_COMMANDS {
+    for agent in Agent::with_commands() {
         let blocks_anyway = |script: &str| {
             // Copilot CLI takes every exit code but 0 for a no.
             agent == Agent::Copilot && script.contains("exit 1")

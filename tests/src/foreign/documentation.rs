@@ -3,7 +3,7 @@
 use std::fs;
 
 use hookbox_agents::Agent;
-use hookbox_agents::agent_hooks::{TOOLS, Tools};
+use hookbox_agents::agent_hooks::TOOLS;
 
 use crate::environment::repository;
 
@@ -15,10 +15,10 @@ fn cell(name: Option<&str>) -> String {
     name.map_or_else(|| " ".to_owned(), |name| format!(" `{name}` "))
 }
 
-fn row(tools: &Tools) -> String {
+fn row(claude: &str) -> String {
     let agents = [Agent::Gemini, Agent::Qwen, Agent::Copilot, Agent::Cursor];
-    let cells: String = agents.iter().map(|agent| format!("|{}", cell(tools.of(*agent)))).collect();
-    format!("|{}{cells}|", cell(Some(tools.claude)))
+    let cells: String = agents.iter().map(|agent| format!("|{}", cell(agent.tool(claude)))).collect();
+    format!("|{}{cells}|", cell(Some(claude)))
 }
 
 #[test]
@@ -26,6 +26,6 @@ fn the_page_has_the_table_of_tools() {
     let page = page();
     let section = page.split("\n## ").find(|section| section.starts_with("Tools")).unwrap();
     let found: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
-    let want: Vec<String> = TOOLS.iter().map(row).collect();
+    let want: Vec<String> = TOOLS.into_iter().map(row).collect();
     assert!(found == want, "the table must be:\n{}", want.join("\n"));
 }

@@ -56,7 +56,7 @@ const NULL: [(Agent, &str); 1] = [(Agent::Cursor, "user_email")];
 #[test]
 fn what_an_agent_sent_is_what_its_own_hook_reads() {
     let mut sent = 0;
-    for agent in Agent::WITH_COMMANDS {
+    for agent in Agent::with_commands() {
         for (file, payload) in payloads(agent) {
             let Some(request) = read(agent, &file, &payload) else {
                 let event = file.split(['-', '.']).next().unwrap();

@@ -240,7 +240,7 @@ async fn an_embedding_agent_runs_a_plugin_from_its_directory() {
 #[test]
 fn nothing_of_the_agent_has_to_be_installed() {
     let env = TestEnvironment::new();
-    for agent in Agent::WITH_COMMANDS {
+    for agent in Agent::with_commands() {
         let found = verdict(&env, agent, "before_tool_call", &bash("ls"));
         assert_eq!(found["blocked"], false, "{agent}");
         assert_eq!(problems(&env, &["--from", agent.as_str()]), Vec::<String>::new(), "{agent}");

@@ -1,6 +1,6 @@
 //! An installed entry guards, and is guarded.
 
-use hookbox_agents::Agent;
+use hookbox_agents::agent::{Agent, EventKind};
 use hookbox_agents::config::{Level, read};
 use serde_json::json;
 
@@ -16,7 +16,8 @@ fn the_command_of_every_agent_blocks_what_a_guard_blocks() {
         done(&env.hookbox(["install", agent.as_str()]));
         let text = std::fs::read(path_of(&env, agent, Level::User)).unwrap();
         let entries = read(agent, &text).unwrap().entries;
-        let is_before = |name: &str| agent.event(name).is_some_and(|it| it.event == "before_tool_call");
+        let is_before =
+            |name: &str| agent.event(name).is_some_and(|it| it.event == EventKind::BeforeToolCall);
         let entry = entries.iter().find(|it| is_before(&it.event)).unwrap();
         let session = if agent == Agent::Cursor { "conversation_id" } else { "session_id" };
         let tool = match agent {
@@ -44,7 +45,8 @@ fn what_was_installed_blocks_where_home_is_another_one_and_says_so() {
             done(&env.hookbox(["install", agent.as_str(), &format!("--{level}")]));
             let path = path_of(&env, agent, level);
             let entries = read(agent, &std::fs::read(&path).unwrap()).unwrap().entries;
-            let is_before = |name: &str| agent.event(name).is_some_and(|it| it.event == "before_tool_call");
+            let is_before =
+                |name: &str| agent.event(name).is_some_and(|it| it.event == EventKind::BeforeToolCall);
             let entry = entries.iter().find(|it| is_before(&it.event)).unwrap();
             let own = agent.event(&entry.event).unwrap();
             let payload = agent.shell_call(own, "ls", &env.path("repo"), "s").to_string();

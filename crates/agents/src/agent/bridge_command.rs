@@ -1,4 +1,4 @@
-//! The command line by which an agent calls hookbox, and how it is known again. Text only: nothing is looked at.
+//! The command line by which an agent calls hookbox, and its recognition. Nothing here does I/O.
 
 use std::sync::LazyLock;
 
@@ -6,23 +6,23 @@ use regex::Regex;
 
 use super::Agent;
 
-/// What follows a command that may not fail: a program that is gone or was killed blocks, too. The words on standard
+/// The end of a line that must not fail: a program that is missing or killed blocks as well. The words on standard
 /// error are for Codex, which lets a tool run after an exit code 2 without any.
 pub(crate) const STRICT: &str = " || sh -c 'echo hookbox did not answer >&2; exit 2'";
 
-/// A call of `hookbox bridge` in a command line, whatever else that does.
+/// A call of `hookbox bridge` in a command line, which may do more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call<'l> {
-    /// What starts the program: everything before `bridge`.
+    /// The words before `bridge`, which start the program.
     pub(crate) program: &'l str,
     /// The agent that it names.
     pub(crate) agent: Agent,
-    /// What follows that.
+    /// The words after the agent.
     rest: &'l str,
 }
 
 impl<'l> Call<'l> {
-    /// The call in a line; the last one, where there are several.
+    /// Finds the last call in a line.
     pub(crate) fn of(line: &'l str) -> Option<Self> {
         static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
             let agents = Agent::ALL.map(Agent::as_str).join("|");
@@ -33,7 +33,7 @@ impl<'l> Call<'l> {
         Some(Self { program: part(1), agent: part(2).parse().ok()?, rest: part(3) })
     }
 
-    /// What follows an option such as `--deadline`, without quotes.
+    /// Returns the value of an option such as `--deadline`, without quotes.
     pub(crate) fn option(&self, name: &str) -> Option<&'l str> {
         let mut words = self.rest.split_whitespace();
         let value = loop {
@@ -47,13 +47,13 @@ impl<'l> Call<'l> {
     }
 }
 
-/// Whether a command line runs hookbox for this agent, in a way of `hookbox install` or of its own.
-pub(crate) fn mentions(agent: Agent, line: &str) -> bool {
-    Call::of(line).is_some_and(|it| it.agent == agent && it.program.contains("hookbox"))
+/// Returns true if a command line runs hookbox for this agent, whoever wrote it.
+pub(crate) fn mentions(agent: &str, line: &str) -> bool {
+    Call::of(line).is_some_and(|it| it.agent.as_str() == agent && it.program.contains("hookbox"))
 }
 
-/// Whether a command line is one that `hookbox install` writes, of whatever version: a program, `bridge AGENT`, options
-/// that it gives, and nothing else. A line that does more than that is somebody's own.
+/// Returns true for a command line that any version of `hookbox install` writes: a program, `bridge AGENT` and options.
+/// A line that does more is its user's own.
 pub fn is_ours(agent: Agent, line: &str) -> bool {
     let line = line.trim();
     if is_assignment(line) {
@@ -73,7 +73,7 @@ pub fn is_ours(agent: Agent, line: &str) -> bool {
     bridge == "bridge" && name == agent.as_str() && (is_named || has_event)
 }
 
-/// Whether a shell takes the beginning of a line for `NAME=value`.
+/// Returns true if a shell takes the beginning of a line for `NAME=value`.
 pub(crate) fn is_assignment(line: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let rest = line.trim_start_matches(is_part);
@@ -81,7 +81,7 @@ pub(crate) fn is_assignment(line: &str) -> bool {
     has_name && (rest.starts_with('=') || rest.starts_with("+="))
 }
 
-/// The words of a line that is one plain command for a shell. `None` for anything more: operators, expansions.
+/// Returns the words of a line that is one plain command for a shell. `None` if it has operators or expansions.
 fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -157,7 +157,7 @@ mod tests {
             "'hookbox' \"bridge\" 'claude' --event Stop",
             "hookbox bridge claude --event Stop --home '/home/ada lovelace' --deadline 15s",
         ] {
-            assert!(is_ours(Agent::Claude, line) && mentions(Agent::Claude, line), "{line}");
+            assert!(is_ours(Agent::Claude, line) && mentions("claude", line), "{line}");
         }
         assert!(is_ours(Agent::Claude, &format!("hookbox bridge claude{STRICT}")));
     }
@@ -185,9 +185,7 @@ mod tests {
             let found = call.as_ref().map(|it| (it.program, it.agent.as_str(), it.option("--deadline")));
             assert_eq!(found, want, "{line}");
         }
-        assert!(mentions(Agent::Claude, "X=1 hookbox bridge claude"));
-        assert!(
-            !mentions(Agent::Claude, "hookbox bridge codex") && !mentions(Agent::Claude, "x bridge claude")
-        );
+        assert!(mentions("claude", "X=1 hookbox bridge claude"));
+        assert!(!mentions("claude", "hookbox bridge codex") && !mentions("claude", "x bridge claude"));
     }
 }

@@ -1,126 +1,45 @@
-//! What an agent makes of what its hook command did before a tool call: the strict reading of what the real clients were
-//! seen to do. What nobody has seen counts as a call that runs.
+//! The effect of a hook command's output before a tool call, as the real agents were seen to read it. An output that
+//! nobody has tried counts as a call that runs.
 
 use serde_json::{Map, Value};
 
-use super::{Agent, AgentEvent, is_pascal};
-use crate::text;
+use super::json::text_of;
 
-/// What a hook command did.
+/// The output of a hook command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Printed<'a> {
-    /// How it ended; `None` by a signal, or not in time.
+    /// The exit code; `None` after a signal or a timeout.
     pub exit_code: Option<i32>,
-    /// What it wrote to standard output.
+    /// Standard output.
     pub stdout: &'a str,
-    /// What it wrote to standard error.
+    /// Standard error.
     pub stderr: &'a str,
 }
 
-/// What becomes of a tool call.
+/// The effect on a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It does not run; the model is told this, if anything.
+    /// It does not run. The model gets this reason, if there is one.
     Blocked(String),
-    /// The user is asked.
+    /// The agent asks its user.
     Asked(String),
-    /// It runs, perhaps changed; why the answer is no block.
+    /// It runs, perhaps changed: the reason why the answer is not a block.
     Runs(String),
 }
 
 impl Effect {
-    /// Whether the call does not run, whatever anybody says.
+    /// Returns true if the call does not run, whatever its user answers.
     pub fn is_blocked(&self) -> bool {
         matches!(self, Self::Blocked(_))
     }
 
-    fn runs(why: impl Into<String>) -> Self {
+    pub(crate) fn runs(why: impl Into<String>) -> Self {
         Self::Runs(why.into())
     }
 }
 
-impl Agent {
-    /// What this agent does with the tool call of `event`, one of its names of `before_tool_call`, after its hook command
-    /// did this.
-    ///
-    /// Claude Code, Codex, Gemini CLI, Qwen Code and Copilot CLI were seen to do so without a terminal, Cursor is by its
-    /// documentation; there an entry with `failClosed` blocks more than this says.
-    pub fn effect(self, event: &AgentEvent, printed: Printed<'_>) -> Effect {
-        match printed.exit_code {
-            Some(0) => self.effect_of_answer(event, printed.stdout),
-            // Codex wants a reason.
-            Some(2) if self == Self::Codex && printed.stderr.trim().is_empty() => {
-                Effect::runs("exit code 2 with nothing on standard error")
-            }
-            Some(2) => Effect::Blocked(printed.stderr.trim().to_owned()),
-            Some(_) if self == Self::Copilot => Effect::Blocked(String::new()),
-            Some(code) => Effect::runs(format!("exit code {code} counts as a hook that failed")),
-            None => Effect::runs("the command did not end by itself in time"),
-        }
-    }
-
-    fn effect_of_answer(self, event: &AgentEvent, stdout: &str) -> Effect {
-        let stdout = stdout.trim();
-        if stdout.is_empty() {
-            return Effect::runs("the command printed nothing");
-        }
-        let answer: Map<String, Value> = match serde_json::from_str(stdout) {
-            Ok(Value::Object(answer)) => answer,
-            _ => {
-                let shown = text::escape(text::prefix(stdout, 100), 200);
-                return Effect::runs(format!(
-                    "the command printed something else than one JSON object: {shown:?}"
-                ));
-            }
-        };
-        let specific = answer.get("hookSpecificOutput").and_then(Value::as_object);
-        let specific =
-            specific.filter(|it| it.get("hookEventName").and_then(Value::as_str) == Some(event.name));
-        let decided = match self {
-            Self::Codex => return codex(&answer, specific),
-            Self::Claude => permission(specific).or_else(|| decision(&answer, &["block"])),
-            Self::Qwen => {
-                let stops = || stop(&answer);
-                permission(specific).or_else(|| decision(&answer, &["block", "deny"])).or_else(stops)
-            }
-            Self::Gemini => decision(&answer, &["block", "deny"]).or_else(|| stop(&answer)),
-            Self::Copilot => {
-                permission(Some(&answer)).or_else(|| permission(specific.filter(|_| is_pascal(event.name))))
-            }
-            Self::Cursor => match text_of(&answer, "permission") {
-                "deny" => Some(Effect::Blocked(text_of(&answer, "agent_message").to_owned())),
-                "ask" => Some(Effect::Asked(text_of(&answer, "user_message").to_owned())),
-                _ => None,
-            },
-            // The plugin takes nothing beside the two fields; whatever else it finds is a failure, which may pass.
-            Self::OpenCode => decision(&answer, &["deny"]).filter(|_| answer.len() == 2),
-        };
-        decided.unwrap_or_else(|| no_block(self, event, &answer))
-    }
-}
-
-/// Codex takes `deny` with a reason and nothing beside it, or `decision: block` in the same way.
-fn codex(answer: &Map<String, Value>, specific: Option<&Map<String, Value>>) -> Effect {
-    const KNOWN: [&str; 4] = ["decision", "reason", "hookSpecificOutput", "systemMessage"];
-    const SPECIFIC: [&str; 3] = ["hookEventName", "permissionDecision", "permissionDecisionReason"];
-    let Some(block) = permission(specific).or_else(|| decision(answer, &["block"])) else {
-        return Effect::runs("no deny with a reason for this event in what the command printed");
-    };
-    let Effect::Blocked(reason) = &block else {
-        return Effect::runs("Codex asks nobody: it runs what a hook asks about");
-    };
-    let stray = |fields: &Map<String, Value>, known: &[&str]| {
-        fields.keys().find(|name| !known.contains(&name.as_str())).map(|name| text::escape(name, 64))
-    };
-    let odd = stray(answer, &KNOWN).or_else(|| specific.and_then(|it| stray(it, &SPECIFIC)));
-    match odd {
-        Some(name) => Effect::runs(format!("Codex throws away a block that has a field {name:?}")),
-        None if reason.trim().is_empty() => Effect::runs("Codex throws away a block without a reason"),
-        None => block,
-    }
-}
-
-fn permission(fields: Option<&Map<String, Value>>) -> Option<Effect> {
+/// Returns the effect of `permissionDecision`, if it has one.
+pub(crate) fn permission(fields: Option<&Map<String, Value>>) -> Option<Effect> {
     let fields = fields?;
     let reason = || text_of(fields, "permissionDecisionReason").to_owned();
     match text_of(fields, "permissionDecision") {
@@ -130,7 +49,8 @@ fn permission(fields: Option<&Map<String, Value>>) -> Option<Effect> {
     }
 }
 
-fn decision(answer: &Map<String, Value>, words: &[&str]) -> Option<Effect> {
+/// Returns the effect of `decision`, if it is one of these words, which block, or `ask`.
+pub(crate) fn decision(answer: &Map<String, Value>, words: &[&str]) -> Option<Effect> {
     let reason = || text_of(answer, "reason").to_owned();
     match text_of(answer, "decision") {
         "ask" => Some(Effect::Asked(reason())),
@@ -139,23 +59,10 @@ fn decision(answer: &Map<String, Value>, words: &[&str]) -> Option<Effect> {
     }
 }
 
-fn stop(answer: &Map<String, Value>) -> Option<Effect> {
+/// Returns the effect of `continue: false`.
+pub(crate) fn stop(answer: &Map<String, Value>) -> Option<Effect> {
     let stops = answer.get("continue") == Some(&Value::Bool(false));
     stops.then(|| Effect::Blocked(text_of(answer, "stopReason").to_owned()))
-}
-
-fn text_of<'a>(fields: &'a Map<String, Value>, name: &str) -> &'a str {
-    fields.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn no_block(agent: Agent, event: &AgentEvent, answer: &Map<String, Value>) -> Effect {
-    let names: Vec<String> = answer.keys().take(8).map(|name| text::escape(name, 64)).collect();
-    Effect::runs(format!(
-        "{} takes nothing in {{{}}} for a block at {}",
-        agent.title(),
-        names.join(", "),
-        event.name
-    ))
 }
 
 #[cfg(test)]
@@ -163,6 +70,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::Agent;
 
     fn effect(agent: Agent, event: &str, exit_code: i32, stdout: &str, stderr: &str) -> Effect {
         let printed = Printed { exit_code: Some(exit_code), stdout, stderr };

@@ -1,26 +1,86 @@
-//! One event of an agent, and what becomes of each answer there.
+//! An event of an agent, and the effect of each answer at it.
 
-use super::Agent;
+use std::fmt;
+
 use crate::event::EventName;
 
-/// What becomes of an answer that a hook gave, in an agent, at one of its events.
+/// An event of hookbox that other agents have as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A session begins.
+    SessionStart,
+    /// A session ends.
+    SessionEnd,
+    /// The user sends a message.
+    UserMessageSend,
+    /// A tool is about to run.
+    BeforeToolCall,
+    /// A tool has run.
+    AfterToolCall,
+    /// A tool or a turn failed.
+    OnError,
+    /// The model has answered.
+    AfterTurn,
+    /// The agent would stop.
+    AgentStop,
+    /// The conversation is about to be compacted.
+    PreCompact,
+    /// The conversation has been compacted.
+    PostCompact,
+    /// The agent asks its user for a permission.
+    PermissionRequest,
+    /// The agent notifies its user.
+    Notification,
+}
+
+impl EventKind {
+    /// Returns the name of hookbox's event, such as `before_tool_call`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SessionStart => "session_start",
+            Self::SessionEnd => "session_end",
+            Self::UserMessageSend => "user_message_send",
+            Self::BeforeToolCall => "before_tool_call",
+            Self::AfterToolCall => "after_tool_call",
+            Self::OnError => "on_error",
+            Self::AfterTurn => "after_turn",
+            Self::AgentStop => "agent_stop",
+            Self::PreCompact => "pre_compact",
+            Self::PostCompact => "post_compact",
+            Self::PermissionRequest => "permission_request",
+            Self::Notification => "notification",
+        }
+    }
+
+    /// Returns hookbox's event.
+    pub fn event_name(self) -> EventName {
+        self.as_str().parse().unwrap_or_else(|_| EventName::Other(self.as_str().to_owned()))
+    }
+}
+
+impl fmt::Display for EventKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The effect of one kind of answer at an event of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// No hook can give this answer at this event, whatever the agent.
     Never,
     /// The agent does what the hook asks for.
     Honoured,
-    /// It becomes a block that says why: the agent cannot do it, and what the hook wanted changed or asked about must
-    /// not go on as if no hook had spoken.
+    /// It becomes a block with a reason. The agent cannot do it, and must not go on as if no hook had answered.
     Blocks,
-    /// The model is told; the agent takes nothing else there.
+    /// The model gets it as text; the agent takes nothing else there.
     Told,
-    /// It cannot be expressed, and there is nothing to stop instead: a warning.
+    /// It has no effect, and there is nothing to stop instead: a warning.
     LeftOut,
 }
 
 impl Fate {
-    /// The word for it in the documentation; empty where there is no such answer.
+    /// Returns the word for it in the documentation; empty if no hook can give the answer.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Never => "",
@@ -32,83 +92,41 @@ impl Fate {
     }
 }
 
-impl Agent {
-    /// Its names of events that hookbox does not have, or whose data it does not know.
-    pub(crate) fn other_events(self) -> &'static [&'static str] {
-        match self {
-            Self::Claude | Self::Qwen => &[
-                "Setup",
-                "SubagentStart",
-                "PostToolBatch",
-                "PermissionDenied",
-                "UserPromptExpansion",
-                "TaskCreated",
-                "TaskCompleted",
-                "TeammateIdle",
-                "TodoCreated",
-                "TodoCompleted",
-                "InstructionsLoaded",
-                "ConfigChange",
-                "CwdChanged",
-                "FileChanged",
-                "WorktreeCreate",
-                "WorktreeRemove",
-                "Elicitation",
-                "ElicitationResult",
-                "MessageDisplay",
-                "SessionDelete",
-            ],
-            Self::Codex => &["SubagentStart", "Interrupt", "PreModelRequest", "PostModelRequest"],
-            Self::Gemini => &["BeforeModel", "AfterModel", "BeforeToolSelection"],
-            Self::Copilot => &["subagentStart", "SubagentStart"],
-            Self::OpenCode => &[],
-            Self::Cursor => &[
-                "beforeShellExecution",
-                "afterShellExecution",
-                "beforeMCPExecution",
-                "afterMCPExecution",
-                "afterFileEdit",
-                "beforeReadFile",
-                "beforeTabFileRead",
-                "afterTabFileEdit",
-                "afterAgentResponse",
-                "afterAgentThought",
-                "subagentStart",
-                "workspaceOpen",
-            ],
-        }
-    }
-}
-
 /// An event of an agent that is an event of hookbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentEvent {
     /// The agent's own name, such as `PreToolUse`.
     pub name: &'static str,
-    /// The name of hookbox's event, such as `before_tool_call`.
-    pub event: &'static str,
-    /// What becomes of a block.
+    /// The event of hookbox.
+    pub event: EventKind,
+    /// The effect of a block.
     pub block: Fate,
-    /// What becomes of a question to the user.
+    /// The effect of a question to the user.
     pub ask: Fate,
-    /// What becomes of a change of what the event is about.
+    /// The effect of a change to the input, the output, the message or the error.
     pub modify: Fate,
-    /// What becomes of text for the model.
+    /// The effect of text for the model.
     pub inject: Fate,
-    /// What becomes of messages with which the agent goes on.
+    /// The effect of messages with which the agent goes on.
     pub follow_up: Fate,
-}
-
-/// Whether an event of Copilot CLI is of its PascalCase style, in which it speaks as Claude Code does.
-pub(crate) fn is_pascal(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_uppercase())
+    /// True if `hookbox install` adds an entry for it, unless its user names other events.
+    pub is_usual: bool,
 }
 
 impl AgentEvent {
-    /// An event at which no answer has an effect.
-    pub(crate) const fn new(name: &'static str, event: &'static str) -> Self {
+    /// Creates an event at which no answer has an effect.
+    pub(crate) const fn new(name: &'static str, event: EventKind) -> Self {
         let never = Fate::Never;
-        Self { name, event, block: never, ask: never, modify: never, inject: never, follow_up: never }
+        Self {
+            name,
+            event,
+            block: never,
+            ask: never,
+            modify: never,
+            inject: never,
+            follow_up: never,
+            is_usual: true,
+        }
     }
 
     pub(crate) const fn block(self, block: Fate) -> Self {
@@ -131,13 +149,29 @@ impl AgentEvent {
         Self { follow_up, ..self }
     }
 
-    /// The event of hookbox that it is.
-    pub fn event_name(&self) -> EventName {
-        self.event.parse().unwrap_or_else(|_| EventName::Other(self.event.to_owned()))
+    /// Returns the same event, which is installed only by name.
+    pub(crate) const fn unusual(self) -> Self {
+        Self { is_usual: false, ..self }
     }
 
-    /// Whether it is the stop of a subagent, which is hookbox's `agent_stop`, too.
+    /// Returns true for the stop of a subagent, which is hookbox's `agent_stop` as well.
     pub(crate) fn is_of_subagent(&self) -> bool {
-        self.name.eq_ignore_ascii_case("subagentStop")
+        is_of_subagent(self.name)
     }
+}
+
+/// Returns true if an agent's event of this name is the stop of a subagent.
+pub(crate) fn is_of_subagent(name: &str) -> bool {
+    name.eq_ignore_ascii_case("subagentStop")
+}
+
+/// Returns true if an agent's event of this name is about a tool that has run or failed.
+pub(crate) fn is_after_tool(name: &str) -> bool {
+    name.to_ascii_lowercase().starts_with("posttooluse")
+}
+
+/// Returns true for a name in PascalCase. Copilot CLI has each event in two styles; at these it writes and reads
+/// what Claude Code does.
+pub(crate) fn is_pascal(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_uppercase())
 }

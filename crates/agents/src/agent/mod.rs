@@ -1,10 +1,10 @@
-//! The agents that people already use, from the agent's side: what one of them writes to its hook command becomes an
-//! event, and the verdict of a chain becomes exactly what that agent honours.
+//! The agents that people already use, from the agent's side: a payload for its hook command becomes an event, and the
+//! verdict of a chain becomes an answer that the agent honours.
 //!
 //! [`Agent::read`] makes a [`Request`] of the agent's JSON, [`Request::answer`] writes the [`Reply`], and
-//! [`Agent::failed`] is the reply where there is no verdict. [`Agent::events`] is the one table of an agent: its names
-//! of the events, and what becomes of each answer there. What an agent cannot do is never left out in silence: it turns
-//! to the safe side ([`Fate`]), with a warning. Nothing here does I/O.
+//! [`Agent::failed`] is the reply without a verdict. [`Agent::events`] is the table of an agent's events, with the
+//! effect of each answer ([`Fate`]). An answer that an agent cannot follow turns to the safe side, with a warning.
+//! Nothing here does I/O.
 //!
 //! ```
 //! use hookbox_agents::Agent;
@@ -21,145 +21,211 @@
 //! ```
 
 pub(crate) mod bridge_command;
-pub(crate) mod comments;
-mod disable_settings;
-mod effect;
+pub(crate) mod disable_settings;
+pub(crate) mod effect;
 pub(crate) mod event;
-mod output;
+pub(crate) mod json;
+mod list;
+pub(crate) mod output;
 mod payload;
-mod places;
+pub(crate) mod plan;
 pub(crate) mod process_signs;
 mod read;
-pub(crate) mod reply;
-mod sample_payload;
-mod timeouts;
+mod reply;
+pub(crate) mod sample_payload;
+pub(crate) mod surroundings;
+pub(crate) mod timeouts;
 pub(crate) mod tools;
-pub(crate) mod translation;
+mod translation;
 
+use std::ffi::OsString;
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
 
 pub use self::bridge_command::is_ours;
-pub(crate) use self::disable_settings::{LeavesOut, Setting};
 pub use self::effect::{Effect, Printed};
-pub(crate) use self::event::is_pascal;
-pub use self::event::{AgentEvent, Fate};
-pub(crate) use self::places::{Holds, HookPlace};
-pub use self::places::{Level, Surroundings};
+pub use self::event::{AgentEvent, EventKind, Fate};
+pub use self::list::Agent;
 pub use self::read::{ReadError, Request};
 pub use self::reply::Reply;
-pub(crate) use self::timeouts::Unit;
+pub use self::surroundings::Surroundings;
+pub use crate::spec::places::Level;
 
-use crate::event::EventName;
+use self::plan::Plan;
+use self::reply::WARNING_SHOWN;
+use self::sample_payload::SampleCall;
+use crate::hook::OnFailure;
+use crate::outcome::{Ruling, Verdict};
 use crate::text;
 
-/// An agent that runs commands, or plugins, of its own at the events of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Agent {
-    /// Claude Code (checked with 2.1).
-    Claude,
-    /// Codex (checked with 0.169).
-    Codex,
-    /// Gemini CLI (checked with 0.61).
-    Gemini,
-    /// Qwen Code (checked with 0.24).
-    Qwen,
-    /// Copilot CLI (checked with 1.0), in both styles of its configuration: `preToolUse` and `PreToolUse`.
-    Copilot,
-    /// Cursor, by its documentation.
-    Cursor,
-    /// OpenCode (checked with 1.18), by the plugin in `assets/opencode/`: it runs no commands.
-    OpenCode,
+impl Agent {
+    /// Returns true if it runs commands as hooks. OpenCode runs plugins in JavaScript.
+    pub fn runs_commands(self) -> bool {
+        self.spec().hooks.is_some()
+    }
+
+    /// Returns the agents that run commands as hooks.
+    pub fn with_commands() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|agent| agent.runs_commands())
+    }
+
+    /// Returns the name on a command line, such as `claude`.
+    pub fn as_str(self) -> &'static str {
+        self.spec().name
+    }
+
+    /// Returns the name in a sentence, such as `Claude Code`.
+    pub fn title(self) -> &'static str {
+        self.spec().title
+    }
+
+    /// Returns its events that are events of hookbox, in the order of a session.
+    pub fn events(self) -> &'static [AgentEvent] {
+        self.spec().events
+    }
+
+    /// Returns its event of this name, in exactly this case. `None` if that is not an event of hookbox.
+    pub fn event(self, name: &str) -> Option<&'static AgentEvent> {
+        self.spec().event(name)
+    }
+
+    /// Returns its names of an event of hookbox, the usual one first.
+    pub fn names_of(self, event: EventKind) -> impl Iterator<Item = &'static str> {
+        self.events().iter().filter(move |it| it.event == event).map(|it| it.name)
+    }
+
+    /// Returns the name of the tool that is Claude Code's `claude`; Copilot CLI's in its camelCase style.
+    pub fn tool(self, claude: &str) -> Option<&'static str> {
+        self.spec().tools.of(claude)
+    }
+
+    /// Returns the variable in which it gives its hook command the directory of the project. Codex and Copilot CLI
+    /// have none, and send the session's own directory as `cwd`. Claude Code's `cwd` follows the model's `cd`.
+    ///
+    /// Seen in the real clients and their documentation; of Cursor in the documentation only. Gemini CLI, Qwen Code and
+    /// Cursor set `CLAUDE_PROJECT_DIR` as well. hookbox does not use it there, because it may come from a Claude Code
+    /// around them.
+    pub fn project_variable(self) -> Option<&'static str> {
+        self.spec().project_variable
+    }
+
+    /// Returns the variable with which it moves its files in the home directory.
+    pub fn home_variable(self) -> Option<&'static str> {
+        self.spec().moved_by.as_ref().map(|moved| moved.variable)
+    }
+
+    /// Returns the time that it waits in any case at an event that is not like the others. `None` at most events.
+    pub(crate) fn brief_wait(self, event: &str) -> Option<Duration> {
+        self.spec().wait.at_session_end().filter(|_| self.spec().is_session_end(event))
+    }
+
+    /// Returns the time that it waits for a hook of this event with this timeout in its entry.
+    pub(crate) fn waits(self, event: &str, configured: Option<Duration>) -> Duration {
+        self.spec().waits(event, configured)
+    }
+
+    /// Returns the reply to an event that hookbox does not have, or that no hook answers.
+    pub fn nothing(self) -> Reply {
+        Reply { stdout: self.spec().answers.empty.to_owned(), ..Reply::default() }
+    }
+
+    /// Returns the reply without a verdict: the payload could not be read, or hookbox failed.
+    ///
+    /// `event` is the agent's name of the event, if it is known. `policy` is the failure policy of the chain's hooks.
+    /// With [`OnFailure::Block`] the reply blocks if the event can be blocked. For an unknown event it has exit code 2,
+    /// which stops a tool call in every agent. Otherwise the event passes, with `what` as a warning.
+    pub fn failed(self, event: Option<&str>, policy: OnFailure, what: &str) -> Reply {
+        let spec = self.spec();
+        let known = event.and_then(|name| self.event(name));
+        match (policy, known, event) {
+            (OnFailure::Block, Some(known), _) => {
+                let verdict = Verdict::blocked(Ruling::trusted("hookbox", what));
+                reply::write(spec, known, Plan::new(spec, known, &verdict, None))
+            }
+            (OnFailure::Block, None, None) => {
+                let reason = if what.trim().is_empty() { "blocked by hookbox" } else { what };
+                let reason = text::escape_lines(reason, WARNING_SHOWN);
+                let stderr = format!("{reason}\n");
+                Reply { exit_code: 2, stderr, held: Some(reason), ..Reply::default() }
+            }
+            (_, Some(known), _) => {
+                let plan = Plan { warnings: vec![what.to_owned()], ..Plan::default() };
+                reply::write(spec, known, plan)
+            }
+            (_, None, _) => reply::with_warnings(spec, None, vec![what.to_owned()]),
+        }
+    }
+
+    /// Returns the effect of a hook command's output on the tool call of `event`, one of the agent's names of
+    /// `before_tool_call`.
+    ///
+    /// Seen without a terminal in Claude Code, Codex, Gemini CLI, Qwen Code and Copilot CLI. Cursor's is from its
+    /// documentation; there an entry with `failClosed` blocks more.
+    pub fn effect(self, event: &AgentEvent, printed: Printed<'_>) -> Effect {
+        let answers = &self.spec().answers;
+        match printed.exit_code {
+            Some(0) => self.effect_of_answer(event, printed.stdout),
+            Some(2) if answers.exit_2_needs_words && printed.stderr.trim().is_empty() => {
+                Effect::runs("exit code 2 with nothing on standard error")
+            }
+            Some(2) => Effect::Blocked(printed.stderr.trim().to_owned()),
+            Some(_) if answers.failure_blocks => Effect::Blocked(String::new()),
+            Some(code) => Effect::runs(format!("exit code {code} counts as a hook that failed")),
+            None => Effect::runs("the command did not end by itself in time"),
+        }
+    }
+
+    fn effect_of_answer(self, event: &AgentEvent, stdout: &str) -> Effect {
+        let stdout = stdout.trim();
+        if stdout.is_empty() {
+            return Effect::runs("the command printed nothing");
+        }
+        let Ok(Value::Object(answer)) = serde_json::from_str(stdout) else {
+            let shown = text::escape(text::prefix(stdout, 100), 200);
+            return Effect::runs(format!(
+                "the command printed something else than one JSON object: {shown:?}"
+            ));
+        };
+        let specific = answer.get("hookSpecificOutput").and_then(Value::as_object);
+        let specific =
+            specific.filter(|it| it.get("hookEventName").and_then(Value::as_str) == Some(event.name));
+        let effect = (self.spec().answers.effect)(event, &answer, specific);
+        effect.unwrap_or_else(|| self.no_block(event, &answer))
+    }
+
+    fn no_block(self, event: &AgentEvent, answer: &Map<String, Value>) -> Effect {
+        let names: Vec<String> = answer.keys().take(8).map(|name| text::escape(name, 64)).collect();
+        let (title, names) = (self.title(), names.join(", "));
+        Effect::runs(format!("{title} takes nothing in {{{names}}} for a block at {}", event.name))
+    }
+
+    /// Returns the agent's name of its shell tool in the payloads of this event.
+    pub fn shell_tool(self, event: &AgentEvent) -> String {
+        tools::tool_name(self.spec(), event.name, "Bash").into_owned()
+    }
+
+    /// Returns the payload that the agent writes to its hook command before its shell tool runs this line, with every
+    /// field of the real one and made-up ids. `event` is one of its names of `before_tool_call`.
+    pub fn shell_call(self, event: &AgentEvent, line: &str, directory: &Path, session: &str) -> Value {
+        let (tool, cwd) = (self.shell_tool(event), directory.to_string_lossy());
+        (self.spec().sample_call)(&SampleCall { event, tool: &tool, line, cwd: &cwd, session })
+    }
 }
 
-impl Agent {
-    /// Every agent.
-    pub const ALL: [Self; 7] =
-        [Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Copilot, Self::Cursor, Self::OpenCode];
-
-    /// Those that run commands as hooks; OpenCode runs plugins in JavaScript.
-    pub const WITH_COMMANDS: [Self; 6] =
-        [Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Copilot, Self::Cursor];
-
-    /// The name on a command line, such as `claude`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Qwen => "qwen",
-            Self::Copilot => "copilot",
-            Self::Cursor => "cursor",
-            Self::OpenCode => "opencode",
-        }
-    }
-
-    /// The name in a sentence, such as `Claude Code`.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Claude => "Claude Code",
-            Self::Codex => "Codex",
-            Self::Gemini => "Gemini CLI",
-            Self::Qwen => "Qwen Code",
-            Self::Copilot => "Copilot CLI",
-            Self::Cursor => "Cursor",
-            Self::OpenCode => "OpenCode",
-        }
-    }
-
-    /// Its events that are events of hookbox, in the order of a session.
-    pub fn events(self) -> &'static [AgentEvent] {
-        match self {
-            Self::Claude => &crate::claude::reply::EVENTS,
-            Self::Codex => &crate::codex::reply::EVENTS,
-            Self::Gemini => &crate::gemini::reply::EVENTS,
-            Self::Qwen => &crate::qwen::reply::EVENTS,
-            Self::Copilot => &crate::copilot::reply::EVENTS,
-            Self::Cursor => &crate::cursor::reply::EVENTS,
-            Self::OpenCode => &crate::opencode::reply::EVENTS,
-        }
-    }
-
-    /// Its event of this name; letters count as they stand. `None` where it is no event of hookbox.
-    pub fn event(self, name: &str) -> Option<&'static AgentEvent> {
-        self.events().iter().find(|event| event.name == name)
-    }
-
-    /// Its names of an event of hookbox, the usual one first.
-    pub fn names_of(self, event: &EventName) -> impl Iterator<Item = &'static str> {
-        self.events().iter().filter(move |it| it.event == event.as_str()).map(|it| it.name)
-    }
-
-    /// The variable in which it tells its hook command the directory of the project; Codex and Copilot CLI have none, and
-    /// send the session's own directory as `cwd`. Claude Code's `cwd` follows the model's `cd`.
-    ///
-    /// Seen in the real clients and their documentation; of Cursor the documentation only. Gemini CLI, Qwen Code and
-    /// Cursor set `CLAUDE_PROJECT_DIR`, too, which is not looked at: it may come from a Claude Code around them.
-    pub fn project_variable(self) -> Option<&'static str> {
-        match self {
-            Self::Claude | Self::Gemini | Self::Qwen | Self::Cursor => {
-                self.project_variables().first().copied()
-            }
-            Self::Codex | Self::Copilot | Self::OpenCode => None,
-        }
-    }
-
-    /// The variables in which its hooks may look for the directory of the project, its own first.
-    pub(crate) fn project_variables(self) -> &'static [&'static str] {
-        match self {
-            Self::Claude | Self::Codex => &["CLAUDE_PROJECT_DIR"],
-            Self::Gemini => &["GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
-            Self::Qwen => &["QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
-            Self::Copilot => &["COPILOT_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
-            Self::Cursor => &["CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
-            Self::OpenCode => &[],
-        }
-    }
-
-    /// What is printed where nothing is to be said. Cursor and the plugin in OpenCode take an empty answer for a hook
-    /// that failed.
-    fn silence(self) -> &'static str {
-        if matches!(self, Self::Cursor | Self::OpenCode) { "{}\n" } else { "" }
+impl Surroundings {
+    /// Adds the agents' variables that this function knows, such as `std::env::var_os`. An empty one counts as not set,
+    /// as it does for the agents.
+    #[must_use]
+    pub fn variables(mut self, value: impl Fn(&str) -> Option<OsString>) -> Self {
+        let names = Agent::ALL.into_iter().filter_map(Agent::home_variable);
+        let set = names.filter_map(|name| Some((name.to_owned(), value(name)?)));
+        self.variables =
+            set.filter(|(_, value)| !value.is_empty()).map(|(name, value)| (name, value.into())).collect();
+        self
     }
 }
 
@@ -169,16 +235,21 @@ impl fmt::Display for Agent {
     }
 }
 
-/// A name that is no agent's.
+/// The error for a name that no agent has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "unknown agent {name:?}; hint: the agents are claude, codex, gemini, qwen, copilot, cursor and opencode; did you mean {nearest}?"
-)]
+#[error("unknown agent {name:?}; hint: the agents are {}; did you mean {nearest}?", list())]
 pub struct UnknownAgent {
-    /// The name that was given, escaped.
+    /// The name, escaped.
     pub name: String,
     /// The nearest name that exists.
     pub nearest: &'static str,
+}
+
+/// Returns the names of the agents as a list in a sentence.
+fn list() -> String {
+    let names = Agent::ALL.map(Agent::as_str);
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    format!("{} and {last}", others.join(", "))
 }
 
 impl FromStr for Agent {
@@ -188,7 +259,7 @@ impl FromStr for Agent {
         let known = Self::ALL.into_iter().find(|agent| agent.as_str() == name);
         known.ok_or_else(|| UnknownAgent {
             name: text::escape(name, 64),
-            nearest: text::nearest(name, Self::ALL.map(Self::as_str)).unwrap_or("claude"),
+            nearest: text::nearest(name, Self::ALL.map(Self::as_str)).unwrap_or_default(),
         })
     }
 }

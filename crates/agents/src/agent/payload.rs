@@ -1,30 +1,31 @@
-//! The fields of a payload. The agents call most of them the same; where two names stand, the second is Copilot's or
+//! Reads the fields of a payload. Most agents use the same names; of two names, the second is Copilot CLI's or
 //! Cursor's.
 
 use serde_json::{Value, json};
 
-use super::{Agent, AgentEvent};
+use super::event::{AgentEvent, EventKind, is_after_tool};
 use crate::dialect::claude::Session;
 use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::{
-    AbsentTokens, AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, EventData, EventName,
-    InvokedBy, ToolCall, ToolResult, Usage,
+    AbsentTokens, AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, EventData, InvokedBy,
+    ToolCall, ToolResult, Usage,
 };
 use crate::json;
+use crate::spec::Spec;
 
 /// A payload that is being read.
 pub(super) struct Reader {
-    pub(super) agent: Agent,
+    pub(super) spec: &'static Spec,
     pub(super) own: &'static AgentEvent,
     pub(super) fields: Fields,
-    /// Whether a hook has made the agent go on already, as it says.
+    /// True if the agent reports that a hook has already made it go on.
     pub(super) goes_on: Option<bool>,
     pub(super) notes: Vec<String>,
 }
 
 impl Reader {
     pub(super) fn context(&mut self, context: &mut Context) -> Result<Session, PayloadError> {
-        // Each is taken out, so that an event with data of its own does not hold them again.
+        // Each is taken out, so that the data of an event that is passed on does not repeat it.
         for id in ["conversation_id", "sessionId", "session_id"] {
             if let Some(id) = self.fields.text(id)? {
                 context.conversation_id = id;
@@ -52,38 +53,38 @@ impl Reader {
     }
 
     pub(super) fn data(&mut self, context: &mut Context) -> Result<EventData, PayloadError> {
-        Ok(match self.own.event_name() {
-            EventName::SessionStart => EventData::SessionStart { source: self.text(&["source"])? },
-            EventName::SessionEnd => EventData::SessionEnd { reason: self.text(&["reason"])? },
-            EventName::UserMessageSend => EventData::UserMessageSend { message: self.text(&["prompt"])? },
-            EventName::BeforeToolCall => EventData::BeforeToolCall(self.call()?),
-            EventName::AfterToolCall => EventData::AfterToolCall(self.result()?),
-            EventName::OnError => EventData::OnError(self.error()?),
-            EventName::AfterTurn => EventData::AfterTurn(AfterTurn {
-                // A batch of tools is over: the model had called some.
+        Ok(match self.own.event {
+            EventKind::SessionStart => EventData::SessionStart { source: self.text(&["source"])? },
+            EventKind::SessionEnd => EventData::SessionEnd { reason: self.text(&["reason"])? },
+            EventKind::UserMessageSend => EventData::UserMessageSend { message: self.text(&["prompt"])? },
+            EventKind::BeforeToolCall => EventData::BeforeToolCall(self.call()?),
+            EventKind::AfterToolCall => EventData::AfterToolCall(self.result()?),
+            EventKind::OnError => EventData::OnError(self.error()?),
+            EventKind::AfterTurn => EventData::AfterTurn(AfterTurn {
+                // The model had called tools if a batch of them is over.
                 tools_used: (self.own.name == "PostToolBatch").then_some(true),
                 ..AfterTurn::default()
             }),
-            EventName::AgentStop => EventData::AgentStop(AgentStop {
-                messages: self.last_words()?,
+            EventKind::AgentStop => EventData::AgentStop(AgentStop {
+                messages: self.last_messages()?,
                 usage: self.usage("input_tokens", "context_limit"),
                 invoked_recipe: context.recipe_name.clone(),
                 follow_ups: self.follow_ups(),
                 ..AgentStop::default()
             }),
-            EventName::PreCompact => EventData::PreCompact {
+            EventKind::PreCompact => EventData::PreCompact {
                 trigger: self.text(&["trigger"])?,
                 usage: self.usage("context_tokens", "context_window_size"),
                 messages: Document::absent(),
             },
-            EventName::PostCompact => EventData::PostCompact {
+            EventKind::PostCompact => EventData::PostCompact {
                 trigger: self.text(&["trigger"])?,
                 summary: self.text(&["compact_summary"])?,
                 usage: None,
             },
-            other => {
+            EventKind::PermissionRequest | EventKind::Notification => {
                 let fields = std::mem::replace(&mut self.fields, Fields::new(serde_json::Map::new()));
-                EventData::Other { name: other.as_str().to_owned(), data: fields.rest() }
+                EventData::Other { name: self.own.event.to_string(), data: fields.rest() }
             }
         })
     }
@@ -102,7 +103,7 @@ impl Reader {
     fn result(&mut self) -> Result<ToolResult, PayloadError> {
         let call = self.call()?;
         let output = self.any(&["tool_response", "tool_result", "toolResult"]);
-        // Cursor writes the output as JSON in a text.
+        // Cursor writes the output as JSON in a string.
         let output = output.or_else(|| self.any(&["tool_output"]).map(as_object)).unwrap_or_default();
         let duration_ms = self.unneeded(|fields| fields.whole("duration_ms"));
         let duration_ms = duration_ms.or_else(|| self.unneeded(|fields| fields.whole("duration")));
@@ -110,7 +111,7 @@ impl Reader {
             output.get("exitCode").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
         let own_status = self.unneeded(|fields| fields.whole::<i32>("exit_status"));
         let exit_status = exit_status.or(own_status);
-        let success = self.success(&output, exit_status);
+        let success = (self.spec.tool_success)(&output, exit_status);
         let mut result = ToolResult::new(call, output);
         result.success = success.or(result.success);
         result.duration_ms = duration_ms;
@@ -118,28 +119,14 @@ impl Reader {
         Ok(result)
     }
 
-    /// Whether the tool worked, where the agent says so, or has another event for a failure.
-    fn success(&self, output: &Value, exit_status: Option<i32>) -> Option<bool> {
-        match self.agent {
-            Agent::Claude | Agent::Qwen | Agent::Cursor => Some(true),
-            Agent::OpenCode => Some(exit_status.is_none_or(|status| status == 0)),
-            Agent::Codex => output.get("isError").and_then(Value::as_bool).map(|is_error| !is_error),
-            Agent::Gemini => output.get("error").filter(|error| !error.is_null()).map(|_| false),
-            Agent::Copilot => {
-                let kind = output.get("resultType").or_else(|| output.get("result_type"));
-                kind.and_then(Value::as_str).map(|kind| kind == "success")
-            }
-        }
-    }
-
     fn error(&mut self) -> Result<ErrorEvent, PayloadError> {
-        let is_of_tool = self.own.name.to_ascii_lowercase().starts_with("posttooluse");
+        let is_of_tool = is_after_tool(self.own.name);
         let source = if is_of_tool { ErrorSource::Tool(self.call()?) } else { ErrorSource::Turn(None) };
         let interrupted = self.unneeded(|fields| fields.flag("is_interrupt")) == Some(true);
         let mut kind = self.unneeded_text(&["failure_type"]).or(interrupted.then(|| "interrupt".to_owned()));
         let details = self.text(&["error_details", "error_message"])?;
         let message = match (self.fields.any("error"), details) {
-            // The class of the error, and what it said.
+            // The class of the error, and its message.
             (Some(Value::String(class)), Some(details)) => {
                 kind = kind.or(Some(class));
                 details
@@ -158,14 +145,14 @@ impl Reader {
         Ok(error)
     }
 
-    fn last_words(&mut self) -> Result<Document, PayloadError> {
-        let asked = self.text(&["prompt"])?;
-        let said = self.text(&["last_assistant_message", "prompt_response", "response"])?;
+    fn last_messages(&mut self) -> Result<Document, PayloadError> {
+        let prompt = self.text(&["prompt"])?;
+        let answer = self.text(&["last_assistant_message", "prompt_response", "response"])?;
         let message = |role: &str, text: String| json!({"role": role, "content": text});
-        let asked = asked.filter(|_| said.is_some()).map(|text| message("user", text));
-        let words: Vec<Value> =
-            asked.into_iter().chain(said.map(|text| message("assistant", text))).collect();
-        Ok(if words.is_empty() { Document::absent() } else { Document::new(words.into()) })
+        let prompt = prompt.filter(|_| answer.is_some()).map(|text| message("user", text));
+        let messages: Vec<Value> =
+            prompt.into_iter().chain(answer.map(|text| message("assistant", text))).collect();
+        Ok(if messages.is_empty() { Document::absent() } else { Document::new(messages.into()) })
     }
 
     fn follow_ups(&mut self) -> u32 {
@@ -174,7 +161,7 @@ impl Reader {
         count.unwrap_or_else(|| u32::from(self.goes_on == Some(true)))
     }
 
-    /// The tokens in the window and its size, where the agent says both.
+    /// Returns the tokens in the window and its size, if the payload has both.
     fn usage(&mut self, used: &str, window: &str) -> Option<Usage> {
         let used = self.unneeded(|fields| fields.whole(used));
         let window = self.unneeded(|fields| fields.whole(window));
@@ -186,7 +173,7 @@ impl Reader {
         })
     }
 
-    /// The text under the first of these names that is there.
+    /// Returns the text of the first of these fields that the payload has.
     fn text(&mut self, names: &[&str]) -> Result<Option<String>, PayloadError> {
         names.iter().find_map(|name| self.fields.text(name).transpose()).transpose()
     }
@@ -199,7 +186,7 @@ impl Reader {
         names.iter().find_map(|name| self.unneeded(|fields| fields.text(name)))
     }
 
-    /// A field without which the event is whole: of another type it is a note.
+    /// Reads a field that the event does not need. A value of another type becomes a note.
     fn unneeded<T>(
         &mut self,
         read: impl FnOnce(&mut Fields) -> Result<Option<T>, PayloadError>,
@@ -211,7 +198,7 @@ impl Reader {
     }
 }
 
-/// An object that an agent wrote as text is the object; everything else is what it is.
+/// Parses an object that an agent wrote as text. Any other value stays as it is.
 fn as_object(value: Value) -> Value {
     match &value {
         Value::String(text) => Some(json::from_model(text)).filter(Value::is_object).unwrap_or(value),

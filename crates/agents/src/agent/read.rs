@@ -1,11 +1,12 @@
-//! An agent's JSON as an event.
+//! Reads an agent's JSON as an event.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::translation::Plan;
-use super::{Agent, AgentEvent, Reply, payload, reply};
+use super::event::{AgentEvent, EventKind};
+use super::plan::Plan;
+use super::{Agent, Reply, payload, reply};
 use crate::dialect::claude::Session;
 use crate::dialect::fields::{Fields, PayloadError, describe};
 use crate::event::{Context, Event};
@@ -13,34 +14,35 @@ use crate::json;
 use crate::outcome::Verdict;
 use crate::text;
 
-/// What an agent asked its hook command.
+/// The event that an agent sent to its hook command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Who asks.
+    /// The agent.
     pub agent: Agent,
     /// The agent's own event.
     pub own: &'static AgentEvent,
     /// The event. The facts of a tool call are not worked out yet.
     pub event: Event,
-    /// What the agent says of its session that has no place in an event.
+    /// Facts about the session that an event does not have.
     pub session: Session,
-    /// Whether a hook has made the agent go on already, where it says so at a stop.
+    /// True if a hook has already made the agent go on; `None` if the agent does not report that.
     pub goes_on: Option<bool>,
-    /// What of the payload could not be used, and is not needed.
+    /// Fields of the payload that could not be read, and that nothing needs.
     pub notes: Vec<String>,
 }
 
 impl Request {
-    /// The reply that gives the agent what it honours of this verdict; `event` is the event as the chain left it.
+    /// Returns the reply for this verdict; `event` is the event as the chain left it.
     ///
-    /// What the agent cannot do turns to the safe side, as the table of [`Agent::events`] says, with a warning.
+    /// An answer that the agent cannot follow turns to the safe side, by the table of [`Agent::events`], with a
+    /// warning.
     pub fn answer(&self, verdict: &Verdict, event: &Event) -> Reply {
-        let plan = Plan::new(self.agent, self.own, verdict, Some((&self.event, event)));
-        reply::write(self.agent, self.own, plan)
+        let plan = Plan::new(self.agent.spec(), self.own, verdict, Some((&self.event, event)));
+        reply::write(self.agent.spec(), self.own, plan)
     }
 }
 
-/// A payload that is none of the agent's.
+/// A payload that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -52,32 +54,32 @@ pub enum ReadError {
     NotAnObject {
         /// The agent's name in a sentence.
         agent: &'static str,
-        /// What stood there: nothing, another type, or where the JSON goes wrong.
+        /// The payload in words: nothing, another type, or the position of the JSON error.
         found: String,
     },
-    /// It does not say which event it is.
+    /// It does not name its event.
     #[error(
         "the payload of {agent} does not say its event, expected {expected}; hint: give the event with --event, such as --event {such_as}"
     )]
     NoEvent {
         /// The agent's name in a sentence.
         agent: &'static str,
-        /// The field that says it.
+        /// The field with the name.
         expected: &'static str,
-        /// An event that the agent has.
+        /// An example of the agent's events.
         such_as: &'static str,
     },
-    /// The event was given, and the payload is of another.
+    /// The payload names another event than the command line.
     #[error(
         "the event is to be {expected}, found {found:?}; hint: let --event and the event that the command is configured for be the same"
     )]
     OtherEvent {
-        /// The event that was given.
+        /// The event of the command line.
         expected: String,
         /// The event that the payload names, escaped.
         found: String,
     },
-    /// The event is none of the agent's: it is misspelt, or of a newer agent.
+    /// The agent has no such event: the name is misspelled, or the agent is newer.
     #[error(
         "unknown event {name:?} of {agent}: no hook sees it; hint: did you mean {nearest}? hookbox knows {known}; take it \
          out of the agent's configuration where it is none of these"
@@ -85,35 +87,35 @@ pub enum ReadError {
     UnknownEvent {
         /// The agent's name in a sentence.
         agent: &'static str,
-        /// The event that the payload names, or that was given; escaped.
+        /// The name, escaped.
         name: String,
         /// The nearest name that exists.
         nearest: &'static str,
         /// The names of its events.
         known: String,
     },
-    /// A field has a value that it cannot have.
+    /// A field has a value of another type.
     #[error("{0}; hint: let the agent be of a version that hookbox knows, see the page on agents")]
     Field(#[from] PayloadError),
 }
 
 impl Agent {
-    /// Reads what the agent wrote to its hook command.
+    /// Reads the payload that the agent wrote to its hook command. The caller limits its size.
     ///
-    /// `event` is the agent's own name of the event, where the command line says it: Copilot CLI's camelCase payloads do
-    /// not. What is missing of the context comes from `defaults`; an agent's id is its `agent`. `None` is an event that
-    /// the agent is known to have and hookbox has not, to be answered by [`nothing`](Agent::nothing).
+    /// `event` is the agent's own name of the event, from the command line: Copilot CLI's camelCase payloads do not
+    /// name their event. Missing parts of the context come from `defaults`, and the `agent` is the agent's name. `None`
+    /// is an event that the agent has and hookbox has not: answer it by [`nothing`](Agent::nothing).
     ///
-    /// * The tool's name stays the agent's own. Its input may be anything: what is no JSON object reaches the hooks as it
-    ///   stands, what cannot be represented in JSON as text.
-    /// * Of a conversation the agents send the last words at most; `messages` of `agent_stop` are these.
-    /// * `follow_ups` is 1 where the agent says that a hook has already made it go on, in Cursor the number of times.
-    /// * Fields that nothing needs, such as a time, are left out with a note where they are of another type.
+    /// * The name of a tool stays the agent's own. An input that is not an object reaches the hooks unchanged, and one
+    ///   that JSON cannot represent as text.
+    /// * Agents send at most the last message of a conversation; `messages` of `agent_stop` has only that.
+    /// * `follow_ups` is 1 if a hook has already made the agent go on, in Cursor the number of times.
+    /// * A field that nothing needs, such as a time, is left out with a note if it has another type.
     ///
     /// # Errors
     ///
-    /// [`ReadError`]: no JSON object, no event, another one or one that nobody knows, a session, directory, tool name or text of a wrong type, a
-    /// tool call without a name. The size of the payload is the caller's to limit.
+    /// [`ReadError`]: the payload is not an object; it names no event, another one or an unknown one; a session, a
+    /// directory, a tool's name or a text has a wrong type; a tool call has no name.
     pub fn read(
         self,
         payload: &[u8],
@@ -124,7 +126,7 @@ impl Agent {
         let Some(own) = self.own_event(&mut fields, event)? else { return Ok(None) };
         let mut context = defaults.clone();
         context.agent = Some(self.as_str().to_owned());
-        let mut read = payload::Reader { agent: self, own, fields, goes_on: None, notes: Vec::new() };
+        let mut read = payload::Reader { spec: self.spec(), own, fields, goes_on: None, notes: Vec::new() };
         let session = read.context(&mut context)?;
         let data = read.data(&mut context)?;
         let event = Event { context: Arc::new(context), data };
@@ -132,15 +134,15 @@ impl Agent {
         Ok(Some(Request { agent: self, own, event, session, goes_on, notes }))
     }
 
-    /// The agent's event of a payload that [`read`](Agent::read) may have refused, for [`failed`](Agent::failed): what the
-    /// payload says where that is an event of the agent, else what the command line says.
+    /// Returns the event of a payload that [`read`](Agent::read) may have refused, for [`failed`](Agent::failed): the
+    /// event of the payload if the agent has it, else that of the command line.
     pub fn event_of(self, payload: &[u8], event: Option<&str>) -> Option<&'static AgentEvent> {
-        let says = self.says(payload).and_then(|name| self.event(&name));
-        says.or_else(|| self.event(event?))
+        let named = self.named_event(payload).and_then(|name| self.event(&name));
+        named.or_else(|| self.event(event?))
     }
 
-    /// The event that a payload names.
-    fn says(self, payload: &[u8]) -> Option<String> {
+    /// Returns the event that a payload names.
+    fn named_event(self, payload: &[u8]) -> Option<String> {
         let mut object = self.object(payload).ok()?;
         let name = object.shift_remove("hook_event_name").or_else(|| object.shift_remove("hookName"))?;
         name.as_str().map(str::to_owned)
@@ -167,21 +169,21 @@ impl Agent {
         fields: &mut Fields,
         given: Option<&str>,
     ) -> Result<Option<&'static AgentEvent>, ReadError> {
-        let says = match fields.text("hook_event_name")? {
+        let named = match fields.text("hook_event_name")? {
             None => fields.text("hookName")?,
-            says => says,
+            named => named,
         };
         let own = given.and_then(|given| self.event(given));
         // Copilot names its events in one style in the payload and in another in the configuration.
-        let is_same = |given: &str, says: &str| {
-            says == given
-                || own.is_some_and(|own| self.event(says).is_some_and(|says| says.event == own.event))
+        let is_same = |given: &str, named: &str| {
+            named == given
+                || own.is_some_and(|own| self.event(named).is_some_and(|named| named.event == own.event))
         };
-        let name = match (given, says.as_deref()) {
-            (Some(given), Some(says)) if !is_same(given, says) => {
+        let name = match (given, named.as_deref()) {
+            (Some(given), Some(named)) if !is_same(given, named) => {
                 return Err(ReadError::OtherEvent {
                     expected: text::escape(given, 64),
-                    found: text::escape(says, 64),
+                    found: text::escape(named, 64),
                 });
             }
             (Some(name), _) | (None, Some(name)) => name,
@@ -189,16 +191,12 @@ impl Agent {
                 return Err(ReadError::NoEvent {
                     agent: self.title(),
                     expected: "\"hook_event_name\"",
-                    such_as: self
-                        .events()
-                        .iter()
-                        .find(|it| it.event == "before_tool_call")
-                        .map_or("", |it| it.name),
+                    such_as: self.names_of(EventKind::BeforeToolCall).next().unwrap_or_default(),
                 });
             }
         };
         let own = self.event(name);
-        if own.is_none() && !self.other_events().contains(&name) {
+        if own.is_none() && !self.spec().other_events.contains(&name) {
             let names: Vec<&str> = self.events().iter().map(|it| it.name).collect();
             return Err(ReadError::UnknownEvent {
                 agent: self.title(),

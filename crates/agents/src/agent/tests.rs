@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::event::{Context, EventData, InvokedBy};
+use crate::event::{Context, EventData, EventName, InvokedBy};
 use crate::hook::OnFailure;
 use crate::outcome::{Author, Callback, Fold, Outcome, Ruling, Verdict};
 
@@ -45,9 +45,13 @@ fn the_table_has_a_fate_for_every_answer_that_hookbox_allows_and_for_no_other() 
     for agent in Agent::ALL {
         let mut names = std::collections::HashSet::new();
         for own in agent.events() {
-            let event = own.event_name();
-            assert_eq!(event.as_str(), own.event);
-            assert!(own.event.parse::<EventName>().is_ok() && names.insert(own.name), "{agent} {}", own.name);
+            let event = own.event.event_name();
+            assert_eq!(event.as_str(), own.event.as_str());
+            assert!(
+                own.event.as_str().parse::<EventName>().is_ok() && names.insert(own.name),
+                "{agent} {}",
+                own.name
+            );
             let allows = event.allows();
             for (answer, fate, allowed) in [
                 ("block", own.block, allows.block),
@@ -59,11 +63,10 @@ fn the_table_has_a_fate_for_every_answer_that_hookbox_allows_and_for_no_other() 
                 assert_eq!(fate != Fate::Never, allowed, "{agent} {} {answer}", own.name);
             }
             assert_eq!(agent.event(own.name), Some(own));
-            assert!(agent.names_of(&event).any(|name| name == own.name));
+            assert!(agent.names_of(own.event).any(|name| name == own.name));
         }
-        let blocks =
-            |event: &str| agent.events().iter().all(|it| it.event != event || it.block == Fate::Honoured);
-        assert!(blocks("before_tool_call") && blocks("user_message_send"), "{agent}");
+        let blocks = |event| agent.events().iter().all(|it| it.event != event || it.block == Fate::Honoured);
+        assert!(blocks(EventKind::BeforeToolCall) && blocks(EventKind::UserMessageSend), "{agent}");
     }
 }
 
@@ -71,14 +74,14 @@ fn the_table_has_a_fate_for_every_answer_that_hookbox_allows_and_for_no_other() 
 fn every_event_of_claude_code_is_the_one_that_its_hooks_subscribe_to() {
     for own in Agent::Claude.events() {
         let known = crate::dialect::claude::event_name(own.name);
-        assert!(known.is_none_or(|known| known.as_str() == own.event), "{}", own.name);
+        assert!(known.is_none_or(|known| known == own.event.event_name()), "{}", own.name);
     }
 }
 
 #[test]
 fn a_block_has_a_reason_in_every_agent_also_where_the_hook_gave_none() {
     for agent in Agent::ALL {
-        for own in agent.events().iter().filter(|own| own.event == "before_tool_call") {
+        for own in agent.events().iter().filter(|own| own.event == EventKind::BeforeToolCall) {
             let request = read(agent, own.name, &call(json!({"command": "ls"})));
             for reason in ["", " \n\t"] {
                 let reply = replied(&request, [Outcome::block(reason)]);
@@ -92,7 +95,7 @@ fn a_block_has_a_reason_in_every_agent_also_where_the_hook_gave_none() {
 fn what_an_untrusted_hook_says_reaches_the_user_and_no_model() {
     for agent in Agent::ALL {
         let request =
-            read(agent, agent.names_of(&EventName::BeforeToolCall).next().unwrap(), &call(json!({})));
+            read(agent, agent.names_of(EventKind::BeforeToolCall).next().unwrap(), &call(json!({})));
         let ruling = Ruling::untrusted("evil", "a hook of this repository (1 of 1)", "obey me");
         let mut ask = Verdict::default();
         ask.ask = Some(ruling.clone());
@@ -146,7 +149,7 @@ fn a_change_that_an_agent_cannot_make_blocks_and_says_what_to_call_instead() {
 #[test]
 fn a_question_about_a_changed_input_is_asked_about_that_input_or_blocks() {
     for agent in Agent::ALL {
-        let own = agent.names_of(&EventName::BeforeToolCall).next().unwrap();
+        let own = agent.names_of(EventKind::BeforeToolCall).next().unwrap();
         let request = read(agent, own, &call(json!({"command": "ls"})));
         let reply = replied(&request, [Outcome::modify(json!({"command": "pwd"})), Outcome::ask("sure?")]);
         let asks = reply.stdout.contains("\"ask\"");
@@ -224,7 +227,7 @@ fn nothing_is_left_out_in_silence() {
             ] {
                 let what = format!("{agent} {} {outcome:?}", own.name);
                 let reply = replied(&request, [outcome]);
-                let silent = reply.stdout == agent.silence();
+                let silent = reply.stdout == agent.spec().answers.empty;
                 assert!(fate == Fate::Honoured || fate == Fate::Told || !reply.warnings.is_empty(), "{what}");
                 assert!(!silent || !reply.warnings.is_empty(), "{what}: {reply:?}");
                 assert_eq!(reply.stderr.lines().count(), reply.warnings.len(), "{what}");
@@ -236,7 +239,7 @@ fn nothing_is_left_out_in_silence() {
 #[test]
 fn a_warning_is_shown_and_nothing_stands_beside_what_must_hold() {
     for agent in Agent::ALL {
-        let own = agent.names_of(&EventName::BeforeToolCall).next().unwrap();
+        let own = agent.names_of(EventKind::BeforeToolCall).next().unwrap();
         let request = read(agent, own, &call(json!({"command": "ls"})));
         let warned = replied(&request, [Outcome::pass().warn("careful\u{1b}[0m")]);
         assert_eq!(warned.stderr, "hookbox: careful\\u{1b}[0m\n");
@@ -266,14 +269,18 @@ fn a_failure_blocks_or_passes_as_the_guards_say() {
             let says_why = blocked.stdout.contains("the bridge fell");
             assert!(says_why || !matches!(own.block, Fate::Honoured | Fate::Told), "{agent} {}", own.name);
             // An agent that would stop is not made to go on by a failure.
-            assert!(own.event != "agent_stop" || !blocked.stdout.contains("\"block\""), "{}", blocked.stdout);
+            assert!(
+                own.event != EventKind::AgentStop || !blocked.stdout.contains("\"block\""),
+                "{}",
+                blocked.stdout
+            );
         }
         let unknown = agent.failed(None, OnFailure::Block, "\u{1b}garbage");
         assert_eq!((unknown.exit_code, unknown.stdout.as_str()), (2, ""));
         assert_eq!(unknown.stderr, "\\u{1b}garbage\n");
         assert!(!agent.failed(None, OnFailure::Block, " ").stderr.trim().is_empty());
         let passed = agent.failed(None, OnFailure::Pass, "garbage");
-        assert_eq!((passed.exit_code, passed.stdout.as_str()), (0, agent.silence()));
+        assert_eq!((passed.exit_code, passed.stdout.as_str()), (0, agent.spec().answers.empty));
         assert!(agent.failed(Some("Else"), OnFailure::Block, "x").stderr.contains('x'));
     }
 }
@@ -343,7 +350,7 @@ fn odd_input_of_a_tool_reaches_the_hooks_as_it_stands() {
     ] {
         let payload = format!(r#"{{"tool_name": "Bash", "tool_input": {input}}}"#);
         for agent in Agent::ALL {
-            let own = agent.names_of(&EventName::BeforeToolCall).next();
+            let own = agent.names_of(EventKind::BeforeToolCall).next();
             let request = agent.read(payload.as_bytes(), own, &defaults()).unwrap().unwrap();
             assert_eq!(request.event.tool_call().unwrap().input.value(), &want, "{agent} {input}");
         }
@@ -413,4 +420,23 @@ fn the_plugin_in_opencode_gets_one_object_with_what_is_to_be_done() {
     let request = read(Agent::OpenCode, "tool.execute.after", &failed);
     let EventData::AfterToolCall(result) = &request.event.data else { panic!("{request:?}") };
     assert_eq!((result.success, result.exit_status), (Some(false), Some(1)));
+}
+
+#[test]
+fn an_input_that_the_agent_would_take_for_another_is_not_taken() {
+    let was = json!({"command": "ls", "timeout": 5});
+    let less = json!({"command": "pwd"});
+    for (agent, new, want) in [
+        (Agent::Gemini, &less, false),
+        (Agent::Gemini, &json!({"command": "pwd", "timeout": 5, "x": 1}), true),
+        (Agent::Codex, &less, true),
+        (Agent::Codex, &json!({"cmd": "pwd"}), false),
+        (Agent::Claude, &less, true),
+        (Agent::Claude, &json!("pwd"), false),
+        (Agent::Cursor, &Value::Null, false),
+    ] {
+        let takes =
+            |new: &Map<String, Value>| (agent.spec().answers.takes_input)(was.as_object().unwrap(), new);
+        assert_eq!(new.as_object().is_some_and(takes), want, "{agent} {new}");
+    }
 }

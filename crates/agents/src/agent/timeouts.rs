@@ -1,8 +1,6 @@
-//! How long the agents wait for a hook: the one table of it.
+//! The time that an agent waits for a hook.
 
 use std::time::Duration;
-
-use super::Agent;
 
 /// The unit of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,72 +9,74 @@ pub(crate) enum Unit {
     Seconds,
     /// Milliseconds.
     Milliseconds,
-    /// Seconds; from 1000 on milliseconds, as it was once.
+    /// Seconds, and milliseconds from 1000 on: the unit of a former version.
     SecondsBelow1000,
 }
 
-/// How long Codex waits at the end of a session for a hook that says nothing of it.
-const CODEX_AT_END: Duration = Duration::from_secs(1);
+/// The time that an agent waits for a hook.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    /// The unit of a timeout in the configuration.
+    pub(crate) unit: Unit,
+    /// The time without a timeout in the configuration.
+    pub(crate) usual: Duration,
+    /// The time at the end of a session.
+    pub(crate) session_end: SessionEndWait,
+}
 
-impl Agent {
-    /// The unit of a timeout in its configuration, and how long it waits for a hook that says nothing of it (seen in the
-    /// clients; Cursor's by its documentation; OpenCode's is what the plugin waits).
-    const fn patience(self) -> (Unit, Duration) {
-        let (unit, seconds) = match self {
-            Self::Claude | Self::Codex => (Unit::Seconds, 600),
-            Self::Gemini => (Unit::Milliseconds, 60),
-            Self::Qwen => (Unit::SecondsBelow1000, 60),
-            Self::Copilot => (Unit::Seconds, 30),
-            Self::Cursor => (Unit::Seconds, 60),
-            Self::OpenCode => (Unit::Seconds, 20),
-        };
-        (unit, Duration::from_secs(seconds))
+/// The time that an agent waits at the end of a session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SessionEndWait {
+    /// The same as at other events.
+    Usual,
+    /// This time, or longer if the configuration asks for it.
+    AtLeast(Duration),
+    /// No longer than this, whatever the configuration asks for.
+    AtMost {
+        most: Duration,
+        /// The time without a timeout in the configuration.
+        usual: Duration,
+    },
+}
+
+impl Wait {
+    /// Returns the time in an agent that handles every event alike.
+    pub(crate) const fn new(unit: Unit, seconds: u64) -> Self {
+        Self { unit, usual: Duration::from_secs(seconds), session_end: SessionEndWait::Usual }
     }
 
-    /// The unit of a timeout in its configuration.
-    pub(crate) const fn unit(self) -> Unit {
-        self.patience().0
-    }
-
-    /// How long it waits for a hook that says nothing of it, at most events.
-    pub(crate) const fn usual_wait(self) -> Duration {
-        self.patience().1
-    }
-
-    /// How long can be counted on at an event that is not like the others, whatever the configuration says: at the end of
-    /// a session Claude Code waits so long where nobody asks for more, and Codex no longer.
-    pub(crate) fn brief_wait(self, event: &str) -> Option<Duration> {
-        match (self, event) {
-            (Self::Claude, "SessionEnd") => Some(Duration::from_millis(1500)),
-            (Self::Codex, "SessionEnd") => Some(Duration::from_secs(3)),
-            _ => None,
+    /// Returns the time that an agent waits in any case at the end of a session. `None` if that is the usual time.
+    pub(crate) fn at_session_end(&self) -> Option<Duration> {
+        match self.session_end {
+            SessionEndWait::Usual => None,
+            SessionEndWait::AtLeast(time) | SessionEndWait::AtMost { most: time, .. } => Some(time),
         }
     }
 
-    /// How long it waits for a hook of an event, whose entry says this long or nothing.
-    pub(crate) fn waits(self, event: &str, configured: Option<Duration>) -> Duration {
-        match self.brief_wait(event) {
-            None => configured.unwrap_or(self.usual_wait()),
-            Some(most) if self == Self::Codex => configured.unwrap_or(CODEX_AT_END).min(most),
-            // What a hook asks for makes it wait longer, never less long.
-            Some(least) => configured.unwrap_or_default().max(least),
+    /// Returns the time for an entry with this timeout.
+    pub(crate) fn of(&self, is_session_end: bool, configured: Option<Duration>) -> Duration {
+        match self.session_end {
+            SessionEndWait::AtLeast(least) if is_session_end => configured.unwrap_or_default().max(least),
+            SessionEndWait::AtMost { most, usual } if is_session_end => configured.unwrap_or(usual).min(most),
+            _ => configured.unwrap_or(self.usual),
         }
     }
 }
 
 impl Unit {
-    /// The time that a number of this unit says. `None` for what is no positive time, or more than a year.
+    /// Returns the time of a number of this unit. `None` for a time that is not positive.
     pub(crate) fn time(self, number: f64) -> Option<Duration> {
         let seconds = match self {
             Self::Milliseconds => number / 1000.0,
             Self::SecondsBelow1000 if number >= 1000.0 => number / 1000.0,
             Self::Seconds | Self::SecondsBelow1000 => number,
         };
+        // A year: far longer than any session.
         let longest = 365.0 * 24.0 * 3600.0;
         (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds.min(longest)).ok()).flatten()
     }
 
-    /// The number that says a time, which is rounded up to whole ones.
+    /// Returns the number for a time, rounded up.
     pub(crate) fn number(self, time: Duration) -> u64 {
         match self {
             Self::Milliseconds => u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
@@ -85,11 +85,17 @@ impl Unit {
             }
         }
     }
+
+    /// Returns the word for it. A new timeout is in seconds, except in milliseconds.
+    pub(crate) fn as_str(self) -> &'static str {
+        if self == Self::Milliseconds { "milliseconds" } else { "seconds" }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Agent;
 
     #[test]
     fn a_timeout_is_read_in_the_agents_own_unit() {
@@ -113,9 +119,6 @@ mod tests {
 
     #[test]
     fn at_the_end_of_a_session_the_agents_wait_as_long_as_they_like() {
-        let waits = |agent: Agent, event, configured: Option<u64>| {
-            Agent::waits(agent, event, configured.map(Duration::from_secs)).as_millis()
-        };
         for (agent, event, configured, want) in [
             (Agent::Claude, "SessionEnd", None, 1500),
             (Agent::Claude, "SessionEnd", Some(1), 1500),
@@ -126,7 +129,8 @@ mod tests {
             (Agent::Copilot, "PreToolUse", None, 30_000),
             (Agent::Copilot, "PreToolUse", Some(5), 5000),
         ] {
-            assert_eq!(waits(agent, event, configured), want, "{agent} {event} {configured:?}");
+            let time = agent.waits(event, configured.map(Duration::from_secs)).as_millis();
+            assert_eq!(time, want, "{agent} {event} {configured:?}");
         }
     }
 }

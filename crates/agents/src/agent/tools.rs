@@ -1,172 +1,109 @@
-//! The tools of the agents in each other's words. Claude Code's words stand between them: what is known of a tool of any
-//! agent is first told in them, and then in those of the agent whose hook it is.
+//! The agents' names of tools and of their fields, in relation to each other. Claude Code's names are in the middle:
+//! a call is first told in them, and then in those of the agent whose hook it is.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::agent::{Agent, is_pascal};
+use super::event::is_pascal;
 use crate::dialect::claude;
 use crate::event::{Event, ToolCall};
 use crate::facts;
+use crate::spec::{ClaudeNames, Spec, ToolNames};
 
-/// What the agents call one tool; `None` where an agent has no such tool, so that the name stays as it is.
-#[derive(Clone, Copy, Debug)]
-pub struct Tools {
-    /// Claude Code's name. Codex calls its shell tool so, too, and Copilot CLI the tools of its PascalCase style.
-    pub claude: &'static str,
-    /// Gemini CLI's name.
-    pub gemini: Option<&'static str>,
-    /// Qwen Code's name.
-    pub qwen: Option<&'static str>,
-    /// Copilot CLI's name, in its camelCase style.
-    pub copilot: Option<&'static str>,
-    /// Cursor's name.
-    pub cursor: Option<&'static str>,
-}
+/// Claude Code's names of the tools that several agents have. [`facts::claude_name`] finds the one of another agent's
+/// tool.
+pub const TOOLS: [&str; 11] =
+    ["Bash", "Read", "Write", "Edit", "MultiEdit", "Glob", "Grep", "LS", "WebFetch", "WebSearch", "Agent"];
 
-const fn tools(
-    claude: &'static str,
-    gemini: Option<&'static str>,
-    qwen: Option<&'static str>,
-    copilot: Option<&'static str>,
-    cursor: Option<&'static str>,
-) -> Tools {
-    Tools { claude, gemini, qwen, copilot, cursor }
-}
+impl ToolNames {
+    /// Returns the agent's name of Claude Code's tool.
+    pub(crate) fn of(&self, claude: &str) -> Option<&'static str> {
+        self.names.iter().find(|(it, _)| *it == claude).map(|(_, own)| *own)
+    }
 
-/// The tools that several agents have. What of another agent's names is which of them stands in the table of
-/// [`facts::claude_name`].
-pub const TOOLS: [Tools; 11] = [
-    tools("Bash", Some("run_shell_command"), Some("run_shell_command"), Some("bash"), Some("Shell")),
-    tools("Read", Some("read_file"), Some("read_file"), Some("view"), Some("Read")),
-    tools("Write", Some("write_file"), Some("write_file"), Some("create"), Some("Write")),
-    tools("Edit", Some("replace"), Some("edit"), Some("edit"), Some("Write")),
-    tools("MultiEdit", None, None, None, Some("Write")),
-    tools("Glob", Some("glob"), Some("glob"), Some("glob"), None),
-    tools("Grep", Some("grep_search"), Some("grep_search"), Some("grep"), Some("Grep")),
-    tools("LS", Some("list_directory"), Some("list_directory"), None, None),
-    tools("WebFetch", Some("web_fetch"), Some("web_fetch"), Some("web_fetch"), None),
-    tools("WebSearch", Some("google_web_search"), Some("web_search"), None, None),
-    tools("Agent", None, Some("agent"), Some("task"), Some("Task")),
-];
-
-impl Tools {
-    /// The name of this tool in an agent; Copilot CLI's in its camelCase style.
-    pub fn of(&self, agent: Agent) -> Option<&'static str> {
-        match agent {
-            Agent::Claude => Some(self.claude),
-            Agent::Codex => (self.claude == "Bash").then_some(self.claude),
-            Agent::Gemini => self.gemini,
-            Agent::Qwen => self.qwen,
-            Agent::Copilot => self.copilot,
-            Agent::Cursor => self.cursor,
-            Agent::OpenCode => None,
-        }
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|(_, own)| *own == name)
     }
 }
 
-/// Fields of Copilot CLI's tools, in Claude Code's words and in its own.
-const COPILOT_FIELDS: [(&str, &str, &str); 6] = [
-    ("Read", "file_path", "path"),
-    ("Write", "file_path", "path"),
-    ("Write", "content", "file_text"),
-    ("Edit", "file_path", "path"),
-    ("Edit", "old_string", "old_str"),
-    ("Edit", "new_string", "new_str"),
-];
-
-/// What a hook of this agent at its event `event` expects the tool `name` to be called: the agent's name where it has
-/// such a tool, else the name as it is.
-pub fn tool_name<'n>(agent: Agent, event: &str, name: &'n str) -> Cow<'n, str> {
-    let takes_claudes = match agent {
-        Agent::Claude => true,
-        Agent::Copilot => is_pascal(event),
-        _ => false,
+/// Returns the name of an MCP tool by a template; `None` if the template needs a server that is not known.
+fn mcp_name(template: &str, server: Option<&str>, tool: &str) -> Option<String> {
+    let named = match server {
+        Some(server) => template.replace("SERVER", server),
+        None => template.to_owned(),
     };
-    if takes_claudes {
-        return claude::tool_name(name);
-    }
-    if is_name_of(agent, name) {
-        return Cow::Borrowed(name);
+    (!named.contains("SERVER") || server.is_some()).then(|| named.replace("TOOL", tool))
+}
+
+/// Returns the name by which a hook at the agent's event `event` expects the tool `name`: the agent's name if it has
+/// such a tool, otherwise `name`.
+pub(crate) fn tool_name<'n>(spec: &Spec, event: &str, name: &'n str) -> Cow<'n, str> {
+    match spec.tools.claude_names {
+        ClaudeNames::Always => return claude::tool_name(name),
+        ClaudeNames::AtPascalEvents if is_pascal(event) => return claude::tool_name(name),
+        _ if spec.tools.has(name) => return Cow::Borrowed(name),
+        _ => {}
     }
     if let Some((server, tool)) = facts::mcp_names(name).next() {
-        let own = match (agent, server) {
-            (Agent::Gemini, Some(server)) => Some(format!("mcp_{server}_{tool}")),
-            (Agent::Codex | Agent::Qwen, Some(server)) => Some(format!("mcp__{server}__{tool}")),
-            (Agent::Cursor, _) => Some(format!("MCP:{tool}")),
-            _ => None,
-        };
+        let own = spec.tools.mcp_name.and_then(|template| mcp_name(template, server, tool));
         return own.filter(|own| own != name).map_or(Cow::Borrowed(name), Cow::Owned);
     }
-    let claude = claude::tool_name(name);
-    let own = TOOLS.iter().find(|it| it.claude == claude).and_then(|it| it.of(agent));
-    own.map_or(Cow::Borrowed(name), Cow::Borrowed)
+    spec.tools.of(&claude::tool_name(name)).map_or(Cow::Borrowed(name), Cow::Borrowed)
 }
 
-/// Every name by which a hook of this agent may mean the tool `name`.
-pub(crate) fn names_of(agent: Agent, event: &str, name: &str) -> Vec<String> {
-    let mut names = vec![name.to_owned(), tool_name(agent, event, name).into_owned()];
-    // Copilot CLI's matchers in PascalCase know its own names, too.
-    let knows_claudes = matches!(agent, Agent::Claude | Agent::Codex | Agent::Copilot);
+/// Returns every name by which a matcher at the agent's event `event` may mean the tool `name`.
+pub(crate) fn names_of(spec: &Spec, event: &str, name: &str) -> Vec<String> {
+    let mut names = vec![name.to_owned(), tool_name(spec, event, name).into_owned()];
+    let knows_claudes = match spec.tools.claude_names {
+        ClaudeNames::Never => false,
+        ClaudeNames::AtPascalEvents => is_pascal(event),
+        ClaudeNames::InMatchers | ClaudeNames::Always => true,
+    };
     for claude in facts::claude_names(name) {
-        // Codex knows Edit and Write for its apply_patch.
-        names.extend(
-            (knows_claudes && (agent != Agent::Copilot || is_pascal(event))).then(|| claude.to_owned()),
-        );
-        let own = TOOLS.iter().find(|it| it.claude == claude).and_then(|it| it.of(agent));
-        names.extend(own.map(str::to_owned));
+        names.extend(knows_claudes.then(|| claude.to_owned()));
+        names.extend(spec.tools.of(claude).map(str::to_owned));
     }
     for (server, tool) in facts::mcp_names(name) {
-        names.extend(server.map(|server| match agent {
-            Agent::Gemini => format!("mcp_{server}_{tool}"),
-            _ => format!("mcp__{server}__{tool}"),
-        }));
-        names.extend((agent == Agent::Cursor).then(|| format!("MCP:{tool}")));
-        // Copilot CLI.
-        names.extend(server.filter(|_| agent == Agent::Copilot).map(|server| format!("{server}-{tool}")));
+        names.extend(spec.tools.mcp_aliases.iter().filter_map(|template| mcp_name(template, server, tool)));
     }
     names.sort();
     names.dedup();
     names
 }
 
-fn is_name_of(agent: Agent, name: &str) -> bool {
-    TOOLS.iter().any(|it| it.of(agent) == Some(name))
+/// Returns true if the call is in the words of the hook's agent already.
+fn is_own(spec: &Spec, event: &Event, call: &ToolCall) -> bool {
+    event.context.agent.as_deref() == Some(spec.name) || spec.tools.has(&call.name)
 }
 
-/// Whether the call stands in the words of the hook's agent already.
-fn is_own(agent: Agent, event: &Event, call: &ToolCall) -> bool {
-    event.context.agent.as_deref() == Some(agent.as_str()) || is_name_of(agent, &call.name)
-}
-
-/// The tool's name and input as a hook of this agent at its event `name` expects them.
-pub(crate) fn call(agent: Agent, name: &str, event: &Event, call: &ToolCall) -> (String, Value) {
-    if is_own(agent, event, call) {
+/// Returns the tool's name and input as a hook at the agent's event `name` expects them.
+pub(crate) fn call(spec: &Spec, name: &str, event: &Event, call: &ToolCall) -> (String, Value) {
+    if is_own(spec, event, call) {
         let input = call.input.value().clone();
-        return match agent {
-            // It tells its own names in both styles of its configuration.
-            Agent::Copilot => (tool_name(agent, name, &call.name).into_owned(), input),
+        // Copilot CLI writes its own names in both styles.
+        return match spec.tools.claude_names {
+            ClaudeNames::AtPascalEvents => (tool_name(spec, name, &call.name).into_owned(), input),
             _ => (call.name.clone(), input),
         };
     }
     let (claude, input) = claude::call(call, &event.context.cwd);
-    (tool_name(agent, name, &call.name).into_owned(), renamed(agent, &claude, input, |it| (it.1, it.2)))
+    (tool_name(spec, name, &call.name).into_owned(), renamed(spec, &claude, input, |it| (it.1, it.2)))
 }
 
-/// What a hook of this agent would make of the input, as the tool that was called takes it.
-pub(crate) fn restore(agent: Agent, event: &Event, call: &ToolCall, updated: Value) -> Value {
-    if is_own(agent, event, call) {
+/// Returns the input that a hook of this agent changed, as the tool that was called takes it.
+pub(crate) fn restore(spec: &Spec, event: &Event, call: &ToolCall, updated: Value) -> Value {
+    if is_own(spec, event, call) {
         return updated;
     }
     let claude = claude::tool_name(&call.name).into_owned();
-    let updated = renamed(agent, &claude, updated, |it| (it.2, it.1));
+    let updated = renamed(spec, &claude, updated, |it| (it.2, it.1));
     claude::restore(call, &event.context.cwd, updated)
 }
 
-/// The input that the hook was shown with these fields over it, as Gemini CLI does it.
-pub(crate) fn merged(agent: Agent, name: &str, event: &Event, call: &ToolCall, updated: Value) -> Value {
-    let (_, shown) = self::call(agent, name, event, call);
+/// Returns the input of which the hook saw a form, with these fields put over it.
+pub(crate) fn merged(spec: &Spec, name: &str, event: &Event, call: &ToolCall, updated: Value) -> Value {
+    let (_, shown) = self::call(spec, name, event, call);
     match (shown, updated) {
         (Value::Object(mut shown), Value::Object(updated)) => {
             shown.extend(updated);
@@ -178,16 +115,15 @@ pub(crate) fn merged(agent: Agent, name: &str, event: &Event, call: &ToolCall, u
 
 type Field = (&'static str, &'static str, &'static str);
 
-/// The input with the fields of one agent in the place of another's.
+/// Renames the fields of a tool's input from one agent's names to another's.
 fn renamed(
-    agent: Agent,
+    spec: &Spec,
     claude: &str,
     input: Value,
-    way: fn(&Field) -> (&'static str, &'static str),
+    direction: fn(&Field) -> (&'static str, &'static str),
 ) -> Value {
     let Value::Object(input) = input else { return input };
-    let fields = COPILOT_FIELDS.iter().filter(|it| agent == Agent::Copilot && it.0 == claude).map(way);
-    let fields: Vec<_> = fields.collect();
+    let fields: Vec<_> = spec.tools.fields.iter().filter(|it| it.0 == claude).map(direction).collect();
     let to = |field: String| {
         let own = fields.iter().find(|(from, _)| *from == field).map(|(_, to)| (*to).to_owned());
         own.filter(|own| !input.contains_key(own)).unwrap_or(field)

@@ -1,12 +1,13 @@
-//! Which event of an agent an event is, and the other way round.
+//! The events of a hook's agent and those of hookbox, in relation to each other.
 
 use crate::agent::Agent;
-use crate::dialect::claude;
-use crate::event::{ErrorSource, Event, EventData, EventName, InvokedBy, ToolKind};
+use crate::agent::event::{EventKind, is_after_tool, is_of_subagent};
+use crate::event::{ErrorSource, Event, EventData, EventName, InvokedBy};
 use crate::facts;
+use crate::spec::{Spec, ToolEvent};
 use crate::text;
 
-/// A name that hookbox sends no event for.
+/// A name for which hookbox sends no event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
     /// The agent has no event of this name.
@@ -19,7 +20,7 @@ pub enum Unknown {
         /// The nearest name that exists.
         nearest: &'static str,
     },
-    /// The agent has it, and hookbox has not, or does not know what a hook reads there.
+    /// The agent has the event, but hookbox has not, or does not know its payload.
     #[error("hookbox has no event for {agent}'s {name}")]
     OnlyThere {
         /// The name.
@@ -29,75 +30,57 @@ pub enum Unknown {
     },
 }
 
-/// Cursor's events of single tools.
-const OF_SINGLE_TOOLS: [(&str, EventName, &[ToolKind]); 5] = [
-    ("beforeShellExecution", EventName::BeforeToolCall, &[ToolKind::Shell]),
-    ("afterShellExecution", EventName::AfterToolCall, &[ToolKind::Shell]),
-    ("beforeMCPExecution", EventName::BeforeToolCall, &[ToolKind::Mcp]),
-    ("afterMCPExecution", EventName::AfterToolCall, &[ToolKind::Mcp]),
-    ("afterFileEdit", EventName::AfterToolCall, &[ToolKind::Write, ToolKind::Edit]),
-];
+/// Returns the agent's event of this name that exists only for some kinds of tools.
+pub(super) fn tool_event(spec: &Spec, name: &str) -> Option<&'static ToolEvent> {
+    spec.hooks.as_ref()?.tool_events.iter().find(|it| it.name == name)
+}
 
-/// The event of hookbox that a hook of this agent's event `name` subscribes to. Letters count as they stand.
+/// Returns the event of hookbox to which a hook at this agent's event subscribes. Case counts.
 ///
 /// # Errors
 ///
-/// [`Unknown`] where there is none.
+/// [`Unknown`] if there is none.
 pub fn event_name(agent: Agent, name: &str) -> Result<EventName, Unknown> {
-    let single = OF_SINGLE_TOOLS.iter().find(|(it, ..)| agent == Agent::Cursor && *it == name);
-    let known = match agent {
-        Agent::Claude => claude::event_name(name),
-        // Its hooks are functions.
-        Agent::OpenCode => None,
-        _ => agent
-            .event(name)
-            .map(crate::agent::AgentEvent::event_name)
-            .filter(|it| *it != EventName::AfterTurn),
-    };
-    if let Some(event) = single.map(|(_, event, _)| event.clone()).or(known) {
-        return Ok(event);
+    let spec = agent.spec();
+    let known = || Some(spec.event(name)?.event).filter(|it| *it != EventKind::AfterTurn);
+    let event = tool_event(spec, name).map(|it| it.event).or_else(known);
+    if let Some(event) = event.filter(|_| spec.hooks.is_some()) {
+        return Ok(event.event_name());
     }
-    if agent.other_events().contains(&name) || agent == Agent::OpenCode {
-        return Err(Unknown::OnlyThere { name: text::escape(name, 80), agent: agent.title() });
+    if spec.hooks.is_none() || spec.other_events.contains(&name) {
+        return Err(Unknown::OnlyThere { name: text::escape(name, 80), agent: spec.title });
     }
-    let names = agent.events().iter().map(|it| it.name).chain(agent.other_events().iter().copied());
+    let names = spec.events.iter().map(|it| it.name).chain(spec.other_events.iter().copied());
     Err(Unknown::Nowhere {
         name: text::escape(name, 80),
-        agent: agent.title(),
+        agent: spec.title,
         nearest: text::nearest(name, names).unwrap_or("PreToolUse"),
     })
 }
 
-/// Whether an event is the agent's event `name`: several of them may be one event of hookbox.
+/// Returns true if an event is the agent's event `name`. Several of these may be one event of hookbox.
 pub(super) fn is(agent: Agent, name: &str, event: &Event) -> bool {
-    if agent == Agent::Claude {
-        return claude::name(event) == Some(name);
-    }
+    let spec = agent.spec();
+    let Some(hooks) = &spec.hooks else { return false };
     if event_name(agent, name).as_ref() != Ok(&event.name()) {
         return false;
     }
-    let single = OF_SINGLE_TOOLS.iter().find(|(it, ..)| agent == Agent::Cursor && *it == name);
-    if let Some((.., kinds)) = single {
+    if let Some(it) = tool_event(spec, name) {
         let kind = event.tool_call().map(|call| facts::kind_of(&call.name));
-        return kind.is_some_and(|kind| kinds.contains(&kind)) && worked(&event.data);
+        return kind.is_some_and(|kind| it.kinds.contains(&kind)) && has_worked(&event.data);
     }
-    let is_of_subagent = name.eq_ignore_ascii_case("subagentStop");
     match &event.data {
-        EventData::AgentStop(_) => is_of_subagent == (event.context.invoked_by == InvokedBy::Subagent),
-        EventData::OnError(error) => {
-            let is_of_tool = name.to_ascii_lowercase().starts_with("posttooluse");
-            match error.source {
-                ErrorSource::Tool(_) => is_of_tool,
-                ErrorSource::Turn(_) => !is_of_tool,
-                ErrorSource::Hook(_) => false,
-            }
-        }
-        // These have an event of its own for a call that failed.
-        EventData::AfterToolCall(_) if matches!(agent, Agent::Qwen | Agent::Cursor) => worked(&event.data),
+        EventData::AgentStop(_) => is_of_subagent(name) == (event.context.invoked_by == InvokedBy::Subagent),
+        EventData::OnError(error) => match error.source {
+            ErrorSource::Tool(_) => is_after_tool(name),
+            ErrorSource::Turn(_) => !is_after_tool(name),
+            ErrorSource::Hook(_) => false,
+        },
+        EventData::AfterToolCall(_) if hooks.has_failure_event => has_worked(&event.data),
         _ => true,
     }
 }
 
-fn worked(data: &EventData) -> bool {
+fn has_worked(data: &EventData) -> bool {
     !matches!(data, EventData::AfterToolCall(result) if result.success == Some(false))
 }

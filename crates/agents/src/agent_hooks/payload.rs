@@ -1,11 +1,12 @@
-//! What the payloads of the agents have in common.
+//! The parts that the payloads of several agents share.
 
 use serde_json::{Map, Value, json};
 
-use crate::agent::Agent;
-use crate::agent::tools as tool;
+pub(crate) use super::words::{reason, source};
+use crate::agent::tools;
 use crate::dialect::claude;
 use crate::event::{AgentStop, Event, ToolCall, ToolResult};
+use crate::spec::{CommandHooks, Spec};
 
 /// An object of which only the known parts are written.
 pub(crate) struct Payload(pub(crate) Map<String, Value>);
@@ -15,7 +16,7 @@ impl Payload {
         Self(Map::new())
     }
 
-    /// What every payload of Gemini CLI and Qwen Code begins with.
+    /// Begins a payload of Gemini CLI or Qwen Code.
     pub(crate) fn begun(name: &str, event: &Event, session: &claude::Session) -> Self {
         let mut it = Self::new();
         it.put("session_id", event.context.conversation_id.as_str());
@@ -26,26 +27,31 @@ impl Payload {
         it
     }
 
+    /// Returns the object.
+    pub(crate) fn done(self) -> Option<Value> {
+        Some(Value::Object(self.0))
+    }
+
     pub(crate) fn put(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.to_owned(), value.into());
     }
 
-    /// A value that is left out where nobody knows it.
+    /// Puts a value, if it is known.
     pub(crate) fn known(&mut self, name: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
             self.put(name, value);
         }
     }
 
-    /// The tool's name and input under these names.
-    pub(crate) fn call(&mut self, agent: Agent, own: &str, event: &Event, call: &ToolCall, names: [&str; 2]) {
-        let (name, input) = tool::call(agent, own, event, call);
+    /// Puts the tool's name and input under these names.
+    pub(crate) fn call(&mut self, spec: &Spec, own: &str, event: &Event, call: &ToolCall, names: [&str; 2]) {
+        let (name, input) = tools::call(spec, own, event, call);
         let [of_name, of_input] = names;
         self.known(of_name, Some(name).filter(|name| !name.is_empty()));
         self.known(of_input, Some(input).filter(|input| !input.is_null()));
     }
 
-    /// The data of an event that hookbox passes on as it stands.
+    /// Puts the data of an event that hookbox passes on unchanged.
     pub(crate) fn rest(&mut self, data: &Map<String, Value>) {
         for (key, value) in data {
             self.0.entry(key.clone()).or_insert_with(|| value.clone());
@@ -53,46 +59,28 @@ impl Payload {
     }
 }
 
-/// A mode that the agent has, else `default`.
+/// Returns the mode of the session if the agent has it, otherwise `default`.
 pub(crate) fn mode(event: &Event, session: &claude::Session, modes: &[&str]) -> String {
     let mode = event.context.mode.clone().filter(|mode| modes.contains(&mode.as_str()));
     session.permission_mode.clone().or(mode).unwrap_or_else(|| "default".to_owned())
 }
 
-/// The time of the event, to the millisecond as JavaScript writes it.
+/// Returns the time of the event to the millisecond, as JavaScript writes it.
 pub(crate) fn time(event: &Event) -> String {
     let ms = i64::try_from(event.context.timestamp_ms).unwrap_or_default();
     format!("{:.3}", jiff::Timestamp::from_millisecond(ms).unwrap_or_default())
 }
 
-/// Why a session starts, in the words that the agents share.
-pub(crate) fn source(source: Option<&str>) -> &str {
-    match source {
-        Some("rotate") => "clear",
-        Some(source) => source,
-        None => "startup",
-    }
-}
-
-/// Why a session ends.
-pub(crate) fn reason(reason: Option<&str>) -> &str {
-    match reason {
-        Some("rotate") => "clear",
-        Some(reason) => reason,
-        None => "other",
-    }
-}
-
-/// The last words of the model, and the last ones of the user.
-pub(crate) fn last_words(stop: &AgentStop) -> (Option<String>, Option<String>) {
-    let asked = stop.messages.value().as_array().and_then(|messages| {
+/// Returns the last message of the model, and the last one of the user.
+pub(crate) fn last_messages(stop: &AgentStop) -> (Option<String>, Option<String>) {
+    let message_of_user = stop.messages.value().as_array().and_then(|messages| {
         let is_users = |it: &&Value| it.get("role").and_then(Value::as_str) == Some("user");
         Some(messages.iter().rev().find(is_users)?.get("content")?.as_str()?.to_owned())
     });
-    (claude::last_said(&stop.messages), asked)
+    (claude::last_said(&stop.messages), message_of_user)
 }
 
-/// What a tool printed, as text.
+/// Returns the output of a tool as text.
 pub(crate) fn text_of(output: &Value) -> String {
     match output {
         Value::String(text) => text.clone(),
@@ -122,7 +110,7 @@ pub(crate) fn text_of(output: &Value) -> String {
     }
 }
 
-/// The output of a tool in the shape of Gemini CLI and Qwen Code.
+/// Returns the output of a tool in the shape of Gemini CLI and Qwen Code.
 pub(crate) fn with_display(output: &Value) -> Value {
     if output.get("llmContent").is_some() {
         return output.clone();
@@ -131,21 +119,17 @@ pub(crate) fn with_display(output: &Value) -> Value {
     json!({"llmContent": text, "returnDisplay": text})
 }
 
-/// Whether the tool worked, in Copilot CLI's words.
+/// Returns the result of a tool in Copilot CLI's words.
 pub(crate) fn kind_of_result(result: &ToolResult) -> &'static str {
     if result.success == Some(false) { "failure" } else { "success" }
 }
 
-/// An output that a hook of this agent changed, in the shape of the one that stood there.
-pub(crate) fn restored(agent: Agent, original: &Value, changed: Value) -> Value {
-    let (own, theirs) = match agent {
-        Agent::Copilot => (
-            ["resultType", "result_type"],
-            changed.get("textResultForLlm").is_some() || changed.get("text_result_for_llm").is_some(),
-        ),
-        Agent::Gemini | Agent::Qwen => (["llmContent", "returnDisplay"], changed.get("llmContent").is_some()),
-        _ => return changed,
-    };
-    let is_own = own.iter().any(|name| original.get(*name).is_some());
-    if theirs && !is_own { Value::String(text_of(&changed)) } else { changed }
+/// Returns an output that a hook changed, in the shape of the original one: as text if only the hook's agent has fields
+/// such as these.
+pub(crate) fn restored(spec: &CommandHooks, original: &Value, changed: Value) -> Value {
+    let has = |value: &Value, fields: &[&str]| fields.iter().any(|name| value.get(*name).is_some());
+    match has(&changed, spec.output_text_fields) && !has(original, spec.output_fields) {
+        true => Value::String(text_of(&changed)),
+        false => changed,
+    }
 }

@@ -3,8 +3,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::agent::EventKind;
 use crate::event::ToolCall;
-use crate::event::{AgentStop, Context, Document, EventName, InvokedBy, ToolResult};
+use crate::event::{AgentStop, Context, Document, InvokedBy, ToolResult};
 use crate::hook::Cause;
 
 fn hook(agent: Agent, name: &str) -> AgentHook {
@@ -358,7 +359,7 @@ fn a_tool_is_called_what_the_hooks_agent_calls_it_and_a_change_comes_back() {
         let hook = hook(agent, event);
         assert_eq!(hook.tool(&call), Some((name.to_owned(), shown.clone())), "{agent} {called}");
         let tool = call.tool_call().unwrap();
-        assert_eq!(tool::restore(agent, &call, tool, shown), input, "{agent} {called}");
+        assert_eq!(tools::restore(agent.spec(), &call, tool, shown), input, "{agent} {called}");
     }
     let call = before("exec_command", json!({"cmd": "ls", "x": 1}));
     let answer = br#"{"hookSpecificOutput": {"tool_input": {"command": "pwd"}}}"#;
@@ -422,8 +423,8 @@ fn each_agents_matcher_names_what_it_names_there() {
         assert_eq!(hook.is_for(&call), *want, "{agent} {name} {pattern:?} {called}");
     }
     for pattern in ["", "*", " "] {
-        for agent in Agent::WITH_COMMANDS {
-            let name = agent.names_of(&EventName::BeforeToolCall).next().unwrap();
+        for agent in Agent::with_commands() {
+            let name = agent.names_of(EventKind::BeforeToolCall).next().unwrap();
             let hook = hook(agent, name).matching(pattern).unwrap();
             assert!(hook.is_for(&before("Bash", json!({}))), "{agent} {pattern:?}");
         }
@@ -503,9 +504,9 @@ fn an_event_that_cannot_be_sent_says_whose_it_is_or_which_is_the_nearest() {
         let error = event_name(agent, name).unwrap_err().to_string();
         assert!(error.starts_with(want), "{error}");
     }
-    for agent in Agent::WITH_COMMANDS {
-        for known in agent.events().iter().filter(|it| it.event != "after_turn") {
-            assert_eq!(event_name(agent, known.name), Ok(known.event_name()), "{agent} {}", known.name);
+    for agent in Agent::with_commands() {
+        for known in agent.events().iter().filter(|it| it.event != EventKind::AfterTurn) {
+            assert_eq!(event_name(agent, known.name), Ok(known.event.event_name()), "{agent} {}", known.name);
         }
     }
 }
@@ -514,8 +515,8 @@ fn an_event_that_cannot_be_sent_says_whose_it_is_or_which_is_the_nearest() {
 fn a_hook_of_one_agent_blocks_in_the_words_of_every_other_one() {
     let call = EventData::BeforeToolCall(ToolCall::new("Bash", json!({"command": "ls"})));
     let event = Event { context: std::sync::Arc::new(Context::new("c", "/w")), data: call };
-    for agent in Agent::WITH_COMMANDS {
-        let name = agent.names_of(&EventName::BeforeToolCall).next().unwrap();
+    for agent in Agent::with_commands() {
+        let name = agent.names_of(EventKind::BeforeToolCall).next().unwrap();
         let hook = AgentHook::new(agent, name).unwrap();
         for answer in [
             json!({"decision": "block", "reason": "r"}),

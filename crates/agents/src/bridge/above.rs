@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use super::{parents, sessions};
-use crate::agent::process_signs as signs;
+use crate::agent::process_signs;
 use crate::text;
 
 /// Where everybody keeps what need not last.
@@ -39,7 +39,7 @@ impl fmt::Display for Sign {
 /// nothing to protect from an agent above: so tests run that make a home of their own.
 pub fn sign(directory: &Path, data: Option<&Path>, changes: &[PathBuf]) -> Option<Sign> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if let Some((name, agent)) = signs::variable(is_set) {
+    if let Some((name, agent)) = process_signs::variable(is_set) {
         return Some(Sign::Above(format!("{agent} runs this ({name} is set)")));
     }
     let parents = parents::agents();

@@ -1,13 +1,14 @@
-//! Other agents: hookbox as the hook command that they run, and their configuration.
+//! hookbox as the hook command of other agents, and its installation.
 //!
-//! [`Bridge`] answers one event of an agent with the chain's verdict, in the agent's own form
-//! ([`dialect::agent`](crate::agent)), and whatever fails on the way by the failure policy of the hooks.
+//! [`Bridge`] answers one event of an agent with the verdict of the chain, in the agent's own form ([`crate::agent`]). A
+//! failure on the way is answered by the failure policy of the hooks.
 
 pub mod above;
 pub mod doctor;
 mod follow_ups;
 pub mod install;
 mod parents;
+mod plugin_file;
 mod serve;
 mod sessions;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::process_signs as signs;
+use crate::agent::process_signs;
 
 /// How many processes are looked at, upwards.
 const MOST: usize = 256;
@@ -97,7 +97,7 @@ fn agent(process: &Process, name: &str) -> Option<&'static str> {
     let arguments = read(&process.at("cmdline"), MAX_ARGUMENTS).unwrap_or_default();
     let arguments = String::from_utf8_lossy(&arguments);
     let arguments: Vec<&str> = arguments.split('\0').collect();
-    signs::program(&path.to_string_lossy(), name, &arguments)
+    process_signs::program(&path.to_string_lossy(), name, &arguments)
 }
 
 /// The namespace of the numbers of processes that this one sees.

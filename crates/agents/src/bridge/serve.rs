@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::follow_ups::FollowUps;
 use super::sessions::Note;
-use crate::agent::{Agent, AgentEvent, ReadError, Reply, Request};
+use crate::agent::{Agent, AgentEvent, EventKind, ReadError, Reply, Request};
 use crate::chain::Fired;
 use crate::event::{AgentStop, Context, EventData, EventName, InvokedBy};
 use crate::hook::Cause;
@@ -148,7 +148,7 @@ impl Bridge {
 
     /// Whether the event that is answered is the start of a session, as far as it was read.
     pub fn begins_session(&self) -> bool {
-        self.known.get().event.is_some_and(|event| event.event == "session_start")
+        self.known.get().event.is_some_and(|event| event.event == EventKind::SessionStart)
     }
 
     /// How much time is left.
@@ -219,7 +219,7 @@ impl Bridge {
                 return self.known.failed(&format!("the hooks cannot be looked for: {error}")).into();
             }
         };
-        let event: Option<EventName> = self.known.get().event.map(AgentEvent::event_name);
+        let event: Option<EventName> = self.known.get().event.map(|event| event.event.event_name());
         self.known.set(|state| state.policy = manager.on_failure(event.as_ref()));
         let mut request = match request {
             Ok(request) => request,
@@ -301,7 +301,7 @@ impl Bridge {
         let context = &request.event.context;
         let EventData::AgentStop(AgentStop { follow_ups, .. }) = &mut request.event.data else { return None };
         let goes_on = request.goes_on;
-        if matches!(self.agent, Agent::Cursor | Agent::OpenCode) {
+        if self.agent.spec().counts_follow_ups {
             return None;
         }
         let data = manager.trust_file();

@@ -1,3 +1,195 @@
-//! Claude Code.
+//! Claude Code, checked with 2.1.
 
-pub(crate) mod reply;
+mod reply;
+mod settings;
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::agent::disable_settings::{DisableSetting, LeavesOut};
+use crate::agent::effect;
+use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};
+use crate::agent::event::{AgentEvent, EventKind, Fate};
+use crate::agent::output::any_input;
+use crate::agent::surroundings::MovedBy;
+use crate::agent::timeouts::{SessionEndWait, Unit, Wait};
+use crate::conditions::Conditions;
+use crate::finding::Examination;
+use crate::spec::places::{BOTH, HOME, Holds, LOCAL, Level, at};
+use crate::spec::{
+    Answers, ClaudeNames, CommandHooks, ConfigFormat, DoctorRules, EntryForm, ParserRules, ProcessSigns,
+    Spec, ToolNames,
+};
+
+/// The settings of an organization.
+const MANAGED: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/ClaudeCode/managed-settings.json"
+} else {
+    "/etc/claude-code/managed-settings.json"
+};
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "claude",
+    title: "Claude Code",
+    process: ProcessSigns {
+        variables: &[
+            // Its documentation of variables: "set to 1 in shell environments that Claude Code spawns".
+            "CLAUDECODE",
+            // The same page, since 2.1.172; commands, hooks and status lines have it.
+            "CLAUDE_CODE_CHILD_SESSION",
+            // It sets this for itself, and its child processes inherit it.
+            "CLAUDE_CODE_ENTRYPOINT",
+        ],
+        commands: &["claude"],
+        processes: &["claude"],
+        packages: &["@anthropic-ai/claude-code"],
+    },
+    project_variable: Some("CLAUDE_PROJECT_DIR"),
+    places: &[
+        at(BOTH, ".claude/settings.json", Holds::Hooks),
+        at(LOCAL, ".claude/settings.local.json", Holds::Hooks),
+        at(BOTH, ".claude/hooks", Holds::Beside),
+        at(HOME, ".claude/plugins", Holds::Plugins),
+        at(HOME, ".claude.json", Holds::Beside),
+    ],
+    moved_by: Some(MovedBy { variable: "CLAUDE_CONFIG_DIR", directory: ".claude", reads_tilde: false }),
+    config: ConfigFormat {
+        parser: Some(ParserRules { reads_mark: true, check: settings::check }),
+        entry: EntryForm { has_args: true, runs_sh: true, takes_null_matcher: false, ..EntryForm::GROUPED },
+        disable_settings: &[
+            DisableSetting::ALL,
+            DisableSetting {
+                within: None,
+                key: "allowManagedHooksOnly",
+                leaves_out: LeavesOut::AllButManaged,
+                shown: "\"allowManagedHooksOnly\": true",
+            },
+        ],
+        ignores_whole_file: true,
+        env_key: Some("env"),
+        plugins_key: Some("enabledPlugins"),
+        managed_file: Some(MANAGED),
+        ..ConfigFormat::BASE
+    },
+    wait: Wait {
+        session_end: SessionEndWait::AtLeast(Duration::from_millis(1500)),
+        ..Wait::new(Unit::Seconds, 600)
+    },
+    events: &[
+        AgentEvent::new("SessionStart", EventKind::SessionStart).inject(Honoured),
+        AgentEvent::new("SessionEnd", EventKind::SessionEnd),
+        AgentEvent::new("UserPromptSubmit", EventKind::UserMessageSend)
+            .block(Honoured)
+            .modify(Blocks)
+            .inject(Honoured),
+        before(Honoured, Honoured, Honoured),
+        AgentEvent::new("PostToolUse", EventKind::AfterToolCall)
+            .block(Honoured)
+            .modify(Honoured)
+            .inject(Honoured),
+        AgentEvent::new("PostToolUseFailure", EventKind::OnError).modify(Told).inject(Honoured),
+        AgentEvent::new("StopFailure", EventKind::OnError).modify(LeftOut).inject(LeftOut),
+        AgentEvent::new("PostToolBatch", EventKind::AfterTurn).inject(Honoured),
+        AgentEvent::new("Stop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::new("SubagentStop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::new("PreCompact", EventKind::PreCompact).block(Honoured).inject(LeftOut),
+        AgentEvent::new("PostCompact", EventKind::PostCompact).inject(LeftOut),
+        AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(Honoured),
+        AgentEvent::new("Notification", EventKind::Notification),
+    ],
+    other_events: &OTHER_EVENTS,
+    tools: ToolNames {
+        names: &[
+            ("Bash", "Bash"),
+            ("Read", "Read"),
+            ("Write", "Write"),
+            ("Edit", "Edit"),
+            ("MultiEdit", "MultiEdit"),
+            ("Glob", "Glob"),
+            ("Grep", "Grep"),
+            ("LS", "LS"),
+            ("WebFetch", "WebFetch"),
+            ("WebSearch", "WebSearch"),
+            ("Agent", "Agent"),
+        ],
+        claude_names: ClaudeNames::Always,
+        ..ToolNames::BASE
+    },
+    tool_success: |_, _| Some(true),
+    counts_follow_ups: false,
+    answers: Answers {
+        write: reply::write,
+        empty: "",
+        shows_warnings: true,
+        asks_with_changed_input: true,
+        takes_input: any_input,
+        changed_output: reply::changed_output,
+        max_context: None,
+        exit_2_needs_words: false,
+        failure_blocks: false,
+        effect: |_, answer, specific| {
+            effect::permission(specific).or_else(|| effect::decision(answer, &["block"]))
+        },
+    },
+    sample_call: |call| {
+        call.with(json!({
+            "prompt_id": call.session, "permission_mode": "default", "tool_use_id": "toolu_000",
+        }))
+    },
+    hooks: Some(CommandHooks {
+        has_failure_event: true,
+        restores_changes: false,
+        session_variable: Some("CLAUDE_CODE_SESSION_ID"),
+        env_file_variable: Some("CLAUDE_ENV_FILE"),
+        manifest: Some(".claude-plugin/plugin.json"),
+        ..CommandHooks::BASE
+    }),
+    plugin: None,
+    next_steps: &[
+        (&Level::IN_PROJECT, "trust the folder when claude asks: it runs the hooks of a project only then"),
+        (&Level::IN_PROJECT, "start claude in ROOT: it does not look above the directory where it starts"),
+    ],
+    doctor: DoctorRules { check: check_folder, ..DoctorRules::BASE },
+};
+
+/// Events of Claude Code and Qwen Code that hookbox does not have.
+pub(crate) const OTHER_EVENTS: [&str; 20] = [
+    "Setup",
+    "SubagentStart",
+    "PostToolBatch",
+    "PermissionDenied",
+    "UserPromptExpansion",
+    "TaskCreated",
+    "TaskCompleted",
+    "TeammateIdle",
+    "TodoCreated",
+    "TodoCompleted",
+    "InstructionsLoaded",
+    "ConfigChange",
+    "CwdChanged",
+    "FileChanged",
+    "WorktreeCreate",
+    "WorktreeRemove",
+    "Elicitation",
+    "ElicitationResult",
+    "MessageDisplay",
+    "SessionDelete",
+];
+
+/// Returns `PreToolUse`, which several agents have and all of them can block.
+pub(crate) const fn before(ask: Fate, modify: Fate, inject: Fate) -> AgentEvent {
+    AgentEvent::new("PreToolUse", EventKind::BeforeToolCall)
+        .block(Honoured)
+        .ask(ask)
+        .modify(modify)
+        .inject(inject)
+}
+
+/// Warns about the trust in a project's folder, which Claude Code 2.1 keeps in a file of many other things.
+fn check_folder(conditions: &Conditions<'_>, found: &mut Examination) {
+    if conditions.level != Level::User {
+        let message = "Claude Code runs the hooks of a project only in a folder that you trust; whether you do cannot be seen here";
+        found.warn("trust", message, "start claude there and trust the folder");
+    }
+}

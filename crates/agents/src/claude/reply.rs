@@ -1,61 +1,39 @@
-//! Claude Code. A changed output needs the shape of the tool's own; a block after a tool call stands beside the output.
+//! The answers to Claude Code. A changed output needs the shape of the tool's own; a block after a tool call is beside
+//! the output.
 
 use serde_json::{Map, Value, json};
 
-use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};
-use crate::agent::reply::{context, decision, object, permission, specific, stop};
-use crate::agent::translation::{Plan, Ruled};
-use crate::agent::{AgentEvent, Fate};
+use crate::agent::event::{AgentEvent, EventKind};
+use crate::agent::json::{context, decision, object, optional, permission, specific, stop};
+use crate::agent::output::{ChangedOutput, text};
+use crate::agent::plan::{Decision, Plan};
 
-/// Claude Code's events.
-pub(crate) const EVENTS: [AgentEvent; 14] = [
-    AgentEvent::new("SessionStart", "session_start").inject(Honoured),
-    AgentEvent::new("SessionEnd", "session_end"),
-    AgentEvent::new("UserPromptSubmit", "user_message_send").block(Honoured).modify(Blocks).inject(Honoured),
-    before(Honoured, Honoured, Honoured),
-    AgentEvent::new("PostToolUse", "after_tool_call").block(Honoured).modify(Honoured).inject(Honoured),
-    AgentEvent::new("PostToolUseFailure", "on_error").modify(Told).inject(Honoured),
-    AgentEvent::new("StopFailure", "on_error").modify(LeftOut).inject(LeftOut),
-    AgentEvent::new("PostToolBatch", "after_turn").inject(Honoured),
-    AgentEvent::new("Stop", "agent_stop").follow_up(Honoured),
-    AgentEvent::new("SubagentStop", "agent_stop").follow_up(Honoured),
-    AgentEvent::new("PreCompact", "pre_compact").block(Honoured).inject(LeftOut),
-    AgentEvent::new("PostCompact", "post_compact").inject(LeftOut),
-    AgentEvent::new("PermissionRequest", "permission_request").block(Honoured),
-    AgentEvent::new("Notification", "notification"),
-];
-
-/// `PreToolUse`, which every agent of this kind can block.
-pub(crate) const fn before(ask: Fate, modify: Fate, inject: Fate) -> AgentEvent {
-    AgentEvent::new("PreToolUse", "before_tool_call").block(Honoured).ask(ask).modify(modify).inject(inject)
-}
-
-pub(crate) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     if let Some(message) = &plan.follow_up {
         return decision("block", message);
     }
-    let is_before = event.event == "before_tool_call";
-    let changed = |name: &str| plan.changed.iter().map(|value| (name.to_owned(), value.clone())).collect();
-    let changed: Map<String, Value> = changed(if is_before { "updatedInput" } else { "updatedToolOutput" });
-    match &plan.ruled {
-        Ruled::Stop(reason) => stop(reason),
-        Ruled::Block(reason) if is_before => specific(event, permission("deny", reason)),
-        Ruled::Block(reason) if event.event == "permission_request" => {
+    let is_before = event.event == EventKind::BeforeToolCall;
+    let key = if is_before { "updatedInput" } else { "updatedToolOutput" };
+    let changed = optional(key, plan.changed.clone());
+    match &plan.decision {
+        Decision::Stop(reason) => stop(reason),
+        Decision::Block(reason) if is_before => specific(event, permission("deny", reason)),
+        Decision::Block(reason) if event.event == EventKind::PermissionRequest => {
             let decision = json!({"behavior": "deny", "message": reason});
             specific(event, object([("decision", decision)]))
         }
-        Ruled::Block(reason) => {
+        Decision::Block(reason) => {
             let mut answer = decision("block", reason);
             answer.extend(specific(event, changed));
             answer
         }
-        Ruled::Ask(reason) => {
+        Decision::Ask(reason) => {
             let mut fields = permission("ask", reason);
             fields.extend(changed);
             fields.extend(context(plan));
             specific(event, fields)
         }
-        Ruled::Pass => {
+        Decision::Pass => {
             let mut fields = changed;
             fields.extend(context(plan));
             specific(event, fields)
@@ -63,7 +41,79 @@ pub(crate) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     }
 }
 
-/// An input that replaces the agent's own only together with `allow`.
-pub(crate) fn allowed(input: &Value) -> Map<String, Value> {
-    object([("permissionDecision", json!("allow")), ("updatedInput", input.clone())])
+/// Returns the new output in the shape of the old one, which is the only one that Claude Code takes.
+pub(super) fn changed_output(_tool: &str, was: &Value, new: &Value) -> ChangedOutput {
+    shaped(was, new).map_or(ChangedOutput::Stops, ChangedOutput::Whole)
+}
+
+/// Returns the new output in the shape of the old one; `None` if it is not clear which part of it the new one is.
+fn shaped(was: &Value, new: &Value) -> Option<Value> {
+    if same_shape(was, new) {
+        return Some(new.clone());
+    }
+    match was {
+        Value::Null | Value::String(_) => Some(text(new).into()),
+        Value::Array(_) => Some(json!([{"type": "text", "text": text(new)}])),
+        Value::Object(was) if was.get("stdout").is_some_and(Value::is_string) => {
+            let mut shaped = was.clone();
+            shaped.insert("stdout".to_owned(), text(new).into());
+            if let Some(stderr) = shaped.get_mut("stderr") {
+                *stderr = json!("");
+            }
+            Some(Value::Object(shaped))
+        }
+        _ => None,
+    }
+}
+
+fn same_shape(was: &Value, new: &Value) -> bool {
+    match (was, new) {
+        (Value::Object(was), Value::Object(new)) => {
+            was.len() == new.len()
+                && was.iter().all(|(field, was)| {
+                    new.get(field).is_some_and(|new| was.is_null() || same_type(was, new))
+                })
+        }
+        (Value::Array(_), Value::Array(new)) => {
+            new.iter().all(|part| part.get("type").is_some_and(Value::is_string))
+        }
+        (Value::String(_), Value::String(_)) => true,
+        _ => false,
+    }
+}
+
+fn same_type(was: &Value, new: &Value) -> bool {
+    std::mem::discriminant(was) == std::mem::discriminant(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claude_code_gets_an_output_in_the_shape_of_the_tool_or_stops() {
+        let bash = json!({"stdout": "secret", "stderr": "x", "interrupted": false});
+        let clean = json!({"stdout": "clean", "stderr": "", "interrupted": false});
+        let write = json!({"type": "create", "filePath": "a", "originalFile": null});
+        let written = json!({"type": "create", "filePath": "b", "originalFile": "old"});
+        let part = json!([{"type": "text", "text": "clean"}]);
+        for (was, new, want) in [
+            (&bash, clean.clone(), Some(clean.clone())),
+            (&bash, json!("clean"), Some(clean)),
+            (
+                &bash,
+                json!({"a": 1}),
+                Some(json!({"stdout": "{\"a\":1}", "stderr": "", "interrupted": false})),
+            ),
+            (&write, written.clone(), Some(written)),
+            (&write, json!("clean"), None),
+            (&write, json!({"type": 5, "filePath": "b", "originalFile": null}), None),
+            (&part, json!("clean"), Some(part.clone())),
+            (&part, part.clone(), Some(part.clone())),
+            (&json!("x"), json!({"text": 1}), Some(json!("{\"text\":1}"))),
+            (&Value::Null, json!("clean"), Some(json!("clean"))),
+        ] {
+            assert_eq!(shaped(was, &new), want, "{was} {new}");
+        }
+    }
 }

@@ -1,19 +1,20 @@
-//! Hooks of Codex: Claude Code's shape. A changed input counts only beside `permissionDecision: allow`.
+//! The hooks of Codex, in Claude Code's shape. A changed input counts only beside `permissionDecision: allow`.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::agent::Agent;
+use super::SPEC;
 use crate::agent_hooks::payload::{self, Payload};
 use crate::dialect::claude::{self, Session, Style, Text};
-use crate::event::{Event, EventData, EventName, ToolResult};
+use crate::event::{Event, EventData, ToolResult};
 use crate::hook::HookError;
 use crate::outcome::Outcome;
+use crate::spec::Ended;
 
 const STYLE: Style = Style { input_needs_allow: true, text: Text::Context, ..claude::CLAUDE };
 
 const MODES: [&str; 5] = ["default", "plan", "acceptEdits", "dontAsk", "bypassPermissions"];
 
-pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String, Value> {
+pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Value> {
     let context = &event.context;
     let mut it = Payload::new();
     it.put("session_id", context.conversation_id.as_str());
@@ -32,17 +33,17 @@ pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String
         EventData::SessionEnd { reason } => it.put("reason", payload::reason(reason.as_deref())),
         EventData::UserMessageSend { message } => it.known("prompt", message.as_deref()),
         EventData::BeforeToolCall(call) => {
-            it.call(Agent::Codex, name, event, call, ["tool_name", "tool_input"]);
+            it.call(&SPEC, name, event, call, ["tool_name", "tool_input"]);
             it.known("tool_use_id", call.id.as_deref());
         }
         EventData::AfterToolCall(result) => {
-            it.call(Agent::Codex, name, event, &result.call, ["tool_name", "tool_input"]);
+            it.call(&SPEC, name, event, &result.call, ["tool_name", "tool_input"]);
             it.known("tool_response", Some(output(result)).filter(|output| !output.is_null()));
             it.known("tool_use_id", result.call.id.as_deref());
         }
         EventData::AgentStop(stop) => {
             it.put("stop_hook_active", stop.follow_ups > 0);
-            it.put("last_assistant_message", payload::last_words(stop).0);
+            it.put("last_assistant_message", payload::last_messages(stop).0);
         }
         EventData::PreCompact { trigger, .. } | EventData::PostCompact { trigger, .. } => {
             it.known("trigger", trigger.as_deref());
@@ -50,10 +51,10 @@ pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String
         EventData::Other { data, .. } => it.rest(data),
         _ => {}
     }
-    it.0
+    it.done()
 }
 
-/// What its shell tool printed is a text there; of other tools the output is what it is.
+/// Returns the output of the shell tool as text, and that of other tools unchanged.
 fn output(result: &ToolResult) -> Value {
     let output = result.output.value();
     if claude::tool_name(&result.call.name) == "Bash" && output.is_object() {
@@ -62,11 +63,7 @@ fn output(result: &ToolResult) -> Value {
     output.clone()
 }
 
-pub(crate) fn outcome(
-    event: &EventName,
-    exit_code: i32,
-    stdout: &[u8],
-    stderr: &str,
-) -> Result<Outcome, HookError> {
-    claude::by_exit_code(event, exit_code, stderr, || claude::read(event, stdout, &STYLE))
+pub(super) fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookError> {
+    let event = &event.name();
+    claude::by_exit_code(event, ended.exit_code, ended.stderr, || claude::read(event, ended.stdout, &STYLE))
 }

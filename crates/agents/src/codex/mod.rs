@@ -1,5 +1,131 @@
-//! Codex.
+//! Codex, checked with 0.169.
 
-pub(crate) mod hook;
-pub(crate) mod reply;
-pub(crate) mod trust;
+mod hook;
+mod hooks_file;
+mod reply;
+mod trust;
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::agent::event::Fate::{Blocks, Honoured, LeftOut};
+use crate::agent::event::{AgentEvent, EventKind};
+use crate::agent::output::as_reason;
+use crate::agent::surroundings::MovedBy;
+use crate::agent::timeouts::{SessionEndWait, Unit, Wait};
+use crate::agent_hooks::rule::Rule;
+use crate::claude::before;
+use crate::spec::places::{BOTH, Holds, Level, PROJECT, at};
+use crate::spec::{
+    Above, Answers, ClaudeNames, CommandHooks, ConfigFormat, DoctorRules, EntryForm, ParserRules,
+    ProcessSigns, Spec, ToolNames,
+};
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "codex",
+    title: "Codex",
+    process: ProcessSigns {
+        variables: &[
+            // openai/codex: codex-rs/core/src/spawn.rs.
+            "CODEX_SANDBOX",
+            "CODEX_SANDBOX_NETWORK_DISABLED",
+            // openai/codex: codex-rs/protocol/src/shell_environment.rs.
+            "CODEX_THREAD_ID",
+            // openai/codex: codex-rs/core/src/unified_exec/process_manager.rs.
+            "CODEX_CI",
+        ],
+        commands: &["codex"],
+        processes: &["codex", "codex-x86_64-unknown-linux-musl", "codex-aarch64-unknown-linux-musl"],
+        packages: &["@openai/codex"],
+    },
+    project_variable: None,
+    places: &[
+        at(BOTH, ".codex/hooks.json", Holds::Hooks),
+        at(BOTH, ".codex/config.toml", Holds::Settings),
+        at(BOTH, ".codex/hooks", Holds::Beside),
+    ],
+    moved_by: Some(MovedBy { variable: "CODEX_HOME", directory: ".codex", reads_tilde: false }),
+    config: ConfigFormat {
+        parser: Some(ParserRules { reads_mark: false, check: hooks_file::check }),
+        entry: EntryForm {
+            has_args: true,
+            takes_null_timeout: true,
+            longest_timeout: None,
+            ..EntryForm::GROUPED
+        },
+        reads_above: Above::All,
+        ..ConfigFormat::BASE
+    },
+    wait: Wait {
+        session_end: SessionEndWait::AtMost { most: Duration::from_secs(3), usual: Duration::from_secs(1) },
+        ..Wait::new(Unit::Seconds, 600)
+    },
+    events: &[
+        AgentEvent::new("SessionStart", EventKind::SessionStart).inject(Honoured),
+        AgentEvent::new("SessionEnd", EventKind::SessionEnd),
+        AgentEvent::new("UserPromptSubmit", EventKind::UserMessageSend)
+            .block(Honoured)
+            .modify(Blocks)
+            .inject(Honoured),
+        before(Blocks, Honoured, Honoured),
+        AgentEvent::new("PostToolUse", EventKind::AfterToolCall)
+            .block(Honoured)
+            .modify(Blocks)
+            .inject(Honoured),
+        AgentEvent::new("Stop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::new("SubagentStop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::new("PreCompact", EventKind::PreCompact).block(Honoured).inject(LeftOut),
+        AgentEvent::new("PostCompact", EventKind::PostCompact).inject(LeftOut),
+        AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(LeftOut),
+    ],
+    other_events: &["SubagentStart", "Interrupt", "PreModelRequest", "PostModelRequest"],
+    tools: ToolNames {
+        names: &[("Bash", "Bash")],
+        // It knows Edit and Write for its apply_patch.
+        claude_names: ClaudeNames::InMatchers,
+        mcp_name: Some("mcp__SERVER__TOOL"),
+        ..ToolNames::BASE
+    },
+    tool_success: |output, _| output.get("isError").and_then(|it| it.as_bool()).map(|is_error| !is_error),
+    counts_follow_ups: false,
+    answers: Answers {
+        write: reply::write,
+        empty: "",
+        shows_warnings: true,
+        asks_with_changed_input: false,
+        takes_input: reply::takes_input,
+        changed_output: as_reason,
+        max_context: None,
+        exit_2_needs_words: true,
+        failure_blocks: false,
+        effect: |_, answer, specific| Some(reply::effect(answer, specific)),
+    },
+    sample_call: |call| {
+        call.with(json!({
+            "turn_id": call.session, "model": "none", "permission_mode": "default",
+            "tool_input": {"command": call.line}, "tool_use_id": "call_0",
+        }))
+    },
+    hooks: Some(CommandHooks {
+        encode: hook::encode,
+        outcome: hook::outcome,
+        // A list of names has no comma and no space.
+        matcher: |_, pattern| match pattern.chars().all(|c| c.is_ascii_alphanumeric() || "_-|".contains(c)) {
+            true => Rule::names(pattern),
+            false => Rule::regex(pattern),
+        },
+        has_javascript_matchers: false,
+        // Its own hooks know a patch, and few other tools.
+        sees_single_files: false,
+        plugin_variables: &["CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT"],
+        manifest: Some(".codex-plugin/plugin.json"),
+        ..CommandHooks::BASE
+    }),
+    plugin: None,
+    next_steps: &[
+        (&Level::ALL, "start codex and approve the hooks in /hooks: until then it silently runs none"),
+        (PROJECT, "trust the project when codex asks: it reads the project's hooks only then"),
+    ],
+    doctor: DoctorRules { check: trust::check, ..DoctorRules::BASE },
+};

@@ -1,42 +1,59 @@
-//! Codex. It runs the tool where an answer has a field too many or a reason too few, and has no question: so a block is
-//! `deny` with a reason, a change `allow` with the input, and nothing else.
+//! The answers to Codex. It runs the tool if an answer has one field too many or no reason, and it does not ask its user.
+//! So a block is `deny` with a reason, a change is `allow` with the input, and nothing else is beside them.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::agent::AgentEvent;
-use crate::agent::event::Fate::{Blocks, Honoured, LeftOut};
-use crate::agent::reply::{context, decision, permission, specific, stop};
-use crate::agent::translation::{Plan, Ruled};
-use crate::claude::reply::{allowed, before};
+use crate::agent::effect::{self, Effect};
+use crate::agent::event::{AgentEvent, EventKind};
+use crate::agent::json::{context, decision, object, permission, specific, stop};
+use crate::agent::plan::{Decision, Plan};
+use crate::text;
 
-/// Codex' events.
-pub(crate) const EVENTS: [AgentEvent; 10] = [
-    AgentEvent::new("SessionStart", "session_start").inject(Honoured),
-    AgentEvent::new("SessionEnd", "session_end"),
-    AgentEvent::new("UserPromptSubmit", "user_message_send").block(Honoured).modify(Blocks).inject(Honoured),
-    before(Blocks, Honoured, Honoured),
-    AgentEvent::new("PostToolUse", "after_tool_call").block(Honoured).modify(Blocks).inject(Honoured),
-    AgentEvent::new("Stop", "agent_stop").follow_up(Honoured),
-    AgentEvent::new("SubagentStop", "agent_stop").follow_up(Honoured),
-    AgentEvent::new("PreCompact", "pre_compact").block(Honoured).inject(LeftOut),
-    AgentEvent::new("PostCompact", "post_compact").inject(LeftOut),
-    AgentEvent::new("PermissionRequest", "permission_request").block(LeftOut),
-];
-
-pub(crate) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     if let Some(message) = &plan.follow_up {
         return decision("block", message);
     }
-    match &plan.ruled {
-        Ruled::Block(reason) | Ruled::Ask(reason) | Ruled::Stop(reason) => match event.event {
-            "before_tool_call" => specific(event, permission("deny", reason)),
-            "pre_compact" => stop(reason),
+    match &plan.decision {
+        Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason) => match event.event {
+            EventKind::BeforeToolCall => specific(event, permission("deny", reason)),
+            EventKind::PreCompact => stop(reason),
             _ => decision("block", reason),
         },
-        Ruled::Pass => {
+        Decision::Pass => {
             let mut fields = plan.changed.as_ref().map(allowed).unwrap_or_default();
             fields.extend(context(plan));
             specific(event, fields)
         }
+    }
+}
+
+/// Returns the fields of a changed input, which counts only beside `allow`.
+fn allowed(input: &Value) -> Map<String, Value> {
+    object([("permissionDecision", json!("allow")), ("updatedInput", input.clone())])
+}
+
+/// Returns true if the shell tool gets its line: Codex asks it for one.
+pub(super) fn takes_input(was: &Map<String, Value>, new: &Map<String, Value>) -> bool {
+    !was.contains_key("command") || new.get("command").is_some_and(Value::is_string)
+}
+
+/// Returns the effect of an answer: `deny` with a reason and nothing beside it, or `decision: block` in the same way.
+pub(super) fn effect(answer: &Map<String, Value>, specific: Option<&Map<String, Value>>) -> Effect {
+    const KNOWN: [&str; 4] = ["decision", "reason", "hookSpecificOutput", "systemMessage"];
+    const SPECIFIC: [&str; 3] = ["hookEventName", "permissionDecision", "permissionDecisionReason"];
+    let Some(block) = effect::permission(specific).or_else(|| effect::decision(answer, &["block"])) else {
+        return Effect::runs("no deny with a reason for this event in what the command printed");
+    };
+    let Effect::Blocked(reason) = &block else {
+        return Effect::runs("Codex asks nobody: it runs what a hook asks about");
+    };
+    let stray = |fields: &Map<String, Value>, known: &[&str]| {
+        fields.keys().find(|name| !known.contains(&name.as_str())).map(|name| text::escape(name, 64))
+    };
+    let stray = stray(answer, &KNOWN).or_else(|| specific.and_then(|it| stray(it, &SPECIFIC)));
+    match stray {
+        Some(name) => Effect::runs(format!("Codex throws away a block that has a field {name:?}")),
+        None if reason.trim().is_empty() => Effect::runs("Codex throws away a block without a reason"),
+        None => block,
     }
 }

@@ -5,17 +5,40 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::bridge::doctor::root;
-use crate::config::Entry;
+use crate::conditions::{Conditions, real, repository_root, shown};
+use crate::config::entry::Entry;
 use crate::files::FileAccess;
+use crate::finding::Examination;
 use crate::hook::Digest;
+use crate::spec::places::Level;
 
 /// The largest file `.git` of a worktree, in bytes: it contains one path.
 const MAX_GIT_FILE: u64 = 8 << 10;
 
+/// Checks that Codex trusts the project and the entry: it skips an entry that it does not trust, and says nothing.
+pub(super) fn check(conditions: &Conditions<'_>, found: &mut Examination) {
+    // The trust is in the directory that contains `.codex`.
+    let project = conditions.file.ancestors().nth(2).unwrap_or(conditions.project());
+    if conditions.level != Level::User && !trusts_project(conditions.settings, project) {
+        let message = format!("Codex does not trust {}, and skips its hooks", shown(project));
+        found.fail("trust", message, "start codex there and trust the project");
+    }
+    let (message, hint) = match trust_in_entry(conditions.settings, conditions.file, conditions.entry) {
+        Trust::Trusted => return found.ok("trust", "Codex trusts the command"),
+        Trust::Unknown => ("does not trust the command yet, and skips it silently", "trust the command"),
+        Trust::Changed => (
+            "does not trust the command as it is now, and skips it silently",
+            "trust the command; if it is listed as trusted, this Codex is newer than this check (0.169)",
+        ),
+        Trust::Disabled => ("has switched off the command", "enable the command"),
+    };
+    let hint = format!("start codex, enter /hooks, and {hint}");
+    found.fail("trust", format!("Codex {message}: {}", conditions.place), hint);
+}
+
 /// Codex's trust in an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CodexTrust {
+enum Trust {
     Trusted,
     /// It was never approved.
     Unknown,
@@ -27,22 +50,21 @@ pub(crate) enum CodexTrust {
 
 /// Returns Codex's trust in an entry of this `hooks.json`. Codex skips an entry that is not trusted, and says
 /// nothing.
-pub(crate) fn trust_in_entry(config: &toml::Table, file: &Path, entry: &Entry) -> CodexTrust {
+fn trust_in_entry(config: &toml::Table, file: &Path, entry: &Entry) -> Trust {
     let (event, (group, at)) = (snake_case(&entry.event), entry.position);
     let state = config.get("hooks").and_then(|it| it.get("state")).and_then(toml::Value::as_table);
-    let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let recorded = [file, &real].iter().find_map(|file| {
+    let recorded = [file, &real(file)].iter().find_map(|file| {
         let key = format!("{}:{event}:{group}:{at}", file.to_string_lossy());
         state?.get(&key)?.as_table()
     });
-    let Some(recorded) = recorded else { return CodexTrust::Unknown };
+    let Some(recorded) = recorded else { return Trust::Unknown };
     if recorded.get("enabled").and_then(toml::Value::as_bool) == Some(false) {
-        return CodexTrust::Disabled;
+        return Trust::Disabled;
     }
     match recorded.get("trusted_hash").and_then(toml::Value::as_str) {
-        None => CodexTrust::Unknown,
-        Some(hash) if hash == entry_hash(entry) => CodexTrust::Trusted,
-        Some(_) => CodexTrust::Changed,
+        None => Trust::Unknown,
+        Some(hash) if hash == entry_hash(entry) => Trust::Trusted,
+        Some(_) => Trust::Changed,
     }
 }
 
@@ -80,10 +102,10 @@ fn snake_case(event: &str) -> String {
 
 /// Returns true if Codex reads hooks from this directory of a project. The level of the directory counts,
 /// then that of the repository's root, then that of the repository that the worktree belongs to.
-pub(crate) fn trusts_project(config: &toml::Table, directory: &Path) -> bool {
+fn trusts_project(config: &toml::Table, directory: &Path) -> bool {
     let projects = config.get("projects").and_then(toml::Value::as_table);
     let level = |path: &Path| projects?.get(path.to_str()?)?.get("trust_level")?.as_str();
-    let root = root(directory);
+    let root = repository_root(directory);
     let main = root.and_then(main_worktree);
     let mut directories = [Some(directory), root, main.as_deref()].into_iter().flatten();
     let known = directories.find_map(|path| level(path).or_else(|| level(&path.canonicalize().ok()?)));
@@ -101,7 +123,7 @@ fn main_worktree(root: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Agent;
+    use crate::Agent;
     use crate::config::read;
 
     fn entry(text: &str) -> Entry {
@@ -136,18 +158,18 @@ mod tests {
         let hash = entry_hash(&entry);
         let file = Path::new("/nowhere/hooks.json");
         for (hash, more, at, want) in [
-            (hash.as_str(), "", "0:0", CodexTrust::Trusted),
-            (&hash, "enabled = true", "0:0", CodexTrust::Trusted),
-            (&hash, "enabled = false", "0:0", CodexTrust::Disabled),
-            (&hash, "", "0:1", CodexTrust::Unknown),
-            ("sha256:00", "", "0:0", CodexTrust::Changed),
+            (hash.as_str(), "", "0:0", Trust::Trusted),
+            (&hash, "enabled = true", "0:0", Trust::Trusted),
+            (&hash, "enabled = false", "0:0", Trust::Disabled),
+            (&hash, "", "0:1", Trust::Unknown),
+            ("sha256:00", "", "0:0", Trust::Changed),
         ] {
             let text = format!(
                 "[hooks.state.\"/nowhere/hooks.json:pre_tool_use:{at}\"]\ntrusted_hash = \"{hash}\"\n{more}\n"
             );
             assert_eq!(trust_in_entry(&text.parse().unwrap(), file, &entry), want, "{text}");
         }
-        assert_eq!(trust_in_entry(&toml::Table::new(), file, &entry), CodexTrust::Unknown);
+        assert_eq!(trust_in_entry(&toml::Table::new(), file, &entry), Trust::Unknown);
     }
 
     #[test]

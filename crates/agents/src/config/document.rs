@@ -1,11 +1,13 @@
 //! A parsed configuration file, with the line and column of every value.
 
+use std::borrow::Cow;
+
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
 use jsonc_parser::cst::CstRootNode;
 use jsonc_parser::errors::ParseError;
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
-use crate::agent::Agent;
+use crate::spec::Spec;
 use crate::text;
 
 /// The largest configuration file, in bytes.
@@ -38,7 +40,7 @@ pub(crate) struct Document<'a> {
 
 impl<'a> Document<'a> {
     /// Parses a file of this agent.
-    pub(crate) fn parse(agent: Agent, bytes: &'a [u8]) -> Result<Self, DocumentError> {
+    pub(crate) fn parse(spec: &Spec, bytes: &'a [u8]) -> Result<Self, DocumentError> {
         let by_hand = "correct the file by hand; nothing was changed";
         if bytes.len() > MAX_BYTES {
             let what = format!("expected at most {MAX_BYTES} bytes, found {}", bytes.len());
@@ -50,13 +52,13 @@ impl<'a> Document<'a> {
         })?;
         let text = whole.strip_prefix('\u{feff}').unwrap_or(whole);
         let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
-        let takes_comments = agent.takes_comments();
+        let takes_comments = spec.config.reads_comments;
         let parsed = parse_to_ast(text, &collect, &options(takes_comments)).map_err(|error| {
             let reads = !takes_comments && parse_to_ast(text, &collect, &options(true)).is_ok();
             let hint = if reads {
                 format!(
                     "{} reads no comments and no comma after the last value: it runs no hook of this file",
-                    agent.title()
+                    spec.title
                 )
             } else {
                 by_hand.to_owned()
@@ -72,8 +74,8 @@ impl<'a> Document<'a> {
     }
 
     /// Parses the text once more into a tree that can be edited, and that keeps comments and blanks.
-    pub(crate) fn tree(&self, agent: Agent) -> Result<CstRootNode, DocumentError> {
-        let parsed = CstRootNode::parse(self.text, &options(agent.takes_comments()));
+    pub(crate) fn tree(&self, spec: &Spec) -> Result<CstRootNode, DocumentError> {
+        let parsed = CstRootNode::parse(self.text, &options(spec.config.reads_comments));
         parsed.map_err(|error| unreadable(&error, "correct the file by hand; nothing was changed".to_owned()))
     }
 
@@ -112,10 +114,42 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Returns the value of a file of this agent; null if it cannot be parsed. The last of duplicate keys counts.
-pub(crate) fn value(agent: Agent, bytes: &[u8]) -> serde_json::Value {
-    let root = Document::parse(agent, bytes).ok().and_then(|it| it.root);
-    root.map_or(serde_json::Value::Null, |root| Value::Object(root).into())
+/// Returns the value of a JSON file; null if it is not an object, or cannot be parsed. The last of duplicate keys counts.
+pub(crate) fn json_value(has_comments: bool, bytes: &[u8]) -> serde_json::Value {
+    let text = str::from_utf8(bytes).unwrap_or_default().trim_start_matches('\u{feff}');
+    let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
+    let root = parse_to_ast(text, &collect, &options(has_comments)).ok().and_then(|it| it.value);
+    root.filter(|it| matches!(it, Value::Object(_))).map_or(serde_json::Value::Null, Into::into)
+}
+
+/// Returns the text with blanks in the place of comments, so that everything else keeps its line and column.
+pub(crate) fn without_comments(text: &str) -> Cow<'_, str> {
+    if !text.contains("//") && !text.contains("/*") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let (mut rest, mut in_string) = (text, false);
+    while let Some(first) = rest.chars().next() {
+        let comment = match rest {
+            _ if in_string => 0,
+            _ if rest.starts_with("//") => rest.find(['\n', '\r']).unwrap_or(rest.len()),
+            _ if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            _ => 0,
+        };
+        let (part, after) = rest.split_at(match comment {
+            0 if in_string && first == '\\' => rest.char_indices().nth(2).map_or(rest.len(), |(at, _)| at),
+            0 => first.len_utf8(),
+            comment => comment,
+        });
+        if comment > 0 {
+            out.extend(part.chars().map(|c| if matches!(c, '\n' | '\r') { c } else { ' ' }));
+        } else {
+            in_string ^= first == '"';
+            out.push_str(part);
+        }
+        rest = after;
+    }
+    Cow::Owned(out)
 }
 
 fn unreadable(error: &ParseError, hint: String) -> DocumentError {
@@ -163,6 +197,7 @@ fn kind(value: &Value<'_>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Agent;
 
     #[test]
     fn what_cannot_be_read_is_said_with_its_place() {
@@ -175,22 +210,22 @@ mod tests {
             (Agent::Gemini, b"{'a':1}", "line 1, column 2"),
             (Agent::Gemini, b"{\"a\":1} {}", "line 1"),
         ] {
-            let error = Document::parse(agent, text).unwrap_err();
+            let error = Document::parse(agent.spec(), text).unwrap_err();
             assert!(error.what.contains(want), "{error}");
         }
         let deep = format!("{{\"a\":{}", "[".repeat(100_000));
-        assert!(Document::parse(Agent::Gemini, deep.as_bytes()).is_err());
+        assert!(Document::parse(Agent::Gemini.spec(), deep.as_bytes()).is_err());
         let large = vec![b' '; MAX_BYTES + 1];
-        assert!(Document::parse(Agent::Gemini, &large).is_err());
+        assert!(Document::parse(Agent::Gemini.spec(), &large).is_err());
     }
 
     #[test]
     fn comments_are_read_where_the_agent_reads_them() {
         let text = "\u{feff}// mine\n{\"a\": 1, /* b */}\n";
-        let document = Document::parse(Agent::Gemini, text.as_bytes()).unwrap();
+        let document = Document::parse(Agent::Gemini.spec(), text.as_bytes()).unwrap();
         assert_eq!(document.root.unwrap().properties.len(), 1);
-        let error = Document::parse(Agent::Claude, text.as_bytes()).unwrap_err();
+        let error = Document::parse(Agent::Claude.spec(), text.as_bytes()).unwrap_err();
         assert!(error.hint.contains("Claude Code reads no comments"), "{}", error.hint);
-        assert!(Document::parse(Agent::Codex, b" \n").unwrap().root.is_none());
+        assert!(Document::parse(Agent::Codex.spec(), b" \n").unwrap().root.is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! The hook configuration of the agents: its paths, the form of an entry, and its contents. No I/O.
+//! The hook configuration of the agents: its paths and its contents. Nothing here does I/O.
 //!
 //! ```
 //! use hookbox_agents::config::{Level, Surroundings, file, read};
@@ -15,21 +15,40 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod document;
-mod entry;
-mod form;
+mod codex_settings;
+pub(crate) mod document;
+pub(crate) mod entry;
 mod parser_error;
 mod paths;
 mod read;
 mod switch;
 
-pub(crate) use self::document::{Document, value};
+use std::path::PathBuf;
+
+pub use self::codex_settings::read_toml_settings;
+pub(crate) use self::document::{Document, json_value};
 pub use self::document::{DocumentError, MAX_BYTES};
 pub use self::entry::{Entry, LIMITS};
-pub(crate) use self::form::form;
-pub use self::parser_error::parser_error;
-pub use self::paths::file;
-pub(crate) use self::paths::sources;
-pub use self::read::{Configuration, Problem, read, read_codex_settings};
+pub(crate) use self::parser_error::{json_error, parser_error};
+pub(crate) use self::paths::{hooks_file, sources};
+pub(crate) use self::read::read_spec;
+pub use self::read::{Configuration, Problem};
 pub use self::switch::Switch;
 pub use crate::agent::{Level, Surroundings};
+
+use crate::Agent;
+
+/// Returns the file of hooks at a level. In Copilot CLI, which reads every file of a directory, it is hookbox's own
+/// file. `None` if the agent has no such level, if there is no home directory, and for OpenCode, which runs no commands.
+pub fn file(agent: Agent, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
+    hooks_file(agent.spec(), level, surroundings)
+}
+
+/// Reads a configuration file of an agent.
+///
+/// # Errors
+///
+/// [`DocumentError`] if the file cannot be parsed.
+pub fn read(agent: Agent, bytes: &[u8]) -> Result<Configuration, DocumentError> {
+    read_spec(agent.spec(), bytes)
+}

@@ -2,22 +2,22 @@
 
 use std::path::PathBuf;
 
-use crate::agent::{Agent, Holds, Level, Surroundings};
+use crate::agent::surroundings::Surroundings;
+use crate::spec::Spec;
+use crate::spec::places::{Holds, Level};
 
-/// The name of our file in a directory whose files the agent reads all.
+/// The name of hookbox's file in a directory whose files the agent reads all.
 const OWN: &str = "hookbox.json";
 
-/// Returns the file of hooks at a level. In Copilot CLI, which reads every file of a directory, it is
-/// hookbox's own file. `None` if the agent has no such level, if there is no home directory, and for
-/// OpenCode, which runs no commands.
-pub fn file(agent: Agent, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
-    let place = agent.places_at(level).find(|place| place.has_hooks())?;
-    let path = surroundings.path(agent, level, place.path)?;
-    Some(if place.holds == Holds::Files { path.join(OWN) } else { path })
+/// Returns the file of hooks at a level, or hookbox's own one in a directory of such files.
+pub(crate) fn hooks_file(spec: &Spec, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
+    let place = spec.places_at(level).find(|place| place.has_hooks())?;
+    let path = spec.path(surroundings, level, place.path)?;
+    Some(if place.is_directory() { path.join(OWN) } else { path })
 }
 
 /// A file or directory in which an agent finds hooks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Source {
     /// The level.
     pub(crate) level: Level,
@@ -27,13 +27,13 @@ pub(crate) struct Source {
     pub(crate) holds: Holds,
 }
 
-/// Returns the files and directories in which an agent finds hooks, the user's first. Plugins, extensions and
-/// the files of an organisation are not among them.
-pub(crate) fn sources(agent: Agent, surroundings: &Surroundings) -> Vec<Source> {
-    let all = Level::ALL.into_iter().flat_map(|level| agent.places_at(level).map(move |it| (level, it)));
+/// Returns the files and directories in which an agent finds hooks, the user's first. Plugins, extensions and the files
+/// of an organization are not among them.
+pub(crate) fn sources(spec: &Spec, surroundings: &Surroundings) -> Vec<Source> {
+    let all = Level::ALL.into_iter().flat_map(|level| spec.places_at(level).map(move |it| (level, it)));
     let read = all.filter(|(_, place)| !matches!(place.holds, Holds::Plugins | Holds::Beside));
     read.filter_map(|(level, place)| {
-        Some(Source { level, path: surroundings.path(agent, level, place.path)?, holds: place.holds })
+        Some(Source { level, path: spec.path(surroundings, level, place.path)?, holds: place.holds })
     })
     .collect()
 }
@@ -43,6 +43,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::Agent;
+    use crate::config::file;
 
     fn surroundings(variables: &[(&str, &str)]) -> Surroundings {
         let value = |name: &str| variables.iter().find(|(it, _)| *it == name).map(|(_, value)| value.into());
@@ -83,7 +85,7 @@ mod tests {
     fn what_install_writes_is_read_by_the_agent() {
         let here = surroundings(&[("CODEX_HOME", "/etc/c")]);
         for agent in Agent::ALL {
-            let sources = sources(agent, &here);
+            let sources = sources(agent.spec(), &here);
             for path in Level::ALL.iter().filter_map(|level| file(agent, *level, &here)) {
                 let is_read = |it: &Source| match it.holds {
                     Holds::Files => path.parent() == Some(&it.path),
@@ -93,9 +95,9 @@ mod tests {
                 assert!(sources.iter().any(is_read), "{agent}: {}", path.display());
             }
         }
-        let codex = sources(Agent::Codex, &here);
+        let codex = sources(Agent::Codex.spec(), &here);
         assert!(codex.iter().any(|it| it.path == Path::new("/etc/c/config.toml")));
-        let copilot = sources(Agent::Copilot, &here);
-        assert!(copilot.iter().any(|it| it.holds == Holds::HooksOf(Agent::Claude)));
+        let copilot = sources(Agent::Copilot.spec(), &here);
+        assert!(copilot.iter().any(|it| matches!(it.holds, Holds::HooksOf(_))));
     }
 }

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use super::document::{Document, DocumentError};
 use super::entry::Entry;
-use super::form::form;
 use super::switch::Switch;
-use crate::agent::{Agent, LeavesOut};
-use crate::text;
 use jsonc_parser::ast::{Object, Value};
+
+use crate::agent::disable_settings::LeavesOut;
+use crate::spec::{EntryForm, Groups, Spec};
+use crate::text;
 
 /// The number of entries that are read from one file.
 const MAX_ENTRIES: usize = 4096;
@@ -21,9 +22,6 @@ const MAX_PROBLEMS: usize = 32;
 /// The other types of an entry.
 const OTHER_TYPES: [&str; 5] = ["agent", "http", "mcp_tool", "prompt", "plugin"];
 
-/// The longest timer of JavaScript: a longer one fires at once.
-const LONGEST_TIMER: Duration = Duration::from_millis(i32::MAX as u64);
-
 /// The hooks of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configuration {
@@ -31,9 +29,9 @@ pub struct Configuration {
     pub entries: Vec<Entry>,
     /// The settings that switch hooks off.
     pub switches: Vec<Switch>,
-    /// The value of Claude Code's `disableAllHooks`, if it is set: the strongest level counts.
+    /// The value of `disableAllHooks`, if it is set and the strongest level counts.
     pub disables_all: Option<bool>,
-    /// The variables that Claude Code's settings set for its commands.
+    /// The variables that the settings set for all commands.
     pub env: Vec<(String, String)>,
     /// The parts that the agent reads otherwise than they look.
     pub problems: Vec<Problem>,
@@ -62,9 +60,9 @@ impl fmt::Display for Problem {
 /// # Errors
 ///
 /// [`DocumentError`] if the file cannot be parsed.
-pub fn read(agent: Agent, bytes: &[u8]) -> Result<Configuration, DocumentError> {
-    let document = Document::parse(agent, bytes)?;
-    let mut reader = Reader { agent, document: &document, found: Configuration::default() };
+pub(crate) fn read_spec(spec: &'static Spec, bytes: &[u8]) -> Result<Configuration, DocumentError> {
+    let document = Document::parse(spec, bytes)?;
+    let mut reader = Reader { spec, document: &document, found: Configuration::default() };
     if let Some(root) = &document.root {
         reader.root(root)?;
     }
@@ -72,12 +70,16 @@ pub fn read(agent: Agent, bytes: &[u8]) -> Result<Configuration, DocumentError> 
 }
 
 struct Reader<'a> {
-    agent: Agent,
+    spec: &'static Spec,
     document: &'a Document<'a>,
     found: Configuration,
 }
 
 impl Reader<'_> {
+    fn form(&self) -> &'static EntryForm {
+        &self.spec.config.entry
+    }
+
     fn root(&mut self, root: &Object<'_>) -> Result<(), DocumentError> {
         self.switches(root);
         let Some(hooks) = self.last(root, "hooks") else { return Ok(()) };
@@ -87,8 +89,7 @@ impl Reader<'_> {
         if root.properties.iter().filter(|it| it.name.as_str() == "hooks").count() > 1 {
             self.problem(None, "expected \"hooks\" once in the file");
         }
-        let form = form(self.agent);
-        if form.has_version
+        if self.form().has_version
             && !matches!(self.last(root, "version"), Some(Value::NumberLit(it)) if it.value == "1")
         {
             self.problem(None, "expected \"version\": 1 in the file, without which it is not read");
@@ -98,7 +99,7 @@ impl Reader<'_> {
         }
         for event in &hooks.properties {
             let name = event.name.as_str();
-            if self.agent.is_no_event(name) {
+            if self.spec.config.former_settings.contains(&name) {
                 continue;
             }
             let Value::Array(list) = &event.value else {
@@ -118,12 +119,13 @@ impl Reader<'_> {
 
     /// Reads a group or an entry.
     fn item(&mut self, event: &str, at: usize, item: &Object<'_>) {
-        let is_grouped = form(self.agent).is_grouped;
+        let groups = self.form().groups;
         self.keys(event, item);
-        // Copilot CLI takes groups as well.
         let inner = match item.get_array("hooks") {
-            Some(inner) if is_grouped || self.agent == Agent::Copilot => inner,
-            _ if is_grouped => return self.problem(Some(event), "expected \"hooks\" in every group"),
+            Some(inner) if groups != Groups::None => inner,
+            _ if groups == Groups::Required => {
+                return self.problem(Some(event), "expected \"hooks\" in every group");
+            }
             _ => return self.entry(event, item, matcher(item), (at, 0)),
         };
         for (inner_at, entry) in inner.elements.iter().enumerate() {
@@ -144,7 +146,7 @@ impl Reader<'_> {
         }
         match object.get("matcher").map(|it| &it.value) {
             None | Some(Value::StringLit(_)) => {}
-            Some(Value::NullKeyword(_)) if self.agent != Agent::Claude => {}
+            Some(Value::NullKeyword(_)) if self.form().takes_null_matcher => {}
             Some(_) => self.problem(Some(event), "expected text for \"matcher\""),
         }
     }
@@ -153,7 +155,7 @@ impl Reader<'_> {
         if self.found.entries.len() >= MAX_ENTRIES {
             return self.problem(None, &format!("more than {MAX_ENTRIES} entries"));
         }
-        let form = form(self.agent);
+        let form = self.form();
         match entry.get("type").map(|it| &it.value) {
             Some(Value::StringLit(it)) if it.value == "command" => {}
             None if !form.has_type => {}
@@ -161,48 +163,52 @@ impl Reader<'_> {
             Some(Value::StringLit(it)) if OTHER_TYPES.contains(&it.value.as_ref()) => return,
             _ => self.problem(Some(event), "expected \"type\": \"command\" in every entry"),
         }
-        let Some(command) = form.command_keys().find_map(|key| entry.get_string(key)) else {
+        let Some(command) = form.command_keys.iter().find_map(|key| entry.get_string(key)) else {
             if entry.get("powershell").is_none() {
-                self.problem(Some(event), &format!("expected text for \"{}\" in every entry", form.command));
+                self.problem(
+                    Some(event),
+                    &format!("expected text for \"{}\" in every entry", form.command()),
+                );
             }
             return;
         };
         let configured = self.timeout(event, entry);
-        let known = [form.command, form.timeout, "type", "matcher"];
+        let known = [form.command(), form.timeout(), "type", "matcher"];
         let extra = entry.properties.iter().filter(|it| !known.contains(&it.name.as_str()));
         self.found.entries.push(Entry {
             event: event.to_owned(),
             matcher,
             command: command.value.clone().into_owned(),
-            timeout: self.agent.waits(event, configured),
+            timeout: self.spec.waits(event, configured),
             extra: extra.map(|it| (it.name.as_str().to_owned(), it.value.clone().into())).collect(),
             position,
         });
     }
 
     fn timeout(&mut self, event: &str, entry: &Object<'_>) -> Option<Duration> {
-        let mut keys = form(self.agent).timeout_keys();
-        let (key, value) = keys.find_map(|key| Some((key, &entry.get(key)?.value)))?;
+        let form = self.form();
+        let (key, value) = form.timeout_keys.iter().find_map(|key| Some((key, &entry.get(key)?.value)))?;
         let time = match value {
-            Value::NumberLit(it) => it.value.parse().ok().and_then(|it| self.agent.unit().time(it)),
-            Value::NullKeyword(_) if self.agent == Agent::Codex => return None,
+            Value::NumberLit(it) => it.value.parse().ok().and_then(|it| self.spec.wait.unit.time(it)),
+            Value::NullKeyword(_) if form.takes_null_timeout => return None,
             _ => None,
         };
         match time {
             None => self.problem(Some(event), &format!("expected a number above 0 for \"{key}\"")),
-            Some(time) if self.agent != Agent::Codex && time > LONGEST_TIMER => {
-                let what =
-                    format!("expected at most {LONGEST_TIMER:?} for \"{key}\": a longer one is over at once");
-                self.problem(Some(event), &what);
+            Some(time) => {
+                if let Some(longest) = form.longest_timeout.filter(|longest| time > *longest) {
+                    let what =
+                        format!("expected at most {longest:?} for \"{key}\": a longer one is over at once");
+                    self.problem(Some(event), &what);
+                }
             }
-            Some(_) => {}
         }
         time
     }
 
     fn switches(&mut self, root: &Object<'_>) {
         let mut switches = Vec::new();
-        for setting in self.agent.switches() {
+        for setting in self.spec.config.disable_settings {
             let holder = match setting.within {
                 Some(name) => self.last(root, name).and_then(Value::as_object),
                 None => Some(root),
@@ -224,10 +230,12 @@ impl Reader<'_> {
             }
         }
         self.found.switches = switches;
-        if self.agent == Agent::Claude {
+        if self.spec.config.managed_file.is_some() {
             let all = self.last(root, "disableAllHooks").and_then(Value::as_boolean_lit);
             self.found.disables_all = all.map(|it| it.value);
-            let env = self.last(root, "env").and_then(Value::as_object);
+        }
+        if let Some(key) = self.spec.config.env_key {
+            let env = self.last(root, key).and_then(Value::as_object);
             let env = env.into_iter().flat_map(|it| &it.properties).take(MAX_ENTRIES);
             let text = |value: &Value<'_>| match value.clone().into() {
                 serde_json::Value::String(text) => text,
@@ -258,31 +266,6 @@ fn repeated<'o>(object: &'o Object<'_>) -> BTreeSet<&'o str> {
 
 fn matcher(object: &Object<'_>) -> Option<String> {
     object.get_string("matcher").map(|it| it.value.clone().into_owned())
-}
-
-/// Reads the switches of Codex's `config.toml`. Hooks that it defines are not read.
-///
-/// # Errors
-///
-/// [`DocumentError`] if the file is not TOML.
-pub fn read_codex_settings(bytes: &[u8]) -> Result<Vec<Switch>, DocumentError> {
-    let hint = "correct the file by hand";
-    let text = str::from_utf8(bytes).map_err(|error| DocumentError::new(error.to_string(), hint))?;
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-        DocumentError::new(format!("expected TOML, found: {}", text::escape(error.message(), 300)), hint)
-    })?;
-    let features = table.get("features").and_then(toml::Value::as_table);
-    let is_off = |name: &str| {
-        features.and_then(|it| it.get(name)).and_then(toml::Value::as_bool).is_some_and(|is_on| !is_on)
-    };
-    let mut switches = Vec::new();
-    if is_off("hooks") || is_off("codex_hooks") {
-        switches.push(Switch::All("[features] hooks = false"));
-    }
-    if table.get("allow_managed_hooks_only").and_then(toml::Value::as_bool) == Some(true) {
-        switches.push(Switch::AllButManaged("allow_managed_hooks_only = true"));
-    }
-    Ok(switches)
 }
 
 #[cfg(test)]

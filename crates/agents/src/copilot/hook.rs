@@ -1,15 +1,17 @@
-//! Hooks of Copilot CLI, in both styles: a camelCase name of the event in its configuration gives flat camelCase fields
-//! and its own names of tools, a PascalCase one snake_case fields and Claude Code's names. The fields of a tool's input
-//! are its own in both. At `preToolUse` every exit code but 0 blocks.
+//! The hooks of Copilot CLI, in two styles. A camelCase name of the event in its configuration gives camelCase fields and
+//! its own names of tools, a PascalCase one snake_case fields and Claude Code's names. The fields of a tool's input are
+//! its own in both. At `preToolUse` every exit code but 0 blocks.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::agent::{Agent, is_pascal};
+use super::SPEC;
+use crate::agent::event::is_pascal;
 use crate::agent_hooks::payload::{self, Payload};
 use crate::dialect::claude::{self, Session, Style, Text};
 use crate::event::{ErrorSource, Event, EventData, EventName};
 use crate::hook::HookError;
 use crate::outcome::Outcome;
+use crate::spec::Ended;
 
 const STYLE: Style = Style {
     approving: &["approve", "allow"],
@@ -22,12 +24,12 @@ const STYLE: Style = Style {
     ..claude::CLAUDE
 };
 
-pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String, Value> {
+pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Value> {
     let context = &event.context;
     let pascal = is_pascal(name);
-    let says = |camel: &'static str, snake: &'static str| if pascal { snake } else { camel };
+    let key = |camel: &'static str, snake: &'static str| if pascal { snake } else { camel };
     let mut it = Payload::new();
-    // What it asks for a permission is the same in both styles.
+    // The payload of a question for a permission is the same in both styles.
     if let EventData::Other { data, .. } = &event.data {
         let mut letters = name.chars();
         let first = letters.next().map(|first| first.to_ascii_lowercase());
@@ -36,7 +38,7 @@ pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String
         it.put("timestamp", context.timestamp_ms);
         it.put("cwd", context.cwd.as_str());
         it.rest(data);
-        return it.0;
+        return it.done();
     }
     if pascal {
         it.put("hook_event_name", name);
@@ -47,33 +49,33 @@ pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String
         it.put("timestamp", context.timestamp_ms);
     }
     it.put("cwd", context.cwd.as_str());
-    let names = [says("toolName", "tool_name"), says("toolArgs", "tool_input")];
+    let names = [key("toolName", "tool_name"), key("toolArgs", "tool_input")];
     match &event.data {
         EventData::SessionStart { source } => {
             let source = payload::source(source.as_deref());
             it.put("source", if source == "startup" { "new" } else { source });
-            it.put(says("initialPrompt", "initial_prompt"), "");
+            it.put(key("initialPrompt", "initial_prompt"), "");
         }
         EventData::SessionEnd { reason } => it.put("reason", payload::reason(reason.as_deref())),
         EventData::UserMessageSend { message } => it.known("prompt", message.as_deref()),
-        EventData::BeforeToolCall(call) => it.call(Agent::Copilot, name, event, call, names),
+        EventData::BeforeToolCall(call) => it.call(&SPEC, name, event, call, names),
         EventData::AfterToolCall(result) => {
-            it.call(Agent::Copilot, name, event, &result.call, names);
+            it.call(&SPEC, name, event, &result.call, names);
             let output = result.output.value();
             let kind = output.get("resultType").or_else(|| output.get("result_type"));
             let kind = kind.and_then(Value::as_str).unwrap_or_else(|| payload::kind_of_result(result));
             let text = payload::text_of(output);
             it.put(
-                says("toolResult", "tool_result"),
+                key("toolResult", "tool_result"),
                 json!({
-                    says("resultType", "result_type"): kind,
-                    says("textResultForLlm", "text_result_for_llm"): text,
+                    key("resultType", "result_type"): kind,
+                    key("textResultForLlm", "text_result_for_llm"): text,
                 }),
             );
         }
         EventData::OnError(error) => {
             if let ErrorSource::Tool(call) = &error.source {
-                it.call(Agent::Copilot, name, event, call, names);
+                it.call(&SPEC, name, event, call, names);
                 it.put("error", error.message.as_str());
             } else {
                 let kind = error.kind.as_deref().unwrap_or("Error");
@@ -82,30 +84,27 @@ pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String
         }
         EventData::AgentStop(stop) => {
             let transcript = session.transcript_path.as_deref().unwrap_or_default();
-            it.put(says("transcriptPath", "transcript_path"), transcript);
-            it.put(says("stopReason", "stop_reason"), "end_turn");
+            it.put(key("transcriptPath", "transcript_path"), transcript);
+            it.put(key("stopReason", "stop_reason"), "end_turn");
             it.put("stop_hook_active", stop.follow_ups > 0);
         }
         EventData::PreCompact { trigger, .. } => {
             it.known("trigger", trigger.as_deref());
-            it.put(says("customInstructions", "custom_instructions"), "");
+            it.put(key("customInstructions", "custom_instructions"), "");
         }
         _ => {}
     }
-    it.0
+    it.done()
 }
 
-pub(crate) fn outcome(
-    event: &EventName,
-    exit_code: i32,
-    stdout: &[u8],
-    stderr: &str,
-) -> Result<Outcome, HookError> {
-    if exit_code != 0 && *event == EventName::BeforeToolCall {
-        let said = stderr.trim();
-        let silent = || format!("the hook ended with status {exit_code}");
-        let reason = if said.is_empty() { silent() } else { said.to_owned() };
+pub(super) fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookError> {
+    let event = &event.name();
+    if ended.exit_code != 0 && *event == EventName::BeforeToolCall {
+        let reason = match ended.stderr.trim() {
+            "" => format!("the hook ended with status {}", ended.exit_code),
+            words => words.to_owned(),
+        };
         return Ok(claude::blocked(event, reason));
     }
-    claude::by_exit_code(event, exit_code, stderr, || claude::read(event, stdout, &STYLE))
+    claude::by_exit_code(event, ended.exit_code, ended.stderr, || claude::read(event, ended.stdout, &STYLE))
 }

@@ -1,10 +1,10 @@
-//! Hooks of Cursor, by its documentation: its own names of events, tools and fields. Exit code 2 is `deny`.
+//! The hooks of Cursor, by its documentation, with its own names of events, tools and fields. Exit code 2 is `deny`.
 
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::agent::Agent;
-use crate::agent::tools as tool;
+use super::SPEC;
+use crate::agent::tools;
 use crate::agent_hooks::payload::{self, Payload};
 use crate::dialect::borrowed;
 use crate::dialect::claude::{self, Session};
@@ -14,6 +14,7 @@ use crate::event::{ErrorSource, Event, EventData, EventName, ToolCall};
 use crate::hook::HookError;
 use crate::json;
 use crate::outcome::{Action, Outcome};
+use crate::spec::Ended;
 
 /// The keys that have an effect at some event.
 const KEYS: [&str; 12] = [
@@ -31,7 +32,7 @@ const KEYS: [&str; 12] = [
     "reason",
 ];
 
-pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String, Value> {
+pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Value> {
     let context = &event.context;
     let mut it = Payload::new();
     it.put("conversation_id", context.conversation_id.as_str());
@@ -55,7 +56,7 @@ pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String
         EventData::AfterToolCall(result) => {
             let output = result.output.value();
             let millis = result.duration_ms.unwrap_or_default();
-            let (_, input) = tool::call(Agent::Cursor, name, event, &result.call);
+            let (_, input) = tools::call(&SPEC, name, event, &result.call);
             match name {
                 "afterShellExecution" => {
                     it.put("command", input.get("command").cloned().unwrap_or_default());
@@ -110,20 +111,20 @@ pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String
     it.put("workspace_roots", json!([context.cwd]));
     it.put("user_email", Value::Null);
     it.put("transcript_path", session.transcript_path.clone());
-    it.0
+    it.done()
 }
 
-/// The call, as the event of this name shows it.
+/// Puts the call in the form of the event of this name.
 fn before(it: &mut Payload, name: &str, event: &Event, call: &ToolCall) {
     let cwd = event.context.cwd.as_str();
     if name == "beforeShellExecution" {
-        let (_, input) = tool::call(Agent::Cursor, name, event, call);
+        let (_, input) = tools::call(&SPEC, name, event, call);
         it.put("command", input.get("command").cloned().unwrap_or(input));
         it.put("cwd", cwd);
         return;
     }
-    it.call(Agent::Cursor, name, event, call, ["tool_name", "tool_input"]);
-    // The input of a tool of an MCP server is JSON in a text.
+    it.call(&SPEC, name, event, call, ["tool_name", "tool_input"]);
+    // The input of an MCP tool is JSON in a string.
     let is_mcp = it.0.get("tool_name").and_then(Value::as_str).is_some_and(|name| name.starts_with("MCP:"));
     if let Some(input) = it.0.get_mut("tool_input").filter(|input| is_mcp && !input.is_string()) {
         *input = Value::String(input.to_string());
@@ -132,29 +133,26 @@ fn before(it: &mut Payload, name: &str, event: &Event, call: &ToolCall) {
     it.put("cwd", cwd);
 }
 
-/// A share in percent.
+/// Returns a share in percent.
 fn percent(share: f64) -> Option<u64> {
     format!("{:.0}", share * 100.0).parse().ok()
 }
 
-/// JSON in a text; text as it is.
+/// Returns text as it is, and other values as JSON.
 fn as_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Whether the hook can stop something here, so that Cursor reads an answer.
+/// Returns true if the hook can block the event, so that Cursor reads an answer.
 fn can_stop(event: &EventName) -> bool {
     matches!(event, EventName::BeforeToolCall | EventName::UserMessageSend)
 }
 
-pub(crate) fn outcome(
-    event: &EventName,
-    exit_code: i32,
-    stdout: &[u8],
-    stderr: &str,
-    must_answer: bool,
-) -> Result<Outcome, HookError> {
-    claude::by_exit_code(event, exit_code, stderr, || printed(event, stdout, must_answer))
+pub(super) fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookError> {
+    let event = &event.name();
+    claude::by_exit_code(event, ended.exit_code, ended.stderr, || {
+        printed(event, ended.stdout, ended.must_answer)
+    })
 }
 
 fn printed(event: &EventName, stdout: &[u8], must_answer: bool) -> Result<Outcome, HookError> {
@@ -194,7 +192,7 @@ fn printed(event: &EventName, stdout: &[u8], must_answer: bool) -> Result<Outcom
     Ok(outcome)
 }
 
-/// Whether this field of the answer alone blocks.
+/// Returns true if this field of the answer alone blocks.
 fn is_block(event: &EventName, name: &str, raw: &RawValue) -> bool {
     if !can_stop(event) {
         return false;
@@ -218,7 +216,7 @@ fn answer(mut reply: Reply, blocks: bool) -> Result<Outcome, HookError> {
     reply.any("decision");
     let older = reply.text("reason")?;
     let goes_on = reply.read(|fields| fields.flag("continue"))?;
-    // The names of its first versions count as well.
+    // Cursor reads the names of its first versions as well.
     let (for_user, user) = (reply.text("user_message")?, reply.text("userMessage")?);
     let (for_agent, agent) = (reply.text("agent_message")?, reply.text("agentMessage")?);
     let user = for_user.or(user).filter(|text| !text.trim().is_empty());

@@ -1,4 +1,146 @@
-//! Cursor.
+//! Cursor, by its documentation.
 
-pub(crate) mod hook;
-pub(crate) mod reply;
+mod hook;
+mod reply;
+
+use serde_json::json;
+
+use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};
+use crate::agent::event::{AgentEvent, EventKind};
+use crate::agent::output::any_input;
+use crate::agent::timeouts::{Unit, Wait};
+use crate::agent_hooks::rule::Rule;
+use crate::event::{EventData, InvokedBy, ToolKind};
+use crate::spec::places::{BOTH, Holds, at};
+use crate::spec::{
+    Answers, CommandHooks, ConfigFormat, DoctorRules, EntryForm, Groups, ProcessSigns, Spec, ToolEvent,
+    ToolNames,
+};
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "cursor",
+    title: "Cursor",
+    process: ProcessSigns {
+        // Cursor's documentation of the terminal of its agent.
+        variables: &["CURSOR_AGENT"],
+        commands: &["cursor-agent", "cursor"],
+        // The editor itself is not an agent: people have terminals in it.
+        processes: &["cursor-agent"],
+        packages: &["cursor-agent"],
+    },
+    project_variable: Some("CURSOR_PROJECT_DIR"),
+    places: &[at(BOTH, ".cursor/hooks.json", Holds::Hooks), at(BOTH, ".cursor/hooks", Holds::Beside)],
+    moved_by: None,
+    config: ConfigFormat {
+        reads_comments: true,
+        parser: None,
+        entry: EntryForm {
+            groups: Groups::None,
+            has_type: false,
+            has_version: true,
+            strict_key: Some("failClosed"),
+            ..EntryForm::GROUPED
+        },
+        ..ConfigFormat::BASE
+    },
+    wait: Wait::new(Unit::Seconds, 60),
+    events: &[
+        AgentEvent::new("sessionStart", EventKind::SessionStart).inject(Honoured),
+        AgentEvent::new("sessionEnd", EventKind::SessionEnd),
+        AgentEvent::new("beforeSubmitPrompt", EventKind::UserMessageSend)
+            .block(Honoured)
+            .modify(Blocks)
+            .inject(LeftOut),
+        AgentEvent::new("preToolUse", EventKind::BeforeToolCall)
+            .block(Honoured)
+            .ask(Blocks)
+            .modify(Honoured)
+            .inject(LeftOut),
+        AgentEvent::new("postToolUse", EventKind::AfterToolCall).block(Told).modify(Told).inject(Honoured),
+        AgentEvent::new("postToolUseFailure", EventKind::OnError).modify(LeftOut).inject(LeftOut),
+        AgentEvent::new("afterAgentResponse", EventKind::AfterTurn).inject(LeftOut),
+        AgentEvent::new("stop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::new("subagentStop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::new("preCompact", EventKind::PreCompact).block(LeftOut).inject(LeftOut),
+    ],
+    other_events: &[
+        "beforeShellExecution",
+        "afterShellExecution",
+        "beforeMCPExecution",
+        "afterMCPExecution",
+        "afterFileEdit",
+        "beforeReadFile",
+        "beforeTabFileRead",
+        "afterTabFileEdit",
+        "afterAgentResponse",
+        "afterAgentThought",
+        "subagentStart",
+        "workspaceOpen",
+    ],
+    tools: ToolNames {
+        names: &[
+            ("Bash", "Shell"),
+            ("Read", "Read"),
+            ("Write", "Write"),
+            ("Edit", "Write"),
+            ("MultiEdit", "Write"),
+            ("Grep", "Grep"),
+            ("Agent", "Task"),
+        ],
+        mcp_name: Some("MCP:TOOL"),
+        mcp_aliases: &["mcp__SERVER__TOOL", "MCP:TOOL"],
+        ..ToolNames::BASE
+    },
+    tool_success: |_, _| Some(true),
+    counts_follow_ups: true,
+    answers: Answers {
+        write: reply::write,
+        empty: "{}\n",
+        shows_warnings: false,
+        asks_with_changed_input: false,
+        takes_input: any_input,
+        changed_output: reply::changed_output,
+        max_context: Some(10_000),
+        exit_2_needs_words: false,
+        failure_blocks: false,
+        effect: |_, answer, _| reply::effect(answer),
+    },
+    sample_call: |call| {
+        call.with(json!({
+            "conversation_id": call.session, "generation_id": call.session, "model": "none",
+            "tool_input": {"command": call.line, "cwd": call.cwd}, "tool_use_id": "call_0",
+            "cursor_version": "0", "workspace_roots": [call.cwd], "user_email": "nobody@localhost",
+        }))
+    },
+    hooks: Some(CommandHooks {
+        encode: hook::encode,
+        outcome: hook::outcome,
+        matcher: |_, pattern| Rule::regex(pattern.trim()),
+        subject: |event| {
+            let word = match &event.data {
+                EventData::UserMessageSend { .. } => "UserPromptSubmit",
+                EventData::AgentStop(_) if event.context.invoked_by == InvokedBy::Main => "Stop",
+                _ => return None,
+            };
+            Some(word.to_owned())
+        },
+        tool_events: &[
+            on_tools("beforeShellExecution", EventKind::BeforeToolCall, &[ToolKind::Shell]),
+            on_tools("afterShellExecution", EventKind::AfterToolCall, &[ToolKind::Shell]),
+            on_tools("beforeMCPExecution", EventKind::BeforeToolCall, &[ToolKind::Mcp]),
+            on_tools("afterMCPExecution", EventKind::AfterToolCall, &[ToolKind::Mcp]),
+            on_tools("afterFileEdit", EventKind::AfterToolCall, &[ToolKind::Write, ToolKind::Edit]),
+        ],
+        has_failure_event: true,
+        project_variables: &["CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+        runs_beside_file: true,
+        ..CommandHooks::BASE
+    }),
+    plugin: None,
+    next_steps: &[],
+    doctor: DoctorRules::BASE,
+};
+
+const fn on_tools(name: &'static str, event: EventKind, kinds: &'static [ToolKind]) -> ToolEvent {
+    ToolEvent { name, event, kinds }
+}

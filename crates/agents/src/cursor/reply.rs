@@ -1,49 +1,51 @@
-//! Cursor, by its documentation. `permission: "allow"` would spare the user a question, so it is never written; an
-//! answer is always one object, since an empty one counts as a hook that failed.
+//! The answers to Cursor, by its documentation. `permission: "allow"` would spare the user a question, so it is never
+//! written. An answer is always one object, because Cursor takes an empty one for a hook that failed.
 
 use serde_json::{Map, Value, json};
 
-use crate::agent::AgentEvent;
-use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};
-use crate::agent::reply::object;
-use crate::agent::translation::{Plan, Ruled};
+use crate::agent::effect::Effect;
+use crate::agent::event::{AgentEvent, EventKind};
+use crate::agent::json::{object, optional, text_of};
+use crate::agent::output::{ChangedOutput, filled, text};
+use crate::agent::plan::{Decision, Plan};
 
-/// Cursor's events.
-pub(crate) const EVENTS: [AgentEvent; 10] = [
-    AgentEvent::new("sessionStart", "session_start").inject(Honoured),
-    AgentEvent::new("sessionEnd", "session_end"),
-    AgentEvent::new("beforeSubmitPrompt", "user_message_send").block(Honoured).modify(Blocks).inject(LeftOut),
-    AgentEvent::new("preToolUse", "before_tool_call")
-        .block(Honoured)
-        .ask(Blocks)
-        .modify(Honoured)
-        .inject(LeftOut),
-    AgentEvent::new("postToolUse", "after_tool_call").block(Told).modify(Told).inject(Honoured),
-    AgentEvent::new("postToolUseFailure", "on_error").modify(LeftOut).inject(LeftOut),
-    AgentEvent::new("afterAgentResponse", "after_turn").inject(LeftOut),
-    AgentEvent::new("stop", "agent_stop").follow_up(Honoured),
-    AgentEvent::new("subagentStop", "agent_stop").follow_up(Honoured),
-    AgentEvent::new("preCompact", "pre_compact").block(LeftOut).inject(LeftOut),
-];
-
-pub(crate) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     if let Some(message) = &plan.follow_up {
         return object([("followup_message", json!(message))]);
     }
-    match (&plan.ruled, event.event) {
-        (Ruled::Pass, event) => {
-            let name = if event == "before_tool_call" { "updated_input" } else { "updated_mcp_tool_output" };
-            let changed = plan.changed.iter().map(|value| (name.to_owned(), value.clone()));
-            let context = plan.context.iter().map(|text| ("additional_context".to_owned(), json!(text)));
-            changed.chain(context).collect()
+    match (&plan.decision, event.event) {
+        (Decision::Pass, event) => {
+            let is_before = event == EventKind::BeforeToolCall;
+            let key = if is_before { "updated_input" } else { "updated_mcp_tool_output" };
+            let mut answer = optional(key, plan.changed.clone());
+            answer.extend(optional("additional_context", plan.context.as_deref()));
+            answer
         }
-        (Ruled::Block(reason) | Ruled::Ask(reason) | Ruled::Stop(reason), "user_message_send") => {
-            object([("continue", json!(false)), ("user_message", json!(reason))])
-        }
-        (Ruled::Block(reason) | Ruled::Ask(reason) | Ruled::Stop(reason), _) => object([
+        (
+            Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason),
+            EventKind::UserMessageSend,
+        ) => object([("continue", json!(false)), ("user_message", json!(reason))]),
+        (Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason), _) => object([
             ("permission", json!("deny")),
             ("user_message", json!(reason)),
             ("agent_message", json!(reason)),
         ]),
+    }
+}
+
+/// Returns a changed output. Cursor replaces only that of MCP tools.
+pub(super) fn changed_output(tool: &str, _was: &Value, new: &Value) -> ChangedOutput {
+    if !tool.starts_with("MCP:") {
+        return ChangedOutput::Told(filled(new));
+    }
+    let is_result = new.get("content").is_some_and(Value::is_array);
+    ChangedOutput::Whole(if is_result { new.clone() } else { text(new).into() })
+}
+
+pub(super) fn effect(answer: &Map<String, Value>) -> Option<Effect> {
+    match text_of(answer, "permission") {
+        "deny" => Some(Effect::Blocked(text_of(answer, "agent_message").to_owned())),
+        "ask" => Some(Effect::Asked(text_of(answer, "user_message").to_owned())),
+        _ => None,
     }
 }

@@ -1,4 +1,136 @@
-//! Gemini CLI.
+//! Gemini CLI, checked with 0.61.
 
-pub(crate) mod hook;
-pub(crate) mod reply;
+mod hook;
+mod reply;
+
+use serde_json::json;
+
+use crate::agent::effect;
+use crate::agent::event::Fate::{Blocks, Honoured, LeftOut};
+use crate::agent::event::{AgentEvent, EventKind};
+use crate::agent::output::as_reason;
+use crate::agent::sample_payload::TIME;
+use crate::agent::surroundings::MovedBy;
+use crate::agent::timeouts::{Unit, Wait};
+use crate::agent_hooks::rule::Rule;
+use crate::dialect::claude::compile;
+use crate::gemini_family::{DISABLED, ENABLED, folder_trust};
+use crate::spec::places::{BOTH, HOME, Holds, Level, at};
+use crate::spec::{
+    Answers, CommandHooks, ConfigFormat, DoctorRules, EntryForm, ParserRules, ProcessSigns, Spec, ToolNames,
+};
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "gemini",
+    title: "Gemini CLI",
+    process: ProcessSigns {
+        // google-gemini/gemini-cli: docs/tools/shell.md.
+        variables: &["GEMINI_CLI"],
+        commands: &["gemini"],
+        processes: &["gemini"],
+        packages: &["@google/gemini-cli"],
+    },
+    project_variable: Some("GEMINI_PROJECT_DIR"),
+    places: &[
+        at(BOTH, ".gemini/settings.json", Holds::Hooks),
+        at(BOTH, ".gemini/hooks", Holds::Beside),
+        at(HOME, ".gemini/trustedFolders.json", Holds::Beside),
+    ],
+    moved_by: Some(MovedBy { variable: "GEMINI_CLI_HOME", directory: "", reads_tilde: false }),
+    config: ConfigFormat {
+        reads_comments: true,
+        parser: Some(ParserRules { reads_mark: false, check: |_| None }),
+        entry: EntryForm { name_key: Some("name"), has_env: true, ..EntryForm::GROUPED },
+        disable_settings: &[ENABLED, DISABLED],
+        former_settings: &["enabled", "disabled", "notifications"],
+        ..ConfigFormat::BASE
+    },
+    wait: Wait::new(Unit::Milliseconds, 60),
+    events: &[
+        AgentEvent::new("SessionStart", EventKind::SessionStart).inject(Honoured),
+        AgentEvent::new("SessionEnd", EventKind::SessionEnd),
+        AgentEvent::new("BeforeAgent", EventKind::UserMessageSend)
+            .block(Honoured)
+            .modify(Blocks)
+            .inject(Honoured),
+        AgentEvent::new("BeforeTool", EventKind::BeforeToolCall)
+            .block(Honoured)
+            .ask(Honoured)
+            .modify(Honoured)
+            .inject(LeftOut),
+        AgentEvent::new("AfterTool", EventKind::AfterToolCall)
+            .block(Honoured)
+            .modify(Blocks)
+            .inject(Honoured),
+        // It fires for every piece of an answer.
+        AgentEvent::new("AfterModel", EventKind::AfterTurn).inject(LeftOut).unusual(),
+        AgentEvent::new("AfterAgent", EventKind::AgentStop).follow_up(Honoured),
+        // It fires before every call of the model.
+        AgentEvent::new("PreCompress", EventKind::PreCompact).block(LeftOut).inject(LeftOut).unusual(),
+        AgentEvent::new("Notification", EventKind::Notification),
+    ],
+    other_events: &["BeforeModel", "AfterModel", "BeforeToolSelection"],
+    tools: ToolNames {
+        names: &[
+            ("Bash", "run_shell_command"),
+            ("Read", "read_file"),
+            ("Write", "write_file"),
+            ("Edit", "replace"),
+            ("Glob", "glob"),
+            ("Grep", "grep_search"),
+            ("LS", "list_directory"),
+            ("WebFetch", "web_fetch"),
+            ("WebSearch", "google_web_search"),
+        ],
+        mcp_name: Some("mcp_SERVER_TOOL"),
+        mcp_aliases: &["mcp_SERVER_TOOL"],
+        ..ToolNames::BASE
+    },
+    tool_success: |output, _| output.get("error").filter(|error| !error.is_null()).map(|_| false),
+    counts_follow_ups: false,
+    answers: Answers {
+        write: reply::write,
+        empty: "",
+        shows_warnings: true,
+        asks_with_changed_input: false,
+        // It puts the new fields over the old ones, so that none can be taken away.
+        takes_input: |was, new| was.keys().all(|field| new.contains_key(field)),
+        changed_output: as_reason,
+        max_context: None,
+        exit_2_needs_words: false,
+        failure_blocks: false,
+        effect: |_, answer, _| effect::decision(answer, &["block", "deny"]).or_else(|| effect::stop(answer)),
+    },
+    sample_call: |call| {
+        call.with(json!({
+            "timestamp": TIME,
+            "tool_input": {"command": call.line, "description": "run a command", "is_background": false},
+        }))
+    },
+    hooks: Some(CommandHooks {
+        encode: hook::encode,
+        outcome: hook::outcome,
+        matcher: |_, pattern| {
+            let word = pattern.trim();
+            Ok(Rule::Word { word: word.to_owned(), regex: compile(word)? })
+        },
+        merges_input: true,
+        output_fields: &["llmContent", "returnDisplay"],
+        output_text_fields: &["llmContent"],
+        session_variable: Some("GEMINI_SESSION_ID"),
+        cwd_variable: Some("GEMINI_CWD"),
+        project_variables: &["GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+        manifest: Some("gemini-extension.json"),
+        ..CommandHooks::BASE
+    }),
+    plugin: None,
+    next_steps: &[
+        (&Level::ALL, "trust the folder when gemini asks: in an untrusted folder it runs no hooks"),
+        (&Level::IN_PROJECT, "start gemini in ROOT: it does not look above the directory where it starts"),
+    ],
+    doctor: DoctorRules {
+        check: |conditions, found| folder_trust::check_gemini(&SPEC, conditions, found),
+        variables: &folder_trust::GEMINI_VARIABLES,
+        ..DoctorRules::BASE
+    },
+};

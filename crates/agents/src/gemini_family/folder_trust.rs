@@ -1,16 +1,16 @@
-//! Trust by folder, as seen in Gemini CLI 0.61, Qwen Code 0.24 and Copilot CLI 1.0. In an untrusted folder
-//! Gemini CLI runs no hook at all; the other two still run those of their user.
+//! Trust by folder, as seen in Gemini CLI 0.61 and Qwen Code 0.24. In an untrusted folder Gemini CLI runs no hook at all;
+//! Qwen Code still runs those of its user.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::agent::Agent;
-use crate::bridge::doctor::Doctor;
-use crate::bridge::doctor::configured::{contents, shown};
-use crate::config::{Level, file, value};
+use crate::conditions::{Conditions, contents, real, shown};
+use crate::config::{hooks_file, json_value};
 use crate::files::normalize_path;
 use crate::finding::Examination;
+use crate::spec::Spec;
+use crate::spec::places::Level;
 
 /// Untrusts every folder in Gemini CLI.
 const RESTRICTED: &str = "GEMINI_RESTRICTED_MODE";
@@ -18,86 +18,68 @@ const RESTRICTED: &str = "GEMINI_RESTRICTED_MODE";
 /// Trusts every folder in Gemini CLI, or none.
 const TRUST: &str = "GEMINI_CLI_TRUST_WORKSPACE";
 
-/// The file of the rules, for Gemini CLI and for Qwen Code.
-const FILES: [&str; 2] = ["GEMINI_CLI_TRUSTED_FOLDERS_PATH", "QWEN_CODE_TRUSTED_FOLDERS_PATH"];
+/// The file of the rules for Gemini CLI.
+const GEMINI_RULES: &str = "GEMINI_CLI_TRUSTED_FOLDERS_PATH";
 
-/// With these Copilot CLI runs the hooks of an untrusted folder when it runs without a terminal.
-const COPILOT: [&str; 2] = ["COPILOT_ALLOW_ALL", "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS"];
+/// The file of the rules for Qwen Code.
+const QWEN_RULES: &str = "QWEN_CODE_TRUSTED_FOLDERS_PATH";
 
-/// The variables that decide about trust by folder.
-pub(crate) const VARIABLES: [&str; 6] = [RESTRICTED, TRUST, FILES[0], FILES[1], COPILOT[0], COPILOT[1]];
+/// The variables that decide in Gemini CLI.
+pub(crate) const GEMINI_VARIABLES: [&str; 3] = [RESTRICTED, TRUST, GEMINI_RULES];
 
-impl Doctor {
-    /// Checks that Gemini CLI or Qwen Code runs the hooks of this level in the project.
-    pub(crate) fn check_folder(&self, agent: Agent, level: Level, found: &mut Examination) {
-        let is_gemini = agent == Agent::Gemini;
-        if !is_gemini && level == Level::User {
-            return;
+/// The variables that decide in Qwen Code.
+pub(crate) const QWEN_VARIABLES: [&str; 1] = [QWEN_RULES];
+
+/// Checks that Gemini CLI runs hooks in the project.
+pub(crate) fn check_gemini(spec: &Spec, conditions: &Conditions<'_>, found: &mut Examination) {
+    let skips = "runs no hook there";
+    for (name, word) in [(RESTRICTED, "true"), (TRUST, "false")] {
+        if conditions.has(name, word) {
+            let message = format!("{name}={word}: Gemini CLI trusts no folder, and {skips}");
+            return found.fail("trust", message, "remove the variable from the environment");
         }
-        let skips = if is_gemini { "runs no hook there" } else { "skips its hooks" };
-        let is_set = |name: &str, word: &str| is_gemini && self.variable(name).is_some_and(|it| it == word);
-        for (name, word) in [(RESTRICTED, "true"), (TRUST, "false")] {
-            if is_set(name, word) {
-                let message = format!("{name}={word}: Gemini CLI trusts no folder, and {skips}");
-                return found.fail("trust", message, "remove the variable from the environment");
-            }
-        }
-        if is_set(TRUST, "true") {
-            return found.ok("trust", format!("{TRUST}=true: with it Gemini CLI trusts every folder"));
-        }
-        let mut read = |path: Option<PathBuf>| {
-            path.and_then(|path| contents(&path, found)).map_or(Value::Null, |bytes| value(agent, &bytes))
-        };
-        let user = file(agent, Level::User, &self.surroundings);
-        let (of_user, of_project) =
-            (read(user.clone()), read(file(agent, Level::Project, &self.surroundings)));
-        if !is_asked(&of_user, &of_project, is_gemini) {
-            return;
-        }
-        let rules = match self.variable(if is_gemini { FILES[0] } else { FILES[1] }) {
-            Some(path) => Some(self.project().join(path)),
-            None => user.map(|path| path.with_file_name("trustedFolders.json")),
-        };
-        let shown = shown(self.project());
-        if is_trusted(&read(rules), self.project()) {
-            return found.ok("trust", format!("{} trusts the folder {shown}", agent.title()));
-        }
-        let mut hint = format!("start {agent} there and trust the folder: /permissions");
-        if is_gemini {
-            hint += &format!("; or set {TRUST}=true if it runs without a terminal");
-        }
-        found.fail("trust", format!("{} does not trust {shown}, and {skips}", agent.title()), hint);
     }
+    if conditions.has(TRUST, "true") {
+        return found.ok("trust", format!("{TRUST}=true: with it Gemini CLI trusts every folder"));
+    }
+    let more = format!("; or set {TRUST}=true if it runs without a terminal");
+    check(spec, conditions, (GEMINI_RULES, true), (skips, &more), found);
+}
 
-    /// Checks that Copilot CLI runs the hooks of the project.
-    pub(crate) fn check_copilot_folder(&self, found: &mut Examination) {
-        let is_set = |name: &&str| self.variable(name).is_some_and(|it| it == "true");
-        if let Some(name) = COPILOT.into_iter().find(is_set) {
-            let message = format!("{name}=true: with it Copilot CLI runs the hooks of every folder");
-            return found.ok("trust", message);
-        }
-        // `config.json` lies beside the directory of hooks.
-        let user = file(Agent::Copilot, Level::User, &self.surroundings);
-        let config = user.as_deref().and_then(|path| path.ancestors().nth(2));
-        let config = config.and_then(|own| contents(&own.join("config.json"), found)).unwrap_or_default();
-        let shown = shown(self.project());
-        if is_in_copilots_list(&config, self.project()) {
-            return found.ok("trust", format!("Copilot CLI trusts the folder {shown}"));
-        }
-        let message = format!("Copilot CLI does not trust {shown}, and skips its hooks");
-        found.fail("trust", message, "start copilot there and trust the folder for future sessions");
+/// Checks that Qwen Code runs the hooks of the project.
+pub(crate) fn check_qwen(spec: &Spec, conditions: &Conditions<'_>, found: &mut Examination) {
+    if conditions.level != Level::User {
+        check(spec, conditions, (QWEN_RULES, false), ("skips its hooks", ""), found);
     }
 }
 
-/// Returns true if one of the trusted folders of `config.json` contains this project. Copilot CLI 1.0 also
-/// reads the older spelling of the key.
-fn is_in_copilots_list(config: &[u8], project: &Path) -> bool {
-    // Copilot CLI writes comments into this file, though it reads none in its settings.
-    let config = value(Agent::Gemini, config);
-    let lists = ["trustedFolders", "trusted_folders"].map(|key| config.get(key).and_then(Value::as_array));
-    let folders = lists.into_iter().flatten().flatten().filter_map(Value::as_str).map(Path::new);
-    let project = real(project);
-    folders.filter(|it| it.is_absolute()).any(|it| project.starts_with(real(it)))
+/// Checks the rule for the project. `rules` are the variable with the file of the rules, and whether the agent asks for
+/// trust by default; `words` are the consequence, and the end of the hint.
+fn check(
+    spec: &Spec,
+    conditions: &Conditions<'_>,
+    (rules, by_default): (&str, bool),
+    (skips, more): (&str, &str),
+    found: &mut Examination,
+) {
+    let mut read = |path: Option<PathBuf>| {
+        path.and_then(|path| contents(&path, found)).map_or(Value::Null, |bytes| json_value(true, &bytes))
+    };
+    let file = |level| hooks_file(spec, level, conditions.surroundings);
+    if !is_asked(&read(file(Level::User)), &read(file(Level::Project)), by_default) {
+        return;
+    }
+    let rules = match conditions.variable(rules) {
+        Some(path) => Some(conditions.project().join(path)),
+        None => file(Level::User).map(|path| path.with_file_name("trustedFolders.json")),
+    };
+    let is_trusted = is_trusted(&read(rules), conditions.project());
+    let (title, shown) = (spec.title, shown(conditions.project()));
+    if is_trusted {
+        return found.ok("trust", format!("{title} trusts the folder {shown}"));
+    }
+    let hint = format!("start {} there and trust the folder: /permissions{more}", spec.name);
+    found.fail("trust", format!("{title} does not trust {shown}, and {skips}"), hint);
 }
 
 /// Returns true if the agent asks for trust: `security.folderTrust.enabled` of the user, or of the project,
@@ -129,10 +111,6 @@ fn is_trusted(rules: &Value, project: &Path) -> bool {
     around.max().is_some_and(|(_, is_untrusted)| !is_untrusted)
 }
 
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -157,10 +135,10 @@ mod tests {
             (String::new(), set("false"), true, false),
             (set("true"), set("false"), true, true),
         ] {
-            for (agent, want) in [(Agent::Gemini, gemini), (Agent::Qwen, qwen)] {
-                let settings = [&user, &project].map(|it| value(agent, it.as_bytes()));
-                let is_asked = is_asked(&settings[0], &settings[1], agent == Agent::Gemini);
-                assert_eq!(is_asked, want, "{agent} {user} {project}");
+            for (by_default, want) in [(true, gemini), (false, qwen)] {
+                let settings = [&user, &project].map(|it| json_value(true, it.as_bytes()));
+                let is_asked = is_asked(&settings[0], &settings[1], by_default);
+                assert_eq!(is_asked, want, "{by_default} {user} {project}");
             }
         }
     }
@@ -182,28 +160,8 @@ mod tests {
         ] {
             assert_eq!(is_trusted(&rules, project), want, "{rules}");
         }
-        let rules = value(Agent::Gemini, b"{\"/nowhere\": \"TRUST_FOLDER\" /* all */}");
+        let rules = json_value(true, b"{\"/nowhere\": \"TRUST_FOLDER\" /* all */}");
         assert!(is_trusted(&rules, project));
-    }
-
-    #[test]
-    fn copilot_trusts_what_is_below_a_folder_of_its_list() {
-        let project = Path::new("/nowhere/shop/api");
-        for (config, want) in [
-            (r#"// mine\n{"trustedFolders": ["/nowhere/shop"]}"#, true),
-            (r#"{"trusted_folders": ["/other", "/nowhere/shop/api"]}"#, true),
-            (r#"{"trusted_folders": [], "trustedFolders": ["/nowhere"]}"#, true),
-            (r#"{"trustedFolders": ["/nowhere/shopping", "/nowhere/shop/api/deep", "shop", "", 5]}"#, false),
-            (r#"{"trustedFolders": "/nowhere"}"#, false),
-            ("[", false),
-            ("", false),
-        ] {
-            assert_eq!(
-                is_in_copilots_list(config.replace("\\n", "\n").as_bytes(), project),
-                want,
-                "{config}"
-            );
-        }
     }
 
     #[test]

@@ -1,4 +1,123 @@
-//! OpenCode.
+//! OpenCode, checked with 1.18. It runs no commands at its events, but plugins in JavaScript: `assets/opencode/hookbox.js`
+//! is one, which writes and reads the JSON here. That form is our own, so there is one object in any case, and no field
+//! for an answer that OpenCode cannot follow.
 
-pub(crate) mod plugin;
-pub(crate) mod reply;
+use serde_json::{Map, Value, json};
+
+use crate::agent::effect;
+use crate::agent::event::Fate::{Blocks, Honoured, LeftOut};
+use crate::agent::event::{AgentEvent, EventKind};
+use crate::agent::json::{decision, object, optional};
+use crate::agent::output::{ChangedOutput, any_input, text};
+use crate::agent::plan::{Decision, Plan};
+use crate::agent::surroundings::MovedBy;
+use crate::agent::timeouts::{Unit, Wait};
+use crate::spec::places::{HOME, Holds, PROJECT, at};
+use crate::spec::{Above, Answers, ConfigFormat, DoctorRules, PluginFile, ProcessSigns, Spec, ToolNames};
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "opencode",
+    title: "OpenCode",
+    process: ProcessSigns {
+        // anomalyco/opencode: packages/opencode/src/index.ts; the second in later versions.
+        variables: &["OPENCODE", "OPENCODE_PID"],
+        commands: &["opencode"],
+        processes: &["opencode"],
+        packages: &["opencode-ai"],
+    },
+    project_variable: None,
+    // It loads both directories of plugins.
+    places: &[
+        at(HOME, ".config/opencode/plugins", Holds::Plugins),
+        at(HOME, ".config/opencode/plugin", Holds::Plugins),
+        at(HOME, ".config/opencode/opencode.json", Holds::Beside),
+        at(HOME, ".config/opencode/opencode.jsonc", Holds::Beside),
+        at(PROJECT, ".opencode/plugins", Holds::Plugins),
+        at(PROJECT, ".opencode/plugin", Holds::Plugins),
+        at(PROJECT, ".opencode/opencode.json", Holds::Beside),
+        at(PROJECT, ".opencode/opencode.jsonc", Holds::Beside),
+        at(PROJECT, "opencode.json", Holds::Beside),
+        at(PROJECT, "opencode.jsonc", Holds::Beside),
+    ],
+    moved_by: Some(MovedBy { variable: "XDG_CONFIG_HOME", directory: ".config", reads_tilde: false }),
+    config: ConfigFormat { parser: None, reads_above: Above::All, ..ConfigFormat::BASE },
+    // The time that the plugin waits.
+    wait: Wait::new(Unit::Seconds, 20),
+    // The names of a plugin's hooks, and of events on OpenCode's bus.
+    events: &[
+        AgentEvent::new("session.created", EventKind::SessionStart).inject(Honoured),
+        AgentEvent::new("session.deleted", EventKind::SessionEnd),
+        AgentEvent::new("dispose", EventKind::SessionEnd),
+        AgentEvent::new("chat.message", EventKind::UserMessageSend)
+            .block(Honoured)
+            .modify(Honoured)
+            .inject(Honoured),
+        AgentEvent::new("tool.execute.before", EventKind::BeforeToolCall)
+            .block(Honoured)
+            .ask(Blocks)
+            .modify(Honoured)
+            .inject(Honoured),
+        AgentEvent::new("tool.execute.after", EventKind::AfterToolCall)
+            .block(Honoured)
+            .modify(Honoured)
+            .inject(Honoured),
+        AgentEvent::new("session.error", EventKind::OnError).modify(LeftOut).inject(Honoured),
+        AgentEvent::new("message.updated", EventKind::AfterTurn).inject(Honoured),
+        AgentEvent::new("session.idle", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::new("experimental.session.compacting", EventKind::PreCompact)
+            .block(LeftOut)
+            .inject(Honoured),
+        AgentEvent::new("session.compacted", EventKind::PostCompact).inject(Honoured),
+    ],
+    other_events: &[],
+    tools: ToolNames { names: &[("Bash", "bash")], ..ToolNames::BASE },
+    tool_success: |_, exit_status| Some(exit_status.is_none_or(|status| status == 0)),
+    counts_follow_ups: true,
+    answers: Answers {
+        write,
+        // The plugin takes an empty answer for a failure.
+        empty: "{}\n",
+        shows_warnings: false,
+        asks_with_changed_input: false,
+        takes_input: any_input,
+        changed_output: |_, _, new| ChangedOutput::Whole(text(new).into()),
+        max_context: None,
+        exit_2_needs_words: false,
+        failure_blocks: false,
+        // The plugin takes nothing beside the two fields; an answer with another field is a failure, which may pass.
+        effect: |_, answer, _| effect::decision(answer, &["deny"]).filter(|_| answer.len() == 2),
+    },
+    sample_call: |call| {
+        json!({
+            "hook_event_name": call.event.name, "session_id": call.session, "cwd": call.cwd,
+            "tool_name": call.tool, "tool_input": {"command": call.line}, "tool_use_id": "call_0",
+        })
+    },
+    hooks: None,
+    plugin: Some(PluginFile {
+        file_name: "hookbox.js",
+        text: include_str!("../../assets/opencode/hookbox.js"),
+        head: "/**\n * hookbox in OpenCode",
+    }),
+    next_steps: &[],
+    doctor: DoctorRules { off_variable: Some("OPENCODE_PURE"), ..DoctorRules::BASE },
+};
+
+fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+    if let Some(message) = &plan.follow_up {
+        return object([("follow_up", json!(message))]);
+    }
+    let key = match event.event {
+        EventKind::BeforeToolCall => "input",
+        EventKind::UserMessageSend => "message",
+        _ => "output",
+    };
+    match &plan.decision {
+        Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason) => decision("deny", reason),
+        Decision::Pass => {
+            let mut answer = optional(key, plan.changed.clone());
+            answer.extend(optional("context", plan.context.as_deref()));
+            answer
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Further names by which a matcher of Qwen Code may mean one of its tools.
 
-/// Its tools, each with the names that it takes for it in a matcher (0.24): what it shows to people, that with `Tool`
-/// behind it, names of former versions, and some of Claude Code's.
+/// The tools, each with the names that a matcher may use for it (0.24): the name for people, the same with `Tool` at its
+/// end, names of former versions, and some of Claude Code's.
 const QWEN: [(&str, &[&str]); 67] = [
     ("agent", &["Agent", "AgentTool", "Task", "TaskTool", "task"]),
     ("artifact", &["Artifact", "ArtifactTool"]),
@@ -72,19 +72,19 @@ const QWEN: [(&str, &[&str]); 67] = [
     ("zoom_image", &["ZoomImage", "ZoomImageTool"]),
 ];
 
-/// The names beside its own by which Qwen Code knows its tool `name`; none for any other tool.
-pub(crate) fn aliases(name: &str) -> &'static [&'static str] {
+/// Returns the further names of Qwen Code's tool `name`; none for any other tool.
+pub(super) fn aliases(name: &str) -> &'static [&'static str] {
     QWEN.iter().find(|(tool, _)| *tool == name).map_or(&[], |(_, aliases)| aliases)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::SPEC;
     use super::*;
-    use crate::agent::tools::TOOLS;
 
     #[test]
     fn every_tool_that_the_agents_share_has_its_names() {
-        for tool in TOOLS.iter().filter_map(|it| it.qwen) {
+        for tool in SPEC.tools.names.iter().map(|(_, own)| *own) {
             assert!(!aliases(tool).is_empty(), "{tool}");
         }
         for tool in ["Bash", "mcp__t__echo", ""] {

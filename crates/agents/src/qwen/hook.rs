@@ -1,25 +1,20 @@
-//! Hooks of Qwen Code: Claude Code's names of the events, Gemini CLI's of the tools and its words for a decision.
+//! The hooks of Qwen Code, with Claude Code's names of the events, and Gemini CLI's names of the tools and words for a
+//! decision.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::agent::Agent;
+use super::SPEC;
 use crate::agent_hooks::payload::{self, Payload};
-use crate::dialect::claude::{self, Session, Style, Text};
-use crate::event::{ErrorSource, Event, EventData, EventName, ToolCall};
+use crate::dialect::claude::{self, Session};
+use crate::event::{ErrorSource, Event, EventData, ToolCall};
+use crate::gemini_family::{STYLE, answer_in, printed};
 use crate::hook::HookError;
 use crate::outcome::Outcome;
-
-pub(crate) const STYLE: Style = Style {
-    approving: &["approve", "allow", "ask"],
-    decisions: "\"block\", \"deny\", \"ask\", \"allow\" or \"approve\"",
-    names_event: false,
-    text: Text::Context,
-    ..claude::CLAUDE
-};
+use crate::spec::Ended;
 
 const MODES: [&str; 5] = ["default", "plan", "auto-edit", "auto", "yolo"];
 
-pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String, Value> {
+pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Value> {
     let mut it = Payload::begun(name, event, session);
     it.put("permission_mode", payload::mode(event, session, &MODES));
     if !matches!(name, "SessionStart" | "SessionEnd" | "Notification") {
@@ -36,18 +31,18 @@ pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String
             it.known("submitted_prompt", message.as_deref());
         }
         EventData::BeforeToolCall(call) => {
-            it.call(Agent::Qwen, name, event, call, ["tool_name", "tool_input"]);
+            it.call(&SPEC, name, event, call, ["tool_name", "tool_input"]);
             ids(&mut it, call);
         }
         EventData::AfterToolCall(result) => {
-            it.call(Agent::Qwen, name, event, &result.call, ["tool_name", "tool_input"]);
+            it.call(&SPEC, name, event, &result.call, ["tool_name", "tool_input"]);
             it.put("tool_response", payload::with_display(result.output.value()));
             ids(&mut it, &result.call);
             it.known("duration_ms", result.duration_ms);
         }
         EventData::OnError(error) => {
             if let ErrorSource::Tool(call) = &error.source {
-                it.call(Agent::Qwen, name, event, call, ["tool_name", "tool_input"]);
+                it.call(&SPEC, name, event, call, ["tool_name", "tool_input"]);
                 ids(&mut it, call);
                 it.put("is_interrupt", error.kind.as_deref() == Some("interrupt"));
             }
@@ -55,7 +50,7 @@ pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String
         }
         EventData::AgentStop(stop) => {
             it.put("stop_hook_active", stop.follow_ups > 0);
-            it.put("last_assistant_message", payload::last_words(stop).0.unwrap_or_default());
+            it.put("last_assistant_message", payload::last_messages(stop).0.unwrap_or_default());
             it.put("background_tasks", json!([]));
             it.put("crons", json!([]));
             if let Some(usage) = stop.usage {
@@ -75,7 +70,7 @@ pub(crate) fn encode(name: &str, event: &Event, session: &Session) -> Map<String
         EventData::Other { data, .. } => it.rest(data),
         _ => {}
     }
-    it.0
+    it.done()
 }
 
 fn ids(it: &mut Payload, call: &ToolCall) {
@@ -83,19 +78,13 @@ fn ids(it: &mut Payload, call: &ToolCall) {
     it.known("tool_call_id", call.id.as_deref());
 }
 
-pub(crate) fn outcome(
-    event: &EventName,
-    exit_code: i32,
-    stdout: &[u8],
-    stderr: &str,
-) -> Result<Outcome, HookError> {
-    // It reads standard error as an answer, too.
-    if exit_code == 2
-        && let Some(said) = crate::gemini::hook::answer_in(stderr.as_bytes(), event, &STYLE)
+pub(super) fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookError> {
+    let event = &event.name();
+    // It reads an answer on standard error as well.
+    if ended.exit_code == 2
+        && let Some(answer) = answer_in(ended.stderr.as_bytes(), event, &STYLE)
     {
-        return Ok(said);
+        return Ok(answer);
     }
-    claude::by_exit_code(event, exit_code, stderr, || {
-        crate::gemini::hook::printed(event, stdout, stderr, &STYLE)
-    })
+    claude::by_exit_code(event, ended.exit_code, ended.stderr, || printed(event, ended, &STYLE))
 }

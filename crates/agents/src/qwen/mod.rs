@@ -1,5 +1,154 @@
-//! Qwen Code.
+//! Qwen Code, checked with 0.24: Claude Code's names of the events, and Gemini CLI's names of the tools.
 
-pub(crate) mod aliases;
-pub(crate) mod hook;
-pub(crate) mod reply;
+mod aliases;
+mod hook;
+mod reply;
+
+use serde_json::json;
+
+use crate::agent::disable_settings::DisableSetting;
+use crate::agent::effect;
+use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};
+use crate::agent::event::{AgentEvent, EventKind};
+use crate::agent::output::{any_input, as_reason};
+use crate::agent::sample_payload::TIME;
+use crate::agent::surroundings::MovedBy;
+use crate::agent::timeouts::{Unit, Wait};
+use crate::agent_hooks::rule::Rule;
+use crate::claude::{OTHER_EVENTS, before};
+use crate::dialect::claude::{MatcherError, compile};
+use crate::gemini_family::{DISABLED, ENABLED, folder_trust};
+use crate::spec::places::{BOTH, HOME, Holds, Level, at};
+use crate::spec::{
+    Answers, CommandHooks, ConfigFormat, DoctorRules, EntryForm, ParserRules, ProcessSigns, Spec, ToolNames,
+};
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "qwen",
+    title: "Qwen Code",
+    process: ProcessSigns {
+        // QwenLM/qwen-code: packages/core/src/services/shellExecutionService.ts.
+        variables: &["QWEN_CODE"],
+        commands: &["qwen"],
+        processes: &["qwen"],
+        packages: &["@qwen-code/qwen-code"],
+    },
+    project_variable: Some("QWEN_PROJECT_DIR"),
+    places: &[
+        at(BOTH, ".qwen/settings.json", Holds::Hooks),
+        at(BOTH, ".qwen/hooks", Holds::Beside),
+        at(HOME, ".qwen/trustedFolders.json", Holds::Beside),
+    ],
+    moved_by: Some(MovedBy { variable: "QWEN_HOME", directory: ".qwen", reads_tilde: true }),
+    config: ConfigFormat {
+        reads_comments: true,
+        parser: Some(ParserRules { reads_mark: true, check: |_| None }),
+        entry: EntryForm { has_env: true, ..EntryForm::GROUPED },
+        disable_settings: &[DisableSetting::ALL, ENABLED, DISABLED],
+        former_settings: &["enabled", "disabled", "notifications"],
+        ..ConfigFormat::BASE
+    },
+    wait: Wait::new(Unit::SecondsBelow1000, 60),
+    events: &[
+        AgentEvent::new("SessionStart", EventKind::SessionStart).inject(Honoured),
+        AgentEvent::new("SessionEnd", EventKind::SessionEnd),
+        AgentEvent::new("UserPromptSubmit", EventKind::UserMessageSend)
+            .block(Honoured)
+            .modify(Blocks)
+            .inject(Honoured),
+        before(Honoured, Blocks, LeftOut),
+        AgentEvent::new("PostToolUse", EventKind::AfterToolCall)
+            .block(Honoured)
+            .modify(Blocks)
+            .inject(Honoured),
+        AgentEvent::new("PostToolUseFailure", EventKind::OnError).modify(Told).inject(Honoured),
+        AgentEvent::new("PostToolBatch", EventKind::AfterTurn).inject(Honoured),
+        AgentEvent::new("Stop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::new("SubagentStop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::new("PreCompact", EventKind::PreCompact).block(LeftOut).inject(LeftOut),
+        AgentEvent::new("PostCompact", EventKind::PostCompact).inject(LeftOut),
+        AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(LeftOut),
+        AgentEvent::new("Notification", EventKind::Notification),
+    ],
+    other_events: &OTHER_EVENTS,
+    tools: ToolNames {
+        names: &[
+            ("Bash", "run_shell_command"),
+            ("Read", "read_file"),
+            ("Write", "write_file"),
+            ("Edit", "edit"),
+            ("Glob", "glob"),
+            ("Grep", "grep_search"),
+            ("LS", "list_directory"),
+            ("WebFetch", "web_fetch"),
+            ("WebSearch", "web_search"),
+            ("Agent", "agent"),
+        ],
+        mcp_name: Some("mcp__SERVER__TOOL"),
+        aliases: aliases::aliases,
+        ..ToolNames::BASE
+    },
+    tool_success: |_, _| Some(true),
+    counts_follow_ups: false,
+    answers: Answers {
+        write: reply::write,
+        empty: "",
+        shows_warnings: true,
+        asks_with_changed_input: false,
+        takes_input: any_input,
+        changed_output: as_reason,
+        max_context: None,
+        exit_2_needs_words: false,
+        failure_blocks: false,
+        effect: |_, answer, specific| {
+            let decision = || effect::decision(answer, &["block", "deny"]);
+            effect::permission(specific).or_else(decision).or_else(|| effect::stop(answer))
+        },
+    },
+    sample_call: |call| {
+        call.with(json!({
+            "timestamp": TIME, "permission_mode": "default", "prompt_id": call.session,
+            "tool_use_id": "toolu_000", "tool_call_id": "call_0",
+            "tool_input": {"command": call.line, "description": "run a command", "is_background": false},
+        }))
+    },
+    hooks: Some(CommandHooks {
+        encode: hook::encode,
+        outcome: hook::outcome,
+        matcher: |_, pattern| matcher(pattern.trim()),
+        has_failure_event: true,
+        output_fields: &["llmContent", "returnDisplay"],
+        output_text_fields: &["llmContent"],
+        session_variable: Some("QWEN_CODE_SESSION_ID"),
+        project_variables: &["QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+        manifest: Some("qwen-extension.json"),
+        ..CommandHooks::BASE
+    }),
+    plugin: None,
+    next_steps: &[(
+        &Level::IN_PROJECT,
+        "start qwen in ROOT: it does not look above the directory where it starts",
+    )],
+    doctor: DoctorRules {
+        check: |conditions, found| folder_trust::check_qwen(&SPEC, conditions, found),
+        variables: &folder_trust::QWEN_VARIABLES,
+        ..DoctorRules::BASE
+    },
+};
+
+/// Reads a matcher: names separated by `|`, such as `Bash`, `Shell` and `ShellTool` for one tool, and otherwise an
+/// expression that may match anywhere in the tool's own name.
+fn matcher(pattern: &str) -> Result<Rule, MatcherError> {
+    let is_list = pattern.contains('|') && !pattern.starts_with(['^', '(']);
+    let parts = || pattern.split('|').map(str::trim).filter(|part| !part.is_empty());
+    if pattern == ".*" || (is_list && parts().any(|part| matches!(part, "*" | ".*"))) {
+        return Ok(Rule::All);
+    }
+    let (names, expression) = if is_list {
+        (parts().map(str::to_owned).collect(), parts().collect::<Vec<_>>().join("|"))
+    } else {
+        (vec![pattern.to_owned()], pattern.to_owned())
+    };
+    let regex = Some(compile(&expression)?).filter(|_| !expression.is_empty());
+    Ok(Rule::Listed { names, regex })
+}

@@ -1,5 +1,5 @@
-//! The hooks in an agent's own configuration: the shapes of Claude Code's settings and of Cursor's hooks.json, which the
-//! other agents share.
+//! Reads the hooks of an agent's configuration, in the shapes of Claude Code's settings and of Cursor's hooks.json, which
+//! the other agents share.
 
 mod bridge_calls;
 mod handler;
@@ -9,55 +9,56 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::agent::comments::without_comments;
-use crate::agent::{Agent, LeavesOut, Level, Setting};
+use crate::agent::disable_settings::{DisableSetting, LeavesOut};
+use crate::agent::{Agent, Level};
 use crate::agent_hooks::event_name;
+use crate::config::document::without_comments;
 use crate::discovery::document::{Document, Form, Member, Node, Object};
 use crate::discovery::reader::{Fault, Reader, at, unknown, wrong};
 use crate::discovery::{MAX_HOOKS, SourceHook};
 use crate::text;
 
-/// How many plugins a file may switch on or off.
+/// The number of plugins that a file may switch on or off.
 const MAX_PLUGINS: usize = 256;
 
-/// How much of an event's name that nobody knows stands in the name of a hook, in bytes.
+/// The part of an unknown event's name that the name of a hook has, in bytes.
 const MAX_LABEL: usize = 64;
 
 /// The file of an agent that declares hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Outside {
     pub(super) agent: Agent,
-    /// Its name in the names of its hooks, such as `.claude/settings.json`.
+    /// The file in the names of its hooks, such as `.claude/settings.json`.
     pub(super) shown: String,
     /// The file.
     pub(super) path: PathBuf,
-    /// Whose it is.
+    /// The level.
     pub(super) level: Level,
     /// The directory of the plugin whose hooks they are.
     pub(super) plugin: Option<PathBuf>,
-    /// What else it holds.
+    /// The kind of the file.
     pub(super) within: Within,
 }
 
-/// What else stands in the file.
+/// The kind of a file with hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Within {
     /// Settings of any kind.
     Settings,
     /// Nothing but hooks.
     Hooks,
-    /// A plugin's manifest, whose `hooks` may be the hooks, or name files.
+    /// A plugin's manifest, whose `hooks` may be the hooks, or names of files.
     Manifest,
 }
 
-/// What such a file says.
+/// The contents of such a file.
 #[derive(Debug, Default)]
 pub(super) struct ForeignFile {
     pub(super) hooks: Vec<SourceHook>,
     pub(super) faults: Vec<Fault>,
-    /// The setting that switches all hooks off, where it does.
+    /// The setting that switches all hooks off.
     pub(super) switches_off: Option<&'static str>,
-    /// How many entries call hookbox itself: it would start itself again and again.
+    /// The number of entries that call hookbox itself: it would start itself again and again.
     pub(super) own: usize,
     /// Variables that it sets for all hooks.
     pub(super) env: Vec<(String, String)>,
@@ -69,14 +70,14 @@ pub(super) struct ForeignFile {
     pub(super) name: Option<String>,
 }
 
-/// What a text says.
+/// Reads the text of a file.
 ///
 /// # Errors
 ///
-/// Why it is no JSON, so that nothing can be said of its hooks.
+/// The reason why it is not JSON.
 pub(super) fn parse(text: &str, outside: &Outside) -> Result<ForeignFile, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let takes_comments = outside.agent.takes_comments();
+    let takes_comments = outside.agent.spec().config.reads_comments;
     let text = if takes_comments { without_comments(text) } else { Cow::Borrowed(text) };
     let document = Document::parse(&text).map_err(|(spot, why)| {
         let has_comments = !takes_comments && without_comments(&text) != text;
@@ -107,10 +108,10 @@ struct File<'f> {
     names: Vec<Option<String>>,
     /// The names and command lines of the hooks that are switched off.
     disabled: Vec<String>,
-    /// How many hooks of each event there are.
+    /// The number of hooks of each event.
     counts: BTreeMap<String, usize>,
     left_out: usize,
-    /// Whether its hooks run at all.
+    /// True if its hooks run at all.
     runs: bool,
 }
 
@@ -119,7 +120,8 @@ impl File<'_> {
         let shown = self.outside.shown.clone();
         let expected = "an object such as {\"hooks\": {…}}";
         let Some(members) = self.members(&shown, expected, node, |name| name == "hooks") else { return };
-        let is_versioned = matches!(self.outside.agent, Agent::Copilot | Agent::Cursor);
+        let config = &self.outside.agent.spec().config;
+        let is_settings = self.outside.within == Within::Settings;
         let mut has_hooks = false;
         for member in &members {
             match member.name.as_str() {
@@ -127,33 +129,26 @@ impl File<'_> {
                     has_hooks = true;
                     self.hooks(member.value);
                 }
-                name if self
-                    .outside
-                    .agent
-                    .switches()
-                    .iter()
-                    .any(|it| it.within.unwrap_or(it.key) == name) =>
-                {
+                name if config.disable_settings.iter().any(|it| it.within.unwrap_or(it.key) == name) => {
                     self.switches(member);
                 }
-                "env" if self.outside.agent == Agent::Claude && self.outside.within == Within::Settings => {
+                name if is_settings && config.env_key == Some(name) => {
                     self.found.env = self.settings_env(member);
                 }
-                "enabledPlugins" if self.outside.agent == Agent::Claude => self.plugins(member),
+                name if config.plugins_key == Some(name) => self.plugins(member),
                 "name" if self.outside.within == Within::Manifest => {
                     self.found.name = match member.value.form() {
                         Form::Text(name) => Some(name),
                         _ => None,
                     };
                 }
-                "version" if is_versioned && member.value.raw() != "1" => {
+                "version" if config.entry.has_version && member.value.raw() != "1" => {
                     let found = member.value.shown();
                     let what = format!("version: expected 1, found {found}: none of its hooks run");
                     self.reader.fault(|| at(member.value.spot(), &what));
                     self.runs = false;
                 }
                 name => {
-                    // What stands here is no event, or not where the agent looks for it.
                     let looks_so = name != "hooks"
                         && text::distance(&text::prefix(name, 16).to_ascii_lowercase(), "hooks") <= 1;
                     if looks_so {
@@ -173,22 +168,23 @@ impl File<'_> {
         }
     }
 
-    /// A setting that leaves hooks out, or an object with such settings.
+    /// Reads a setting that leaves hooks out, or an object with such settings.
     fn switches(&mut self, member: &Member<'_>) {
-        let of_agent = self.outside.agent.switches();
+        let of_agent = self.outside.agent.spec().config.disable_settings;
         if let Some(setting) = of_agent.iter().find(|it| it.within.is_none() && it.key == member.name) {
             return self.switch(member, setting);
         }
         let Some(members) = self.members(&member.name, "an object", member.value, |_| false) else { return };
         for inner in &members {
-            let is_it = |it: &&Setting| it.within == Some(member.name.as_str()) && it.key == inner.name;
+            let is_it =
+                |it: &&DisableSetting| it.within == Some(member.name.as_str()) && it.key == inner.name;
             if let Some(setting) = of_agent.iter().find(is_it) {
                 self.switch(inner, setting);
             }
         }
     }
 
-    fn switch(&mut self, member: &Member<'_>, setting: &'static Setting) {
+    fn switch(&mut self, member: &Member<'_>, setting: &'static DisableSetting) {
         match (setting.leaves_out, member.value.form()) {
             (LeavesOut::All(off), Form::Boolean(value)) => {
                 if value == off {
@@ -198,7 +194,7 @@ impl File<'_> {
             (LeavesOut::All(_), _) => {
                 self.reader.fault(|| wrong(setting.key, "true or false", member.value));
             }
-            // What is for an organisation to say counts nowhere else.
+            // It counts only in the settings of an organization.
             (LeavesOut::AllButManaged, _) => {}
             (LeavesOut::Named, Form::Array(items)) => {
                 for item in items.into_iter().take(MAX_PLUGINS) {
@@ -228,7 +224,7 @@ impl File<'_> {
         }
     }
 
-    /// The hooks: an object with a list for each event; in a manifest also files.
+    /// Reads the hooks: an object with a list for each event; in a manifest also names of files.
     fn hooks(&mut self, value: Node<'_>) {
         let is_manifest = self.outside.within == Within::Manifest;
         match value.form() {
@@ -253,13 +249,13 @@ impl File<'_> {
                 // In a manifest the hooks may have a wrapper of their own.
                 "hooks" if self.outside.within == Within::Manifest => self.events(member.value),
                 "description" | "$schema" | "version" => {}
-                name if self.outside.agent.is_no_event(name) => {}
+                name if self.outside.agent.spec().config.former_settings.contains(&name) => {}
                 _ => self.event(member),
             }
         }
     }
 
-    /// The entries of one event.
+    /// Reads the entries of one event.
     fn event(&mut self, member: &Member<'_>) {
         let (key, value) = (member.name.as_str(), member.value);
         let event = event_name(self.outside.agent, key);
@@ -304,7 +300,7 @@ impl File<'_> {
         self.counts.insert(label, count);
     }
 
-    /// The members of an object, as [`File::every`] gives them. `None`, with a fault, for anything else.
+    /// Returns the members of an object as [`File::every`] does. `None`, with a fault, for anything else.
     fn members<'a>(
         &mut self,
         key: &str,
@@ -319,8 +315,8 @@ impl File<'_> {
         Some(self.every(object, holds_hooks))
     }
 
-    /// The members of an object, each name once: the last counts, as in JavaScript. Of what holds hooks all count, for
-    /// agents differ there, and none of the hooks may be lost.
+    /// Returns the members of an object, each name once: the last counts, as in JavaScript. Of members with hooks all
+    /// count, because agents differ there and no hook may be lost.
     fn every<'a>(&mut self, object: Object<'a>, holds_hooks: impl Fn(&str) -> bool) -> Vec<Member<'a>> {
         let Object { mut members, again } = object;
         for member in again {
@@ -354,10 +350,10 @@ impl File<'_> {
     }
 }
 
-/// A group of commands with a matcher; an entry that is a command itself is a group of one.
+/// A group of commands with a matcher. An entry that is a command itself is a group of one.
 struct Group<'a> {
     matcher: Option<Node<'a>>,
-    /// What stands there, for the digest.
+    /// The text of the group, for the digest.
     text: &'a str,
     commands: Vec<Node<'a>>,
 }
@@ -379,7 +375,7 @@ impl File<'_> {
                 "matcher" => group.matcher = Some(member.value),
                 "hooks" => match member.value.form() {
                     Form::Array(found) => group.commands.extend(found),
-                    // What it may be is an entry all the same: it may be a guard.
+                    // It counts as an entry all the same: it may be a guard.
                     _ => group.commands.push(member.value),
                 },
                 "sequential" | "description" | "name" => {}

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use hookbox::hook::Digest;
 
 use self::file::{Outside, Within};
-use crate::agent::{Agent, Holds, HookPlace, Level, Surroundings};
+use crate::agent::{Agent, Level, Surroundings};
 use crate::discovery::{Area, Finder, HookSource, MAX_FILES, ReadFile, SourceFile, SourceHook};
 use crate::manager::Problem;
+use crate::spec::places::{Holds, HookPlace};
 
-/// How large a configuration file may be, in bytes: it may hold more than hooks.
+/// The largest configuration file, in bytes: it may contain more than hooks.
 const MAX_FILE: u64 = 4 << 20;
 
 /// The hooks that are configured for other agents, as a source for
@@ -59,7 +60,7 @@ impl AgentHooks {
 
     /// Returns the agents whose configuration is read.
     fn agents(&self) -> impl Iterator<Item = Agent> {
-        Agent::WITH_COMMANDS.into_iter().filter(|agent| self.agents.contains(agent))
+        Agent::with_commands().filter(|agent| self.agents.contains(agent))
     }
 }
 
@@ -106,7 +107,7 @@ impl HookSource for AgentHooks {
         for agent in self.agents() {
             for (place, path) in levels.iter().flat_map(|level| files(agent, *level, &around)) {
                 match (path.parent(), path.file_name().and_then(|it| it.to_str())) {
-                    _ if place.holds == Holds::Files => watched.push((path, None)),
+                    _ if place.is_directory() => watched.push((path, None)),
                     (Some(parent), Some(name)) => watched.push((parent.to_owned(), Some(name.to_owned()))),
                     _ => {}
                 }
@@ -124,12 +125,12 @@ impl HookSource for AgentHooks {
 /// `claude:plugin/NAME#PreToolUse[0]`.
 fn agent_of(name: &str) -> Option<Agent> {
     let path = name.strip_prefix("~/").unwrap_or(name);
-    Agent::WITH_COMMANDS.into_iter().find(|agent| {
+    Agent::with_commands().find(|agent| {
         let is_in = |place: &HookPlace| {
-            let end = if place.holds == Holds::Files { '/' } else { '#' };
+            let end = if place.is_directory() { '/' } else { '#' };
             place.has_hooks() && path.strip_prefix(place.path).is_some_and(|rest| rest.starts_with(end))
         };
-        agent.places().iter().any(is_in) || name.starts_with(&format!("{agent}:plugin/"))
+        agent.spec().places.iter().any(is_in) || name.starts_with(&format!("{agent}:plugin/"))
     })
 }
 
@@ -139,8 +140,9 @@ fn files(
     level: Level,
     around: &Surroundings,
 ) -> impl Iterator<Item = (&'static HookPlace, PathBuf)> {
-    let places = agent.places_at(level).filter(|place| place.has_hooks());
-    places.filter_map(move |place| Some((place, around.path(agent, level, place.path)?)))
+    let spec = agent.spec();
+    let places = spec.places_at(level).filter(|place| place.has_hooks());
+    places.filter_map(move |place| Some((place, spec.path(around, level, place.path)?)))
 }
 
 /// Returns the surroundings of a home directory. The variables of this process count only for its own one.
@@ -175,7 +177,7 @@ impl Look<'_, '_> {
     /// Reads what the user has configured for an agent, and the plugins that it has installed.
     fn of_user(&mut self, home: &Area, agent: Agent) {
         let mut around = at_home(home.base());
-        if let Some((variable, value)) = around.unsettled(agent) {
+        if let Some((variable, value)) = around.unsettled(agent.spec().moved_by.as_ref()) {
             let message = format!("is the value of {variable}, which must be an absolute path: not used");
             self.finder.problem(home, Problem::new(value, message));
             around.variables.clear();
@@ -183,9 +185,9 @@ impl Look<'_, '_> {
         for (place, path) in files(agent, Level::User, &around) {
             self.configured(home, Level::User, agent, place, &path);
         }
-        let plugins = agent.places_at(Level::User).filter(|place| place.holds == Holds::Plugins);
-        for directory in plugins.filter_map(|place| around.path(agent, Level::User, place.path)) {
-            self.installed_plugins(home, &directory);
+        let plugins = agent.spec().places_at(Level::User).filter(|it| matches!(it.holds, Holds::Plugins));
+        for directory in plugins.filter_map(|it| agent.spec().path(&around, Level::User, it.path)) {
+            self.installed_plugins(home, agent, &directory);
         }
     }
 
@@ -195,7 +197,7 @@ impl Look<'_, '_> {
         let mut paths = vec![(path.to_owned(), format!("{home}{}", place.path))];
         // Scripts are usually beside the configuration.
         let mut scripts = path.with_file_name("hooks");
-        if place.holds == Holds::Files {
+        if place.is_directory() {
             path.clone_into(&mut scripts);
             paths.clear();
             for name in self.finder.names(area, path) {
@@ -270,7 +272,7 @@ impl Look<'_, '_> {
                 shown: outside.shown.clone(),
                 scripts: scripts.to_owned(),
                 plugin: plugin.map(str::to_owned),
-                usual_timeout: outside.agent.usual_wait(),
+                usual_timeout: outside.agent.spec().wait.usual,
                 from: outside.agent.as_str(),
             },
             hooks,

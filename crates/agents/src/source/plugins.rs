@@ -1,4 +1,4 @@
-//! Plugins of other agents: those of Claude Code that are installed and switched on, and the files of a plugin.
+//! Plugins of other agents: those that are installed and switched on, and the files of a plugin.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -11,13 +11,13 @@ use crate::discovery::{Area, MAX_FILES, ReadFile};
 use crate::manager::Problem;
 use crate::text;
 
-/// The file in which Claude Code lists the installed plugins.
+/// The file with the list of the installed plugins.
 const INSTALLED: &str = "installed_plugins.json";
 
 /// The longest name of a plugin that is shown whole, in bytes.
 const MAX_NAME: usize = 100;
 
-/// An installed plugin of Claude Code.
+/// An installed plugin.
 #[derive(Debug, PartialEq, Eq)]
 struct Installed {
     /// `NAME@MARKETPLACE`.
@@ -28,14 +28,14 @@ struct Installed {
 }
 
 impl Look<'_, '_> {
-    /// Reads the plugins of Claude Code that are installed and switched on.
-    pub(super) fn installed_plugins(&mut self, home: &Area, directory: &Path) {
+    /// Reads the plugins of an agent that are installed and switched on.
+    pub(super) fn installed_plugins(&mut self, home: &Area, agent: Agent, directory: &Path) {
         let path = directory.join(INSTALLED);
         let Some(read) = self.finder.bytes(home, &path, MAX_FILE) else { return };
         let installed = match read.and_then(|bytes| installed(&bytes)) {
             Ok(installed) => installed,
             Err(why) => {
-                let message = format!("{why}: no hook of Claude Code's plugins runs");
+                let message = format!("{why}: no hook of {}'s plugins runs", agent.title());
                 return self.finder.problem(home, Problem::new(path, message));
             }
         };
@@ -51,7 +51,8 @@ impl Look<'_, '_> {
             let is_of = |project: &Path| repository.is_some_and(|repository| same(repository, project));
             let is_here = plugin.project.as_deref().is_none_or(is_of);
             let (user, project) = (last(false, &plugin.name), last(true, &plugin.name));
-            // A repository cannot switch off what the user switched on, and switches on only what was installed for it.
+            // A repository cannot switch off a plugin that the user switched on. It switches on only those that were
+            // installed for it.
             let is_on = user.unwrap_or(project == Some(true) && plugin.project.is_some());
             if user == Some(true) && project == Some(false) {
                 let name = text::escape(&plugin.name, MAX_NAME);
@@ -68,20 +69,14 @@ impl Look<'_, '_> {
                 self.finder.problem(home, Problem::new(&path, message));
                 break;
             }
-            self.plugin(Agent::Claude, &plugin.directory, Some(&plugin.name));
+            self.plugin(agent, &plugin.directory, Some(&plugin.name));
         }
     }
 
     /// Reads the hooks of one plugin, in its directory. They are the user's own.
     pub(super) fn plugin(&mut self, agent: Agent, directory: &Path, name: Option<&str>) {
         let Some(area) = self.finder.plugin(directory) else { return };
-        let mut manifest = match agent {
-            Agent::Claude => Some(".claude-plugin/plugin.json"),
-            Agent::Codex => Some(".codex-plugin/plugin.json"),
-            Agent::Gemini => Some("gemini-extension.json"),
-            Agent::Qwen => Some("qwen-extension.json"),
-            Agent::Copilot | Agent::Cursor | Agent::OpenCode => None,
-        };
+        let mut manifest = agent.spec().hooks.as_ref().and_then(|hooks| hooks.manifest);
         let outside = |shown: String, path: &Path, within| {
             let (path, plugin) = (directory.join(path), Some(directory.to_owned()));
             Outside { agent, shown, path, level: Level::User, plugin, within }
@@ -89,7 +84,7 @@ impl Look<'_, '_> {
         let scripts = directory.join("hooks");
         let fallback = directory.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
         let mut called = plain(name.unwrap_or(&fallback));
-        // The manifest says the name, so it is read first; its own hooks come after those of hooks/hooks.json.
+        // The manifest has the name, so it is read first; its own hooks come after those of hooks/hooks.json.
         if let (None, Some(path)) = (name, manifest) {
             let probe = outside(String::new(), Path::new(path), Within::Manifest);
             match self.finder.file(&area, &probe.path, MAX_FILE, |text| file::parse(text, &probe)) {

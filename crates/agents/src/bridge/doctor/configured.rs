@@ -1,35 +1,27 @@
 //! The hook configuration of an agent, as far as it concerns hookbox.
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::root;
 use crate::agent::bridge_command::{Call, mentions};
-use crate::agent::{Agent, Holds};
+use crate::agent::{Agent, EventKind};
 use crate::bridge::Bridge;
+use crate::bridge::plugin_file::{self, Origin};
+use crate::conditions::{contents, contents_of, report_unread, repository_root, shown};
 use crate::config::{
-    Configuration, Entry, Level, MAX_BYTES, Surroundings, Switch, parser_error, read, read_codex_settings,
-    sources,
+    Configuration, Entry, Level, Surroundings, Switch, parser_error, read_spec, read_toml_settings, sources,
 };
 use crate::discovery::parse_duration;
-use crate::files::{FileAccess, explain};
+use crate::files::FileAccess;
 use crate::finding::Examination;
-use crate::opencode::plugin::{self, PluginFile};
-use crate::text;
+use crate::spec::places::Holds;
+use crate::spec::{Above, PluginFile, Spec};
 
 /// The number of files that are read of a directory of hooks.
 const MAX_FILES: usize = 256;
-
-/// The settings that an organisation makes for Claude Code.
-const MANAGED: &str = if cfg!(target_os = "macos") {
-    "/Library/Application Support/ClaudeCode/managed-settings.json"
-} else {
-    "/etc/claude-code/managed-settings.json"
-};
 
 /// A command that runs hookbox, with its file.
 pub(super) struct HookCommand {
@@ -73,11 +65,11 @@ pub(super) struct DisablingSetting {
 pub(super) struct Configured {
     pub(super) commands: Vec<HookCommand>,
     pub(super) switches: Vec<DisablingSetting>,
-    /// The user's own settings of Codex.
-    pub(super) codex: toml::Table,
-    /// The variables of Claude Code's settings, the strongest last.
+    /// The user's own settings in TOML.
+    pub(super) settings: toml::Table,
+    /// The variables of the settings, the strongest last.
     pub(super) env: Vec<(String, String)>,
-    /// The value of `disableAllHooks` in the strongest of Claude Code's settings.
+    /// The value of `disableAllHooks` in the strongest settings, if these count.
     disables_all: Option<bool>,
     /// The files that were read.
     seen: BTreeSet<PathBuf>,
@@ -92,13 +84,13 @@ impl Configured {
             let above = Surroundings { project, ..surroundings.clone() };
             all.files(agent, &above, &[Level::Project, Level::Local], found);
         }
-        if agent == Agent::Claude {
-            // A setting of organisations counts in their own file only.
+        if let Some(file) = agent.spec().config.managed_file {
+            // A setting of organizations counts in their own file only.
             all.switches.retain(|it| !matches!(it.switch, Switch::AllButManaged(_)));
-            let managed = contents(Path::new(MANAGED), found);
-            if let Some(managed) = managed.and_then(|bytes| read(agent, &bytes).ok()) {
-                all.claude(&managed);
-                all.off(format!("managed: {MANAGED}"), managed.switches);
+            let managed = contents(Path::new(file), found);
+            if let Some(managed) = managed.and_then(|bytes| read_spec(agent.spec(), &bytes).ok()) {
+                all.take_settings(&managed);
+                all.off(format!("managed: {file}"), managed.switches);
             }
             if all.disables_all == Some(false) {
                 all.switches.retain(|it| !matches!(it.switch, Switch::All(_)));
@@ -114,7 +106,8 @@ impl Configured {
         levels: &[Level],
         found: &mut Examination,
     ) {
-        for source in sources(agent, surroundings).into_iter().filter(|it| levels.contains(&it.level)) {
+        for source in sources(agent.spec(), surroundings).into_iter().filter(|it| levels.contains(&it.level))
+        {
             match source.holds {
                 Holds::Hooks => self.hooks(agent, source.level, &source.path, false, found),
                 Holds::Files => {
@@ -122,14 +115,15 @@ impl Configured {
                         self.hooks(agent, source.level, &path, true, found);
                     }
                 }
-                Holds::CodexSettings => self.codex_settings(source.level, &source.path, found),
+                Holds::Settings => self.toml_settings(source.level, &source.path, found),
                 Holds::HooksOf(other) => also(other, agent, &source.path, found),
                 Holds::Plugins | Holds::Beside => {}
             }
         }
-        if agent == Agent::OpenCode {
+        if let Some(plugin) = &agent.spec().plugin {
             for level in levels {
-                plugin::file(*level, surroundings).iter().for_each(|path| self.plugin(*level, path, found));
+                let path = plugin_file::file(agent.spec(), *level, surroundings);
+                path.iter().for_each(|path| self.plugin(agent, plugin, *level, path, found));
             }
         }
     }
@@ -144,20 +138,18 @@ impl Configured {
             return;
         }
         let Some(bytes) = contents(path, found) else { return };
-        let configuration = match read(agent, &bytes) {
+        let configuration = match read_spec(agent.spec(), &bytes) {
             Ok(configuration) => configuration,
             Err(error) => {
                 found.fail("configuration", format!("{}: {error}", shown(path)), error.hint);
                 return;
             }
         };
-        if let Some(why) = parser_error(agent, &bytes) {
+        if let Some(why) = parser_error(agent.spec(), &bytes) {
             let hint = format!("correct the file by hand: {} runs no hook of it as it is", agent.title());
             found.fail("configuration", format!("{}: {why}", shown(path)), hint);
         }
-        if agent == Agent::Claude {
-            self.claude(&configuration);
-        }
+        self.take_settings(&configuration);
         let Configuration { entries, switches, problems, .. } = configuration;
         let calls: Vec<HookCommand> =
             entries.into_iter().filter_map(|entry| HookCommand::of(entry, level, path)).collect();
@@ -168,10 +160,9 @@ impl Configured {
         self.commands.extend(calls);
         for problem in problems {
             let own = problem.event.as_deref().map(|name| agent.event(name));
-            // Claude Code ignores the whole file.
-            let matters = own.is_none_or(|it| {
-                it.is_some_and(|it| agent == Agent::Claude || it.event == "before_tool_call")
-            });
+            let is_fatal = agent.spec().config.ignores_whole_file;
+            let matters =
+                own.is_none_or(|it| it.is_some_and(|it| is_fatal || it.event == EventKind::BeforeToolCall));
             let message = format!("{}: {problem}", shown(path));
             let hint = "correct the file by hand";
             if matters {
@@ -182,7 +173,7 @@ impl Configured {
         }
     }
 
-    fn claude(&mut self, configuration: &Configuration) {
+    fn take_settings(&mut self, configuration: &Configuration) {
         self.env.extend(configuration.env.iter().cloned());
         self.disables_all = configuration.disables_all.or(self.disables_all);
     }
@@ -192,71 +183,72 @@ impl Configured {
             .extend(switches.into_iter().map(|switch| DisablingSetting { place: place.clone(), switch }));
     }
 
-    fn codex_settings(&mut self, level: Level, path: &Path, found: &mut Examination) {
+    fn toml_settings(&mut self, level: Level, path: &Path, found: &mut Examination) {
         if !self.is_new(path) {
             return;
         }
         let Some(bytes) = contents(path, found) else { return };
-        match read_codex_settings(&bytes) {
+        match read_toml_settings(&bytes) {
             Ok(switches) => self.off(format!("{level}: {}", shown(path)), switches),
             Err(error) => found.fail("configuration", format!("{}: {error}", shown(path)), error.hint),
         }
         // Only the user's own file counts for trust.
         if level == Level::User {
-            self.codex = str::from_utf8(&bytes).ok().and_then(|it| it.parse().ok()).unwrap_or_default();
+            self.settings = str::from_utf8(&bytes).ok().and_then(|it| it.parse().ok()).unwrap_or_default();
         }
     }
 
-    /// Reads OpenCode's plugin, which runs the same program at each of its events.
-    fn plugin(&mut self, level: Level, path: &Path, found: &mut Examination) {
+    /// Reads an agent's plugin, which runs the same program at each of its events.
+    fn plugin(
+        &mut self,
+        agent: Agent,
+        plugin: &PluginFile,
+        level: Level,
+        path: &Path,
+        found: &mut Examination,
+    ) {
         if !self.is_new(path) {
             return;
         }
         let Some(bytes) = contents(path, found) else { return };
-        match plugin::recognise(&bytes) {
-            PluginFile::Ours { program, home } => {
-                let entry = |name: &str| Entry {
-                    event: name.to_owned(),
-                    matcher: None,
-                    command: plugin::line(&program, &home, name),
-                    timeout: Agent::OpenCode.waits(name, None),
-                    extra: Map::new(),
-                    position: (0, 0),
-                };
-                let entries = Agent::OpenCode.events().iter().map(|event| entry(event.name));
-                self.commands.extend(entries.filter_map(|entry| HookCommand::of(entry, level, path)));
-            }
-            PluginFile::Changed => {
-                let message = format!(
-                    "{} is hookbox's plugin, but was changed since or comes from another version",
-                    shown(path)
-                );
-                found.fail("configuration", message, "move the file away, then: hookbox install opencode");
-            }
-            PluginFile::Others => {
-                let message = format!("{} is no plugin of hookbox", shown(path));
-                found.warn("configuration", message, "move the file away, then: hookbox install opencode");
+        let origin = plugin_file::recognize(plugin, &bytes);
+        if let Some(problem) = origin.problem() {
+            let (message, hint) = (
+                format!("{} {problem}", shown(path)),
+                format!("move the file away, then: hookbox install {agent}"),
+            );
+            match origin {
+                Origin::Others => found.warn("configuration", message, hint),
+                _ => found.fail("configuration", message, hint),
             }
         }
+        let Origin::Ours { program, home } = origin else { return };
+        let entry = |name: &str| Entry {
+            event: name.to_owned(),
+            matcher: None,
+            command: plugin_file::line(agent, &program, &home, name),
+            timeout: agent.waits(name, None),
+            extra: Map::new(),
+            position: (0, 0),
+        };
+        let entries = agent.events().iter().map(|event| entry(event.name));
+        self.commands.extend(entries.filter_map(|entry| HookCommand::of(entry, level, path)));
     }
 }
 
 impl HookCommand {
     /// Returns the variables that the agent sets for it.
     pub(super) fn variables(&self, agent: Agent, configured: &Configured) -> Vec<(String, String)> {
-        match agent {
-            Agent::Claude => configured.env.clone(),
-            Agent::Gemini | Agent::Qwen | Agent::Copilot => {
-                let env = self.entry.extra.get("env").and_then(Value::as_object).into_iter().flatten();
-                env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
-            }
-            Agent::Codex | Agent::Cursor | Agent::OpenCode => Vec::new(),
-        }
+        let env = self.entry.extra.get("env").filter(|_| agent.spec().config.entry.has_env);
+        let env = env.and_then(Value::as_object).into_iter().flatten();
+        let own = env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+        configured.env.iter().cloned().chain(own).collect()
     }
 
     /// Returns the directory in which the agent runs it.
     pub(super) fn directory(&self, agent: Agent, project: &Path) -> PathBuf {
-        let own = self.entry.extra.get("cwd").and_then(Value::as_str).filter(|_| agent == Agent::Copilot);
+        let own = self.entry.extra.get("cwd").and_then(Value::as_str);
+        let own = own.filter(|_| agent.spec().config.entry.has_cwd);
         own.map_or_else(|| project.to_owned(), |own| project.join(own))
     }
 }
@@ -264,22 +256,22 @@ impl HookCommand {
 /// Returns the directories above the working directory whose files the agent reads as well.
 fn above(agent: Agent, surroundings: &Surroundings) -> Vec<PathBuf> {
     let project = &surroundings.project;
-    let Some(root) = root(project) else { return Vec::new() };
+    let Some(root) = repository_root(project) else { return Vec::new() };
     let between = project.ancestors().skip(1).take_while(|it| it.starts_with(root));
-    let is_read = |it: &&Path| match agent {
-        Agent::Codex | Agent::OpenCode => true,
-        Agent::Copilot => *it == root,
-        Agent::Claude | Agent::Gemini | Agent::Qwen | Agent::Cursor => false,
+    let is_read = |it: &&Path| match agent.spec().config.reads_above {
+        Above::All => true,
+        Above::Root => *it == root,
+        Above::None => false,
     };
     between.filter(is_read).map(Path::to_owned).collect()
 }
 
 /// Warns if the agent also runs the hooks of another agent's file, and these call hookbox, too.
-fn also(other: Agent, agent: Agent, path: &Path, found: &mut Examination) {
-    let entries = contents_of(path).ok().and_then(|bytes| read(other, &bytes).ok()).map(|it| it.entries);
-    if entries.into_iter().flatten().any(|entry| mentions(other, &entry.command)) {
+fn also(other: &'static Spec, agent: Agent, path: &Path, found: &mut Examination) {
+    let entries = contents_of(path).ok().and_then(|bytes| read_spec(other, &bytes).ok()).map(|it| it.entries);
+    if entries.into_iter().flatten().any(|entry| mentions(other.name, &entry.command)) {
         let message = format!("it also runs the project's {}, which calls hookbox as well", shown(path));
-        let hint = format!("install hookbox for {agent} or for {other} in this project");
+        let hint = format!("install hookbox for {agent} or for {} in this project", other.name);
         found.warn("event", message, hint);
     }
 }
@@ -289,7 +281,7 @@ fn files(directory: &Path, found: &mut Examination) -> Vec<PathBuf> {
     let (names, is_cut) = match FileAccess::Anywhere.names(directory) {
         Ok(names) => names,
         Err(error) => {
-            unread(directory, &error, found);
+            report_unread(directory, &error, found);
             return Vec::new();
         }
     };
@@ -301,25 +293,4 @@ fn files(directory: &Path, found: &mut Examination) -> Vec<PathBuf> {
     }
     files.truncate(MAX_FILES);
     files
-}
-
-fn contents_of(path: &Path) -> std::io::Result<Vec<u8>> {
-    FileAccess::Anywhere.read(path, MAX_BYTES as u64)
-}
-
-/// Reads a regular file; `None` if there is none.
-pub(crate) fn contents(path: &Path, found: &mut Examination) -> Option<Vec<u8>> {
-    contents_of(path).map_err(|error| unread(path, &error, found)).ok()
-}
-
-fn unread(path: &Path, error: &std::io::Error, found: &mut Examination) {
-    if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
-        let message = format!("{} {}", shown(path), explain(error));
-        found.fail("configuration", message, "make it a file of usual size that you can read");
-    }
-}
-
-/// Returns a path for a person, escaped.
-pub(crate) fn shown(path: &Path) -> String {
-    text::escape(&path.to_string_lossy(), 500)
 }

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::configured::{Configured, HookCommand, shown};
+use super::configured::{Configured, HookCommand};
 use super::guard_probe::GuardProbe;
-use super::{Doctor, LIMIT, PURE};
-use crate::agent::{Agent, AgentEvent};
+use super::{Doctor, LIMIT};
+use crate::agent::{Agent, AgentEvent, EventKind};
+use crate::conditions::shown;
 use crate::config::Switch;
-use crate::event::EventName;
 use crate::finding::{ConfiguredCommand, Examination, millis};
 use crate::manager::Manager;
 use crate::text;
@@ -22,33 +22,36 @@ impl Doctor {
     /// them blocks.
     pub async fn examine(&self, agent: Agent, manager: &Manager) -> Examination {
         let until = Instant::now() + LIMIT;
-        let mut found = Examination::new(agent);
+        let mut found = Examination::new(agent.spec());
         found.program = self.program(agent);
         let configured = Configured::read(agent, &self.surroundings, &mut found);
         found.configured = !configured.commands.is_empty();
         found.events = configured.commands.iter().map(|it| configured_command(agent, it)).collect();
         if !found.configured {
-            let what = if agent == Agent::OpenCode {
-                "hookbox's plugin is not there"
-            } else {
-                "no command of its configuration calls hookbox"
+            let what = match agent.spec().plugin {
+                Some(_) => "hookbox's plugin is not there",
+                None => "no command of its configuration calls hookbox",
             };
             found.warn("configuration", what, format!("hookbox install {agent}"));
             return found.finish();
         }
         if found.program.is_none() {
             let hint = "install it, or put it on PATH";
-            found.warn("agent", format!("its program {} is not on PATH", names(agent).join(" or ")), hint);
+            found.warn(
+                "agent",
+                format!("its program {} is not on PATH", agent.spec().process.commands.join(" or ")),
+                hint,
+            );
         }
         self.check_all(agent, &configured, &mut found);
         let before: Vec<(&HookCommand, &'static AgentEvent)> = configured
             .commands
             .iter()
             .filter_map(|it| Some((it, agent.event(&it.entry.event)?)))
-            .filter(|(_, event)| event.event == "before_tool_call")
+            .filter(|(_, event)| event.event == EventKind::BeforeToolCall)
             .collect();
         if before.is_empty() {
-            let name = agent.names_of(&EventName::BeforeToolCall).next().unwrap_or_default();
+            let name = agent.names_of(EventKind::BeforeToolCall).next().unwrap_or_default();
             let message = format!("no command for {name}: no tool call reaches hookbox");
             found.fail("event", message, format!("hookbox install {agent}"));
         }
@@ -66,9 +69,8 @@ impl Doctor {
         let is_program = |path: &PathBuf| {
             std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
         };
-        let places =
-            names(agent).iter().flat_map(|name| self.search.iter().map(move |place| place.join(name)));
-        places.into_iter().find(is_program)
+        let names = agent.spec().process.commands.iter();
+        names.flat_map(|name| self.search.iter().map(move |place| place.join(name))).find(is_program)
     }
 
     /// Checks what concerns all entries.
@@ -85,9 +87,11 @@ impl Doctor {
                 found.fail("switch", format!("{} ({})", off.switch, off.place), "remove that setting");
             }
         }
-        let is_pure = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "1" | "true");
-        if agent == Agent::OpenCode && self.variable(PURE).is_some_and(|it| is_pure(&it.to_string_lossy())) {
-            let message = format!("{PURE} is set: OpenCode loads no plugin");
+        let is_on = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "1" | "true");
+        let off = agent.spec().doctor.off_variable;
+        if let Some(name) = off.filter(|it| self.variable(it).is_some_and(|it| is_on(&it.to_string_lossy())))
+        {
+            let message = format!("{name} is set: {} loads no plugin", agent.title());
             found.fail("switch", message, "remove the variable from the environment");
         }
         let mut seen = BTreeSet::new();
@@ -113,24 +117,11 @@ impl Doctor {
     }
 }
 
-/// Returns the names of an agent's program.
-fn names(agent: Agent) -> &'static [&'static str] {
-    match agent {
-        Agent::Claude => &["claude"],
-        Agent::Codex => &["codex"],
-        Agent::Gemini => &["gemini"],
-        Agent::Qwen => &["qwen"],
-        Agent::Copilot => &["copilot"],
-        Agent::Cursor => &["cursor-agent", "cursor"],
-        Agent::OpenCode => &["opencode"],
-    }
-}
-
 fn configured_command(agent: Agent, command: &HookCommand) -> ConfiguredCommand {
     let entry = &command.entry;
     ConfiguredCommand {
         event: text::escape(&entry.event, 100),
-        hookbox_event: agent.event(&entry.event).map(|event| event.event),
+        hookbox_event: agent.event(&entry.event).map(|event| event.event.as_str()),
         level: command.level.as_str(),
         file: shown(&command.file),
         command: text::escape(&entry.command, 1000),

@@ -4,7 +4,7 @@
 //! Nothing is changed, and no tool call is made: a payload only asks about one. The user's hooks see it as a
 //! call of the session `hookbox-doctor`.
 
-pub(crate) mod configured;
+mod configured;
 mod entry_checks;
 mod examine;
 mod guard_probe;
@@ -17,6 +17,7 @@ use std::time::Duration;
 
 pub use crate::finding::{ConfiguredCommand, Examination, Finding, Status};
 
+use crate::agent::Agent;
 use crate::config::Surroundings;
 
 /// The session of the payloads, for hooks that keep a record.
@@ -29,13 +30,10 @@ pub const LINE: &str = "rm -rf /";
 /// each question.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// With it OpenCode loads no plugin.
-const PURE: &str = "OPENCODE_PURE";
-
 /// Examines the agents of one user and project.
 #[derive(Clone, Debug)]
 pub struct Doctor {
-    pub(crate) surroundings: Surroundings,
+    surroundings: Surroundings,
     version: String,
     line: String,
     search: Vec<PathBuf>,
@@ -47,7 +45,8 @@ impl Doctor {
     /// that is expected of the configured program.
     pub fn new(surroundings: Surroundings, version: impl Into<String>) -> Self {
         let search = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect());
-        let known = crate::gemini_family::folder_trust::VARIABLES.into_iter().chain([PURE]);
+        let rules = Agent::ALL.into_iter().map(|agent| &agent.spec().doctor);
+        let known = rules.flat_map(|it| it.variables.iter().copied().chain(it.off_variable));
         Self {
             surroundings,
             version: version.into(),
@@ -65,16 +64,11 @@ impl Doctor {
 
     /// Returns a variable of this process that decides about an agent's hooks; an empty one counts as not
     /// set.
-    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+    fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(name).map(OsString::as_os_str).filter(|it| !it.is_empty())
     }
 
-    pub(crate) fn project(&self) -> &Path {
+    fn project(&self) -> &Path {
         &self.surroundings.project
     }
-}
-
-/// Returns the root of the repository around a directory.
-pub(crate) fn root(directory: &Path) -> Option<&Path> {
-    directory.ancestors().find(|it| it.join(".git").symlink_metadata().is_ok())
 }

@@ -201,7 +201,9 @@ impl ConfigFile {
 
 /// Checks that an agent's own variable names the same directory wherever the agent starts.
 pub(super) fn check_variable(agent: Agent, surroundings: &Surroundings) -> Result<(), InstallFailure> {
-    let Some((variable, value)) = surroundings.unsettled(agent) else { return Ok(()) };
+    let Some((variable, value)) = surroundings.unsettled(agent.spec().moved_by.as_ref()) else {
+        return Ok(());
+    };
     let value = text::escape(&value.to_string_lossy(), 200);
     Err(InstallFailure::Variable { variable, value })
 }

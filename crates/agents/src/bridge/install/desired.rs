@@ -5,9 +5,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::command;
-use crate::agent::{Agent, AgentEvent};
+use crate::agent::{Agent, AgentEvent, EventKind};
 use crate::bridge::Bridge;
-use crate::config::form;
 use crate::text;
 
 /// The time that an agent waits beyond our own deadline: ours ends first, and a busy machine starts a process
@@ -64,17 +63,10 @@ pub struct UnknownEvent {
     pub nearest: &'static str,
 }
 
-/// Returns the events that are installed by default: all events of an agent but those that fire many times
-/// for one answer.
-///
-/// Gemini CLI fires `AfterModel` for every piece of an answer, and `PreCompress` before every call of the
-/// model. Copilot CLI has two styles of events; this is the PascalCase one, whose payload names its event.
+/// Returns the events that are installed by default: all events of an agent but those that fire many times for one
+/// answer, and those of Copilot CLI whose payload does not name its event.
 pub fn usual_events(agent: Agent) -> impl Iterator<Item = &'static AgentEvent> {
-    agent.events().iter().filter(move |event| match agent {
-        Agent::Gemini => !matches!(event.name, "AfterModel" | "PreCompress"),
-        Agent::Copilot => event.name.starts_with(|first: char| first.is_ascii_uppercase()),
-        _ => true,
-    })
+    agent.events().iter().filter(|event| event.is_usual)
 }
 
 /// One entry that the configuration should have.
@@ -94,7 +86,7 @@ impl DesiredEntry {
 
     /// Returns its command line.
     pub(crate) fn line(&self, agent: Agent) -> &str {
-        self.says.get(form(agent).command).and_then(Value::as_str).unwrap_or_default()
+        self.says.get(agent.spec().config.entry.command()).and_then(Value::as_str).unwrap_or_default()
     }
 }
 
@@ -118,38 +110,37 @@ pub(crate) fn desired_entries(
 }
 
 fn one(agent: Agent, options: &InstallOptions, event: &'static AgentEvent) -> DesiredEntry {
-    let form = form(agent);
+    let form = &agent.spec().config.entry;
     let (deadline, waits) = match agent.brief_wait(event.name) {
         // The agent waits so long and no longer, and `Bridge::new` knows it.
         Some(brief) => (None, brief),
         None => (Some(options.deadline), options.deadline + SLACK),
     };
-    let is_strict = options.is_strict && event.event == "before_tool_call";
-    let has_flag = agent == Agent::Cursor;
+    let is_strict = options.is_strict && event.event == EventKind::BeforeToolCall;
     let line = command::write(
         &options.program,
         agent,
         event.name,
         options.home.as_deref(),
         deadline,
-        is_strict && !has_flag,
+        is_strict && form.strict_key.is_none(),
     );
     let mut says = Map::new();
-    says.insert(form.command.to_owned(), line.into());
-    says.insert(form.timeout.to_owned(), agent.unit().number(waits).into());
-    if is_strict && has_flag {
-        says.insert("failClosed".to_owned(), true.into());
+    says.insert(form.command().to_owned(), line.into());
+    says.insert(form.timeout().to_owned(), agent.spec().wait.unit.number(waits).into());
+    if let Some(key) = form.strict_key.filter(|_| is_strict) {
+        says.insert(key.to_owned(), true.into());
     }
     let mut entry = Map::new();
     if form.has_type {
         entry.insert("type".to_owned(), "command".into());
     }
-    if agent == Agent::Gemini {
-        entry.insert("name".to_owned(), "hookbox".into());
+    if let Some(key) = form.name_key {
+        entry.insert(key.to_owned(), "hookbox".into());
     }
     entry.extend(says.clone());
     let entry = Value::Object(entry);
-    let fresh = if form.is_grouped { serde_json::json!({ "hooks": [entry] }) } else { entry };
+    let fresh = if form.is_grouped() { serde_json::json!({ "hooks": [entry] }) } else { entry };
     DesiredEntry { event: event.name, says, fresh }
 }
 
@@ -172,12 +163,12 @@ mod tests {
                 let options = InstallOptions { deadline, ..InstallOptions::new("hookbox") };
                 assert!(options.has_deadline());
                 for desired in desired_entries(agent, &options).unwrap() {
-                    let unit = agent.unit();
-                    let number = desired.says[form(agent).timeout].as_u64().unwrap();
+                    let (unit, form) = (agent.spec().wait.unit, &agent.spec().config.entry);
+                    let number = desired.says[form.timeout()].as_u64().unwrap();
                     assert!(i32::try_from(number).is_ok(), "{agent} {number}");
                     let says = unit.time(number as f64);
                     let waits = agent.waits(desired.event, says);
-                    let line = desired.says[form(agent).command].as_str().unwrap();
+                    let line = desired.says[agent.spec().config.entry.command()].as_str().unwrap();
                     assert!(line.contains(&format!("--event {}", desired.event)), "{line}");
                     let ours = match line.split_once("--deadline ") {
                         Some((_, time)) => crate::discovery::parse_duration(time).unwrap(),
@@ -201,7 +192,7 @@ mod tests {
             }
             let mut events: Vec<_> = usual_events(agent).map(|it| it.event).collect();
             events.dedup();
-            assert!(events.contains(&"before_tool_call"), "{agent}");
+            assert!(events.contains(&EventKind::BeforeToolCall), "{agent}");
         }
         let options = InstallOptions {
             events: vec!["Stop".into(), "PreToolUse".into(), "Stop".into()],
@@ -219,8 +210,8 @@ mod tests {
         for agent in agents() {
             let options = InstallOptions { is_strict: true, ..InstallOptions::new("hookbox") };
             for desired in desired_entries(agent, &options).unwrap() {
-                let is_before = agent.event(desired.event).unwrap().event == "before_tool_call";
-                let line = desired.says[form(agent).command].as_str().unwrap();
+                let is_before = agent.event(desired.event).unwrap().event == EventKind::BeforeToolCall;
+                let line = desired.says[agent.spec().config.entry.command()].as_str().unwrap();
                 let is_strict = line.contains("exit 2") || desired.says.contains_key("failClosed");
                 assert_eq!(is_strict, is_before, "{agent} {}", desired.event);
             }

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::command::{is_ours, mentions};
 use super::desired::DesiredEntry;
 use crate::agent::Agent;
-use crate::config::{Document, DocumentError, LIMITS, form};
+use crate::config::{Document, DocumentError, LIMITS};
+use crate::spec::EntryForm;
 use crate::text;
 
 /// A byte order mark.
@@ -28,7 +29,7 @@ struct Node {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Left {
     pub(super) bytes: Vec<u8>,
-    /// Whether nothing is left that anybody could have written for a purpose.
+    /// True if nothing is left that anybody could have written for a purpose.
     pub(super) is_bare: bool,
 }
 
@@ -112,11 +113,11 @@ pub(super) fn events(agent: Agent, bytes: &[u8]) -> Vec<String> {
 
 /// Counts the entries that run hookbox for this agent by a line that `hookbox install` does not write.
 pub(super) fn handmade(agent: Agent, bytes: &[u8]) -> usize {
-    nodes(agent, bytes).filter(|it| !is_ours(agent, &it.line) && mentions(agent, &it.line)).count()
+    nodes(agent, bytes).filter(|it| !is_ours(agent, &it.line) && mentions(agent.as_str(), &it.line)).count()
 }
 
 impl Node {
-    /// Whether the agent runs this entry for every call of its event, and waits for it.
+    /// Returns true if the agent runs this entry for every call of its event, and waits for it.
     fn is_effective(&self) -> bool {
         let values = |object: &CstObject| object.to_serde_value().unwrap_or_default();
         let (entry, group) = (values(&self.entry), self.group.as_ref().map(|(group, _)| values(group)));
@@ -128,13 +129,10 @@ impl Node {
             && entry.get("type").is_none_or(|it| it == "command")
     }
 
-    /// Lets an entry of ours say what is desired. Its other keys are the user's, but for Cursor's
-    /// `failClosed`.
+    /// Updates an entry of ours. Its other keys are the user's, except the one that lets a failed command block.
     fn update(&self, agent: Agent, desired: &DesiredEntry) {
         let form = form(agent);
-        let keys: [Vec<&str>; 3] =
-            [form.command_keys().collect(), form.timeout_keys().collect(), vec!["failClosed"]];
-        for keys in keys {
+        for keys in [form.command_keys, form.timeout_keys, form.strict_key.as_slice()] {
             let found = keys.iter().find_map(|key| self.entry.get(key));
             let want = keys.first().and_then(|key| Some((*key, desired.says.get(*key)?)));
             match (found, want) {
@@ -146,7 +144,7 @@ impl Node {
                 (None, Some((key, want))) => {
                     self.entry.append(key, input(want));
                 }
-                (Some(found), None) if agent == Agent::Cursor => found.remove(),
+                (Some(found), None) if keys == form.strict_key.as_slice() => found.remove(),
                 (_, None) => {}
             }
         }
@@ -179,7 +177,7 @@ impl Node {
 /// Parses a configuration, and refuses one in which `hooks`, `version` or one of these events is there twice
 /// or is of another type.
 fn parse(agent: Agent, bytes: &[u8], desired: &[DesiredEntry]) -> Result<CstRootNode, DocumentError> {
-    let document = Document::parse(agent, bytes)?;
+    let document = Document::parse(agent.spec(), bytes)?;
     if let Some(root) = &document.root {
         document.only(root, "version")?;
         if let Some(hooks) = document.only(root, "hooks")? {
@@ -195,7 +193,11 @@ fn parse(agent: Agent, bytes: &[u8], desired: &[DesiredEntry]) -> Result<CstRoot
             }
         }
     }
-    document.tree(agent)
+    document.tree(agent.spec())
+}
+
+fn form(agent: Agent) -> &'static EntryForm {
+    &agent.spec().config.entry
 }
 
 fn written(bytes: &[u8], tree: &CstRootNode) -> Vec<u8> {
@@ -216,18 +218,18 @@ fn nodes(agent: Agent, bytes: &[u8]) -> impl Iterator<Item = Node> {
     hooks.into_iter().flat_map(move |hooks| commands(agent, &hooks).collect::<Vec<_>>())
 }
 
-/// The commands of a configuration, in the order of the file.
+/// Returns the commands of a configuration, in the order of the file.
 fn commands(agent: Agent, hooks: &CstObject) -> impl Iterator<Item = Node> {
     let lists =
         hooks.properties().into_iter().filter_map(|it| Some((it.decoded_name()?, it.array_value()?, it)));
     lists.flat_map(move |(name, list, event)| {
         let node = |entry: CstObject, group| {
-            let line = form(agent).command_keys().find_map(|key| text_of(&entry, key))?;
+            let line = form(agent).command_keys.iter().find_map(|key| text_of(&entry, key))?;
             Some(Node { event: event.clone(), name: name.clone(), list: list.clone(), group, entry, line })
         };
         let mut found = Vec::new();
         for item in list.elements().iter().filter_map(CstNode::as_object) {
-            let flat = if form(agent).is_grouped { None } else { node(item.clone(), None) };
+            let flat = if form(agent).is_grouped() { None } else { node(item.clone(), None) };
             let inner = item.array_value("hooks").filter(|_| flat.is_none());
             found.extend(flat);
             if let Some(inner) = inner {
@@ -247,7 +249,7 @@ fn text_of(object: &CstObject, key: &str) -> Option<String> {
     object.get(key)?.value()?.as_string_lit()?.decoded_value().ok()
 }
 
-/// Whether nothing is in a list or an object, and no comment either.
+/// Returns true if a list or an object has no contents and no comment.
 fn is_empty(container: &CstNode) -> bool {
     container.children_exclude_trivia_and_tokens().is_empty() && !has_comment(container)
 }

@@ -10,8 +10,11 @@ use super::next_steps::next_steps;
 use super::outcome::{Change, FileChange, InstallFailure};
 use super::record::{Record, Store, digest};
 use crate::agent::Agent;
+use crate::bridge::Bridge;
+use crate::bridge::plugin_file::{self, Origin};
 use crate::config::{Level, Surroundings, file, parser_error, read};
-use crate::opencode::plugin::{self, PluginFile};
+use crate::spec::PluginFile;
+use crate::spec::places::{Holds, HookPlace};
 
 /// Installs hookbox into the agents of one user and project.
 #[derive(Clone, Debug)]
@@ -40,10 +43,8 @@ impl Installer {
     ///
     /// [`InstallFailure::Level`] and [`InstallFailure::Home`] if it has none.
     pub fn file(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
-        let file = match plugin::is_for(agent) {
-            true => plugin::file(level, &self.surroundings),
-            false => file(agent, level, &self.surroundings),
-        };
+        let plugin = || plugin_file::file(agent.spec(), level, &self.surroundings);
+        let file = file(agent, level, &self.surroundings).or_else(plugin);
         file.ok_or(match (level, &self.surroundings.home) {
             (Level::User, None) => InstallFailure::Home { agent },
             _ => InstallFailure::Level { agent, level },
@@ -52,8 +53,7 @@ impl Installer {
 
     /// Returns true if the agent has a configuration directory at the user level.
     pub fn has_directory(&self, agent: Agent) -> bool {
-        // The files of these two lie one directory deeper.
-        let up = if matches!(agent, Agent::Copilot | Agent::OpenCode) { 2 } else { 1 };
+        let up = if has_directory_of_files(agent) { 2 } else { 1 };
         let file = self.file(agent, Level::User).ok();
         file.and_then(|it| it.ancestors().nth(up).map(Path::is_dir)).unwrap_or(false)
     }
@@ -81,10 +81,11 @@ impl Installer {
         if !options.has_deadline() {
             return Err(InstallFailure::Deadline { found: options.deadline });
         }
-        if plugin::is_for(agent) {
-            plugin::check(agent, options)
-        } else {
-            Ok(desired_entries(agent, options).map(drop)?)
+        let is_usual = options.events.is_empty() && options.deadline == Bridge::DEADLINE;
+        match agent.spec().plugin {
+            None => Ok(desired_entries(agent, options).map(drop)?),
+            Some(_) if is_usual => Ok(()),
+            Some(_) => Err(InstallFailure::Fixed { agent }),
         }
     }
 
@@ -109,8 +110,8 @@ impl Installer {
         options: &InstallOptions,
     ) -> Result<FileChange, InstallFailure> {
         self.check(agent, level, options)?;
-        if plugin::is_for(agent) {
-            return self.install_plugin(agent, level, options);
+        if let Some(plugin) = &agent.spec().plugin {
+            return self.install_plugin(agent, plugin, level, options);
         }
         let desired = desired_entries(agent, options)?;
         let (path, file) = self.config_file(agent, level)?;
@@ -188,8 +189,8 @@ impl Installer {
     ///
     /// [`InstallFailure`]; nothing is changed then.
     pub fn uninstall(&self, agent: Agent, level: Level) -> Result<FileChange, InstallFailure> {
-        if plugin::is_for(agent) {
-            return self.uninstall_plugin(agent, level);
+        if let Some(plugin) = &agent.spec().plugin {
+            return self.uninstall_plugin(agent, plugin, level);
         }
         let (path, file) = self.config_file(agent, level)?;
         let store = self.store()?;
@@ -228,6 +229,7 @@ impl Installer {
     fn install_plugin(
         &self,
         agent: Agent,
+        plugin: &PluginFile,
         level: Level,
         options: &InstallOptions,
     ) -> Result<FileChange, InstallFailure> {
@@ -236,9 +238,9 @@ impl Installer {
         let found = file.read()?;
         let known = store.get(&path);
         if let Some(found) = &found {
-            plugin::check_untouched(&path, &found.bytes, known.as_ref())?;
+            check_untouched(plugin, &path, &found.bytes, known.as_ref())?;
         }
-        let after = plugin::text(&options.program, options.home.as_deref()).into_bytes();
+        let after = plugin_file::text(plugin, &options.program, options.home.as_deref()).into_bytes();
         let change = match &found {
             None => Change::Created,
             Some(found) if found.bytes == after => Change::Unchanged,
@@ -255,19 +257,24 @@ impl Installer {
         }
         Ok(FileChange {
             change,
-            events: plugin::events(agent),
+            events: event_names(agent),
             next: next_steps(agent, level, &self.surroundings),
             ..FileChange::new(path, found.map(|it| it.bytes), Some(after))
         })
     }
 
-    fn uninstall_plugin(&self, agent: Agent, level: Level) -> Result<FileChange, InstallFailure> {
+    fn uninstall_plugin(
+        &self,
+        agent: Agent,
+        plugin: &PluginFile,
+        level: Level,
+    ) -> Result<FileChange, InstallFailure> {
         let (path, file) = self.config_file(agent, level)?;
         let store = self.store()?;
         let known = store.get(&path);
-        let found = file.read()?.filter(|it| plugin::recognise(&it.bytes) != PluginFile::Others);
+        let found = file.read()?.filter(|it| plugin_file::recognize(plugin, &it.bytes) != Origin::Others);
         if let Some(found) = &found {
-            plugin::check_untouched(&path, &found.bytes, known.as_ref())?;
+            check_untouched(plugin, &path, &found.bytes, known.as_ref())?;
             if !self.dry {
                 file.delete(found, known.as_ref().map_or(&[][..], |it| &it.made))?;
             }
@@ -276,19 +283,46 @@ impl Installer {
             store.forget(&path)?;
         }
         let (change, events) = match found {
-            Some(_) => (Change::Deleted, plugin::events(agent)),
+            Some(_) => (Change::Deleted, event_names(agent)),
             None => (Change::Unchanged, Vec::new()),
         };
         Ok(FileChange { change, events, ..FileChange::new(path, found.map(|it| it.bytes), None) })
     }
 }
 
+/// Returns true if the agent reads every file of a directory, so that hookbox has a file of its own there.
+fn has_directory_of_files(agent: Agent) -> bool {
+    let mut places = agent.spec().places_at(Level::User);
+    let is_ours = |place: &&HookPlace| place.has_hooks() || matches!(place.holds, Holds::Plugins);
+    places.find(is_ours).is_some_and(HookPlace::is_directory)
+}
+
+/// Returns the agent's own names of all events, which a plugin serves.
+fn event_names(agent: Agent) -> Vec<String> {
+    agent.events().iter().map(|it| it.name.to_owned()).collect()
+}
+
+/// Refuses to replace a plugin that somebody else has written or changed.
+fn check_untouched(
+    plugin: &PluginFile,
+    path: &Path,
+    bytes: &[u8],
+    known: Option<&Record>,
+) -> Result<(), InstallError> {
+    match plugin_file::recognize(plugin, bytes).problem() {
+        Some(problem) if known.is_none_or(|it| it.after != digest(bytes)) => {
+            Err(InstallError::new(path, problem, "move the file away, and run the command again"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Checks that the agent's own parser reads the new file: if it does not, the agent runs no hook and says
 /// nothing.
 fn check_parsed(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(), InstallError> {
-    let Some(of_after) = parser_error(agent, after) else { return Ok(()) };
+    let Some(of_after) = parser_error(agent.spec(), after) else { return Ok(()) };
     // Lines and columns are those of the file as the user sees it.
-    let what = parser_error(agent, now).unwrap_or(of_after);
+    let what = parser_error(agent.spec(), now).unwrap_or(of_after);
     let hint = format!(
         "correct the file by hand: {} runs no hook of it as it is; nothing was changed",
         agent.title()
@@ -314,9 +348,8 @@ fn decide(
     }
     let left =
         remove(agent, now, original.as_deref()).map_err(|error| InstallError::document(path, error))?;
-    // Copilot CLI reads every file of its directory, and only hookbox gives a file this name.
-    let has_our_name = agent == Agent::Copilot;
-    let was_none = record.map_or(has_our_name, |it| it.before.is_none());
+    // Only hookbox gives a file of such a directory this name.
+    let was_none = record.map_or(has_directory_of_files(agent), |it| it.before.is_none());
     Ok(if left.bytes == now {
         (Change::Unchanged, Some(left.bytes))
     } else if left.is_bare && was_none {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::desired::{InstallOptions, desired_entries, usual_events};
 use super::edit::{Left, events, handmade, merge, remove};
 use crate::agent::Agent;
-use crate::config::{Level, Surroundings, file, form, read};
+use crate::config::{Level, Surroundings, file, read};
 
 fn has_ours(agent: Agent, bytes: &[u8]) -> bool {
     !events(agent, bytes).is_empty()
@@ -47,7 +47,7 @@ fn a_new_file_holds_an_entry_for_every_usual_event_of_the_agent() {
         assert!(found.entries.iter().all(crate::config::Entry::is_for_every_tool));
         assert_eq!(events(agent, text.as_bytes()), want);
         let value: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(value.get("version").is_some(), form(agent).has_version);
+        assert_eq!(value.get("version").is_some(), agent.spec().config.entry.has_version);
         let left = remove(agent, text.as_bytes(), None).unwrap();
         assert!(left.is_bare, "{agent}: {left:?}");
     }
@@ -359,7 +359,7 @@ impl Writer {
             2 => format!("{}{line}", self.newline),
             _ => line.clone(),
         };
-        if self.agent.takes_comments() {
+        if self.agent.spec().config.reads_comments {
             match self.random.below(12) {
                 0 => gap = format!(" // a \" [ {{ , comment{line}"),
                 1 => gap.push_str("/* , ] } \" */ "),
@@ -378,7 +378,7 @@ impl Writer {
             out.push_str(&item);
             if at + 1 < count {
                 out.push_str(if self.random.below(9) == 0 { " ," } else { "," });
-            } else if self.agent.takes_comments() && self.random.below(4) == 0 {
+            } else if self.agent.spec().config.reads_comments && self.random.below(4) == 0 {
                 out.push_str(self.random.one(&[",", " ,"]));
             }
         }
@@ -400,10 +400,10 @@ impl Writer {
     }
 
     fn entry(&mut self, level: usize) -> String {
-        let command = form(self.agent).command;
+        let command = self.agent.spec().config.entry.command();
         let items = vec![self.member("type", "\"command\""), self.member(command, "\"other // hookbox\"")];
         let entry = self.container(["{", "}"], items, level + 3);
-        if !form(self.agent).is_grouped {
+        if !self.agent.spec().config.entry.is_grouped() {
             return entry;
         }
         let list = self.container(["[", "]"], vec![entry], level + 2);
@@ -445,7 +445,11 @@ impl Writer {
         }
         let mark = self.random.one(&["", "", "\u{feff}"]);
         let root = self.container(["{", "}"], items, 0);
-        let lead = if self.agent.takes_comments() { self.random.one(&["", "// mine\n", "\n"]) } else { "" };
+        let lead = if self.agent.spec().config.reads_comments {
+            self.random.one(&["", "// mine\n", "\n"])
+        } else {
+            ""
+        };
         format!("{mark}{lead}{root}{}", self.random.one(&["", "\n", "\n\n", " \r\n"]))
     }
 }

@@ -2,9 +2,8 @@
 
 use crate::agent::{Agent, is_ours};
 
-/// Whether a command line is one that `hookbox install` writes, and nothing more: it serves an agent, and would start
-/// itself from itself. A line that does anything beside that is run: it may be a guard, and hookbox runs no hooks inside
-/// of a hook.
+/// Returns true for a command line that `hookbox install` writes: hookbox would start itself again and again. A line that
+/// does more is run, because it may be a guard; hookbox runs no hooks inside of a hook.
 pub(super) fn is_own(line: &str) -> bool {
     Agent::ALL.into_iter().any(|agent| is_ours(agent, line))
 }

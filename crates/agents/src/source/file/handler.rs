@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::bridge_calls::is_own;
 use super::{File, Group};
-use crate::agent::{Agent, Level, Unit};
+use crate::agent::Level;
 use crate::agent_hooks::AgentHook;
 use crate::discovery::document::{Form, Member, Node};
 use crate::discovery::reader::{at, unknown, wrong};
@@ -14,15 +14,16 @@ use crate::discovery::{SourceCommand, SourceHook};
 use crate::event::EventName;
 use crate::hook::{Digest, OnFailure};
 use crate::native::CommandLine;
+use crate::spec::{CommandHooks, EntryForm, Spec};
 use crate::text;
 
 /// The longest time limit that an entry may set.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How many words a command may have.
+/// The largest number of words of a command.
 const MAX_WORDS: usize = 256;
 
-/// The keys of a command that have an effect here, in any of the agents.
+/// The keys of a command that have an effect in hookbox, of all agents.
 const KEYS: [&str; 12] = [
     "type",
     "command",
@@ -38,7 +39,7 @@ const KEYS: [&str; 12] = [
     "async",
 ];
 
-/// Keys that agents know, and that change nothing of what a hook does here.
+/// Keys of agents that have no effect in hookbox.
 const WITHOUT_EFFECT: [&str; 18] = [
     "name",
     "description",
@@ -60,10 +61,24 @@ const WITHOUT_EFFECT: [&str; 18] = [
     "$schema",
 ];
 
-/// A group longer than this, in bytes, stands in what its commands say by its digest: there may be many of them.
+/// The longest group whose text is part of its commands, in bytes. Of a longer one it is the digest, because the group may
+/// have many commands.
 const MAX_TEXT: usize = 16 * 1024;
 
 impl File<'_> {
+    fn spec(&self) -> &'static Spec {
+        self.outside.agent.spec()
+    }
+
+    fn form(&self) -> &'static EntryForm {
+        &self.spec().config.entry
+    }
+
+    /// Returns the rules of the agent's hooks; those of Claude Code for an agent without any.
+    fn rules(&self) -> &'static CommandHooks {
+        self.spec().hooks.as_ref().unwrap_or(const { &CommandHooks::BASE })
+    }
+
     /// Reads a command, with the name that it gives itself; `None` if it is hookbox's own. A command that cannot run is a
     /// hook all the same: it may be a guard.
     pub(super) fn handler(
@@ -129,52 +144,44 @@ impl File<'_> {
             if known.is_none() {
                 return Err("its event is not known".to_owned());
             }
-            let foreign = AgentHook::new(self.outside.agent, event)
+            let hook_of_agent = AgentHook::new(self.outside.agent, event)
                 .map_err(|error| at(node.spot(), &error.to_string()))?;
-            let foreign =
-                self.matching(foreign, group.matcher).must_answer(hook.on_failure == Some(OnFailure::Block));
+            let hook_of_agent = self
+                .matching(hook_of_agent, group.matcher)
+                .must_answer(hook.on_failure == Some(OnFailure::Block));
             let env = find("env").map_or(Ok(Vec::new()), |env| self.entry_env(env))?;
             let cwd = directory(find("cwd"))?;
-            Ok(self.command(line, foreign, env, cwd))
+            Ok(self.command(line, hook_of_agent, env, cwd))
         });
         Some((name, hook))
     }
 
-    /// The command with the directories and variables that the agent gives it.
+    /// Returns the command with the directories and variables that the agent gives it.
     fn command(
         &self,
         line: CommandLine,
-        foreign: AgentHook,
+        hook_of_agent: AgentHook,
         env: Vec<(String, String)>,
         cwd: Option<String>,
     ) -> SourceCommand {
-        let agent = self.outside.agent;
+        let rules = self.rules();
         let beside = self.outside.path.parent().map(Path::to_owned);
         let is_users = self.outside.level == Level::User && self.outside.plugin.is_none();
-        let of_plugin: &'static [&'static str] = match agent {
-            Agent::Codex => &["CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT"],
-            _ => &["CLAUDE_PLUGIN_ROOT"],
-        };
         SourceCommand {
             line,
-            wire: Arc::new(foreign),
-            // Cursor runs the user's hooks in the directory of their configuration.
-            directory: beside.clone().filter(|_| agent == Agent::Cursor && is_users),
+            wire: Arc::new(hook_of_agent),
+            directory: beside.clone().filter(|_| rules.runs_beside_file && is_users),
             cwd,
             env,
             user_env: Vec::new(),
             project_env: Vec::new(),
-            project_variables: agent.project_variables(),
-            plugin: self.outside.plugin.clone().map(|directory| (directory, of_plugin)),
-            variables: beside
-                .filter(|_| agent == Agent::Copilot)
-                .map(|directory| ("COPILOT_HOOK_DIR", directory))
-                .into_iter()
-                .collect(),
+            project_variables: rules.project_variables,
+            plugin: self.outside.plugin.clone().map(|directory| (directory, rules.plugin_variables)),
+            variables: rules.directory_variable.zip(beside).into_iter().collect(),
         }
     }
 
-    /// What follows a failure, where the agent lets a hook say so.
+    /// Reads the failure policy of an entry, in agents that have one.
     fn policy(&mut self, members: &[Member<'_>], hook: &mut SourceHook) {
         for member in members {
             let policy = match (member.name.as_str(), member.value.form()) {
@@ -205,41 +212,40 @@ impl File<'_> {
     }
 
     fn timeout(&mut self, members: &[Member<'_>]) -> Option<Duration> {
-        let agent = self.outside.agent;
-        let keys: &[&str] = if agent == Agent::Copilot { &["timeoutSec", "timeout"] } else { &["timeout"] };
-        let member = keys.iter().find_map(|key| members.iter().find(|it| it.name == *key))?;
+        let unit = self.spec().wait.unit;
+        let member =
+            self.form().timeout_keys.iter().find_map(|key| members.iter().find(|it| it.name == *key))?;
         let time = match member.value.form() {
-            Form::Number(number) => agent.unit().time(number),
+            Form::Number(number) => unit.time(number),
             _ => None,
         };
         let time = time.filter(|time| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(time));
         if time.is_none() {
-            let unit = if agent.unit() == Unit::Milliseconds { "milliseconds" } else { "seconds" };
-            let expected = format!("{unit} above zero, and no more than a day");
+            let expected = format!("{} above zero, and no more than a day", unit.as_str());
             self.reader
                 .fault(|| format!("{}; it gets the default", wrong(&member.name, &expected, member.value)));
         }
         time
     }
 
-    fn matching(&mut self, foreign: AgentHook, matcher: Option<Node<'_>>) -> AgentHook {
-        let Some(value) = matcher else { return foreign };
+    fn matching(&mut self, hook_of_agent: AgentHook, matcher: Option<Node<'_>>) -> AgentHook {
+        let Some(value) = matcher else { return hook_of_agent };
         let problem = match value.form() {
-            Form::Text(pattern) => match foreign.clone().matching(&pattern) {
-                Ok(foreign) => return foreign,
+            Form::Text(pattern) => match hook_of_agent.clone().matching(&pattern) {
+                Ok(hook_of_agent) => return hook_of_agent,
                 Err(error) => at(value.spot(), &format!("matcher: {error}")),
             },
-            Form::Null => return foreign,
+            Form::Null => return hook_of_agent,
             _ => wrong("matcher", "a text such as \"Bash|Edit\"", value),
         };
-        // A guard that sees too much is seen, one that sees nothing is not.
+        // A guard for too many events is noticed, and one for none is not.
         self.reader.fault(|| format!("{problem}; it gets all of them"));
-        foreign
+        hook_of_agent
     }
 
-    /// What is started; or why nothing can be.
+    /// Returns the command line, or the reason why there is none.
     fn line(&self, members: &[Member<'_>], node: Node<'_>) -> Result<CommandLine, String> {
-        let agent = self.outside.agent;
+        let form = self.form();
         let find = |name: &str| members.iter().find(|it| it.name == name);
         if let Some(kind) = find("type").filter(|it| !it.value.is_text("command")) {
             return Err(wrong("type", "\"command\", the only type that is run", kind.value));
@@ -247,12 +253,13 @@ impl File<'_> {
         if let Some(shell) = find("shell").filter(|it| it.value.is_text("powershell")) {
             return Err(at(shell.value.spot(), "is a line for PowerShell, which is not run here"));
         }
-        let key = if agent == Agent::Copilot && find("bash").is_some() { "bash" } else { "command" };
-        let Some(command) = find(key) else {
+        let keys = form.command_keys;
+        let found = keys.iter().find_map(|key| Some((*key, find(key)?)));
+        let Some((key, command)) = found else {
             if find("powershell").is_some() {
                 return Err(at(node.spot(), "has a line for PowerShell only, which is not run here"));
             }
-            let expected = if agent == Agent::Copilot { "bash" } else { "command" };
+            let expected = form.command();
             let misspelt = members.iter().find(|it| {
                 !KEYS.contains(&it.name.as_str())
                     && text::nearest(&it.name, [expected]).is_some()
@@ -267,10 +274,9 @@ impl File<'_> {
             Form::Text(line) if !line.trim().is_empty() && !line.contains('\0') => line,
             _ => return Err(wrong(key, "a command line", command.value)),
         };
-        let Some(args) = find("args").filter(|_| matches!(agent, Agent::Claude | Agent::Codex)) else {
-            // Claude Code takes /bin/sh unless a hook says bash; of Cursor that is not known, and bash runs a line for either.
-            let is_for_sh =
-                agent == Agent::Claude && find("shell").is_none_or(|it| !it.value.is_text("bash"));
+        let Some(args) = find("args").filter(|_| form.has_args) else {
+            // Of Cursor the shell is not known: bash runs a line for either.
+            let is_for_sh = form.runs_sh && find("shell").is_none_or(|it| !it.value.is_text("bash"));
             return Ok(if is_for_sh { CommandLine::Shell(line) } else { CommandLine::Bash(line) });
         };
         let words = match args.value.form() {
@@ -289,19 +295,19 @@ impl File<'_> {
         }
     }
 
-    /// Says that what a line writes for Claude Code's later commands reaches nobody.
+    /// Adds a fault for a line that writes variables for the session's later commands.
     fn without_env_file(&mut self, line: &CommandLine, node: Node<'_>) {
-        let is_named = line.words().iter().any(|word| word.contains("CLAUDE_ENV_FILE"));
-        if is_named && self.outside.agent == Agent::Claude {
+        let Some(name) = self.rules().env_file_variable else { return };
+        if line.words().iter().any(|word| word.contains(name)) {
             self.reader.fault(|| {
                 let what =
-                    "names CLAUDE_ENV_FILE, which hookbox does not set: it sets no variables of a session";
-                at(node.spot(), what)
+                    format!("names {name}, which hookbox does not set: it sets no variables of a session");
+                at(node.spot(), &what)
             });
         }
     }
 
-    /// The line with the directory of its plugin in it; or what of it nobody can know here.
+    /// Returns the line with the directory of its plugin, or the part of it that hookbox does not know.
     fn rooted(&self, line: CommandLine, node: Node<'_>) -> Result<CommandLine, String> {
         let all = line.words().join(" ");
         for (name, is_needed, what) in [
@@ -321,7 +327,8 @@ impl File<'_> {
             }
         }
         let Some(root) = &self.outside.plugin else {
-            return match needs(&all, "CLAUDE_PLUGIN_ROOT") && self.outside.agent == Agent::Claude {
+            let is_plugins = self.spec().config.plugins_key.is_some();
+            return match is_plugins && needs(&all, "CLAUDE_PLUGIN_ROOT") {
                 true => Err(at(node.spot(), "needs ${CLAUDE_PLUGIN_ROOT}, and is no hook of a plugin")),
                 false => Ok(line),
             };
@@ -332,8 +339,8 @@ impl File<'_> {
             text.replace("${/}", "/")
         };
         Ok(match line {
-            // In single quotes a shell does not look for variables, and the agent puts the directory in before; in a
-            // shell line only where no letter of it means anything to the shell.
+            // A shell expands no variable in single quotes, and the agent puts the directory in before. In a shell line,
+            // that is safe only if no letter of the directory means anything to the shell.
             CommandLine::Shell(line) if is_plain(&root) => CommandLine::Shell(put(&line)),
             CommandLine::Bash(line) if is_plain(&root) => CommandLine::Bash(put(&line)),
             CommandLine::Shell(_) | CommandLine::Bash(_) => line,
@@ -344,7 +351,7 @@ impl File<'_> {
     }
 }
 
-/// Whether a line names this variable and does not say what holds where it is not set, as `${NAME:-…}` does.
+/// Returns true if a line names this variable without a default such as `${NAME:-…}`.
 fn needs(line: &str, name: &str) -> bool {
     let goes_on = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     let has_default = |rest: &str| rest.strip_prefix(':').unwrap_or(rest).starts_with(['-', '=', '+']);
@@ -354,12 +361,12 @@ fn needs(line: &str, name: &str) -> bool {
     })
 }
 
-/// Whether a path means itself to a shell, in quotes and without.
+/// Returns true if a path means itself to a shell, with and without quotes.
 fn is_plain(path: &str) -> bool {
     path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c))
 }
 
-/// The directory that the entry runs in, beneath the project.
+/// Returns the directory of the project in which the entry runs.
 fn directory(member: Option<&Member<'_>>) -> Result<Option<String>, String> {
     let Some(member) = member else { return Ok(None) };
     match member.value.form() {

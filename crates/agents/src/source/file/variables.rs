@@ -6,14 +6,13 @@ use crate::discovery::document::{Form, Member};
 use crate::discovery::reader::{at, wrong};
 use crate::text;
 
-/// How much the variables of one file may hold, names and values together, in bytes.
+/// The largest size of the variables of one file, names and values together, in bytes.
 const MAX_ENVIRONMENT: usize = 64 * 1024;
 
 /// Names that only hookbox sets.
 const OWN: &str = "HOOKBOX_";
 
-/// Variables by which programs find or load code, or their configuration: what they lead to is no part of what the user
-/// trusted.
+/// Variables by which programs find or load code or configuration, which the user did not trust.
 const LEADING: [&str; 26] = [
     "BASHOPTS",
     "BASH_ENV",
@@ -43,11 +42,11 @@ const LEADING: [&str; 26] = [
     "ZDOTDIR",
 ];
 
-/// The same for families of names: the loader's, and the functions that bash takes over.
+/// Prefixes of such variables: the loader's, and the functions that bash imports.
 const LEADING_FAMILIES: [&str; 3] = ["LD_", "DYLD_", "BASH_FUNC_"];
 
 impl File<'_> {
-    /// Those of one entry.
+    /// Returns the variables of one entry.
     pub(super) fn entry_env(&mut self, member: &Member<'_>) -> Result<Vec<(String, String)>, String> {
         let fault = || wrong("env", "an object with a text for each name", member.value);
         let Some(members) = self.members("env", "an object", member.value, |_| false) else {
@@ -63,7 +62,8 @@ impl File<'_> {
         Ok(members.iter().zip(all).filter(|(it, _)| self.may_set(it)).map(|(_, pair)| pair).collect())
     }
 
-    /// Those that a file sets for all of its agent's hooks. Claude Code takes a number and a boolean for its text.
+    /// Returns the variables that a file sets for all of its agent's hooks. Claude Code takes a number and a boolean as
+    /// text.
     pub(super) fn settings_env(&mut self, member: &Member<'_>) -> Vec<(String, String)> {
         let Some(members) =
             self.members("env", "an object with a text for each name", member.value, |_| false)
@@ -98,7 +98,7 @@ impl File<'_> {
         all
     }
 
-    /// Whether this file may set a variable; else that is said.
+    /// Returns true if this file may set a variable; otherwise adds a fault.
     fn may_set(&mut self, member: &Member<'_>) -> bool {
         let name = member.name.as_str();
         let is_leading = LEADING.contains(&name) || LEADING_FAMILIES.iter().any(|it| name.starts_with(it));

@@ -1,0 +1,51 @@
+//! Objects that the answers of several agents share.
+
+use serde_json::{Map, Value, json};
+
+use super::event::AgentEvent;
+use super::plan::Plan;
+
+/// Returns an object of these fields.
+pub(crate) fn object<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Returns an object of one field, or an empty one without a value.
+pub(crate) fn optional(name: &str, value: Option<impl Into<Value>>) -> Map<String, Value> {
+    value.into_iter().map(|value| (name.to_owned(), value.into())).collect()
+}
+
+/// Returns `decision` (`block`, or Gemini CLI's `deny`) with its reason.
+pub(crate) fn decision(word: &str, reason: &str) -> Map<String, Value> {
+    object([("decision", json!(word)), ("reason", json!(reason))])
+}
+
+/// Returns `continue: false` with its reason.
+pub(crate) fn stop(reason: &str) -> Map<String, Value> {
+    object([("continue", json!(false)), ("stopReason", json!(reason))])
+}
+
+/// Returns `hookSpecificOutput` with these fields, or an empty object without any.
+pub(crate) fn specific(event: &AgentEvent, fields: Map<String, Value>) -> Map<String, Value> {
+    if fields.is_empty() {
+        return fields;
+    }
+    let mut specific = object([("hookEventName", json!(event.name))]);
+    specific.extend(fields);
+    object([("hookSpecificOutput", Value::Object(specific))])
+}
+
+/// Returns `permissionDecision` with its reason.
+pub(crate) fn permission(word: &str, reason: &str) -> Map<String, Value> {
+    object([("permissionDecision", json!(word)), ("permissionDecisionReason", json!(reason))])
+}
+
+/// Returns `additionalContext`, if there is text for the model.
+pub(crate) fn context(plan: &Plan) -> Map<String, Value> {
+    optional("additionalContext", plan.context.as_deref())
+}
+
+/// Returns the text of a field; empty if it has none.
+pub(crate) fn text_of<'a>(fields: &'a Map<String, Value>, name: &str) -> &'a str {
+    fields.get(name).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,43 @@
+//! The one list of agents.
+
+use crate::spec::Spec;
+
+/// Defines the agents: a variant for each, with the folder that has its table.
+macro_rules! agents {
+    ($($(#[$doc:meta])* $name:ident = $folder:ident,)*) => {
+        /// An agent that runs commands, or plugins, at the events of a session.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Agent {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Agent {
+            /// Every agent.
+            pub const ALL: [Self; [$(Self::$name),*].len()] = [$(Self::$name),*];
+
+            /// Returns the table of the agent.
+            pub(crate) fn spec(self) -> &'static Spec {
+                match self {
+                    $(Self::$name => &crate::$folder::SPEC,)*
+                }
+            }
+        }
+    };
+}
+
+agents! {
+    /// Claude Code (checked with 2.1).
+    Claude = claude,
+    /// Codex (checked with 0.169).
+    Codex = codex,
+    /// Gemini CLI (checked with 0.61).
+    Gemini = gemini,
+    /// Qwen Code (checked with 0.24).
+    Qwen = qwen,
+    /// Copilot CLI (checked with 1.0), in both styles of its configuration: `preToolUse` and `PreToolUse`.
+    Copilot = copilot,
+    /// Cursor, by its documentation.
+    Cursor = cursor,
+    /// OpenCode (checked with 1.18), by the plugin in `assets/opencode/`: it runs no commands.
+    OpenCode = opencode,
+}

@@ -1,0 +1,30 @@
+//! The part of a verdict that an agent gets.
+
+use serde_json::Value;
+
+/// The decision about the event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// It may happen.
+    #[default]
+    Pass,
+    /// It must not happen. The reason is never blank.
+    Block(String),
+    /// The user decides.
+    Ask(String),
+    /// The agent has to stop altogether: otherwise it would go on with text that a hook took out.
+    Stop(String),
+}
+
+/// The answer to an agent. The agent honours each part of it at this event.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Plan {
+    pub(crate) decision: Decision,
+    /// The new input or output.
+    pub(crate) changed: Option<Value>,
+    /// Text for the model.
+    pub(crate) context: Option<String>,
+    /// The message with which the agent goes on.
+    pub(crate) follow_up: Option<String>,
+    pub(crate) warnings: Vec<String>,
+}
