@@ -176,7 +176,7 @@ pub(super) mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_recorded_of_an_entry_is_found_by_its_name_and_by_no_other_that_declares_the_same() {
+    async fn the_record_of_an_entry_is_found_by_its_name_only() {
         let (_temp, manager) =
             found(r#"[{"component": "g.wasm", "name": "g1"}, {"component": "g.wasm"}]"#).await;
         let hook = find(&manager, "g1").unwrap();

@@ -125,7 +125,7 @@ mod tests {
     use io::ErrorKind as Kind;
 
     #[test]
-    fn what_the_system_refuses_comes_with_the_next_step() {
+    fn an_error_of_the_system_has_the_next_step() {
         for (error, hint) in [
             (Kind::StorageFull.into(), Some("make room")),
             (Kind::QuotaExceeded.into(), Some("make room")),

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_is_read_back() {
+    fn a_printed_lock_file_is_read_back() {
         let hook = |name: &str, kind| LockedHook {
             name: name.to_owned(),
             kind,

@@ -13,7 +13,7 @@ use hookbox_plugins::{
 /// The plugin that is changed.
 pub(crate) const NAME: &str = "org/repo";
 
-/// Everything below a directory by its path: kinds, modes and bytes. `None` where there is no directory.
+/// Returns the kinds, modes and bytes of all entries below a directory, by their paths; `None` if there is none.
 pub(crate) fn tree(top: &Path) -> Option<BTreeMap<PathBuf, String>> {
     top.is_dir().then(|| {
         let mut all = BTreeMap::new();

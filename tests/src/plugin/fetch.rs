@@ -17,7 +17,7 @@ fn guard(text: &str) -> [(&str, &str, &str); 1] {
 }
 
 #[test]
-fn what_is_installed_of_a_repository_is_staged_and_nothing_else() {
+fn only_the_installed_directories_of_a_repository_are_staged() {
     let env = TestEnvironment::new();
     let repository = Repository::new(&env, "org/repo.git");
     let commit = repository.commit("main", &PLUGIN);
@@ -97,7 +97,7 @@ fn a_pin_is_that_commit_wherever_the_branch_stands() {
     repository.git(&["gc", "--quiet", "--prune=now"], "");
     repository.git(&["tag", "-a", "v1", "-m", "x", &first], "");
     let object = repository.git(&["rev-parse", "v1"], "");
-    // A commit that is gone, one that never was, and a tag, which is no commit.
+    // A commit that is gone, one that never existed, and a tag, which is not a commit.
     for pin in [&lost, &"1".repeat(40), &object] {
         let error = fetched(&env, &repository.url(), Some("main"), Some(pin)).unwrap_err();
         assert!(matches!(error.kind, PluginErrorKind::Mismatch(_)), "{error}");
@@ -158,7 +158,7 @@ fn a_server_of_plain_files_gives_everything_too() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_the_next_step() {
+fn a_missing_repository_or_reference_is_named_with_the_next_step() {
     let env = TestEnvironment::new();
     let repository = Repository::new(&env, "source");
     repository.commit("main", &guard("1"));
@@ -210,7 +210,7 @@ fn a_password_in_an_address_is_never_shown() {
 }
 
 #[test]
-fn what_comes_in_is_told() {
+fn the_steps_of_a_fetch_are_observed() {
     #[derive(Default)]
     struct Seen(Mutex<Vec<String>>);
     impl Observer for Seen {

@@ -25,7 +25,7 @@ fn copied(env: &TestEnvironment, dir: &str) -> Result<Tree, PluginError> {
 }
 
 #[test]
-fn what_is_installed_of_a_directory_is_staged_and_nothing_else() {
+fn only_the_installed_directories_of_a_source_are_staged() {
     let env = TestEnvironment::new();
     env.script("plugin/hooks/guard", "g")
         .mode("plugin/hooks/guard", 0o700)
@@ -53,7 +53,7 @@ fn what_is_installed_of_a_directory_is_staged_and_nothing_else() {
 }
 
 #[test]
-fn what_no_plugin_may_have_is_refused_by_name() {
+fn an_entry_that_no_plugin_may_have_is_refused_by_name() {
     let env = TestEnvironment::new();
     let pipe = |path: &str| {
         let made = std::process::Command::new("mkfifo").arg(env.path(path)).status().unwrap();
@@ -152,7 +152,7 @@ fn ten_thousand_files_and_directories_without_bottom_are_refused() {
 #[test]
 fn the_plugins_directory_is_not_copied_into_itself() {
     let env = TestEnvironment::new();
-    // The repository that the plugins are in stands in the `hooks` of what is added.
+    // The repository with the plugins directory is in the `hooks` of the source.
     let base = env.path("outer/hooks");
     env.file("outer/hooks/guard", "x").file("outer/hooks/.hookbox/plugins/a@b/hooks/x", "x");
     let plugins = Plugins::open(Location::Local, &base, ".hookbox").unwrap();

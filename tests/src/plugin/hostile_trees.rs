@@ -52,7 +52,7 @@ fn a_name_that_leads_elsewhere_is_refused() {
 }
 
 #[test]
-fn what_is_not_installed_may_not_lead_elsewhere_either() {
+fn a_file_that_is_not_installed_may_not_lead_elsewhere_either() {
     let env = TestEnvironment::new();
     let names: [(&[u8], Option<&str>); 10] = [
         (b"..", Some("has a part `..`")),

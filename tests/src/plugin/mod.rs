@@ -1,4 +1,4 @@
-//! Plugins: where they come from, how they are installed, what they may hold.
+//! Plugins: sources, installation, and contents.
 
 mod changes;
 mod fetch;
@@ -26,7 +26,7 @@ pub(crate) fn plugin(env: &TestEnvironment, args: &[&str]) -> Output {
     env.hookbox([&["plugin"], args].concat())
 }
 
-/// The same, which has to succeed; what it printed.
+/// Runs a plugin command that has to succeed.
 #[track_caller]
 pub(crate) fn done(env: &TestEnvironment, args: &[&str]) -> Output {
     let output = plugin(env, args);
@@ -34,7 +34,7 @@ pub(crate) fn done(env: &TestEnvironment, args: &[&str]) -> Output {
     output
 }
 
-/// The same, which has to fail with this code, say all of this, and what to do.
+/// Runs a plugin command that has to fail with this code, these words and a hint.
 #[track_caller]
 pub(crate) fn fails(env: &TestEnvironment, args: &[&str], code: i32, words: &[&str]) -> Output {
     let output = plugin(env, args);
@@ -45,7 +45,7 @@ pub(crate) fn fails(env: &TestEnvironment, args: &[&str], code: i32, words: &[&s
     output
 }
 
-/// The same on a terminal, where this is typed. Both outputs are one there.
+/// Runs a plugin command on a terminal, and types this. Both outputs are one there.
 pub(crate) fn on_a_terminal(env: &TestEnvironment, args: &[&str], typed: &str) -> Output {
     env.run(&mut terminal(env, args), typed)
 }
@@ -63,7 +63,7 @@ pub(crate) fn terminal(env: &TestEnvironment, args: &[&str]) -> Command {
     command
 }
 
-/// A plugin in a directory of its own, with a skill, a recipe and a native hook that says where it ran.
+/// Writes a plugin with a skill, a recipe and a native hook that records its directory.
 pub(crate) fn written<'e>(env: &'e TestEnvironment, dir: &str) -> &'e TestEnvironment {
     env.file(&format!("{dir}/skills/pdf/SKILL.md"), "# PDF\n")
         .file(&format!("{dir}/recipes/review.md"), "Review it.\n")

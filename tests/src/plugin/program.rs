@@ -88,7 +88,7 @@ fn a_git_repository_is_reached_by_its_name_its_url_and_the_users_own_host() {
 }
 
 #[test]
-fn what_is_installed_is_listed_as_a_table_and_as_data() {
+fn installed_plugins_are_listed_as_a_table_and_as_data() {
     let env = TestEnvironment::new();
     let nothing = done(&env, &["list"]);
     assert_eq!(nothing.stdout, "");
@@ -302,7 +302,7 @@ fn only_an_artifact_is_signed_and_only_a_public_key_verifies() {
 }
 
 #[test]
-fn what_holds_nothing_is_no_plugin() {
+fn an_empty_source_is_not_a_plugin() {
     let env = TestEnvironment::new();
     env.file("empty/README.md", "x").file("text/hooks/notes", "no hook").directory("none/skills/a");
     env.file("script/hooks/guard", "#!/bin/sh\n").file("json/hooks/hooks.json", "{");
@@ -413,7 +413,7 @@ fn without_a_source_exactly_what_the_lock_file_says_is_installed() {
 }
 
 #[test]
-fn what_the_lock_file_names_is_asked_about_once() {
+fn there_is_one_question_for_all_plugins_of_the_lock_file() {
     let env = TestEnvironment::new();
     written(&env, "x/a");
     written(&env, "x/b");
@@ -448,7 +448,7 @@ fn an_interrupted_installation_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_repaired_and_said_so() {
+fn the_change_of_a_killed_process_is_repaired_and_reported() {
     let env = TestEnvironment::new();
     env.file("x/a/recipes/a.md", "a");
     done(&env, &["add", "../x/a"]);

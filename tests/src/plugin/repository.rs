@@ -94,7 +94,7 @@ impl<'a> Repository<'a> {
         id
     }
 
-    /// A commit of these files on this branch, after what stands there.
+    /// Commits these files on this branch.
     pub(crate) fn commit(&self, branch: &str, files: &[File<'_>]) -> String {
         *self.clock.borrow_mut() += 1;
         let branch = format!("refs/heads/{branch}");
@@ -117,7 +117,7 @@ impl<'a> Repository<'a> {
 /// The staged tree: every path with its kind and bytes.
 pub(crate) type Tree = BTreeMap<String, String>;
 
-/// Stages with this; what stands there then. Whatever happens, nothing else has changed.
+/// Stages a plugin, and returns its files. Checks that nothing else has changed.
 pub(crate) fn staged(
     env: &TestEnvironment,
     limits: Limits,

@@ -12,7 +12,7 @@ fn trusted(env: &TestEnvironment, name: &str) -> bool {
 }
 
 #[test]
-fn what_the_repository_adds_to_a_plugin_is_not_trusted_with_it() {
+fn files_that_the_repository_adds_to_a_plugin_are_not_trusted_with_it() {
     let hooks_json = |hook: &str| format!("{{\"version\": 1, \"hooks\": {{\"PreToolUse\": [{hook}]}}}}");
     let server = r#"{"version": 1, "mcpServers": {"lint": {"command": "sh", "args": ["-c", "touch \"$HOME/ran\""]}}, "hooks": {}}"#;
     for (name, hook, brought, words) in [
@@ -106,7 +106,7 @@ fn where_the_settings_of_the_git_host_cannot_be_used_no_other_host_is_asked() {
 }
 
 #[test]
-fn what_git_and_ssh_ask_stays_on_the_terminal() {
+fn questions_of_git_and_ssh_stay_on_the_terminal() {
     let env = TestEnvironment::new().variable("TERM", "xterm");
     env.script(
         "bin/ssh",

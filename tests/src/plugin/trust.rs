@@ -90,7 +90,7 @@ fn on_a_terminal_it_is_asked_once_and_installed_either_way() {
 }
 
 #[test]
-fn what_changes_while_the_user_reads_is_not_trusted() {
+fn a_plugin_that_changes_while_the_user_reads_is_not_trusted() {
     let env = TestEnvironment::new();
     written(&env, "tools");
     let mut command = terminal(&env, &["add", "../tools", "--name", "org/tools"]);
@@ -132,7 +132,7 @@ fn rights_are_granted_only_where_the_user_says_so_and_trusts_it() {
         assert_eq!(output.stderr.contains(hint), trusted && granted == json!([]), "{output:#?}");
         let records = env.hookbox(["grants", "--json"]).json();
         assert_eq!(records.as_array().unwrap().len(), usize::from(trusted), "{records:#}");
-        // The same bytes keep what they were granted, and nobody is told to grant it.
+        // The same bytes keep their grants, and there is no hint to grant them.
         let again = add(&env, &["--force", "--yes", "--json"]);
         assert_eq!(again.json()[0]["details"]["hooks"][0]["granted"], granted, "{flags:?}");
         assert_eq!(again.stderr.contains(hint), granted == json!([]), "{again:#?}");
@@ -220,7 +220,7 @@ fn a_hook_cannot_install_update_or_remove() {
 }
 
 #[test]
-fn what_is_removed_is_trusted_no_more() {
+fn a_removed_plugin_is_no_longer_trusted() {
     for (place, base) in PLACES {
         let env = TestEnvironment::new();
         written(&env, "tools").native("repo/.hookbox/hooks/mine", "turn_end", "true");
@@ -238,7 +238,7 @@ fn what_is_removed_is_trusted_no_more() {
         assert_eq!(records.as_array().unwrap().len(), 1, "{records:#}");
         assert!(!env.read(&format!("{base}/.hookbox/plugins.lock")).unwrap().contains("org/tools"));
         fails(&env, &[&["remove", "org/tools"], place].concat(), 1, &["org/tools: is not installed"]);
-        // The same bytes again are a new plugin.
+        // A plugin of the same bytes is a new one.
         add(&env, place);
         assert_eq!(status(&env, GUARD).0, "untrusted");
     }

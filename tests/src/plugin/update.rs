@@ -179,7 +179,7 @@ fn one_plugin_that_cannot_be_updated_or_removed_keeps_no_other_from_it() {
     let done_of: Vec<_> = rows.as_array().unwrap().iter().map(|it| (&it["name"], &it["updated"])).collect();
     assert_eq!(done_of, [(&json!("x/b"), &json!(true)), (&json!("x/c"), &json!(true))]);
 
-    // A file in the place of the plugin's directory stays where it is.
+    // A file in the place of the plugin's directory stays.
     let broken = env.path("repo/.hookbox/plugins/x@a");
     std::fs::remove_dir_all(&broken).unwrap();
     std::fs::write(&broken, "x").unwrap();
@@ -190,7 +190,7 @@ fn one_plugin_that_cannot_be_updated_or_removed_keeps_no_other_from_it() {
 }
 
 #[test]
-fn what_was_changed_by_hand_is_not_lost_by_an_update_that_was_not_told_so() {
+fn an_update_loses_changes_by_hand_only_with_force() {
     let env = TestEnvironment::new();
     env.script("x/tools/hooks/guard", GUARD);
     done(&env, &["add", "../x/tools"]);

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_hooks_json_says_of_the_same_component_is_asked_about() {
+    fn a_changed_entry_of_the_same_component_needs_a_new_yes() {
         let guard = |entry: &[u8]| PluginHook {
             entry: Some(Digest::of(entry)),
             ..hook("guard", Kind::Component, b"1")

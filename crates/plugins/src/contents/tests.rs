@@ -33,7 +33,7 @@ async fn no_skill_and_no_recipe_hides_among_other_files() {
 }
 
 #[tokio::test]
-async fn what_an_entry_says_of_tools_and_time_is_part_of_it() {
+async fn the_tools_and_the_timeout_of_an_entry_are_part_of_its_hook() {
     let temp = tempfile::tempdir().unwrap();
     let entry = r#"{"name": "x", "command": "true", "matcher": "Bash", "timeout": 2}"#;
     put(temp.path(), "hooks/hooks.json", &format!(r#"{{"hooks": {{"PreToolUse": [{entry}]}}}}"#), 0o644);

@@ -44,7 +44,7 @@ fn a_source_is_what_its_letters_say() {
 }
 
 #[test]
-fn what_git_or_a_shell_could_take_for_something_else_is_no_source() {
+fn text_that_git_or_a_shell_could_misread_is_not_a_source() {
     let hosts = Hosts::new("/");
     let long = format!("org/{}", "x".repeat(3000));
     for text in [

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_says_is_shown_without_passwords() {
+    fn messages_of_git_are_shown_without_passwords() {
         let url = GitUrl::new("https://me:s3cretpass@h/a/b").unwrap();
         for (said, shown) in [
             ("at 'https://me:s3cretpass@h/a/b/': x", "at 'https://…@h/a/b/': x"),

@@ -20,7 +20,7 @@ fn names(plugins: &Plugins) -> Vec<String> {
 }
 
 #[test]
-fn what_was_staged_stands_there_with_plain_modes_until_it_is_dropped() {
+fn a_staged_plugin_has_plain_modes_and_exists_until_it_is_dropped() {
     let (_temp, plugins) = plugins();
     let mut stage = Stage::new(&plugins, &Silent).unwrap();
     stage.file(&path("hooks/lib/a.sh"), false, Some(3), &b"abc"[..]).unwrap();
@@ -44,7 +44,7 @@ fn what_was_staged_stands_there_with_plain_modes_until_it_is_dropped() {
 }
 
 #[test]
-fn what_no_plugin_may_have_is_refused_by_name_and_nothing_stays() {
+fn an_entry_that_no_plugin_may_have_is_refused_by_name_and_nothing_stays() {
     type Try = fn(&mut Stage<'_>) -> Result<(), PluginError>;
     let (_temp, plugins) = plugins();
     let limits = Limits { entries: 6, bytes: 20, file: 10 };

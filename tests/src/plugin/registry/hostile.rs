@@ -160,7 +160,7 @@ async fn another_manifest_than_the_digest_names_is_refused_before_anything_else_
 }
 
 #[tokio::test]
-async fn what_is_no_plugin_is_named_before_its_layers_are_fetched() {
+async fn an_artifact_that_is_not_a_plugin_is_named_before_its_layers_are_fetched() {
     let env = TestEnvironment::new();
     let layer = archive("hooks/guard", b"#!/bin/sh\n");
     let server = Server::new(honest(&layer)).await;

@@ -51,7 +51,7 @@ fn program() -> Option<PathBuf> {
 }
 
 impl LocalRegistry {
-    /// One that everybody may write to; `None`, with a line that says so, where the program is not installed.
+    /// Starts a registry that everybody may write to; `None`, with a `skipped:` line, if the program is not installed.
     fn start(env: &TestEnvironment) -> Option<Self> {
         Self::start_with(env, "")
     }
@@ -111,7 +111,7 @@ fn reference(text: &str) -> OciReference {
     }
 }
 
-/// The same artifact by its digest.
+/// Returns the reference with this digest.
 fn pinned(of: &OciReference, digest: &Digest) -> OciReference {
     OciReference { tag: None, digest: Some(digest.clone()), ..of.clone() }
 }
@@ -221,7 +221,7 @@ async fn a_component_and_a_directory_come_back_as_they_were_published() {
 }
 
 #[tokio::test]
-async fn what_other_webassembly_tools_publish_installs_and_they_can_fetch_ours() {
+async fn components_of_other_webassembly_tools_install_and_they_can_fetch_ours() {
     let env = TestEnvironment::new();
     let Some(local) = LocalRegistry::start(&env) else { return };
     let (registry, client) = (registry(&env), other_tool());

@@ -6,7 +6,7 @@ use super::*;
 use crate::plugin::{done, fails};
 
 #[test]
-fn what_is_published_is_installed_pinned_and_updated() {
+fn a_published_plugin_is_installed_pinned_and_updated() {
     let env = TestEnvironment::new();
     let Some(local) = LocalRegistry::start(&env) else { return };
     let target = format!("oci://{}/org/tidy:1.0", local.address);

@@ -111,7 +111,7 @@ fn a_credential_helper_of_docker_says_who_calls() {
 }
 
 #[test]
-fn what_cannot_be_installed_is_not_published() {
+fn a_plugin_that_cannot_be_installed_is_not_published() {
     let env = with_plugin();
     env.directory("repo/empty/hooks")
         .file("repo/no-hook.wasm", b"\0asm\x01\0\0\0")
@@ -119,7 +119,7 @@ fn what_cannot_be_installed_is_not_published() {
         .file("repo/script/hooks/guard", "#!/bin/sh\n")
         .file("repo/json/hooks/hooks.json", "{")
         .symlink("repo/leaking/hooks/passwd", "/etc/passwd");
-    // Nobody listens there, and nobody is asked.
+    // No server listens there.
     let target = "oci://127.0.0.1:9/org/name:1";
     let digest = format!("oci://127.0.0.1:9/org/name@sha256:{}", "a".repeat(64));
     for (path, target, code, want) in [

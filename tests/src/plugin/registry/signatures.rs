@@ -102,7 +102,7 @@ impl Signed {
         self.refer_as(Some(BUNDLE), bundles).await;
     }
 
-    /// The same, listed as this type of artifact.
+    /// Lists bundles as this type of artifact.
     async fn refer_as(&self, kind: Option<&str>, bundles: &[Value]) {
         let mut entries = Vec::new();
         for bundle in bundles {

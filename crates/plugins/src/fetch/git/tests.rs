@@ -108,7 +108,7 @@ async fn a_fetch_that_is_dropped_ends_git() {
 }
 
 #[test]
-fn what_git_sets_for_its_hooks_does_not_reach_ours() {
+fn variables_that_git_sets_for_its_hooks_do_not_reach_our_git() {
     let source = TestSource::new();
     let local = source.git(["rev-parse", "--local-env-vars"]);
     // These two carry settings of the user, such as `git -c` of the git that runs a hook.

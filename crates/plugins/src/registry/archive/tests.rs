@@ -178,7 +178,7 @@ fn an_archive_that_unpacks_to_more_than_is_allowed_is_left_off_there() {
         let error = unpacked(&[packed], true, 1 << 20).unwrap_err();
         let is_expected = match error.kind {
             PluginErrorKind::TooLarge(_) => true,
-            // Its first block is no header.
+            // Its first block is not a header.
             PluginErrorKind::Hostile(_) => parts[0] == 1,
             _ => false,
         };

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_signed_is_encoded_as_the_specification_says() {
+    fn the_signed_bytes_are_encoded_as_in_the_specification() {
         // The example of the DSSE specification.
         let message = authenticated("http://example.com/HelloWorld", b"hello world");
         assert_eq!(message, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");

@@ -33,7 +33,7 @@ fn a_plugin_comes_is_replaced_and_goes_and_the_lock_file_says_so() {
 }
 
 #[test]
-fn what_cannot_be_installed_changes_nothing() {
+fn an_installation_that_fails_changes_nothing() {
     type Prepare = fn(&TestRoot);
     let cases: [(&str, Prepare, Replace, &str, &str); 9] = [
         (
@@ -123,7 +123,7 @@ fn what_cannot_be_installed_changes_nothing() {
 }
 
 #[test]
-fn what_was_staged_is_what_the_lock_file_is_to_say() {
+fn the_lock_entry_must_have_the_digest_of_the_staged_plugin() {
     let root = TestRoot::new();
     let plugins = root.open();
     let (one, two) = (staged(&plugins, "one"), staged(&plugins, "two"));

@@ -30,7 +30,7 @@ fn a_plugin_goes_whole_and_nothing_else_with_it() {
 }
 
 #[test]
-fn what_only_the_lock_file_names_goes_from_it() {
+fn an_entry_without_a_plugin_is_removed_from_the_lock_file() {
     let root = TestRoot::new();
     let plugins = root.open();
     for name in ["a/b", "c/d"] {

@@ -47,7 +47,7 @@ async fn branches_without_end_do_not_fill_the_memory() {
         let mut lines = packet(&format!("{id} HEAD\0ofs-delta side-band-64k shallow\n"));
         for number in 0_u64.. {
             lines += &packet(&format!("{id} refs/heads/{number}{}\n", "x".repeat(900)));
-            // It ends when git has.
+            // The write fails after git has ended.
             if number % 100 == 0 && stream.write_all(std::mem::take(&mut lines).as_bytes()).is_err() {
                 return;
             }
