@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 
 use super::dir_ops::{self, EntryKind};
-use super::transaction::ASIDE;
-use super::{Lock, PluginError, PluginName, Plugins, PluginsLock, digest, lock_file, staging};
+use super::staging::{self, ASIDE};
+use super::{Lock, PluginError, PluginName, Plugins, PluginsLock, digest, lock_file};
 use hookbox::internal::lockfile::PENDING;
 use hookbox::internal::text;
 

@@ -17,6 +17,10 @@ pub(super) const TREE: &str = "tree";
 /// The start of the name of every staging directory.
 const PREFIX: &str = ".hookbox-stage-";
 
+/// The start of the name of a plugin that is moved aside, on a file system that cannot exchange two
+/// directories.
+pub(super) const ASIDE: &str = ".hookbox-old-";
+
 /// The most names to try.
 const MAX_TRIES: u32 = 100;
 

@@ -15,16 +15,12 @@ use cap_std::fs::Dir;
 
 use super::dir_ops::{self, At, EntryKind};
 use super::installed::names;
-use super::staging::{self, StagingDirectory, TREE};
+use super::staging::{self, ASIDE, StagingDirectory, TREE};
 use super::{
     Installed, Lock, Locked, Observer, PluginError, PluginErrorKind, PluginName, Plugins, PluginsLock,
     Staged, Step, lock_file, repair,
 };
 use hookbox::internal::text;
-
-/// The start of the name of a plugin that is moved aside, on a file system that cannot exchange two
-/// directories.
-pub(super) const ASIDE: &str = ".hookbox-old-";
 
 /// The treatment of an installed plugin of the same name by [`install`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
