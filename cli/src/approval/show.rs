@@ -112,7 +112,7 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
         say("  only observes");
     }
     if hook.on_failure == OnFailure::Block {
-        say("  blocks where it fails");
+        say("  blocks if it fails");
     }
     for (key, value) in hook.settings() {
         say(format_args!("  set to  {} = {}", escape(key, 200), whole(value)));
@@ -131,7 +131,7 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
 /// Shows the hooks of the same name: those that this hook replaces, and those that run beside it.
 pub(crate) fn show_namesakes(hook: &Approvable, replaces: &[(Scope, PathBuf)]) {
     for it in &hook.namesakes {
-        let blocks = if it.on_failure == Some(OnFailure::Block) { ", blocks where it fails" } else { "" };
+        let blocks = if it.on_failure == Some(OnFailure::Block) { ", blocks if it fails" } else { "" };
         let shown =
             format!("{} ({}{blocks})", escape(&it.reference.to_string_lossy(), 4096), it.tier.as_str());
         if replaces.contains(&it.key) {

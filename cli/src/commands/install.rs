@@ -289,7 +289,7 @@ fn complain(failure: InstallFailure) -> ExitCode {
             )
         }
         InstallFailure::Home { .. } => "set HOME".to_owned(),
-        InstallFailure::Level { .. } => "use --user or --project, where the agent has one".to_owned(),
+        InstallFailure::Level { .. } => "use --user or --project, if the agent has that level".to_owned(),
         InstallFailure::Event(error) => {
             let names: Vec<_> = error.agent.events().iter().map(|it| it.name).collect();
             what = format!("{} has no event {:?} that hookbox serves", error.agent.title(), error.name);

@@ -146,11 +146,11 @@ impl<'a> Stage<'a> {
         let written = io::copy(&mut from.take(most.saturating_add(1)), &mut to).map_err(wrong)?;
         match len.filter(|len| *len != written) {
             Some(len) if written > len => {
-                let what = format!("has more than the {len} bytes that it is said to have");
+                let what = format!("has more than the {len} bytes that the source announced");
                 return Err(self.refuse(path.as_str(), what));
             }
             Some(len) => {
-                let what = format!("has {written} bytes: expected the {len} that it is said to have");
+                let what = format!("has {written} bytes: expected the {len} that the source announced");
                 return Err(self.refuse(path.as_str(), what));
             }
             None => {}

@@ -93,7 +93,7 @@ impl<'a> Environment<'a> {
     pub(super) fn hosts_of_names(&self) -> Result<Hosts, InputError> {
         let mut hosts = Hosts::new(self.cwd());
         let host = discovery::git_host(&self.options).map_err(|problem| {
-            let hint = "repair it: without it nobody can say which host is meant; or give the whole URL";
+            let hint = "repair it, because it may name the git host, or give the whole URL";
             InputError::new(problem.to_string(), hint)
         })?;
         hosts.git = host.unwrap_or(hosts.git);
@@ -266,7 +266,7 @@ pub(super) fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Pl
         let paths: Vec<String> =
             found.iter().map(|(_, it)| escape(&it.path.to_string_lossy(), 1024)).collect();
         let what = format!("{}: expected one plugin, found {}", escape(word, 200), paths.join(" and "));
-        let hint = "give --local or --global, and --root NAME where that is not enough";
+        let hint = "give --local or --global, or --root NAME if that is not enough";
         return Err(InputError::new(what, hint).into());
     }
     match found.pop() {

@@ -151,7 +151,7 @@ fn of(
 fn not_shown(manager: &Manager, hook: &Approvable, runs: Option<&str>, plugin: &Path) -> Option<String> {
     if hook.runs.as_deref() != runs {
         let runs = hook.runs.as_deref().unwrap_or("nothing");
-        return Some(format!("where it stands now it runs {}, which was not shown", escape(runs, 300)));
+        return Some(format!("in this repository it runs {}, which was not shown", escape(runs, 300)));
     }
     let repository = manager.repository().unwrap_or_default();
     // The paths may have `..` and symlinks.

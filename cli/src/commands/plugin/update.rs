@@ -136,7 +136,7 @@ impl Update {
         options: &FetchOptions,
     ) -> anyhow::Result<Value> {
         let Some(locked) = known.locked.clone() else {
-            let what = "was not installed by hookbox, so that nobody knows its source".to_owned();
+            let what = "was not installed by hookbox, so its source is not known".to_owned();
             let error = PluginError::new(&known.name, PluginErrorKind::Unexpected(what));
             return Err(failed(error.hint("install it: hookbox plugin add SOURCE --force")));
         };

@@ -190,7 +190,7 @@ impl Repository {
     /// Returns the error about other bytes than the requested ones.
     pub(super) fn mismatch(&self, what: String) -> PluginError {
         PluginError::new(self.name(), PluginErrorKind::Mismatch(what))
-            .hint("the registry, or somebody on the way to it, sends other bytes than it says")
+            .hint("the registry, or an attacker between, sends other bytes than announced")
     }
 
     /// Returns the error about a request that failed.
