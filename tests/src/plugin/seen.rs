@@ -98,7 +98,7 @@ fn where_the_settings_of_the_git_host_cannot_be_used_no_other_host_is_asked() {
         let env = TestEnvironment::new();
         env.file("home/.hookbox/hookbox.toml", settings)
             .file("home/.gitconfig", "[url \"file:///nowhere/\"]\n\tinsteadOf = https://github.com/\n");
-        let output = fails(&env, &["add", "org/repo"], 2, &["hookbox.toml", "which host is meant"]);
+        let output = fails(&env, &["add", "org/repo"], 2, &["hookbox.toml", "may name the git host"]);
         assert!(!output.stderr.contains("nowhere"), "{output:#?}");
         written(&env, "tools");
         done(&env, &["add", "../tools", "--name", "o/p"]);
