@@ -17,7 +17,6 @@ pages! {
     Introduction: "../../docs/src/introduction.md",
     Hooks: "../../docs/src/hooks.md",
     NativeHooks: "../../docs/src/native-hooks.md",
-    Mcp: "../../docs/src/mcp.md",
     Events: "../../docs/src/events.md",
     FindingHooks: "../../docs/src/finding-hooks.md",
     DeclaredHooks: "../../docs/src/declared-hooks.md",
@@ -29,6 +28,11 @@ pages! {
     Embedding: "../../docs/src/embedding.md",
     ReferenceAgent: "../../docs/src/reference-agent.md",
     Security: "../../docs/src/security.md",
+}
+
+#[cfg(feature = "mcp")]
+pages! {
+    Mcp: "../../docs/src/mcp.md",
 }
 
 #[cfg(feature = "otel")]

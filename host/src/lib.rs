@@ -86,10 +86,10 @@
 //! * `component` (default): component hooks and the engine that runs them. Without it only native hooks and
 //!   hooks from code run, and a `.wasm` file is a problem that says so.
 //! * `http` (default): components may send requests to the origins that were granted to them.
-//! * `mcp` (default): hooks that are tools of MCP servers, over stdio and streamable HTTP.
+//! * `mcp`: hooks that are tools of MCP servers, over stdio and streamable HTTP.
 //! * `otel`: spans and metrics of events and hooks, sent to an OpenTelemetry collector.
-//! * `store` (default): components may keep state in an embedded database, where that was granted.
-//! * `watch`: [`Manager::watch`](manager::Manager::watch) follows changes of hooks and settings on disk.
+//! * `store`: components may keep state in an embedded database, if that was granted.
+//! * `watch`: `Manager::watch` follows changes of hooks and settings on disk.
 
 mod account;
 mod book;

@@ -94,16 +94,16 @@ impl Manager {
         Session::new(Arc::clone(&self.live), conversation_id.into())
     }
 
-    /// Returns the hook with this full name, such as `guardrail.wasm` or `org/repo/audit`; where a repository
-    /// brought one of the same name that is not trusted, the user's own.
+    /// Returns the hook with this full name, such as `guardrail.wasm` or `org/repo/audit`; if an untrusted hook of a
+    /// repository has the same name, the user's own.
     pub fn hook(&self, name: &str) -> Option<Arc<dyn Hook>> {
         let snapshot = self.snapshot();
         let named = || snapshot.hooks.iter().filter(|hook| hook.descriptor().name == name);
         named().find(|hook| hook.descriptor().trusted).or_else(|| named().next()).cloned()
     }
 
-    /// Returns every hook that runs now, in the order of registration. What this and the methods below return
-    /// is of this moment; [`Manager::reload`] does not change it.
+    /// Returns every hook that runs now, in the order of registration. A later [`Manager::reload`] does not change
+    /// the result of this and the following methods.
     pub fn hooks(&self) -> Arc<[Arc<dyn Hook>]> {
         Arc::clone(&self.snapshot().hooks)
     }
@@ -129,7 +129,7 @@ impl Manager {
         Arc::clone(&self.snapshot().entries)
     }
 
-    /// Returns the problems that discovery met.
+    /// Returns the problems of the last search. None of them stops the other hooks.
     pub fn problems(&self) -> Arc<[Problem]> {
         Arc::clone(&self.snapshot().problems)
     }
@@ -139,7 +139,7 @@ impl Manager {
         self.snapshot().repository.clone()
     }
 
-    /// Everything that was found, as the commands see it that trust hooks and grant rights to them.
+    /// Returns the hooks of [`Manager::entries`], for the commands that trust them and grant rights to them.
     #[doc(hidden)]
     pub fn approvable(&self) -> Arc<[Approvable]> {
         Arc::clone(&self.snapshot().approvable)
@@ -166,8 +166,8 @@ impl Manager {
         self.snapshot().global.switched_off.clone()
     }
 
-    /// From which shares of a context window on [`Session::observe_usage`] sends `on_budget_exceeded`: the
-    /// user's settings (`[budget]`), else [`Builder::thresholds`].
+    /// Returns the shares of a context window from which on [`Session::observe_usage`] sends `on_budget_exceeded`:
+    /// those of the user's settings (`[budget]`), else of [`Builder::thresholds`].
     pub fn thresholds(&self) -> Thresholds {
         self.snapshot().global.thresholds
     }

@@ -1,10 +1,9 @@
 //! Problems with files, directories and hooks.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::files::FileAccess;
-use crate::files::private_dir::PrivateError;
 use crate::text;
 
 /// A problem with a file, directory or hook. It is local: everything else still works.
@@ -69,80 +68,9 @@ impl Problem {
     }
 }
 
-impl Problem {
-    /// The working directory is not known, nor its repository.
-    pub(super) fn no_directory() -> Self {
-        let message = "the working directory is gone: nobody knows whose hooks run";
-        let problem = Self::new(".", message).hint("change to a directory that exists, or give --cwd DIR");
-        Self { hides: true, ..problem }
-    }
-
-    /// The home directory is not known.
-    pub(crate) fn no_home() -> Self {
-        let message = "is not known, so that your own hooks cannot be looked for: HOME is no absolute path";
-        let problem = Self::new("the home directory", message).hint("set HOME to your home directory");
-        Self { hides: true, ..problem }
-    }
-
-    /// The user's own hooks may be in another home directory.
-    pub(crate) fn other_home(home: &Path, other: Option<&Path>) -> Self {
-        let named = shown(home);
-        let problem = match other {
-            Some(other) => {
-                let hint = format!("set HOME to {}, or name the one that you mean: --home DIR", shown(other));
-                let message = format!(
-                    "is your home directory by the system's accounts, and HOME names {named}: the hooks of the first are not looked for"
-                );
-                Self::new(other, message).hint(hint)
-            }
-            None => {
-                Self::new(home, "is nobody's home directory, so that your own hooks cannot be looked for")
-                    .hint("set HOME to your home directory, or name the one that you mean: --home DIR")
-            }
-        };
-        Self { hides: true, ..problem }
-    }
-
-    /// The process has another home directory than the one that its command line was written for.
-    pub(crate) fn not_at_home(home: &Path, process: &Path) -> Self {
-        let message = format!(
-            "is the home directory that this command was installed for, and HOME is {:?}",
-            shown(process)
-        );
-        let hint = format!(
-            "set HOME to {}, or run hookbox install again where HOME is what it is for the agent",
-            shown(home)
-        );
-        Self { hides: true, ..Self::new(home, message).hint(hint) }
-    }
-
-    /// Changes in a directory are not noticed.
-    #[cfg(feature = "watch")]
-    pub(crate) fn not_watched(path: &Path, why: &str) -> Self {
-        Self::new(path, format!("is not watched: {why}")).hint("reload by hand when hooks there have changed")
-    }
-
-    /// The private data directory cannot be used.
-    pub(crate) fn no_data(error: PrivateError) -> Self {
-        Self::new(error.path, format!("cannot be used: {}; nothing is trusted or granted", error.kind))
-            .hint("make it a directory of your own with mode 0700, outside the repository")
-    }
-}
-
-impl From<PrivateError> for Problem {
-    fn from(error: PrivateError) -> Self {
-        Self::new(error.path, format!("cannot be used: {}; compiled code is not kept", error.kind))
-            .hint("make it a directory of your own with mode 0700, outside the repository")
-    }
-}
-
 impl fmt::Display for Problem {
     /// Writes one line without the hint, safe to show: `PATH: MESSAGE`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", shown(&self.path), self.message)
+        write!(f, "{}: {}", text::escape(&self.path.to_string_lossy(), 4096), self.message)
     }
-}
-
-fn shown(path: &Path) -> String {
-    text::escape(&path.to_string_lossy(), 4096)
 }

@@ -7,9 +7,10 @@ use super::builder::{Builder, Home};
 use crate::account;
 use crate::builtin::{self, SELF_PROTECTION, Surroundings};
 use crate::discovery::{self, Discovery, Entry, EntryStatus, GlobalSettings, LastGood, Problem, SwitchedOff};
-use crate::files::private_dir;
+use crate::files::private_dir::{self, PrivateError};
 use crate::hook::Hook;
 use crate::live::Snapshot;
+use crate::text;
 use crate::trust::TrustFile;
 
 impl Builder {
@@ -89,11 +90,11 @@ impl Builder {
         };
         let mut problems = Vec::new();
         let cache = open(cache).unwrap_or_else(|error| {
-            problems.push(Problem::from(error));
+            problems.push(unusable(error, "compiled code is not kept"));
             None
         });
         self.discovery.data = open(data).unwrap_or_else(|error| {
-            problems.push(Problem::no_data(error));
+            problems.push(unusable(error, "nothing is trusted or granted"));
             None
         });
         self.discovery.cache = cache.clone();
@@ -104,6 +105,7 @@ impl Builder {
         let mut found = discovery::discover(&self.discovery, last, &runtime).await;
         self.runtime = Some(runtime);
         if let Some(problem) = self.home_problem() {
+            let problem = Problem { hides: true, ..problem };
             let is_on = self.discovery.unseen_blocks && found.global.switched_off.is_none();
             found.hooks.extend(discovery::guard_of_unseen(std::slice::from_ref(&problem)).filter(|_| is_on));
             found.problems.push(problem);
@@ -114,16 +116,49 @@ impl Builder {
 
     /// Returns the reason why the user's hooks may be elsewhere than in this home directory.
     fn home_problem(&self) -> Option<Problem> {
-        let process = std::env::home_dir();
-        match (&self.discovery.home, self.home) {
-            (None, _) => Some(Problem::no_home()),
-            (Some(_), Home::Caller) => None,
-            (Some(home), Home::Process) => account::other_home(home, &self.discovery.roots)
-                .map(|other| Problem::other_home(home, other.as_deref())),
-            (Some(home), Home::Both) => {
-                let process = process.unwrap_or_default();
-                (!account::is_same(home, &process)).then(|| Problem::not_at_home(home, &process))
+        let shown = |path: &Path| text::escape(&path.to_string_lossy(), 4096);
+        let Some(home) = &self.discovery.home else {
+            let message =
+                "is not known, so that your own hooks cannot be looked for: HOME is no absolute path";
+            return Some(Problem::new("the home directory", message).hint("set HOME to your home directory"));
+        };
+        match self.home {
+            Home::Caller => None,
+            Home::Process => account::other_home(home, &self.discovery.roots).map(|other| match other {
+                Some(other) => {
+                    let message = format!(
+                        "is your home directory by the system's accounts, and HOME names {}: the hooks of the first are \
+                         not looked for",
+                        shown(home)
+                    );
+                    let hint =
+                        format!("set HOME to {}, or name the one that you mean: --home DIR", shown(&other));
+                    Problem::new(other, message).hint(hint)
+                }
+                None => {
+                    let message = "is nobody's home directory, so that your own hooks cannot be looked for";
+                    let hint = "set HOME to your home directory, or name the one that you mean: --home DIR";
+                    Problem::new(home, message).hint(hint)
+                }
+            }),
+            Home::Both => {
+                let process = std::env::home_dir().unwrap_or_default();
+                let message = format!(
+                    "is the home directory that this command was installed for, and HOME is {:?}",
+                    shown(&process)
+                );
+                let hint = format!(
+                    "set HOME to {}, or run hookbox install again where HOME is what it is for the agent",
+                    shown(home)
+                );
+                (!account::is_same(home, &process)).then(|| Problem::new(home, message).hint(hint))
             }
         }
     }
+}
+
+/// Returns the problem of a private directory that cannot be used.
+fn unusable(error: PrivateError, consequence: &str) -> Problem {
+    Problem::new(error.path, format!("cannot be used: {}; {consequence}", error.kind))
+        .hint("make it a directory of your own with mode 0700, outside the repository")
 }

@@ -3,7 +3,7 @@
 mod watched_dirs;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -137,16 +137,20 @@ impl System {
                 && directory.exists()
             {
                 let why = text::escape(&error.to_string(), 300);
-                problems.push(Problem::not_watched(directory, &why));
+                problems.push(not_watched(directory, &why));
             }
         }
         let left_out = watched.left_out();
-        problems
-            .extend(left_out.map(|directory| {
-                Problem::not_watched(directory, "too many directories are watched already")
-            }));
+        problems.extend(
+            left_out.map(|directory| not_watched(directory, "too many directories are watched already")),
+        );
         problems
     }
+}
+
+fn not_watched(directory: &Path, why: &str) -> Problem {
+    let problem = Problem::new(directory, format!("is not watched: {why}"));
+    problem.hint("reload by hand when hooks there have changed")
 }
 
 /// The changes, from the system's thread to the task that reloads.

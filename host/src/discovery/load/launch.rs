@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::expand::expand;
 use super::fallback::LastGood;
 use super::judged_candidate::JudgedCandidate;
 use crate::dialect::claude::ClaudeWire;
 use crate::discovery::find::declared::{
-    ClaudeCommand, Declared, Handler, PLUGIN_VARIABLE, PROJECT_VARIABLE, Server, expand,
+    ClaudeCommand, Declared, Handler, PLUGIN_VARIABLE, PROJECT_VARIABLE, Server,
 };
 use crate::discovery::find::options::Options;
 use crate::discovery::find::source::SourceCommand;

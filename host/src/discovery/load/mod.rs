@@ -9,6 +9,7 @@ mod builtins;
 mod discovered;
 mod entry;
 mod examine;
+mod expand;
 mod failing_hook;
 mod fallback;
 mod gate;
@@ -69,7 +70,10 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
         }
     };
     if options.cwd.as_os_str().is_empty() {
-        problems.push(Problem::no_directory());
+        let message = "the working directory is gone: nobody knows whose hooks run";
+        let problem = Problem::new(".", message);
+        let problem = problem.hint("change to a directory that exists, or give --cwd DIR");
+        problems.push(Problem { hides: true, ..problem });
     }
     problems.extend(repositories.problem(&options.cwd));
     let Repositories { nearest: repo, outer, .. } = repositories;

@@ -8,7 +8,6 @@ mod claude_groups;
 #[doc(hidden)]
 pub mod document;
 mod entry;
-mod expand;
 mod file;
 mod guard;
 mod matcher;
@@ -24,7 +23,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use self::expand::expand;
 pub(crate) use self::file::{Contents, MAX_FILE, parse, read};
 pub(crate) use self::servers::{Server, Servers};
 
