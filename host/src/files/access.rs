@@ -182,6 +182,14 @@ impl FileAccess {
         if bytes.len() as u64 > max { Err(too_large(max)) } else { Ok(bytes) }
     }
 
+    /// Reads a file like [`FileAccess::read`]; `None` if it does not exist. A broken symlink is an error.
+    pub fn read_if_exists(&self, path: &Path, max: u64) -> Option<io::Result<Vec<u8>>> {
+        match self.read(path, max) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.is_symlink(path) => None,
+            read => Some(read),
+        }
+    }
+
     /// Computes the digest of a regular file of at most `max` bytes, without holding the file in memory.
     ///
     /// # Errors

@@ -1,6 +1,5 @@
 //! The plugins of the home directory that hookbox installed.
 
-use std::io;
 use std::path::Path;
 
 use crate::discovery::problem::Problem;
@@ -27,12 +26,10 @@ impl Installed {
             return Self::Unknown;
         }
         let file = plugins.with_file_name(lockfile::FILE);
-        let why = match access.read(&file, lockfile::MAX_FILE) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !access.is_symlink(&file) => {
-                return Self::Named(Lock::default());
-            }
-            Err(error) => files::explain(&error),
-            Ok(bytes) => match Lock::from_bytes(&bytes) {
+        let why = match access.read_if_exists(&file, lockfile::MAX_FILE) {
+            None => return Self::Named(Lock::default()),
+            Some(Err(error)) => files::explain(&error),
+            Some(Ok(bytes)) => match Lock::from_bytes(&bytes) {
                 Ok(lock) => return Self::Named(lock),
                 Err(error) => error.to_string(),
             },

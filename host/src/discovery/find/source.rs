@@ -6,7 +6,6 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -235,11 +234,8 @@ impl<'a> Finder<'a> {
     ///
     /// The reason why it cannot be read, in words that read after its path.
     pub fn bytes(&self, area: &Area, path: &Path, max: u64) -> Option<Result<Vec<u8>, String>> {
-        match area.access.read(path, max) {
-            Ok(bytes) => Some(Ok(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !area.access.is_symlink(path) => None,
-            Err(error) => Some(Err(files::explain(&error))),
-        }
+        let bytes = area.access.read_if_exists(path, max)?;
+        Some(bytes.map_err(|error| files::explain(&error)))
     }
 
     /// Reads a file of hooks. Of a broken file, the last text that could be read stays in force.

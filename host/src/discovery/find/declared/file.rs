@@ -1,7 +1,6 @@
 //! A whole file: its version, its servers, its events.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
 use std::path::Path;
 
 use super::document::{Document, Form, Member, Node, Object};
@@ -37,11 +36,8 @@ pub(crate) struct Contents {
 ///
 /// The reason why it cannot be read, in words that follow the path.
 pub(crate) fn read(access: &FileAccess, path: &Path, max: u64) -> Option<Result<String, String>> {
-    match access.read(path, max) {
-        Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !access.is_symlink(path) => None,
-        Err(error) => Some(Err(files::explain(&error))),
-    }
+    let bytes = access.read_if_exists(path, max)?.map_err(|error| files::explain(&error));
+    Some(bytes.and_then(|bytes| String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())))
 }
 
 /// Reads the declarations in a text.

@@ -11,7 +11,6 @@ mod top;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
@@ -67,12 +66,10 @@ pub(crate) fn read(
         problems.push(if since.is_none() { problem.hiding(access) } else { problem });
         Err(Broken { why, rest: Box::default() })
     };
-    let bytes = match access.read(path, MAX_FILE) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !access.is_symlink(path) => {
-            return Ok(File::default());
-        }
-        Err(error) => return broken(files::explain(&error)),
+    let bytes = match access.read_if_exists(path, MAX_FILE) {
+        None => return Ok(File::default()),
+        Some(Ok(bytes)) => bytes,
+        Some(Err(error)) => return broken(files::explain(&error)),
     };
     let Ok(text) = str::from_utf8(&bytes) else {
         return broken("is not UTF-8 text".to_owned());
