@@ -133,24 +133,15 @@ impl Manager {
     /// It must run on a tokio runtime, and reads files on threads that may block. Two calls at a time run one
     /// after another. If its future is dropped, the hooks are not replaced.
     pub async fn reload(&self) -> Reload {
-        self.reload_if(|| true).await.unwrap_or_default()
-    }
-
-    /// Reloads like [`Manager::reload`], unless `is_settled` returns false at the end: then nothing is replaced,
-    /// and the result is `None`.
-    pub(super) async fn reload_if(&self, is_settled: impl Fn() -> bool) -> Option<Reload> {
         let mut plan = self.plan.lock().await;
-        let Some(Plan { builder, last }) = plan.as_mut() else { return Some(Reload::default()) };
+        let Some(Plan { builder, last }) = plan.as_mut() else { return Reload::default() };
         let (found, next) = builder.search(last).await;
-        if !is_settled() {
-            return None;
-        }
         let before = self.snapshot();
         let Some(next) = next else {
             // Nobody knows which hooks still exist: the old ones are better than none.
             let problems = only_in(&found.problems, &before.problems);
             warn(&problems);
-            return Some(Reload { kept: before.kept.clone(), problems, ..Reload::default() });
+            return Reload { kept: before.kept.clone(), problems, ..Reload::default() };
         };
         *last = next;
         let reload = Reload::between(&before, &found);
@@ -160,7 +151,7 @@ impl Manager {
         if let Some(runtime) = &builder.runtime {
             runtime.forget_unused();
         }
-        Some(reload)
+        reload
     }
 }
 

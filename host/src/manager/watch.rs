@@ -33,9 +33,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The number of reloads in a row, each within [`PAUSE`] of the one before, that make a storm.
 const STORM: u32 = 5;
 
-/// The number of reloads that may be discarded because files changed meanwhile.
-const UNSETTLED: u32 = 3;
-
 /// The number of reloads that wait for a reader. The oldest are dropped beyond it.
 const WAITING: usize = 16;
 
@@ -234,29 +231,24 @@ fn is_change(kind: EventKind) -> bool {
 async fn follow(manager: Manager, system: Arc<System>, tell: broadcast::Sender<Reload>) {
     let signal = &system.signal;
     let mut reported = BTreeSet::new();
-    let mut unsettled = 0;
     let mut storm = Storm::default();
     loop {
         let watched = manager.watched_dirs().await;
         let (arming, armed) = (Arc::clone(&system), watched.clone());
         let unwatched = tokio::task::spawn_blocking(move || arming.arm(watched)).await.unwrap_or_default();
         let seen = signal.changes();
-        let settled = || unsettled >= UNSETTLED || signal.changes() == seen;
-        let reload = manager.reload_if(settled).await;
+        let mut reload = manager.reload().await;
         let reloaded = Instant::now();
-        unsettled = if reload.is_some() { 0 } else { unsettled + 1 };
-        if let Some(mut reload) = reload {
-            reload.problems.extend(unwatched.into_iter().filter(|it| reported.insert(it.path.clone())));
-            if storm.begins() {
-                reload.storm = signal.last().clone();
-            }
-            if let Some(path) = &reload.storm {
-                tracing::warn!(path = %path.display(), "changes all the time: hooks are searched only once a second");
-            }
-            if !reload.is_empty() {
-                // An error means that nobody listens, which is fine.
-                tell.send(reload).ok();
-            }
+        reload.problems.extend(unwatched.into_iter().filter(|it| reported.insert(it.path.clone())));
+        if storm.begins() {
+            reload.storm = signal.last().clone();
+        }
+        if let Some(path) = &reload.storm {
+            tracing::warn!(path = %path.display(), "changes all the time: hooks are searched only once a second");
+        }
+        if !reload.is_empty() {
+            // An error means that nobody listens, which is fine.
+            tell.send(reload).ok();
         }
         // The reload found other directories to watch: read them again once they are watched.
         if manager.watched_dirs().await != armed {

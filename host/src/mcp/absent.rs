@@ -2,13 +2,14 @@
 //! code that calls one compiles and is never reached.
 
 #[path = "config.rs"]
+#[allow(unreachable_pub, reason = "public with the feature")]
 mod config;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
-pub use self::config::{ServerConfig, Transport};
+pub(crate) use self::config::{ServerConfig, Transport};
 use crate::event::Event;
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError};
 use crate::native::Verify;
@@ -16,7 +17,7 @@ use crate::outcome::Outcome;
 
 /// A server. There are none in this build.
 #[derive(Debug)]
-pub enum Server {}
+pub(crate) enum Server {}
 
 impl Server {
     pub(crate) fn shared(_config: ServerConfig) -> Result<Arc<Self>, HookError> {
@@ -24,25 +25,25 @@ impl Server {
         Err(HookError::new(Cause::Incompatible, what))
     }
 
-    /// The configuration of the server.
-    pub fn config(&self) -> &ServerConfig {
+    /// Returns the configuration of the server.
+    pub(crate) fn config(&self) -> &ServerConfig {
         match *self {}
     }
 }
 
 /// A tool of an MCP server as a hook.
 #[derive(Debug)]
-pub struct ToolHook(Arc<Server>);
+pub(crate) struct ToolHook(Arc<Server>);
 
 impl ToolHook {
-    /// The hook that is the tool `tool` of this server.
-    pub fn new(_descriptor: Descriptor, server: Arc<Server>, _tool: String) -> Self {
+    /// Makes the hook of a tool of this server.
+    pub(crate) fn new(_descriptor: Descriptor, server: Arc<Server>, _tool: String) -> Self {
         match *server {}
     }
 
-    /// The same hook, verified before each call.
+    /// Adds a check before each call.
     #[must_use]
-    pub fn with_verify(self, _verify: Verify) -> Self {
+    pub(crate) fn with_verify(self, _verify: Verify) -> Self {
         match *self.0 {}
     }
 }

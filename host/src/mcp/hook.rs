@@ -41,7 +41,7 @@ impl ToolHook {
     /// Checks the hook before each call, also if the server runs already: its files may have changed since it
     /// was trusted.
     #[must_use]
-    pub fn with_verify(mut self, verify: Verify) -> Self {
+    pub(crate) fn with_verify(mut self, verify: Verify) -> Self {
         self.verify = Some(verify);
         self
     }
