@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
@@ -88,9 +88,12 @@ impl Asked {
     }
 }
 
-/// The streams of the ending signals, while this value lives.
+/// The ending signals, while this value lives.
 struct Signals {
-    streams: [(i32, UnixStream); ENDING.len()],
+    /// A stream that becomes readable when a signal arrives.
+    wake: UnixStream,
+    /// The signal that has arrived.
+    arrived: Arc<AtomicUsize>,
     ids: Vec<SigId>,
 }
 
@@ -111,34 +114,24 @@ fn by_default() -> io::Result<&'static AtomicBool> {
 impl Signals {
     fn listen() -> io::Result<Self> {
         let by_default = by_default()?;
-        let mut ids = Vec::new();
-        let mut listen = |signal| {
-            let (read, write) = std::os::unix::net::UnixStream::pair()?;
-            read.set_nonblocking(true)?;
-            ids.push(pipe::register(signal, write)?);
-            io::Result::Ok((signal, UnixStream::from_std(read)?))
-        };
-        let streams = [listen(SIGINT)?, listen(SIGTERM)?, listen(SIGHUP)?, listen(SIGQUIT)?];
+        let (read, write) = std::os::unix::net::UnixStream::pair()?;
+        read.set_nonblocking(true)?;
+        let (arrived, mut ids) = (Arc::default(), Vec::new());
+        for signal in ENDING {
+            let number = usize::try_from(signal).unwrap_or_default();
+            ids.push(flag::register_usize(signal, Arc::clone(&arrived), number)?);
+            ids.push(pipe::register(signal, write.try_clone()?)?);
+        }
         by_default.store(false, Ordering::SeqCst);
-        Ok(Self { streams, ids })
+        Ok(Self { wake: UnixStream::from_std(read)?, arrived, ids })
     }
 
     async fn next(&mut self) -> i32 {
-        let [first, second, third, fourth] = &mut self.streams;
-        tokio::select! {
-            signal = arrives(first) => signal,
-            signal = arrives(second) => signal,
-            signal = arrives(third) => signal,
-            signal = arrives(fourth) => signal,
+        match self.wake.read(&mut [0]).await {
+            Ok(read) if read > 0 => i32::try_from(self.arrived.load(Ordering::SeqCst)).unwrap_or_default(),
+            // Only the signal handlers write to the stream.
+            _ => std::future::pending().await,
         }
-    }
-}
-
-async fn arrives((signal, stream): &mut (i32, UnixStream)) -> i32 {
-    match stream.read(&mut [0]).await {
-        Ok(read) if read > 0 => *signal,
-        // Only the signal handler writes to the stream.
-        _ => std::future::pending().await,
     }
 }
 
