@@ -110,18 +110,23 @@ impl Installer {
         options: &InstallOptions,
     ) -> Result<FileChange, InstallFailure> {
         self.check(agent, level, options)?;
-        if let Some(plugin) = &agent.spec().plugin {
-            return self.install_plugin(agent, plugin, level, options);
-        }
-        let desired = desired_entries(agent, options)?;
         let (path, file) = self.config_file(agent, level)?;
         let store = self.store()?;
         let found = file.read()?;
         let now = found.as_ref().map(|it| it.bytes.as_slice());
-        let document = |error| InstallError::document(&path, error);
-        let original = store.get(&path).and_then(|it| store.original(&path, &it));
-        let after = merge(agent, now.unwrap_or_default(), &desired, original.as_deref()).map_err(document)?;
-        check_parsed(agent, &path, now.unwrap_or_default(), &after)?;
+        let known = store.get(&path);
+        let plugin = agent.spec().plugin.as_ref();
+        let after = if let Some(plugin) = plugin {
+            now.map_or(Ok(()), |now| check_untouched(plugin, &path, now, known.as_ref()))?;
+            plugin_file::text(plugin, &options.program, options.home.as_deref()).into_bytes()
+        } else {
+            let original = known.and_then(|it| store.original(&path, &it));
+            let (desired, now) = (desired_entries(agent, options)?, now.unwrap_or_default());
+            let after = merge(agent, now, &desired, original.as_deref());
+            let after = after.map_err(|error| InstallError::document(&path, error))?;
+            check_parsed(agent, &path, now, &after)?;
+            after
+        };
         let change = match now {
             None => Change::Created,
             Some(now) if now == after => Change::Unchanged,
@@ -129,13 +134,15 @@ impl Installer {
         };
         let mut earlier = None;
         if !self.dry && change != Change::Unchanged {
-            earlier = self.keep(&store, &path, (agent, level), now, &after, &file)?;
+            // A plugin of ours is not an original that has to come back.
+            let before = now.filter(|_| plugin.is_none());
+            earlier = self.keep(&store, &path, (agent, level), before, &after, &file)?;
             file.write(found.as_ref(), &after)?;
         }
         let backup = Some(store.backup(&path)).filter(|backup| !self.dry && backup.exists());
         Ok(FileChange {
             change,
-            events: events(agent, &after),
+            events: plugin.map_or_else(|| events(agent, &after), |_| event_names(agent)),
             original: backup,
             earlier,
             switches: read(agent, &after).map(|it| it.switches).unwrap_or_default(),
@@ -175,10 +182,10 @@ impl Installer {
             now => now.map(<[u8]>::to_vec),
         };
         let mut record = Record::new(agent, level, path, before.as_deref(), after);
-        record.made = match known {
-            Some(known) if now.is_some() => known.made,
-            _ => file.missing_directories(),
-        };
+        record.made = file.missing_directories();
+        if let Some(known) = known.filter(|_| record.made.is_empty()) {
+            record.made = known.made;
+        }
         store.put(path, &record, before.as_deref())
     }
 
@@ -223,43 +230,6 @@ impl Installer {
             original: is_needed.then(|| store.backup(&path)),
             handmade: after.as_deref().map_or(0, |after| handmade(agent, after)),
             ..FileChange::new(path, Some(found.bytes), after)
-        })
-    }
-
-    fn install_plugin(
-        &self,
-        agent: Agent,
-        plugin: &PluginFile,
-        level: Level,
-        options: &InstallOptions,
-    ) -> Result<FileChange, InstallFailure> {
-        let (path, file) = self.config_file(agent, level)?;
-        let store = self.store()?;
-        let found = file.read()?;
-        let known = store.get(&path);
-        if let Some(found) = &found {
-            check_untouched(plugin, &path, &found.bytes, known.as_ref())?;
-        }
-        let after = plugin_file::text(plugin, &options.program, options.home.as_deref()).into_bytes();
-        let change = match &found {
-            None => Change::Created,
-            Some(found) if found.bytes == after => Change::Unchanged,
-            Some(_) => Change::Changed,
-        };
-        if !self.dry && change != Change::Unchanged {
-            let mut record = Record::new(agent, level, &path, None, &after);
-            record.made = match known {
-                Some(known) if found.is_some() => known.made,
-                _ => file.missing_directories(),
-            };
-            store.put(&path, &record, None)?;
-            file.write(found.as_ref(), &after)?;
-        }
-        Ok(FileChange {
-            change,
-            events: event_names(agent),
-            next: next_steps(agent, level, &self.surroundings),
-            ..FileChange::new(path, found.map(|it| it.bytes), Some(after))
         })
     }
 
