@@ -1,4 +1,4 @@
-//! The signs that an agent, and no human, is about to change what guards it.
+//! The signs that an agent, and not a human, is about to change its own guards.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -8,10 +8,10 @@ use super::{parents, sessions};
 use crate::agent::process_signs;
 use crate::text;
 
-/// Where everybody keeps what need not last.
+/// The directories for temporary files.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
-/// The variables of an agent's process that say where its user's things are.
+/// The variables of an agent's process with directories of its user.
 const OWN: [&str; 4] = ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"];
 
 /// A sign that an agent is at work, in a sentence.
@@ -20,7 +20,7 @@ const OWN: [&str; 4] = ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_H
 pub enum Sign {
     /// An agent runs this process, on whatever terminal.
     Above(String),
-    /// An agent has a session open here. It may run this process, or somebody else does, on a terminal beside it.
+    /// An agent has a session open here. It may run this process, or its user does on another terminal.
     Beside(String),
 }
 
@@ -34,9 +34,9 @@ impl fmt::Display for Sign {
 /// Looks for a sign that an agent runs this process: a variable that an agent sets, a process above this one, or a
 /// session that the bridge has open where this process works.
 ///
-/// `data` is the private data directory. `changes` are the files and directories that are to be changed. Where all of
-/// them are in a directory for temporary files, and none is the user's as the agent's own process has it, there is
-/// nothing to protect from an agent above: so tests run that make a home of their own.
+/// `data` is the private data directory. `changes` are the files and directories that are to be changed. If all of them
+/// are temporary files, and none belongs to the user of the agent's process, there is nothing to protect from an agent
+/// above. This is for tests that make a home directory of their own.
 pub fn sign(directory: &Path, data: Option<&Path>, changes: &[PathBuf]) -> Option<Sign> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if let Some((name, agent)) = process_signs::variable(is_set) {
@@ -52,9 +52,8 @@ pub fn sign(directory: &Path, data: Option<&Path>, changes: &[PathBuf]) -> Optio
     Some(Sign::Beside(format!("{} has a session open in {shown}", session.title())))
 }
 
-/// Whether all of these are temporary files, and none is what the process of an agent has for its user's.
+/// Returns true if all of these are temporary files, and none belongs to the user of an agent's process.
 fn is_scratch(changes: &[PathBuf], agent: &parents::Process) -> bool {
-    // What cannot be read leaves open whose they are.
     let (Some(environment), Some(directory)) = (agent.environment(), agent.directory()) else { return false };
     let of = |name: &str| environment.get(OsStr::new(name)).map(PathBuf::from).filter(|it| it.is_absolute());
     let Some(home) = of("HOME") else { return false };
@@ -64,7 +63,7 @@ fn is_scratch(changes: &[PathBuf], agent: &parents::Process) -> bool {
     let temporary: Vec<PathBuf> = temporary.filter_map(|it| resolved(&it)).collect();
     let is_in = |path: &Path, temporary: &Path| {
         let is_beneath = path.starts_with(temporary) && path != temporary;
-        // Who works in `/` does not own all of it.
+        // An agent that works in `/` does not own all of it.
         let is_own = |own: &PathBuf| own.starts_with(temporary) && path.starts_with(own);
         is_beneath && !own.iter().any(is_own)
     };
@@ -74,8 +73,8 @@ fn is_scratch(changes: &[PathBuf], agent: &parents::Process) -> bool {
     !changes.is_empty() && changes.iter().all(is_temporary)
 }
 
-/// Where a path leads, also where the last part of it does not exist yet. `None` where that could change: at a link that
-/// leads nowhere, and where `..` follows on what does not exist.
+/// Returns a path without symlinks, also if its last part does not exist yet. `None` if that could change: for a dangling
+/// symlink, and for `..` after a part that does not exist.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let there = path.ancestors().find(|it| it.symlink_metadata().is_ok())?;
     let rest = path.strip_prefix(there).ok()?;

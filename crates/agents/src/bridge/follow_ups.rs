@@ -1,5 +1,5 @@
-//! How often in a row hooks made an agent go on. The agents only say whether a hook has, if that; every event is a process of its
-//! own, so that the number is kept in a small private file for each session.
+//! The number of times in a row that hooks made an agent go on. The agents report at most whether a hook has, and every
+//! event is a process of its own, so the number is in a small private file for each session.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -17,24 +17,23 @@ use crate::session::MAX_FOLLOW_UPS;
 /// The directory in the private data directory.
 const DIRECTORY: &str = "follow-ups";
 
-/// How many sessions are kept: far more than a user has at work at once.
+/// The largest number of sessions that are kept: far more than a user has at once.
 const MAX_SESSIONS: usize = 256;
 
-/// How long a session that did not go on is kept.
+/// The time for which a session that did not go on is kept.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The number of one session.
 pub(super) struct FollowUps {
-    /// As many bytes as follow-ups: to add one is to append one, which two processes can do at the same time. `None`
-    /// where there is no private data directory.
+    /// A file with one byte for each follow-up: two processes can append at the same time. `None` without a private data
+    /// directory.
     file: Option<PathBuf>,
-    /// Whether the agent says that a hook has made it go on.
+    /// True if the agent reports that a hook has made it go on; `None` if it reports nothing.
     goes_on: Option<bool>,
 }
 
 impl FollowUps {
-    /// Of this session of an agent, and of its subagents apart from it, at a stop of which the agent says that a hook has
-    /// caused it, or has not, or nothing.
+    /// Returns the number of an agent's session, or of its subagents. `goes_on` is the agent's report at this stop.
     pub(super) fn of(
         data: Option<&Path>,
         agent: Agent,
@@ -47,12 +46,12 @@ impl FollowUps {
         Self { file: data.map(|data| data.join(DIRECTORY).join(digest.hex())), goes_on }
     }
 
-    /// How often so far. It begins anew only where the agent says that no hook has made it go on; where it says nothing,
-    /// all of the session count. A number that cannot be kept or read counts as the most: otherwise nothing would end it.
+    /// Returns the number so far. It starts again only if the agent reports that no hook has made it go on. A number that
+    /// cannot be kept or read counts as the maximum: otherwise the agent might go on forever.
     pub(super) fn so_far(&self) -> u32 {
         if self.goes_on == Some(false) {
             if let Some(file) = &self.file {
-                // Mostly there is none. One that stays ends the next turn early.
+                // A file that stays ends the next turn early.
                 let _ = fs::remove_file(file);
             }
             return 0;
@@ -65,12 +64,12 @@ impl FollowUps {
         }
     }
 
-    /// Counts one more, and says how many there are with it. The first of a turn needs no file where the agent says so:
-    /// at the next stop it says that there was one.
+    /// Counts one more, and returns the new number. The first of a turn needs no file if the agent reports it at the next
+    /// stop.
     ///
     /// # Errors
     ///
-    /// Where it cannot be kept.
+    /// The number cannot be kept.
     pub(super) fn add(&self) -> io::Result<u32> {
         if self.goes_on == Some(false) {
             return Ok(1);
@@ -86,14 +85,14 @@ impl FollowUps {
         let mut options = OpenOptions::new();
         options.append(true).create(true).mode(0o600).custom_flags(flags.bits().cast_signed());
         let mut file = options.open(file)?;
-        // The first one, of which the agent spoke, is counted with the second.
+        // The first one, which the agent reported, is counted with the second.
         let more: &[u8] = if length(&file)? == 0 && self.goes_on == Some(true) { b"++" } else { b"+" };
         file.write_all(more)?;
         length(&file)
     }
 }
 
-/// How many bytes a regular file has; far more than any number of follow-ups count as the most.
+/// Returns the length of a regular file in bytes; a huge one counts as the maximum.
 fn length(file: &File) -> io::Result<u32> {
     let about = file.metadata()?;
     if !about.is_file() {
@@ -102,7 +101,7 @@ fn length(file: &File) -> io::Result<u32> {
     Ok(u32::try_from(about.len()).unwrap_or(u32::MAX))
 }
 
-/// Removes the files of old sessions, and the oldest where there are too many. What cannot be removed stays.
+/// Removes the files of old sessions, and the oldest of too many. A file that cannot be removed stays.
 pub(super) fn tidy(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let mut found: Vec<(SystemTime, PathBuf)> = entries

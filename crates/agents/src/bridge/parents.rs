@@ -1,4 +1,4 @@
-//! The processes above this one, as far as the system shows them: on Linux, in `/proc`.
+//! The processes above this one, on Linux by `/proc`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::process_signs;
 
-/// How many processes are looked at, upwards.
+/// The largest number of processes that are read, upwards.
 const MOST: usize = 256;
 
-/// How much is read of what a process was started with, in bytes.
+/// The part of a process's arguments that is read, in bytes.
 const MAX_ARGUMENTS: u64 = 16 << 10;
 
-/// How much is read of the environment that a process was started with, in bytes.
+/// The part of a process's environment that is read, in bytes.
 const MAX_ENVIRONMENT: u64 = 4 << 20;
 
-/// A process, for as long as it lives: the system gives its number to another one later.
+/// A process. Its start distinguishes it from a later one with the same number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Process {
     pub(super) id: u32,
-    /// When it started, in the system's ticks.
+    /// The time of its start, in the system's ticks.
     start: u64,
     /// The namespace of the number.
     namespace: PathBuf,
@@ -34,11 +34,11 @@ pub(super) struct Process {
 #[derive(Debug)]
 pub(super) struct Parent {
     pub(super) process: Process,
-    /// The agent, in a sentence.
+    /// The agent's name in a sentence.
     pub(super) agent: &'static str,
 }
 
-/// What `/proc/ID/stat` holds of a process.
+/// The parts of `/proc/ID/stat`.
 struct Stat {
     name: String,
     parent: u32,
@@ -46,13 +46,13 @@ struct Stat {
 }
 
 impl Process {
-    /// Whether it lives. `None` where this cannot be known from here.
+    /// Returns true if it lives. `None` if it is in another namespace.
     pub(super) fn is_alive(&self) -> Option<bool> {
         (namespace()? == self.namespace)
             .then(|| stat(&self.id.to_string()).is_some_and(|it| it.start == self.start))
     }
 
-    /// The environment that it was started with; `None` where it cannot be read.
+    /// Returns the environment that it was started with; `None` if it cannot be read.
     pub(super) fn environment(&self) -> Option<BTreeMap<OsString, OsString>> {
         let bytes = read(&self.at("environ"), MAX_ENVIRONMENT)?;
         let pairs = bytes.split(|byte| *byte == 0).filter_map(|pair| {
@@ -63,7 +63,7 @@ impl Process {
         Some(pairs.collect())
     }
 
-    /// Where it works.
+    /// Returns its working directory.
     pub(super) fn directory(&self) -> Option<PathBuf> {
         fs::read_link(self.at("cwd")).ok()
     }
@@ -73,7 +73,7 @@ impl Process {
     }
 }
 
-/// The agents above this process, the nearest first.
+/// Returns the agents above this process, the nearest first.
 pub(super) fn agents() -> Vec<Parent> {
     let Some(namespace) = namespace() else { return Vec::new() };
     let mut found = Vec::new();
@@ -82,7 +82,6 @@ pub(super) fn agents() -> Vec<Parent> {
         let Some(stat) = stat(&id.to_string()) else { break };
         let process = Process { id, start: stat.start, namespace: namespace.clone() };
         found.extend(agent(&process, &stat.name).map(|agent| Parent { process, agent }));
-        // Nothing is above the first one.
         if stat.parent == 0 {
             break;
         }
@@ -91,7 +90,7 @@ pub(super) fn agents() -> Vec<Parent> {
     found
 }
 
-/// The agent that a process is.
+/// Returns the title of the agent that a process is.
 fn agent(process: &Process, name: &str) -> Option<&'static str> {
     let path = fs::read_link(process.at("exe")).unwrap_or_default();
     let arguments = read(&process.at("cmdline"), MAX_ARGUMENTS).unwrap_or_default();
@@ -100,7 +99,7 @@ fn agent(process: &Process, name: &str) -> Option<&'static str> {
     process_signs::program(&path.to_string_lossy(), name, &arguments)
 }
 
-/// The namespace of the numbers of processes that this one sees.
+/// Returns the namespace of the numbers of processes.
 fn namespace() -> Option<PathBuf> {
     fs::read_link("/proc/self/ns/pid").ok()
 }
@@ -110,7 +109,7 @@ fn stat(id: &str) -> Option<Stat> {
     parse(&String::from_utf8_lossy(&text))
 }
 
-/// The name is in parentheses and may hold some itself.
+/// Parses a line of `stat`. The name is in parentheses, and may contain some.
 fn parse(stat: &str) -> Option<Stat> {
     let (before, after) = stat.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;

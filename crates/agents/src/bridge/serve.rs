@@ -1,4 +1,4 @@
-//! One event of another agent: from what it wrote to what it gets.
+//! Answers one event of another agent.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::outcome::Warning;
 use crate::session::{Decided, MAX_FOLLOW_UPS};
 use crate::text;
 
-/// What is known of an event so far; who waits for the answer can answer with it where no answer comes.
+/// The facts about an event so far, to answer it if [`Bridge::answer`] does not.
 #[derive(Clone, Debug)]
 pub struct Known {
     agent: Agent,
@@ -27,9 +27,9 @@ pub struct Known {
 #[derive(Clone, Debug)]
 struct State {
     event: Option<&'static AgentEvent>,
-    /// What the hooks ask for. Until they are found nobody knows that there is no guard among them.
+    /// The failure policy of the hooks. Until they are found, there may be a guard among them.
     policy: OnFailure,
-    /// What the hooks have decided.
+    /// The decision of the hooks.
     ruling: Option<Reply>,
 }
 
@@ -48,32 +48,32 @@ impl Known {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The reply where [`Bridge::answer`] gave none, for this reason: what the hooks have decided, if they have; else by
-    /// the failure policy of those that are concerned, and a block where they were not found yet.
+    /// Returns the reply if [`Bridge::answer`] gave none, for this reason: the decision of the hooks, if there is one;
+    /// otherwise the failure policy of the event's hooks, and a block before they are found.
     pub fn failed(&self, what: &str) -> Reply {
         let State { event, policy, ruling } = self.get();
         ruling.unwrap_or_else(|| self.agent.failed(event.map(|event| event.name), policy, what))
     }
 }
 
-/// What an agent gets, and what is left to do once it has it.
+/// The reply to an agent, and the work that remains after it.
 #[derive(Debug)]
 #[must_use]
 pub struct Answer {
-    /// What the agent gets.
+    /// The reply.
     pub reply: Reply,
     rest: Option<Decided>,
-    /// How long the rest may take.
+    /// The time for the rest.
     left: Duration,
 }
 
 impl Answer {
-    /// Does what follows an event ([`Decided::follow_up`]), in half of the time that was left: the agent may wait for the
-    /// end of the process. Returns what the user is to be told of it.
+    /// Runs the hooks that follow an event ([`Decided::follow_up`]), in half of the time that is left, because the agent
+    /// may wait for the end of the process. Returns their warnings for the user.
     pub async fn follow_up(self) -> Vec<String> {
         let Some(rest) = self.rest else { return Vec::new() };
         let told = rest.fired().verdict.warnings.len();
-        // The agent has its answer: nothing that these hooks inject reaches it.
+        // The agent has its answer: these hooks cannot inject text.
         let mut rest = rest.within(self.left * 9 / 20);
         let _ = tokio::time::timeout(self.left / 2, rest.follow_up()).await;
         let warnings = rest.into_fired().verdict.warnings.into_iter().skip(told);
@@ -115,59 +115,59 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// How long an event may take where nobody says otherwise: less than the agents wait by default, and than the 20
-    /// or 30 s that many configurations say.
+    /// The default time for an event: less than the agents wait by default, and less than the 20 or 30 s of many
+    /// configurations.
     pub const DEADLINE: Duration = Duration::from_secs(15);
 
-    /// For an agent; `event` is its own name of the event, where the command line says it. The clock starts here.
+    /// Creates a bridge for an agent, and starts its clock. `event` is the agent's own name of the event, from the command
+    /// line.
     pub fn new(agent: Agent, event: Option<String>) -> Self {
         let known = Known::new(agent, event.as_deref());
         Self { agent, event, deadline: Self::DEADLINE, project: None, began: Instant::now(), known }
     }
 
-    /// How long it may take to the answer (default: [`Bridge::DEADLINE`]). At the end of a session it is less, however
-    /// long this is: Claude Code and Codex wait 1.5 and 3 s then.
+    /// Sets the time to the answer (default: [`Bridge::DEADLINE`]). At the end of a session it is less: Claude Code and
+    /// Codex wait 1.5 and 3 s then.
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         Self { deadline, ..self }
     }
 
-    /// The directory of the agent's project, as the agent says it ([`Agent::project_variable`]), from which hooks are
-    /// looked for: a shell in which the model has changed the directory must not lead away from the repository's guards
-    /// (default: the working directory that the event names, else the process's). One that is no directory is left
-    /// alone, with a warning.
+    /// Sets the directory of the agent's project ([`Agent::project_variable`]), from which hooks are found. A model that
+    /// changes the directory of its shell must not escape the repository's guards. The default is the working directory
+    /// of the event, then that of the process. A path that is not a directory is ignored, with a warning.
     #[must_use]
     pub fn project(self, directory: Option<PathBuf>) -> Self {
         Self { project: directory, ..self }
     }
 
-    /// What is known so far, for who has to answer where [`Bridge::answer`] does not.
+    /// Returns the facts about the event so far, to answer it if [`Bridge::answer`] does not.
     pub fn known(&self) -> Known {
         self.known.clone()
     }
 
-    /// Whether the event that is answered is the start of a session, as far as it was read.
+    /// Returns true if the event is the start of a session, as far as it was read.
     pub fn begins_session(&self) -> bool {
         self.known.get().event.is_some_and(|event| event.event == EventKind::SessionStart)
     }
 
-    /// How much time is left.
+    /// Returns the time that is left.
     pub fn left(&self) -> Duration {
         self.whole().saturating_sub(self.began.elapsed())
     }
 
-    /// The deadline of this event.
+    /// Returns the time for this event.
     fn whole(&self) -> Duration {
         let brief = self.known.get().event.and_then(|event| self.agent.brief_wait(event.name));
-        // The fifth that is left is for the start of the process.
+        // A fifth is for the start of the process.
         brief.map_or(self.deadline, |brief| self.deadline.min(brief * 4 / 5))
     }
 
-    /// Answers the event that the agent wrote. `manager` looks for the hooks, from a directory.
+    /// Answers the event that the agent wrote. `manager` finds the hooks from a directory.
     ///
-    /// An event that the agent has and hookbox has not is answered by nothing; a name that is none of the agent's events
-    /// is a failure. What fails, and what is not ready when the time is up, is answered by the failure policy of the hooks.
-    /// Hooks that only hear of what happened run in [`Answer::follow_up`], when the agent has its reply.
+    /// An event that the agent has and hookbox has not gets an empty answer; an unknown name is a failure. A failure and a
+    /// timeout are answered by the failure policy of the hooks. Hooks that only observe run in [`Answer::follow_up`], when
+    /// the agent has its reply.
     pub async fn answer<M, E>(&self, payload: &[u8], manager: M) -> Answer
     where
         M: AsyncFnOnce(&Path) -> Result<Manager, E>,
@@ -183,7 +183,7 @@ impl Bridge {
             Ok(None) => return self.agent.nothing().into(),
             Err(error) => {
                 if let ReadError::OtherEvent { .. } = error {
-                    // Which of the two it is nobody can say: the reply is the one that holds at both.
+                    // It may be either of the two: the reply has to hold at both.
                     self.known.set(|state| state.event = None);
                 }
                 Err(error)
@@ -208,11 +208,6 @@ impl Bridge {
     {
         let says = request.as_ref().ok().map(|request| PathBuf::from(&request.event.context.cwd));
         let directory = self.directory(says.as_deref()).unwrap_or(here);
-        if directory.as_os_str().is_empty() {
-            let what =
-                "the working directory is gone, and the agent names none: nobody knows whose hooks run";
-            return self.known.failed(what).into();
-        }
         let manager = match manager(directory).await {
             Ok(manager) => manager,
             Err(error) => {
@@ -240,7 +235,7 @@ impl Bridge {
             keep(&count, fired);
         }
         let (mut shown, mut noted) = (request.notes.clone(), Vec::new());
-        // What holds for the whole session is for the user's eyes once.
+        // Problems of the whole session are shown to the user once.
         if request.event.name() == EventName::SessionStart {
             shown.extend(standing);
         } else {
@@ -249,7 +244,7 @@ impl Bridge {
         }
         let warning = |text: String| Warning::new(text);
         fired.verdict.warnings.extend(shown.into_iter().map(warning));
-        // First, so that no crowd of others pushes them out of sight.
+        // They are first, so that the others do not push them out of sight.
         fired.verdict.warnings.splice(0..0, off.into_iter().map(warning));
         let mut reply = request.answer(&fired.verdict, &fired.event);
         noted.iter().for_each(|note| reply.note(note));
@@ -265,8 +260,8 @@ impl Bridge {
         project.filter(|it| it.is_dir()).or_else(|| says.filter(named)).or(project)
     }
 
-    /// What is wrong with the directory of the project. The agent sets the variable for each command anew, so that it is
-    /// believed; only at the start of a session nothing can have led away from it.
+    /// Returns the problem with the directory of the project. The agent sets the variable for each command, so it is
+    /// trusted; only at the start of a session the working directory must be in it.
     fn stale(&self, says: Option<&Path>) -> Option<String> {
         let (project, variable) =
             (self.project.as_deref()?, self.agent.project_variable().unwrap_or("the project"));
@@ -283,7 +278,7 @@ impl Bridge {
         Some(format!("hooks are looked for from {project} ({variable}), and the session begins in {says}"))
     }
 
-    /// Notes that the session is open, or that it has ended, for who asks whether an agent is at work here.
+    /// Notes that the session is open, or that it has ended, for commands that ask whether an agent works here.
     fn note_session(&self, manager: &Manager, request: &Request, directory: &Path) {
         let Some(file) = manager.trust_file() else { return };
         let session = &request.event.context.conversation_id;
@@ -295,8 +290,7 @@ impl Bridge {
         note.open(repository.as_deref().unwrap_or(directory), self.begins_session());
     }
 
-    /// Notes how often hooks made the agent go on so far. Cursor counts itself, and so does the plugin
-    /// in OpenCode.
+    /// Notes how often hooks made the agent go on so far, unless the agent counts that itself.
     fn follow_ups(&self, manager: &Manager, request: &mut Request) -> Option<FollowUps> {
         let context = &request.event.context;
         let EventData::AgentStop(AgentStop { follow_ups, .. }) = &mut request.event.data else { return None };
@@ -313,7 +307,7 @@ impl Bridge {
     }
 }
 
-/// Counts that hooks make the agent go on. What cannot be counted is not applied, nor what is one too many.
+/// Counts that hooks make the agent go on. Messages that cannot be counted, or are too many, are not applied.
 fn keep(count: &FollowUps, fired: &mut Fired) {
     if fired.verdict.follow_ups.is_empty() {
         return;
@@ -328,7 +322,7 @@ fn keep(count: &FollowUps, fired: &mut Fired) {
     fired.verdict.warnings.push(Warning::new(text));
 }
 
-/// What went wrong while the hooks were looked for: that a hook is off which the user relies on, or all else.
+/// Returns the problems of finding the hooks: those by which a hook of the user is off, or all others.
 fn problems(manager: &Manager, is_off: bool) -> Vec<String> {
     let with_hint = |problem: &crate::manager::Problem| match &problem.hint {
         Some(hint) => text::escape(&format!("{problem}; hint: {hint}"), 1000),
@@ -337,8 +331,8 @@ fn problems(manager: &Manager, is_off: bool) -> Vec<String> {
     manager.problems().iter().filter(|it| it.is_off == is_off).map(with_hint).collect()
 }
 
-/// Takes out what the chain says in every event of hooks that the user does not trust. Where such a hook blocks, the
-/// reason says it all the same. What changed since the hooks were looked for is news.
+/// Takes out the warnings about untrusted hooks, which the chain repeats at every event. A hook that lost its trust since
+/// the hooks were found keeps its warning.
 fn untrusted(fired: &mut Fired, manager: &Manager) -> Vec<String> {
     let (hooks, found) = (&fired.report.hooks, manager.approvable());
     let is_trusted = |name: &str| found.iter().any(|it| it.name == name && it.trusted);

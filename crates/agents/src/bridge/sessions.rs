@@ -1,44 +1,44 @@
-//! The sessions that are open: a small private file for each, which the bridge writes at an event and removes at the end.
+//! The open sessions: a small private file for each, which the bridge writes at an event and removes at the end.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::follow_ups::tidy;
 use super::parents::{self, Process};
 use crate::agent::Agent;
+use crate::files::{private_dir, write_atomic};
 use crate::hook::Digest;
 
 /// The directory in the private data directory.
 const DIRECTORY: &str = "sessions";
 
-/// How long a note is good enough: within it an event costs one look at the file's time.
+/// The age up to which a note is not written again, so that an event costs one `stat`.
 const REWRITTEN: Duration = Duration::from_secs(5 * 60);
 
-/// How long after its last event a session counts as open, where nobody knows the agent's process: a command that an
-/// agent runs follows an event closely.
+/// The time after its last event for which a session counts as open, if the agent's process is not known. A command of an
+/// agent follows an event closely.
 const OPEN: Duration = Duration::from_secs(60 * 60);
 
-/// How much is read of a note, in bytes.
+/// The largest note, in bytes.
 const MAX_NOTE: u64 = 16 << 10;
 
-/// What is noted of an open session.
+/// The note of an open session.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Session {
     agent: String,
-    /// The repository, or where else the agent works.
+    /// The repository, or the directory in which the agent works.
     pub(super) directory: PathBuf,
-    /// The agent's process, where it is certain.
+    /// The agent's process, if it is certain.
     process: Option<Process>,
 }
 
 impl Session {
-    /// The agent, in a sentence.
+    /// Returns the agent's name in a sentence.
     pub(super) fn title(&self) -> &'static str {
         self.agent.parse::<Agent>().map_or("an agent", Agent::title)
     }
@@ -49,14 +49,14 @@ impl Session {
     }
 }
 
-/// The note of one session.
+/// The file of one session.
 pub(super) struct Note {
     file: PathBuf,
     agent: Agent,
 }
 
 impl Note {
-    /// Of this session of an agent; one without an id is nobody's.
+    /// Returns the file of a session; `None` for a session without an id.
     pub(super) fn of(data: &Path, agent: Agent, session: &str) -> Option<Self> {
         if session.is_empty() || session == super::doctor::SESSION {
             return None;
@@ -65,9 +65,8 @@ impl Note {
         Some(Self { file: data.join(DIRECTORY).join(digest.hex()), agent })
     }
 
-    /// Notes that it is open in a directory. What cannot be noted is one sign less, and no reason to fail. While the
-    /// agent's process lives, its note stays as it is: anybody can write an event, and a model could end its session so,
-    /// or move it.
+    /// Notes that it is open in a directory. A failure is only one sign less. While the agent's process lives, its note
+    /// stays as it is: anybody can write an event, and a model could end or move its session in this way.
     pub(super) fn open(&self, directory: &Path, begins: bool) {
         let noted = fs::symlink_metadata(&self.file).and_then(|about| about.modified());
         let is_fresh = noted.as_ref().is_ok_and(|at| at.elapsed().is_ok_and(|age| age < REWRITTEN));
@@ -103,17 +102,11 @@ impl Note {
         let process = process.map(|(_, process)| process);
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         let session = Session { agent: self.agent.to_string(), directory, process };
-        // Whoever looks finds the old one or the new one.
-        let new = self.file.with_extension(std::process::id().to_string());
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600).custom_flags(flags.bits().cast_signed());
-        options.open(&new)?.write_all(&serde_json::to_vec(&session)?)?;
-        fs::rename(&new, &self.file).inspect_err(|_| drop(fs::remove_file(&new)))
+        write_atomic(&self.file, &serde_json::to_vec(&session)?)
     }
 }
 
-/// A session that is open in this directory, above it or below it.
+/// Returns a session that is open in this directory, above it or below it.
 pub(super) fn open_at(data: &Path, directory: &Path) -> Option<Session> {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let entries = fs::read_dir(data.join(DIRECTORY)).ok()?;
@@ -122,23 +115,16 @@ pub(super) fn open_at(data: &Path, directory: &Path) -> Option<Session> {
     })
 }
 
-/// The session of a note, where it is open.
+/// Reads the note of a session that is open.
 fn read(path: &Path) -> io::Result<Session> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file: File = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-    let about = file.metadata()?;
-    if !about.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut text = Vec::new();
-    file.take(MAX_NOTE).read_to_end(&mut text)?;
-    let session: Session = serde_json::from_slice(&text)?;
-    let noted = about.modified()?;
+    let session: Session = serde_json::from_slice(&private_dir::read_file(path, MAX_NOTE)?)?;
+    let noted = fs::symlink_metadata(path)?.modified()?;
     session.is_open(noted).then_some(session).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;

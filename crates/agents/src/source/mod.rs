@@ -152,7 +152,7 @@ fn at_home(home: &Path) -> Surroundings {
     if is_own { around.variables(|name| std::env::var_os(name)) } else { around }
 }
 
-/// A look at the configuration of the agents.
+/// Reads the configuration of the agents.
 struct Look<'l, 'f> {
     finder: &'l mut Finder<'f>,
     files: Vec<Found>,

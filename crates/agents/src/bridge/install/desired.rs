@@ -26,7 +26,7 @@ pub struct InstallOptions {
     /// The maximum time to answer (default: [`Bridge::DEADLINE`]): above 0, up to
     /// [`InstallOptions::MAX_DEADLINE`].
     pub deadline: Duration,
-    /// Whether a program that is missing or killed blocks a tool call (default: false).
+    /// True if a program that is missing or killed blocks a tool call (default: false).
     pub is_strict: bool,
 }
 

@@ -7,10 +7,10 @@ use similar::{Algorithm, ChangeTag, TextDiff};
 
 use crate::text;
 
-/// How long lines are compared one by one; after that the rest counts as replaced.
+/// The time for comparing lines one by one; after that the rest counts as replaced.
 const MAX_TIME: Duration = Duration::from_secs(1);
 
-/// How much of a line is shown, in bytes.
+/// The part of a line that is shown, in bytes.
 const MAX_WIDTH: usize = 2000;
 
 /// Returns a unified diff, made safe for a terminal; it is empty if nothing changes. `None` is a file that

@@ -25,7 +25,7 @@ struct Node {
     line: String,
 }
 
-/// What is left of a configuration without our entries.
+/// A configuration without our entries.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Left {
     pub(super) bytes: Vec<u8>,

@@ -112,7 +112,7 @@ impl Store {
         self.kept(path).filter(|bytes| digest(bytes) == *want)
     }
 
-    /// Returns the bytes that are kept of a file, without a look at the record.
+    /// Returns the bytes that are kept of a file, whatever the record.
     pub(crate) fn kept(&self, path: &Path) -> Option<Vec<u8>> {
         read(&self.backup(path)).ok()
     }
