@@ -129,6 +129,35 @@ impl AgentEvent {
         }
     }
 
+    /// Creates an event before a tool call, which every agent can block.
+    pub(crate) const fn before(name: &'static str, ask: Fate, modify: Fate, inject: Fate) -> Self {
+        Self::new(name, EventKind::BeforeToolCall)
+            .block(Fate::Honoured)
+            .ask(ask)
+            .modify(modify)
+            .inject(inject)
+    }
+
+    /// Creates an event after a tool call.
+    pub(crate) const fn after(name: &'static str, block: Fate, modify: Fate) -> Self {
+        Self::new(name, EventKind::AfterToolCall).block(block).modify(modify).inject(Fate::Honoured)
+    }
+
+    /// Creates an event of a user's message, which every agent can block.
+    pub(crate) const fn message(name: &'static str, modify: Fate, inject: Fate) -> Self {
+        Self::new(name, EventKind::UserMessageSend).block(Fate::Honoured).modify(modify).inject(inject)
+    }
+
+    /// Creates an event of a failed tool or turn.
+    pub(crate) const fn error(name: &'static str, modify: Fate, inject: Fate) -> Self {
+        Self::new(name, EventKind::OnError).modify(modify).inject(inject)
+    }
+
+    /// Creates an event of an agent that would stop, and that goes on with a hook's message.
+    pub(crate) const fn stop(name: &'static str) -> Self {
+        Self::new(name, EventKind::AgentStop).follow_up(Fate::Honoured)
+    }
+
     pub(crate) const fn block(self, block: Fate) -> Self {
         Self { block, ..self }
     }

@@ -1,6 +1,6 @@
 //! A changed output of a tool, in the forms that agents take.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// The reason of a block by which a hook took out everything: an agent ignores a block without a reason.
 const TAKEN_OUT: &str = "(a hook took the output out)";
@@ -16,11 +16,6 @@ pub(crate) enum ChangedOutput {
     Stops,
     /// Text beside the old output.
     Told(String),
-}
-
-/// Accepts every changed input.
-pub(crate) fn any_input(_was: &Map<String, Value>, _new: &Map<String, Value>) -> bool {
-    true
 }
 
 /// Replaces the output by the reason of a block.

@@ -54,7 +54,7 @@ impl Matcher {
         let is_named = match &matcher.rule {
             Rule::All => true,
             Rule::Listed { names, .. } => {
-                names.iter().any(|it| it == tool || (spec.tools.aliases)(tool).contains(&it.as_str()))
+                names.iter().any(|it| it == tool || (spec.tools.aliases)(tool).contains(it))
             }
             _ => false,
         };
@@ -101,8 +101,8 @@ impl Matcher {
             return called.iter().any(|name| self.matches(name, true));
         };
         let aliases = self.agent.spec().tools.aliases;
-        let further = || called.iter().flat_map(|name| aliases(name).iter().copied());
-        if called.iter().map(String::as_str).chain(further()).any(|name| names.iter().any(|it| it == name)) {
+        let further = called.iter().flat_map(|name| aliases(name));
+        if called.iter().cloned().chain(further).any(|name| names.contains(&name)) {
             return true;
         }
         // An expression sees the agent's own name of a tool alone, and not that of another agent.

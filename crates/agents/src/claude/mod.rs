@@ -7,20 +7,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::agent::disable_settings::{DisableSetting, LeavesOut};
-use crate::agent::effect;
-use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};
-use crate::agent::event::{AgentEvent, EventKind, Fate};
-use crate::agent::output::any_input;
-use crate::agent::surroundings::MovedBy;
-use crate::agent::timeouts::{SessionEndWait, Unit, Wait};
 use crate::conditions::Conditions;
 use crate::finding::Examination;
-use crate::spec::places::{BOTH, HOME, Holds, LOCAL, Level, at};
-use crate::spec::{
-    Answers, ClaudeNames, CommandHooks, ConfigFormat, DoctorRules, EntryForm, ParserRules, ProcessSigns,
-    Spec, ToolNames,
-};
+use crate::spec::prelude::*;
 
 /// The settings of an organization.
 const MANAGED: &str = if cfg!(target_os = "macos") {
@@ -79,20 +68,14 @@ pub(crate) static SPEC: Spec = Spec {
     events: &[
         AgentEvent::new("SessionStart", EventKind::SessionStart).inject(Honoured),
         AgentEvent::new("SessionEnd", EventKind::SessionEnd),
-        AgentEvent::new("UserPromptSubmit", EventKind::UserMessageSend)
-            .block(Honoured)
-            .modify(Blocks)
-            .inject(Honoured),
-        before(Honoured, Honoured, Honoured),
-        AgentEvent::new("PostToolUse", EventKind::AfterToolCall)
-            .block(Honoured)
-            .modify(Honoured)
-            .inject(Honoured),
-        AgentEvent::new("PostToolUseFailure", EventKind::OnError).modify(Told).inject(Honoured),
-        AgentEvent::new("StopFailure", EventKind::OnError).modify(LeftOut).inject(LeftOut),
+        AgentEvent::message("UserPromptSubmit", Blocks, Honoured),
+        AgentEvent::before("PreToolUse", Honoured, Honoured, Honoured),
+        AgentEvent::after("PostToolUse", Honoured, Honoured),
+        AgentEvent::error("PostToolUseFailure", Told, Honoured),
+        AgentEvent::error("StopFailure", LeftOut, LeftOut),
         AgentEvent::new("PostToolBatch", EventKind::AfterTurn).inject(Honoured),
-        AgentEvent::new("Stop", EventKind::AgentStop).follow_up(Honoured),
-        AgentEvent::new("SubagentStop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::stop("Stop"),
+        AgentEvent::stop("SubagentStop"),
         AgentEvent::new("PreCompact", EventKind::PreCompact).block(Honoured).inject(LeftOut),
         AgentEvent::new("PostCompact", EventKind::PostCompact).inject(LeftOut),
         AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(Honoured),
@@ -120,17 +103,12 @@ pub(crate) static SPEC: Spec = Spec {
     counts_follow_ups: false,
     answers: Answers {
         write: reply::write,
-        empty: "",
-        shows_warnings: true,
         asks_with_changed_input: true,
-        takes_input: any_input,
         changed_output: reply::changed_output,
-        max_context: None,
-        exit_2_needs_words: false,
-        failure_blocks: false,
         effect: |_, answer, specific| {
             effect::permission(specific).or_else(|| effect::decision(answer, &["block"]))
         },
+        ..Answers::BASE
     },
     sample_call: |call| {
         call.with(json!({
@@ -176,15 +154,6 @@ pub(crate) const OTHER_EVENTS: [&str; 20] = [
     "MessageDisplay",
     "SessionDelete",
 ];
-
-/// Returns `PreToolUse`, which several agents have and all of them can block.
-pub(crate) const fn before(ask: Fate, modify: Fate, inject: Fate) -> AgentEvent {
-    AgentEvent::new("PreToolUse", EventKind::BeforeToolCall)
-        .block(Honoured)
-        .ask(ask)
-        .modify(modify)
-        .inject(inject)
-}
 
 /// Warns about the trust in a project's folder, which Claude Code 2.1 keeps in a file of many other things.
 fn check_folder(conditions: &Conditions<'_>, found: &mut Examination) {

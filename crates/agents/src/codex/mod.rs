@@ -9,18 +9,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::agent::event::Fate::{Blocks, Honoured, LeftOut};
-use crate::agent::event::{AgentEvent, EventKind};
-use crate::agent::output::as_reason;
-use crate::agent::surroundings::MovedBy;
-use crate::agent::timeouts::{SessionEndWait, Unit, Wait};
-use crate::agent_hooks::rule::Rule;
-use crate::claude::before;
-use crate::spec::places::{BOTH, Holds, Level, PROJECT, at};
-use crate::spec::{
-    Above, Answers, ClaudeNames, CommandHooks, ConfigFormat, DoctorRules, EntryForm, ParserRules,
-    ProcessSigns, Spec, ToolNames,
-};
+use crate::spec::prelude::*;
 
 pub(crate) static SPEC: Spec = Spec {
     name: "codex",
@@ -64,17 +53,11 @@ pub(crate) static SPEC: Spec = Spec {
     events: &[
         AgentEvent::new("SessionStart", EventKind::SessionStart).inject(Honoured),
         AgentEvent::new("SessionEnd", EventKind::SessionEnd),
-        AgentEvent::new("UserPromptSubmit", EventKind::UserMessageSend)
-            .block(Honoured)
-            .modify(Blocks)
-            .inject(Honoured),
-        before(Blocks, Honoured, Honoured),
-        AgentEvent::new("PostToolUse", EventKind::AfterToolCall)
-            .block(Honoured)
-            .modify(Blocks)
-            .inject(Honoured),
-        AgentEvent::new("Stop", EventKind::AgentStop).follow_up(Honoured),
-        AgentEvent::new("SubagentStop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::message("UserPromptSubmit", Blocks, Honoured),
+        AgentEvent::before("PreToolUse", Blocks, Honoured, Honoured),
+        AgentEvent::after("PostToolUse", Honoured, Blocks),
+        AgentEvent::stop("Stop"),
+        AgentEvent::stop("SubagentStop"),
         AgentEvent::new("PreCompact", EventKind::PreCompact).block(Honoured).inject(LeftOut),
         AgentEvent::new("PostCompact", EventKind::PostCompact).inject(LeftOut),
         AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(LeftOut),
@@ -91,15 +74,10 @@ pub(crate) static SPEC: Spec = Spec {
     counts_follow_ups: false,
     answers: Answers {
         write: reply::write,
-        empty: "",
-        shows_warnings: true,
-        asks_with_changed_input: false,
         takes_input: reply::takes_input,
-        changed_output: as_reason,
-        max_context: None,
         exit_2_needs_words: true,
-        failure_blocks: false,
         effect: |_, answer, specific| Some(reply::effect(answer, specific)),
+        ..Answers::BASE
     },
     sample_call: |call| {
         call.with(json!({

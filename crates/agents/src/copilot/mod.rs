@@ -6,22 +6,9 @@ mod reply;
 
 use serde_json::{Value, json};
 
-use crate::agent::disable_settings::{DisableSetting, LeavesOut};
-use crate::agent::effect;
-use crate::agent::event::Fate::{Blocks, Honoured, LeftOut};
-use crate::agent::event::{AgentEvent, EventKind, is_pascal};
-use crate::agent::output::{ChangedOutput, any_input, text};
-use crate::agent::sample_payload::{SampleCall, TIME};
-use crate::agent::surroundings::MovedBy;
-use crate::agent::timeouts::{Unit, Wait};
-use crate::agent_hooks::rule::{self, Rule};
 use crate::claude;
 use crate::event::EventData;
-use crate::spec::places::{HOME, Holds, LOCAL, PROJECT, at};
-use crate::spec::{
-    Above, Answers, ClaudeNames, CommandHooks, ConfigFormat, DoctorRules, EntryForm, Groups, ProcessSigns,
-    Spec, ToolNames,
-};
+use crate::spec::prelude::*;
 
 pub(crate) static SPEC: Spec = Spec {
     name: "copilot",
@@ -74,20 +61,20 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("SessionStart", EventKind::SessionStart).inject(Honoured),
         AgentEvent::new("sessionEnd", EventKind::SessionEnd).unusual(),
         AgentEvent::new("SessionEnd", EventKind::SessionEnd),
-        prompt("userPromptSubmitted").unusual(),
-        prompt("UserPromptSubmit"),
-        before("preToolUse").unusual(),
-        before("PreToolUse"),
-        after("postToolUse").unusual(),
-        after("PostToolUse"),
-        error("postToolUseFailure").unusual(),
-        error("PostToolUseFailure"),
-        error("errorOccurred").unusual(),
-        error("ErrorOccurred"),
-        AgentEvent::new("agentStop", EventKind::AgentStop).follow_up(Honoured).unusual(),
-        AgentEvent::new("Stop", EventKind::AgentStop).follow_up(Honoured),
-        AgentEvent::new("subagentStop", EventKind::AgentStop).follow_up(Honoured).unusual(),
-        AgentEvent::new("SubagentStop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::message("userPromptSubmitted", Blocks, Honoured).unusual(),
+        AgentEvent::message("UserPromptSubmit", Blocks, Honoured),
+        AgentEvent::before("preToolUse", Honoured, Honoured, Honoured).unusual(),
+        AgentEvent::before("PreToolUse", Honoured, Honoured, Honoured),
+        AgentEvent::after("postToolUse", Honoured, Honoured).unusual(),
+        AgentEvent::after("PostToolUse", Honoured, Honoured),
+        AgentEvent::error("postToolUseFailure", LeftOut, LeftOut).unusual(),
+        AgentEvent::error("PostToolUseFailure", LeftOut, LeftOut),
+        AgentEvent::error("errorOccurred", LeftOut, LeftOut).unusual(),
+        AgentEvent::error("ErrorOccurred", LeftOut, LeftOut),
+        AgentEvent::stop("agentStop").unusual(),
+        AgentEvent::stop("Stop"),
+        AgentEvent::stop("subagentStop").unusual(),
+        AgentEvent::stop("SubagentStop"),
         AgentEvent::new("preCompact", EventKind::PreCompact).block(LeftOut).inject(LeftOut).unusual(),
         AgentEvent::new("PreCompact", EventKind::PreCompact).block(LeftOut).inject(LeftOut),
         AgentEvent::new("permissionRequest", EventKind::PermissionRequest).block(LeftOut).unusual(),
@@ -127,20 +114,16 @@ pub(crate) static SPEC: Spec = Spec {
     counts_follow_ups: false,
     answers: Answers {
         write: reply::write,
-        empty: "",
         shows_warnings: false,
-        asks_with_changed_input: false,
-        takes_input: any_input,
         changed_output: |_, _, new| {
             ChangedOutput::Whole(json!({"resultType": "success", "textResultForLlm": text(new)}))
         },
-        max_context: None,
-        exit_2_needs_words: false,
         failure_blocks: true,
         effect: |event, answer, specific| {
             let specific = specific.filter(|_| is_pascal(event.name));
             effect::permission(Some(answer)).or_else(|| effect::permission(specific))
         },
+        ..Answers::BASE
     },
     sample_call,
     hooks: Some(CommandHooks {
@@ -170,26 +153,6 @@ pub(crate) static SPEC: Spec = Spec {
         ..DoctorRules::BASE
     },
 };
-
-const fn prompt(name: &'static str) -> AgentEvent {
-    AgentEvent::new(name, EventKind::UserMessageSend).block(Honoured).modify(Blocks).inject(Honoured)
-}
-
-const fn before(name: &'static str) -> AgentEvent {
-    AgentEvent::new(name, EventKind::BeforeToolCall)
-        .block(Honoured)
-        .ask(Honoured)
-        .modify(Honoured)
-        .inject(Honoured)
-}
-
-const fn after(name: &'static str) -> AgentEvent {
-    AgentEvent::new(name, EventKind::AfterToolCall).block(Honoured).modify(Honoured).inject(Honoured)
-}
-
-const fn error(name: &'static str) -> AgentEvent {
-    AgentEvent::new(name, EventKind::OnError).modify(LeftOut).inject(LeftOut)
-}
 
 fn sample_call(call: &SampleCall<'_>) -> Value {
     if is_pascal(call.event.name) {

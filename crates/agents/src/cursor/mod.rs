@@ -5,17 +5,8 @@ mod reply;
 
 use serde_json::json;
 
-use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};
-use crate::agent::event::{AgentEvent, EventKind};
-use crate::agent::output::any_input;
-use crate::agent::timeouts::{Unit, Wait};
-use crate::agent_hooks::rule::Rule;
 use crate::event::{EventData, InvokedBy, ToolKind};
-use crate::spec::places::{BOTH, Holds, at};
-use crate::spec::{
-    Answers, CommandHooks, ConfigFormat, DoctorRules, EntryForm, Groups, ProcessSigns, Spec, ToolEvent,
-    ToolNames,
-};
+use crate::spec::prelude::*;
 
 pub(crate) static SPEC: Spec = Spec {
     name: "cursor",
@@ -47,20 +38,13 @@ pub(crate) static SPEC: Spec = Spec {
     events: &[
         AgentEvent::new("sessionStart", EventKind::SessionStart).inject(Honoured),
         AgentEvent::new("sessionEnd", EventKind::SessionEnd),
-        AgentEvent::new("beforeSubmitPrompt", EventKind::UserMessageSend)
-            .block(Honoured)
-            .modify(Blocks)
-            .inject(LeftOut),
-        AgentEvent::new("preToolUse", EventKind::BeforeToolCall)
-            .block(Honoured)
-            .ask(Blocks)
-            .modify(Honoured)
-            .inject(LeftOut),
-        AgentEvent::new("postToolUse", EventKind::AfterToolCall).block(Told).modify(Told).inject(Honoured),
-        AgentEvent::new("postToolUseFailure", EventKind::OnError).modify(LeftOut).inject(LeftOut),
+        AgentEvent::message("beforeSubmitPrompt", Blocks, LeftOut),
+        AgentEvent::before("preToolUse", Blocks, Honoured, LeftOut),
+        AgentEvent::after("postToolUse", Told, Told),
+        AgentEvent::error("postToolUseFailure", LeftOut, LeftOut),
         AgentEvent::new("afterAgentResponse", EventKind::AfterTurn).inject(LeftOut),
-        AgentEvent::new("stop", EventKind::AgentStop).follow_up(Honoured),
-        AgentEvent::new("subagentStop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::stop("stop"),
+        AgentEvent::stop("subagentStop"),
         AgentEvent::new("preCompact", EventKind::PreCompact).block(LeftOut).inject(LeftOut),
     ],
     other_events: &[
@@ -97,13 +81,10 @@ pub(crate) static SPEC: Spec = Spec {
         write: reply::write,
         empty: "{}\n",
         shows_warnings: false,
-        asks_with_changed_input: false,
-        takes_input: any_input,
         changed_output: reply::changed_output,
         max_context: Some(10_000),
-        exit_2_needs_words: false,
-        failure_blocks: false,
         effect: |_, answer, _| reply::effect(answer),
+        ..Answers::BASE
     },
     sample_call: |call| {
         call.with(json!({

@@ -5,20 +5,9 @@ mod reply;
 
 use serde_json::json;
 
-use crate::agent::effect;
-use crate::agent::event::Fate::{Blocks, Honoured, LeftOut};
-use crate::agent::event::{AgentEvent, EventKind};
-use crate::agent::output::as_reason;
-use crate::agent::sample_payload::TIME;
-use crate::agent::surroundings::MovedBy;
-use crate::agent::timeouts::{Unit, Wait};
-use crate::agent_hooks::rule::Rule;
 use crate::dialect::claude::compile;
 use crate::gemini_family::{DISABLED, ENABLED, folder_trust};
-use crate::spec::places::{BOTH, HOME, Holds, Level, at};
-use crate::spec::{
-    Answers, CommandHooks, ConfigFormat, DoctorRules, EntryForm, ParserRules, ProcessSigns, Spec, ToolNames,
-};
+use crate::spec::prelude::*;
 
 pub(crate) static SPEC: Spec = Spec {
     name: "gemini",
@@ -49,22 +38,12 @@ pub(crate) static SPEC: Spec = Spec {
     events: &[
         AgentEvent::new("SessionStart", EventKind::SessionStart).inject(Honoured),
         AgentEvent::new("SessionEnd", EventKind::SessionEnd),
-        AgentEvent::new("BeforeAgent", EventKind::UserMessageSend)
-            .block(Honoured)
-            .modify(Blocks)
-            .inject(Honoured),
-        AgentEvent::new("BeforeTool", EventKind::BeforeToolCall)
-            .block(Honoured)
-            .ask(Honoured)
-            .modify(Honoured)
-            .inject(LeftOut),
-        AgentEvent::new("AfterTool", EventKind::AfterToolCall)
-            .block(Honoured)
-            .modify(Blocks)
-            .inject(Honoured),
+        AgentEvent::message("BeforeAgent", Blocks, Honoured),
+        AgentEvent::before("BeforeTool", Honoured, Honoured, LeftOut),
+        AgentEvent::after("AfterTool", Honoured, Blocks),
         // It fires for every piece of an answer.
         AgentEvent::new("AfterModel", EventKind::AfterTurn).inject(LeftOut).unusual(),
-        AgentEvent::new("AfterAgent", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::stop("AfterAgent"),
         // It fires before every call of the model.
         AgentEvent::new("PreCompress", EventKind::PreCompact).block(LeftOut).inject(LeftOut).unusual(),
         AgentEvent::new("Notification", EventKind::Notification),
@@ -90,16 +69,10 @@ pub(crate) static SPEC: Spec = Spec {
     counts_follow_ups: false,
     answers: Answers {
         write: reply::write,
-        empty: "",
-        shows_warnings: true,
-        asks_with_changed_input: false,
         // It puts the new fields over the old ones, so that none can be taken away.
         takes_input: |was, new| was.keys().all(|field| new.contains_key(field)),
-        changed_output: as_reason,
-        max_context: None,
-        exit_2_needs_words: false,
-        failure_blocks: false,
         effect: |_, answer, _| effect::decision(answer, &["block", "deny"]).or_else(|| effect::stop(answer)),
+        ..Answers::BASE
     },
     sample_call: |call| {
         call.with(json!({

@@ -4,16 +4,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::agent::effect;
-use crate::agent::event::Fate::{Blocks, Honoured, LeftOut};
-use crate::agent::event::{AgentEvent, EventKind};
 use crate::agent::json::{decision, object, optional};
-use crate::agent::output::{ChangedOutput, any_input, text};
 use crate::agent::plan::{Decision, Plan};
-use crate::agent::surroundings::MovedBy;
-use crate::agent::timeouts::{Unit, Wait};
-use crate::spec::places::{HOME, Holds, PROJECT, at};
-use crate::spec::{Above, Answers, ConfigFormat, DoctorRules, PluginFile, ProcessSigns, Spec, ToolNames};
+use crate::spec::prelude::*;
 
 pub(crate) static SPEC: Spec = Spec {
     name: "opencode",
@@ -48,22 +41,12 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("session.created", EventKind::SessionStart).inject(Honoured),
         AgentEvent::new("session.deleted", EventKind::SessionEnd),
         AgentEvent::new("dispose", EventKind::SessionEnd),
-        AgentEvent::new("chat.message", EventKind::UserMessageSend)
-            .block(Honoured)
-            .modify(Honoured)
-            .inject(Honoured),
-        AgentEvent::new("tool.execute.before", EventKind::BeforeToolCall)
-            .block(Honoured)
-            .ask(Blocks)
-            .modify(Honoured)
-            .inject(Honoured),
-        AgentEvent::new("tool.execute.after", EventKind::AfterToolCall)
-            .block(Honoured)
-            .modify(Honoured)
-            .inject(Honoured),
-        AgentEvent::new("session.error", EventKind::OnError).modify(LeftOut).inject(Honoured),
+        AgentEvent::message("chat.message", Honoured, Honoured),
+        AgentEvent::before("tool.execute.before", Blocks, Honoured, Honoured),
+        AgentEvent::after("tool.execute.after", Honoured, Honoured),
+        AgentEvent::error("session.error", LeftOut, Honoured),
         AgentEvent::new("message.updated", EventKind::AfterTurn).inject(Honoured),
-        AgentEvent::new("session.idle", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::stop("session.idle"),
         AgentEvent::new("experimental.session.compacting", EventKind::PreCompact)
             .block(LeftOut)
             .inject(Honoured),
@@ -78,14 +61,10 @@ pub(crate) static SPEC: Spec = Spec {
         // The plugin takes an empty answer for a failure.
         empty: "{}\n",
         shows_warnings: false,
-        asks_with_changed_input: false,
-        takes_input: any_input,
         changed_output: |_, _, new| ChangedOutput::Whole(text(new).into()),
-        max_context: None,
-        exit_2_needs_words: false,
-        failure_blocks: false,
         // The plugin takes nothing beside the two fields; an answer with another field is a failure, which may pass.
         effect: |_, answer, _| effect::decision(answer, &["deny"]).filter(|_| answer.len() == 2),
+        ..Answers::BASE
     },
     sample_call: |call| {
         json!({

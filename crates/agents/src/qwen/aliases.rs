@@ -1,80 +1,50 @@
-//! Further names by which a matcher of Qwen Code may mean one of its tools.
+//! Further names by which a matcher of Qwen Code may mean one of its tools (0.24): the name for people, the same with `Tool`
+//! at its end, names of former versions, and some of Claude Code's.
 
-/// The tools, each with the names that a matcher may use for it (0.24): the name for people, the same with `Tool` at its
-/// end, names of former versions, and some of Claude Code's.
-const QWEN: [(&str, &[&str]); 67] = [
-    ("agent", &["Agent", "AgentTool", "Task", "TaskTool", "task"]),
-    ("artifact", &["Artifact", "ArtifactTool"]),
-    ("ask_user_question", &["AskUserQuestion", "AskUserQuestionTool"]),
-    ("create_sub_session", &["CreateSubSession", "CreateSubSessionTool"]),
-    ("cron_create", &["CronCreate", "CronCreateTool"]),
-    ("cron_delete", &["CronDelete", "CronDeleteTool"]),
-    ("cron_list", &["CronList", "CronListTool"]),
-    ("display_image", &["DisplayImage", "DisplayImageTool"]),
-    ("edit", &["Edit", "EditTool", "replace"]),
-    ("enter_plan_mode", &["EnterPlanMode", "EnterPlanModeTool"]),
-    ("enter_worktree", &["EnterWorktree", "EnterWorktreeTool"]),
-    ("exec", &["Exec", "ExecTool"]),
-    ("exit_plan_mode", &["ExitPlanMode", "ExitPlanModeTool"]),
-    ("exit_worktree", &["ExitWorktree", "ExitWorktreeTool"]),
-    ("get_goal", &["GetGoal", "Goal", "GoalTool"]),
-    ("glob", &["FindFiles", "Glob", "GlobTool"]),
-    ("grep_search", &["Grep", "GrepTool", "SearchFiles", "search_file_content"]),
-    ("image_gen", &["ImageGen", "ImageGenTool"]),
-    ("list_agents", &["ListAgents", "ListAgentsTool"]),
-    ("list_directory", &["ListFiles", "ListFilesTool", "ReadFolder"]),
-    ("loop_wakeup", &["LoopWakeup", "LoopWakeupTool"]),
-    ("lsp", &["Lsp", "LspTool"]),
-    ("monitor", &["Monitor", "MonitorTool"]),
-    ("notebook_edit", &["NotebookEdit", "NotebookEditTool"]),
-    ("omni_caption_audio", &["CaptionAudio", "CaptionAudioTool"]),
-    ("omni_caption_image", &["CaptionImage", "CaptionImageTool"]),
-    ("omni_clip_audio", &["ClipAudio", "ClipAudioTool"]),
-    ("omni_clip_image", &["ClipImage", "ClipImageTool"]),
-    ("omni_clip_video", &["ClipVideo", "ClipVideoTool"]),
-    ("omni_convert_image", &["ConvertImage", "ConvertImageTool"]),
-    ("omni_downsample_audio", &["DownsampleAudio", "DownsampleAudioTool"]),
-    ("omni_downsample_image", &["DownsampleImage", "DownsampleImageTool"]),
-    ("omni_downscale_video", &["DownscaleVideo", "DownscaleVideoTool"]),
-    ("omni_extract_audio", &["ExtractAudio", "ExtractAudioTool"]),
-    ("omni_extract_keyframes", &["ExtractKeyframes", "ExtractKeyframesTool"]),
-    ("omni_ocr_image", &["OcrImage", "OcrImageTool"]),
-    ("omni_recall_media_memory", &["RecallMediaMemory", "RecallMediaMemoryTool"]),
-    ("omni_transcribe_audio", &["TranscribeAudio", "TranscribeAudioTool"]),
-    ("omni_understand_video_segments", &["UnderstandVideoSegments", "UnderstandVideoSegmentsTool"]),
-    ("propose_goal", &["ProposeGoal", "ProposeGoalTool"]),
-    ("read_file", &["Read", "ReadFile", "ReadFileTool"]),
-    ("read_mcp_resource", &["ReadMcpResource", "ReadMcpResourceTool"]),
-    ("record_artifact", &["RecordArtifact", "RecordArtifactTool"]),
-    ("record_source", &["RecordSource", "RecordSourceTool"]),
-    ("report_findings", &["ReportFindings", "ReportFindingsTool"]),
-    ("request_shutdown", &["RequestShutdown", "RequestShutdownTool"]),
-    ("run_shell_command", &["Bash", "Shell", "ShellTool"]),
-    ("save_memory", &["SaveMemory", "SaveMemoryTool"]),
-    ("send_message", &["SendMessage", "SendMessageTool"]),
-    ("skill", &["Skill", "SkillTool"]),
-    ("structured_output", &["StructuredOutput", "StructuredOutputTool"]),
-    ("task_create", &["TaskCreate", "TaskCreateTool"]),
-    ("task_list", &["TaskList", "TaskListTool"]),
-    ("task_stop", &["TaskStop", "TaskStopTool"]),
-    ("task_update", &["TaskUpdate", "TaskUpdateTool"]),
-    ("team_create", &["TeamCreate", "TeamCreateTool"]),
-    ("team_delete", &["TeamDelete", "TeamDeleteTool"]),
-    ("team_plan_approval", &["TeamPlanApproval", "TeamPlanApprovalTool"]),
-    ("todo_write", &["TodoList", "TodoListTool", "TodoWrite", "TodoWriteTool"]),
-    ("tool_call", &["ToolCall", "ToolCallTool"]),
-    ("tool_search", &["ToolSearch", "ToolSearchTool"]),
-    ("update_goal", &["UpdateGoal", "UpdateGoalTool"]),
-    ("web_fetch", &["WebFetch", "WebFetchTool"]),
-    ("web_search", &["WebSearch", "WebSearchTool"]),
-    ("workflow", &["Workflow", "WorkflowTool"]),
-    ("write_file", &["Write", "WriteFile", "WriteFileTool"]),
-    ("zoom_image", &["ZoomImage", "ZoomImageTool"]),
+/// Tools whose name for people is their own in PascalCase, without `omni_`.
+const REGULAR: &str = "artifact ask_user_question create_sub_session cron_create cron_delete cron_list display_image \
+    enter_plan_mode enter_worktree exec exit_plan_mode exit_worktree image_gen list_agents loop_wakeup lsp \
+    monitor notebook_edit omni_caption_audio omni_caption_image omni_clip_audio omni_clip_image \
+    omni_clip_video omni_convert_image omni_downsample_audio omni_downsample_image omni_downscale_video \
+    omni_extract_audio omni_extract_keyframes omni_ocr_image omni_recall_media_memory omni_transcribe_audio \
+    omni_understand_video_segments propose_goal read_mcp_resource record_artifact record_source \
+    report_findings request_shutdown save_memory send_message skill structured_output task_create task_list \
+    task_stop task_update team_create team_delete team_plan_approval tool_call tool_search update_goal \
+    web_fetch web_search workflow zoom_image";
+
+/// The other tools, with the name for people and more names.
+const SPECIAL: [(&str, &str, &[&str]); 10] = [
+    ("agent", "Agent", &["Task", "TaskTool", "task"]),
+    ("edit", "Edit", &["replace"]),
+    ("get_goal", "Goal", &["GetGoal"]),
+    ("glob", "Glob", &["FindFiles"]),
+    ("grep_search", "Grep", &["SearchFiles", "search_file_content"]),
+    ("list_directory", "ListFiles", &["ReadFolder"]),
+    ("read_file", "ReadFile", &["Read"]),
+    ("run_shell_command", "Shell", &["Bash"]),
+    ("todo_write", "TodoWrite", &["TodoList", "TodoListTool"]),
+    ("write_file", "WriteFile", &["Write"]),
 ];
 
 /// Returns the further names of Qwen Code's tool `name`; none for any other tool.
-pub(super) fn aliases(name: &str) -> &'static [&'static str] {
-    QWEN.iter().find(|(tool, _)| *tool == name).map_or(&[], |(_, aliases)| aliases)
+pub(super) fn aliases(name: &str) -> Vec<String> {
+    let special = SPECIAL.iter().find(|(tool, ..)| *tool == name);
+    let (shown, others) = match special {
+        Some((_, shown, others)) => ((*shown).to_owned(), *others),
+        None if REGULAR.split(' ').any(|tool| tool == name) => (pascal_case(name), &[][..]),
+        None => return Vec::new(),
+    };
+    let others = others.iter().map(|it| (*it).to_owned());
+    [format!("{shown}Tool"), shown].into_iter().chain(others).collect()
+}
+
+fn pascal_case(name: &str) -> String {
+    let words = name.strip_prefix("omni_").unwrap_or(name).split('_');
+    let capital = |word: &str| {
+        let (first, rest) = word.split_at_checked(1).unwrap_or_default();
+        first.to_ascii_uppercase() + rest
+    };
+    words.map(capital).collect()
 }
 
 #[cfg(test)]
@@ -89,6 +59,17 @@ mod tests {
         }
         for tool in ["Bash", "mcp__t__echo", ""] {
             assert!(aliases(tool).is_empty(), "{tool}");
+        }
+    }
+
+    #[test]
+    fn a_tool_is_known_by_its_name_for_people_and_by_former_names() {
+        for (tool, want) in [
+            ("cron_create", &["CronCreateTool", "CronCreate"][..]),
+            ("omni_clip_image", &["ClipImageTool", "ClipImage"]),
+            ("run_shell_command", &["ShellTool", "Shell", "Bash"]),
+        ] {
+            assert_eq!(aliases(tool), want, "{tool}");
         }
     }
 }

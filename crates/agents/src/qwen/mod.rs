@@ -6,22 +6,10 @@ mod reply;
 
 use serde_json::json;
 
-use crate::agent::disable_settings::DisableSetting;
-use crate::agent::effect;
-use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};
-use crate::agent::event::{AgentEvent, EventKind};
-use crate::agent::output::{any_input, as_reason};
-use crate::agent::sample_payload::TIME;
-use crate::agent::surroundings::MovedBy;
-use crate::agent::timeouts::{Unit, Wait};
-use crate::agent_hooks::rule::Rule;
-use crate::claude::{OTHER_EVENTS, before};
+use crate::claude::OTHER_EVENTS;
 use crate::dialect::claude::{MatcherError, compile};
 use crate::gemini_family::{DISABLED, ENABLED, folder_trust};
-use crate::spec::places::{BOTH, HOME, Holds, Level, at};
-use crate::spec::{
-    Answers, CommandHooks, ConfigFormat, DoctorRules, EntryForm, ParserRules, ProcessSigns, Spec, ToolNames,
-};
+use crate::spec::prelude::*;
 
 pub(crate) static SPEC: Spec = Spec {
     name: "qwen",
@@ -52,19 +40,13 @@ pub(crate) static SPEC: Spec = Spec {
     events: &[
         AgentEvent::new("SessionStart", EventKind::SessionStart).inject(Honoured),
         AgentEvent::new("SessionEnd", EventKind::SessionEnd),
-        AgentEvent::new("UserPromptSubmit", EventKind::UserMessageSend)
-            .block(Honoured)
-            .modify(Blocks)
-            .inject(Honoured),
-        before(Honoured, Blocks, LeftOut),
-        AgentEvent::new("PostToolUse", EventKind::AfterToolCall)
-            .block(Honoured)
-            .modify(Blocks)
-            .inject(Honoured),
-        AgentEvent::new("PostToolUseFailure", EventKind::OnError).modify(Told).inject(Honoured),
+        AgentEvent::message("UserPromptSubmit", Blocks, Honoured),
+        AgentEvent::before("PreToolUse", Honoured, Blocks, LeftOut),
+        AgentEvent::after("PostToolUse", Honoured, Blocks),
+        AgentEvent::error("PostToolUseFailure", Told, Honoured),
         AgentEvent::new("PostToolBatch", EventKind::AfterTurn).inject(Honoured),
-        AgentEvent::new("Stop", EventKind::AgentStop).follow_up(Honoured),
-        AgentEvent::new("SubagentStop", EventKind::AgentStop).follow_up(Honoured),
+        AgentEvent::stop("Stop"),
+        AgentEvent::stop("SubagentStop"),
         AgentEvent::new("PreCompact", EventKind::PreCompact).block(LeftOut).inject(LeftOut),
         AgentEvent::new("PostCompact", EventKind::PostCompact).inject(LeftOut),
         AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(LeftOut),
@@ -92,18 +74,11 @@ pub(crate) static SPEC: Spec = Spec {
     counts_follow_ups: false,
     answers: Answers {
         write: reply::write,
-        empty: "",
-        shows_warnings: true,
-        asks_with_changed_input: false,
-        takes_input: any_input,
-        changed_output: as_reason,
-        max_context: None,
-        exit_2_needs_words: false,
-        failure_blocks: false,
         effect: |_, answer, specific| {
             let decision = || effect::decision(answer, &["block", "deny"]);
             effect::permission(specific).or_else(decision).or_else(|| effect::stop(answer))
         },
+        ..Answers::BASE
     },
     sample_call: |call| {
         call.with(json!({

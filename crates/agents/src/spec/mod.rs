@@ -14,7 +14,7 @@ pub(crate) use self::places::{HookPlace, Level};
 use crate::agent::disable_settings::DisableSetting;
 use crate::agent::effect::Effect;
 use crate::agent::event::{AgentEvent, EventKind};
-use crate::agent::output::ChangedOutput;
+use crate::agent::output::{ChangedOutput, as_reason};
 use crate::agent::plan::Plan;
 use crate::agent::sample_payload::SampleCall;
 use crate::agent::surroundings::{MovedBy, Surroundings};
@@ -26,6 +26,24 @@ use crate::event::{Event, ToolKind};
 use crate::finding::Examination;
 use crate::hook::HookError;
 use crate::outcome::Outcome;
+
+/// The names that the table of an agent is written with.
+pub(crate) mod prelude {
+    pub(crate) use super::places::{BOTH, HOME, Holds, LOCAL, Level, PROJECT, at};
+    pub(crate) use super::{
+        Above, Answers, ClaudeNames, CommandHooks, ConfigFormat, DoctorRules, EntryForm, Groups, ParserRules,
+        PluginFile, ProcessSigns, Spec, ToolEvent, ToolNames,
+    };
+    pub(crate) use crate::agent::disable_settings::{DisableSetting, LeavesOut};
+    pub(crate) use crate::agent::effect;
+    pub(crate) use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};
+    pub(crate) use crate::agent::event::{AgentEvent, EventKind, is_pascal};
+    pub(crate) use crate::agent::output::{ChangedOutput, text};
+    pub(crate) use crate::agent::sample_payload::{SampleCall, TIME};
+    pub(crate) use crate::agent::surroundings::MovedBy;
+    pub(crate) use crate::agent::timeouts::{SessionEndWait, Unit, Wait};
+    pub(crate) use crate::agent_hooks::rule::{self, Rule};
+}
 
 /// Everything in which one agent differs from the others.
 #[derive(Debug)]
@@ -270,7 +288,7 @@ pub(crate) struct ToolNames {
     /// The names of an MCP tool that a matcher knows.
     pub(crate) mcp_aliases: &'static [&'static str],
     /// Returns the further names by which a matcher may mean one of the agent's tools.
-    pub(crate) aliases: fn(&str) -> &'static [&'static str],
+    pub(crate) aliases: fn(&str) -> Vec<String>,
 }
 
 impl ToolNames {
@@ -281,7 +299,7 @@ impl ToolNames {
         fields: &[],
         mcp_name: None,
         mcp_aliases: &["mcp__SERVER__TOOL"],
-        aliases: |_| &[],
+        aliases: |_| Vec::new(),
     };
 }
 
@@ -323,6 +341,22 @@ pub(crate) struct Answers {
     /// Returns the effect of an answer before a tool call: of the whole answer, and of its `hookSpecificOutput` for
     /// this event. `None` if nothing in it is a block or a question.
     pub(crate) effect: fn(&AgentEvent, &Map<String, Value>, Option<&Map<String, Value>>) -> Option<Effect>,
+}
+
+impl Answers {
+    /// Answers of which nothing is known to differ from Claude Code's.
+    pub(crate) const BASE: Self = Self {
+        write: |_, _| Map::new(),
+        empty: "",
+        shows_warnings: true,
+        asks_with_changed_input: false,
+        takes_input: |_, _| true,
+        changed_output: as_reason,
+        max_context: None,
+        exit_2_needs_words: false,
+        failure_blocks: false,
+        effect: |_, _, _| None,
+    };
 }
 
 /// The command hooks of an agent, as hookbox runs them.
