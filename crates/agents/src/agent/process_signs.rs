@@ -45,7 +45,7 @@ pub(crate) fn program(path: &str, name: &str, arguments: &[&str]) -> Option<&'st
     let stem = file_name(script);
     let stem = [".js", ".mjs", ".cjs"].iter().find_map(|it| stem.strip_suffix(it)).unwrap_or(stem);
     let is_in = |package: &&str| script.contains(&format!("/{package}/"));
-    let by_package = || specs().find(|it| it.process.packages.iter().any(|it| is_in(it)));
+    let by_package = || specs().find(|it| it.process.packages.iter().any(&is_in));
     is_named(&[stem]).or_else(by_package).map(|it| it.title)
 }
 

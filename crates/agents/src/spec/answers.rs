@@ -1,0 +1,54 @@
+//! The answers that an agent reads from a hook command.
+
+use serde_json::{Map, Value};
+
+use crate::agent::effect::Effect;
+use crate::agent::event::AgentEvent;
+use crate::agent::output::{ChangedOutput, as_reason};
+use crate::agent::plan::Plan;
+
+/// The fields of an object.
+type Fields = Map<String, Value>;
+
+/// The answers that an agent reads from a hook command.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    /// Returns the fields of the answer that follows a plan.
+    pub(crate) write: fn(&AgentEvent, &Plan) -> Fields,
+    /// The output of a hook command that has nothing to answer.
+    pub(crate) empty: &'static str,
+    /// True if the agent shows its user a `systemMessage`.
+    pub(crate) shows_warnings: bool,
+    /// True if the agent shows its user the changed input with a question.
+    pub(crate) asks_with_changed_input: bool,
+    /// Returns true if the agent runs the tool with exactly the second input in place of the first.
+    pub(crate) takes_input: fn(&Fields, &Fields) -> bool,
+    /// Returns the form in which a changed output of a tool reaches the model: of the tool of this name, the output
+    /// as it was, and as it is now.
+    pub(crate) changed_output: fn(&str, &Value, &Value) -> ChangedOutput,
+    /// The longest text for the model, in characters; the agent drops a longer one whole.
+    pub(crate) max_context: Option<usize>,
+    /// True if exit code 2 blocks only with words on standard error.
+    pub(crate) exit_2_needs_words: bool,
+    /// True if every exit code but 0 blocks a tool call.
+    pub(crate) failure_blocks: bool,
+    /// Returns the effect of an answer before a tool call: of the whole answer, and of its `hookSpecificOutput` for
+    /// this event. `None` if nothing in it is a block or a question.
+    pub(crate) effect: fn(&AgentEvent, &Fields, Option<&Fields>) -> Option<Effect>,
+}
+
+impl Answers {
+    /// Answers of which nothing is known to differ from Claude Code's.
+    pub(crate) const BASE: Self = Self {
+        write: |_, _| Fields::new(),
+        empty: "",
+        shows_warnings: true,
+        asks_with_changed_input: false,
+        takes_input: |_, _| true,
+        changed_output: as_reason,
+        max_context: None,
+        exit_2_needs_words: false,
+        failure_blocks: false,
+        effect: |_, _, _| None,
+    };
+}

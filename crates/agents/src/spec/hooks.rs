@@ -1,0 +1,146 @@
+//! The command hooks of an agent, and its names of tools.
+
+use serde_json::Value;
+
+use crate::agent::event::EventKind;
+use crate::agent_hooks::rule::Rule;
+use crate::dialect::claude::{self, MatcherError, Session};
+use crate::event::{Event, ToolKind};
+use crate::hook::HookError;
+use crate::outcome::Outcome;
+
+/// An agent's names of tools and of the fields of their inputs, in relation to Claude Code's.
+#[derive(Debug)]
+pub(crate) struct ToolNames {
+    /// Claude Code's name of a tool and the agent's own. The names of MCP tools are not among them.
+    pub(crate) names: &'static [(&'static str, &'static str)],
+    /// The hooks that know Claude Code's names of the tools.
+    pub(crate) claude_names: ClaudeNames,
+    /// Fields of a tool's input: Claude Code's name of the tool, its name of the field, and the agent's.
+    pub(crate) fields: &'static [(&'static str, &'static str, &'static str)],
+    /// The name of an MCP tool with `SERVER` and `TOOL`. `None` if the name stays as the caller gave it.
+    pub(crate) mcp_name: Option<&'static str>,
+    /// The names of an MCP tool that a matcher knows.
+    pub(crate) mcp_aliases: &'static [&'static str],
+    /// Returns the further names by which a matcher may mean one of the agent's tools.
+    pub(crate) aliases: fn(&str) -> Vec<String>,
+}
+
+impl ToolNames {
+    /// Names like those of Codex, which has few tools.
+    pub(crate) const BASE: Self = Self {
+        names: &[],
+        claude_names: ClaudeNames::Never,
+        fields: &[],
+        mcp_name: None,
+        mcp_aliases: &["mcp__SERVER__TOOL"],
+        aliases: |_| Vec::new(),
+    };
+}
+
+/// The hooks of an agent that know Claude Code's names of the tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClaudeNames {
+    /// None.
+    Never,
+    /// The matchers of all, but not the payloads.
+    InMatchers,
+    /// Those at an event in PascalCase.
+    AtPascalEvents,
+    /// All.
+    Always,
+}
+
+/// The command hooks of an agent, as hookbox runs them.
+#[derive(Debug)]
+pub(crate) struct CommandHooks {
+    /// Returns the input of a hook at the agent's event of this name.
+    pub(crate) encode: fn(&str, &Event, &Session) -> Option<Value>,
+    /// Returns the outcome of a hook that has ended.
+    pub(crate) outcome: fn(&Event, Ended<'_>) -> Result<Outcome, HookError>,
+    /// Reads a matcher at the agent's event of this name.
+    pub(crate) matcher: fn(&str, &str) -> Result<Rule, MatcherError>,
+    /// Returns the word that a matcher is compared with at an event without a tool. `None` if the matcher does not
+    /// count there.
+    pub(crate) subject: fn(&Event) -> Option<String>,
+    /// True if the expressions of matchers are JavaScript's.
+    pub(crate) has_javascript_matchers: bool,
+    /// Events that the agent has only for some kinds of tools.
+    pub(crate) tool_events: &'static [ToolEvent],
+    /// True if the agent has an event of its own for a failed call, so that the event after a call means success.
+    pub(crate) has_failure_event: bool,
+    /// True if a call of several files is shown as several calls of one file.
+    pub(crate) sees_single_files: bool,
+    /// True if a changed input or output has to be put back into the words of the tool that was called. Claude Code's
+    /// dialect does that itself.
+    pub(crate) restores_changes: bool,
+    /// True if a changed input is put over the original one.
+    pub(crate) merges_input: bool,
+    /// The fields that mark an output as the agent's own.
+    pub(crate) output_fields: &'static [&'static str],
+    /// The fields that contain the text of a changed output.
+    pub(crate) output_text_fields: &'static [&'static str],
+    /// The variable with the id of the session.
+    pub(crate) session_variable: Option<&'static str>,
+    /// The variable with the working directory.
+    pub(crate) cwd_variable: Option<&'static str>,
+    /// The variables with the directory of the project, the agent's own first.
+    pub(crate) project_variables: &'static [&'static str],
+    /// The variables with the directory of a plugin.
+    pub(crate) plugin_variables: &'static [&'static str],
+    /// The variable with a file in which a hook writes variables for the session's later commands.
+    pub(crate) env_file_variable: Option<&'static str>,
+    /// The variable with the directory of the configuration file.
+    pub(crate) directory_variable: Option<&'static str>,
+    /// True if the user's hooks run in the directory of their configuration file.
+    pub(crate) runs_beside_file: bool,
+    /// The manifest of a plugin.
+    pub(crate) manifest: Option<&'static str>,
+}
+
+impl CommandHooks {
+    /// Hooks whose input and answers are those of Claude Code.
+    pub(crate) const BASE: Self = Self {
+        encode: |_, event, session| claude::encode(event, session),
+        outcome: |event, ended| claude::outcome_of(event, ended.exit_code, ended.stdout, ended.stderr),
+        matcher: |_, pattern| Rule::names(pattern),
+        subject: crate::agent_hooks::rule::subject,
+        has_javascript_matchers: true,
+        tool_events: &[],
+        has_failure_event: false,
+        sees_single_files: true,
+        restores_changes: true,
+        merges_input: false,
+        output_fields: &[],
+        output_text_fields: &[],
+        session_variable: None,
+        cwd_variable: None,
+        project_variables: &["CLAUDE_PROJECT_DIR"],
+        plugin_variables: &["CLAUDE_PLUGIN_ROOT"],
+        env_file_variable: None,
+        directory_variable: None,
+        runs_beside_file: false,
+        manifest: None,
+    };
+}
+
+/// An event that an agent has only for some kinds of tools.
+#[derive(Debug)]
+pub(crate) struct ToolEvent {
+    /// The agent's name.
+    pub(crate) name: &'static str,
+    /// The event of hookbox.
+    pub(crate) event: EventKind,
+    /// The kinds of tools. At an event of the shell alone, a matcher is compared with the command line.
+    pub(crate) kinds: &'static [ToolKind],
+}
+
+/// A command hook that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended<'a> {
+    pub(crate) exit_code: i32,
+    pub(crate) stdout: &'a [u8],
+    pub(crate) stderr: &'a str,
+    /// True if the hook fails without an answer at an event that it can block.
+    pub(crate) must_answer: bool,
+}
