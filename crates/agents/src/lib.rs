@@ -1,8 +1,9 @@
 //! Other coding agents for [hookbox]: the one place that knows them.
 //!
-//! * [`Agent`] names an agent, reads the events that it writes to its hook command, and writes the answers that it
-//!   honours.
-//! * [`bridge`] serves as that hook command, writes it into the agent's configuration, and proves that it fires.
+//! * [`Agent`] names an agent, reads the events that it writes to its hook command, and writes the answers
+//!   that it honours.
+//! * [`bridge`] serves as that hook command, writes it into the agent's configuration, and proves that it
+//!   fires.
 //! * [`AgentHooks`] finds the hooks that are configured for an agent, so that hookbox runs them.
 //! * [`protection`] names the files that decide about the agents' hooks.
 //!

@@ -7,8 +7,8 @@ use crate::agent::{Agent, Level, Surroundings};
 /// Directories with many other files.
 const SHARED: [&str; 2] = [".github", ".github/copilot"];
 
-/// Returns the files that decide about the agents' hooks, for `builtin:self-protection`: the usual ones, and those that
-/// variables of this process have moved.
+/// Returns the files that decide about the agents' hooks, for `builtin:self-protection`: the usual ones, and
+/// those that variables of this process have moved.
 pub fn protection() -> Protection {
     // Without a home directory, only moved files have a path.
     let around = Surroundings::new("").variables(|name| std::env::var_os(name));

@@ -6,8 +6,8 @@ use regex::Regex;
 
 use super::Agent;
 
-/// The end of a line that must not fail: a program that is missing or killed blocks as well. The words on standard
-/// error are for Codex, which lets a tool run after an exit code 2 without any.
+/// The end of a line that must not fail: a program that is missing or killed blocks as well. The words on
+/// standard error are for Codex, which lets a tool run after an exit code 2 without any.
 pub(crate) const STRICT: &str = " || sh -c 'echo hookbox did not answer >&2; exit 2'";
 
 /// A call of `hookbox bridge` in a command line, which may do more.
@@ -52,8 +52,8 @@ pub(crate) fn mentions(agent: &str, line: &str) -> bool {
     Call::of(line).is_some_and(|it| it.agent.as_str() == agent && it.program.contains("hookbox"))
 }
 
-/// Returns true for a command line that any version of `hookbox install` writes: a program, `bridge AGENT` and options.
-/// A line that does more is its user's own.
+/// Returns true for a command line that any version of `hookbox install` writes: a program, `bridge AGENT`
+/// and options. A line that does more is its user's own.
 pub fn is_ours(agent: Agent, line: &str) -> bool {
     let line = line.trim();
     if is_assignment(line) {
@@ -81,7 +81,8 @@ pub(crate) fn is_assignment(line: &str) -> bool {
     has_name && (rest.starts_with('=') || rest.starts_with("+="))
 }
 
-/// Returns the words of a line that is one plain command for a shell. `None` if it has operators or expansions.
+/// Returns the words of a line that is one plain command for a shell. `None` if it has operators or
+/// expansions.
 fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,5 +1,5 @@
-//! The effect of a hook command's output before a tool call, as the real agents were seen to read it. An output that
-//! nobody has tried counts as a call that runs.
+//! The effect of a hook command's output before a tool call, as the real agents were seen to read it. An
+//! output that nobody has tried counts as a call that runs.
 
 use serde_json::{Map, Value};
 

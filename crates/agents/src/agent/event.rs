@@ -71,7 +71,8 @@ pub enum Fate {
     Never,
     /// The agent does what the hook asks for.
     Honoured,
-    /// It becomes a block with a reason. The agent cannot do it, and must not go on as if no hook had answered.
+    /// It becomes a block with a reason. The agent cannot do it, and must not go on as if no hook had
+    /// answered.
     Blocks,
     /// The model gets it as text; the agent takes nothing else there.
     Told,
@@ -199,8 +200,8 @@ pub(crate) fn is_after_tool(name: &str) -> bool {
     name.to_ascii_lowercase().starts_with("posttooluse")
 }
 
-/// Returns true for a name in PascalCase. Copilot CLI has each event in two styles; at these it writes and reads
-/// what Claude Code does.
+/// Returns true for a name in PascalCase. Copilot CLI has each event in two styles; at these it writes and
+/// reads what Claude Code does.
 pub(crate) fn is_pascal(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase())
 }

@@ -1,10 +1,10 @@
-//! The agents that people already use, from the agent's side: a payload for its hook command becomes an event, and the
-//! verdict of a chain becomes an answer that the agent honours.
+//! The agents that people already use, from the agent's side: a payload for its hook command becomes an
+//! event, and the verdict of a chain becomes an answer that the agent honours.
 //!
 //! [`Agent::read`] makes a [`Request`] of the agent's JSON, [`Request::answer`] writes the [`Reply`], and
-//! [`Agent::failed`] is the reply without a verdict. [`Agent::events`] is the table of an agent's events, with the
-//! effect of each answer ([`Fate`]). An answer that an agent cannot follow turns to the safe side, with a warning.
-//! Nothing here does I/O.
+//! [`Agent::failed`] is the reply without a verdict. [`Agent::events`] is the table of an agent's events,
+//! with the effect of each answer ([`Fate`]). An answer that an agent cannot follow turns to the safe side,
+//! with a warning. Nothing here does I/O.
 //!
 //! ```
 //! use hookbox_agents::Agent;
@@ -103,12 +103,13 @@ impl Agent {
         self.spec().tools.of(claude)
     }
 
-    /// Returns the variable in which it gives its hook command the directory of the project. Codex and Copilot CLI
-    /// have none, and send the session's own directory as `cwd`. Claude Code's `cwd` follows the model's `cd`.
+    /// Returns the variable in which it gives its hook command the directory of the project. Codex and
+    /// Copilot CLI have none, and send the session's own directory as `cwd`. Claude Code's `cwd` follows the
+    /// model's `cd`.
     ///
-    /// Seen in the real clients and their documentation; of Cursor in the documentation only. Gemini CLI, Qwen Code and
-    /// Cursor set `CLAUDE_PROJECT_DIR` as well. hookbox does not use it there, because it may come from a Claude Code
-    /// around them.
+    /// Seen in the real clients and their documentation; of Cursor in the documentation only. Gemini CLI,
+    /// Qwen Code and Cursor set `CLAUDE_PROJECT_DIR` as well. hookbox does not use it there, because it may
+    /// come from a Claude Code around them.
     pub fn project_variable(self) -> Option<&'static str> {
         self.spec().project_variable
     }
@@ -118,7 +119,8 @@ impl Agent {
         self.spec().moved_by.as_ref().map(|moved| moved.variable)
     }
 
-    /// Returns the time that it waits in any case at an event that is not like the others. `None` at most events.
+    /// Returns the time that it waits in any case at an event that is not like the others. `None` at most
+    /// events.
     pub(crate) fn brief_wait(self, event: &str) -> Option<Duration> {
         self.spec().wait.at_session_end().filter(|_| self.spec().is_session_end(event))
     }
@@ -135,9 +137,10 @@ impl Agent {
 
     /// Returns the reply without a verdict: the payload could not be read, or hookbox failed.
     ///
-    /// `event` is the agent's name of the event, if it is known. `policy` is the failure policy of the chain's hooks.
-    /// With [`OnFailure::Block`] the reply blocks if the event can be blocked. For an unknown event it has exit code 2,
-    /// which stops a tool call in every agent. Otherwise the event passes, with `what` as a warning.
+    /// `event` is the agent's name of the event, if it is known. `policy` is the failure policy of the
+    /// chain's hooks. With [`OnFailure::Block`] the reply blocks if the event can be blocked. For an unknown
+    /// event it has exit code 2, which stops a tool call in every agent. Otherwise the event passes, with
+    /// `what` as a warning.
     pub fn failed(self, event: Option<&str>, policy: OnFailure, what: &str) -> Reply {
         let spec = self.spec();
         let known = event.and_then(|name| self.event(name));
@@ -163,8 +166,8 @@ impl Agent {
     /// Returns the effect of a hook command's output on the tool call of `event`, one of the agent's names of
     /// `before_tool_call`.
     ///
-    /// Seen without a terminal in Claude Code, Codex, Gemini CLI, Qwen Code and Copilot CLI. Cursor's is from its
-    /// documentation; there an entry with `failClosed` blocks more.
+    /// Seen without a terminal in Claude Code, Codex, Gemini CLI, Qwen Code and Copilot CLI. Cursor's is from
+    /// its documentation; there an entry with `failClosed` blocks more.
     pub fn effect(self, event: &AgentEvent, printed: Printed<'_>) -> Effect {
         let answers = &self.spec().answers;
         match printed.exit_code {
@@ -208,8 +211,8 @@ impl Agent {
         tools::tool_name(self.spec(), event.name, "Bash").into_owned()
     }
 
-    /// Returns the payload that the agent writes to its hook command before its shell tool runs this line, with every
-    /// field of the real one and made-up ids. `event` is one of its names of `before_tool_call`.
+    /// Returns the payload that the agent writes to its hook command before its shell tool runs this line,
+    /// with every field of the real one and made-up ids. `event` is one of its names of `before_tool_call`.
     pub fn shell_call(self, event: &AgentEvent, line: &str, directory: &Path, session: &str) -> Value {
         let (tool, cwd) = (self.shell_tool(event), directory.to_string_lossy());
         (self.spec().sample_call)(&SampleCall { event, tool: &tool, line, cwd: &cwd, session })
@@ -217,8 +220,8 @@ impl Agent {
 }
 
 impl Surroundings {
-    /// Adds the agents' variables that this function knows, such as `std::env::var_os`. An empty one counts as not set,
-    /// as it does for the agents.
+    /// Adds the agents' variables that this function knows, such as `std::env::var_os`. An empty one counts
+    /// as not set, as it does for the agents.
     #[must_use]
     pub fn variables(mut self, value: impl Fn(&str) -> Option<OsString>) -> Self {
         let names = Agent::ALL.into_iter().filter_map(Agent::home_variable);

@@ -1,5 +1,5 @@
-//! Reads the fields of a payload. Most agents use the same names; of two names, the second is Copilot CLI's or
-//! Cursor's.
+//! Reads the fields of a payload. Most agents use the same names; of two names, the second is Copilot CLI's
+//! or Cursor's.
 
 use serde_json::{Value, json};
 

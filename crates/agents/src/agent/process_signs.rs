@@ -1,5 +1,5 @@
-//! The signs by which a process knows that an agent runs it: variables that the agents set for their commands, and the
-//! programs of the agents.
+//! The signs by which a process knows that an agent runs it: variables that the agents set for their
+//! commands, and the programs of the agents.
 
 use super::Agent;
 
@@ -12,8 +12,8 @@ const KODELET: &str = "kodelet";
 /// Programs that run a script; several agents are scripts in JavaScript.
 const INTERPRETERS: [&str; 4] = ["node", "nodejs", "bun", "deno"];
 
-/// Returns the first variable that only an agent sets, and the agent's title. `is_set` returns true for a variable that
-/// is set and not empty.
+/// Returns the first variable that only an agent sets, and the agent's title. `is_set` returns true for a
+/// variable that is set and not empty.
 pub(crate) fn variable(is_set: impl Fn(&str) -> bool) -> Option<(&'static str, &'static str)> {
     variables().find(|(name, _)| is_set(name))
 }
@@ -24,8 +24,8 @@ fn variables() -> impl Iterator<Item = (&'static str, &'static str)> {
     all.chain([(ANY_AGENT, "an agent")])
 }
 
-/// Returns the title of the agent that a process is: by the path of its program, by its name in the system, and by its
-/// arguments.
+/// Returns the title of the agent that a process is: by the path of its program, by its name in the system,
+/// and by its arguments.
 pub(crate) fn program(path: &str, name: &str, arguments: &[&str]) -> Option<&'static str> {
     let called = arguments.first().copied().unwrap_or_default();
     let names = [path.trim_end_matches(" (deleted)"), name, called].map(file_name);

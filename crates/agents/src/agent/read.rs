@@ -34,8 +34,8 @@ pub struct Request {
 impl Request {
     /// Returns the reply for this verdict; `event` is the event as the chain left it.
     ///
-    /// An answer that the agent cannot follow turns to the safe side, by the table of [`Agent::events`], with a
-    /// warning.
+    /// An answer that the agent cannot follow turns to the safe side, by the table of [`Agent::events`], with
+    /// a warning.
     pub fn answer(&self, verdict: &Verdict, event: &Event) -> Reply {
         let plan = Plan::new(self.agent.spec(), self.own, verdict, Some((&self.event, event)));
         reply::write(self.agent.spec(), self.own, plan)
@@ -102,20 +102,21 @@ pub enum ReadError {
 impl Agent {
     /// Reads the payload that the agent wrote to its hook command. The caller limits its size.
     ///
-    /// `event` is the agent's own name of the event, from the command line: Copilot CLI's camelCase payloads do not
-    /// name their event. Missing parts of the context come from `defaults`, and the `agent` is the agent's name. `None`
-    /// is an event that the agent has and hookbox has not: answer it by [`nothing`](Agent::nothing).
+    /// `event` is the agent's own name of the event, from the command line: Copilot CLI's camelCase payloads
+    /// do not name their event. Missing parts of the context come from `defaults`, and the `agent` is the
+    /// agent's name. `None` is an event that the agent has and hookbox has not: answer it by
+    /// [`nothing`](Agent::nothing).
     ///
-    /// * The name of a tool stays the agent's own. An input that is not an object reaches the hooks unchanged, and one
-    ///   that JSON cannot represent as text.
+    /// * The name of a tool stays the agent's own. An input that is not an object reaches the hooks
+    ///   unchanged, and one that JSON cannot represent as text.
     /// * Agents send at most the last message of a conversation; `messages` of `agent_stop` has only that.
     /// * `follow_ups` is 1 if a hook has already made the agent go on, in Cursor the number of times.
     /// * A field that nothing needs, such as a time, is left out with a note if it has another type.
     ///
     /// # Errors
     ///
-    /// [`ReadError`]: the payload is not an object; it names no event, another one or an unknown one; a session, a
-    /// directory, a tool's name or a text has a wrong type; a tool call has no name.
+    /// [`ReadError`]: the payload is not an object; it names no event, another one or an unknown one; a
+    /// session, a directory, a tool's name or a text has a wrong type; a tool call has no name.
     pub fn read(
         self,
         payload: &[u8],
@@ -134,8 +135,9 @@ impl Agent {
         Ok(Some(Request { agent: self, own, event, session, goes_on, notes }))
     }
 
-    /// Returns the event of a payload that [`read`](Agent::read) may have refused, for [`failed`](Agent::failed): the
-    /// event of the payload if the agent has it, else that of the command line.
+    /// Returns the event of a payload that [`read`](Agent::read) may have refused, for
+    /// [`failed`](Agent::failed): the event of the payload if the agent has it, else that of the command
+    /// line.
     pub fn event_of(self, payload: &[u8], event: Option<&str>) -> Option<&'static AgentEvent> {
         let named = self.named_event(payload).and_then(|name| self.event(&name));
         named.or_else(|| self.event(event?))

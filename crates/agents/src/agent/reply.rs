@@ -20,13 +20,13 @@ pub struct Reply {
     pub exit_code: u8,
     /// Standard output: one JSON object and a line break, or nothing.
     pub stdout: String,
-    /// Standard error: a line for each warning. With exit code 2 it is the reason and nothing else, because the agents
-    /// give it to the model.
+    /// Standard error: a line for each warning. With exit code 2 it is the reason and nothing else, because
+    /// the agents give it to the model.
     pub stderr: String,
     /// Messages for the user: the hooks' warnings, and the parts of the verdict that the agent does not take.
     pub warnings: Vec<String>,
-    /// The reason why the event must not go on unchanged, if the reply blocks, asks or changes something. It is never
-    /// blank, and it is for the model. See [`Reply::unheard`].
+    /// The reason why the event must not go on unchanged, if the reply blocks, asks or changes something. It
+    /// is never blank, and it is for the model. See [`Reply::unheard`].
     pub held: Option<String>,
 }
 
@@ -39,8 +39,8 @@ impl Reply {
         self.warnings.push(note.to_owned());
     }
 
-    /// Returns the reply for a standard output that cannot be written. A block, a question or a change becomes exit
-    /// code 2 with only the reason on standard error.
+    /// Returns the reply for a standard output that cannot be written. A block, a question or a change
+    /// becomes exit code 2 with only the reason on standard error.
     #[must_use]
     pub fn unheard(self) -> Self {
         match &self.held {

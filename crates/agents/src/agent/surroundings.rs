@@ -33,8 +33,8 @@ impl Surroundings {
         Self { project: project.into(), ..Self::default() }
     }
 
-    /// Returns the agent's variable if its value is another directory wherever the agent starts: a relative path, or
-    /// a `~` that the agent does not read.
+    /// Returns the agent's variable if its value is another directory wherever the agent starts: a relative
+    /// path, or a `~` that the agent does not read.
     pub(crate) fn unsettled(&self, moved: Option<&MovedBy>) -> Option<(&'static str, &Path)> {
         let moved = moved?;
         let value = self.variables.get(moved.variable)?;
@@ -42,8 +42,8 @@ impl Surroundings {
         (!value.is_absolute() && !is_of_home).then_some((moved.variable, value))
     }
 
-    /// Returns the directory that a variable names: `~` is the home directory, and a relative path counts from the
-    /// project.
+    /// Returns the directory that a variable names: `~` is the home directory, and a relative path counts
+    /// from the project.
     fn variable(&self, name: &str) -> Option<PathBuf> {
         let path = self.variables.get(name)?;
         match (path.strip_prefix("~"), &self.home) {

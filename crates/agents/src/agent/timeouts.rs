@@ -45,7 +45,8 @@ impl Wait {
         Self { unit, usual: Duration::from_secs(seconds), session_end: SessionEndWait::Usual }
     }
 
-    /// Returns the time that an agent waits in any case at the end of a session. `None` if that is the usual time.
+    /// Returns the time that an agent waits in any case at the end of a session. `None` if that is the usual
+    /// time.
     pub(crate) fn at_session_end(&self) -> Option<Duration> {
         match self.session_end {
             SessionEndWait::Usual => None,

@@ -1,5 +1,5 @@
-//! The agents' names of tools and of their fields, in relation to each other. Claude Code's names are in the middle:
-//! a call is first told in them, and then in those of the agent whose hook it is.
+//! The agents' names of tools and of their fields, in relation to each other. Claude Code's names are in the
+//! middle: a call is first told in them, and then in those of the agent whose hook it is.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ use crate::event::{Event, ToolCall};
 use crate::facts;
 use crate::spec::{ClaudeNames, Spec, ToolNames};
 
-/// Claude Code's names of the tools that several agents have. [`facts::claude_name`] finds the one of another agent's
-/// tool.
+/// Claude Code's names of the tools that several agents have. [`facts::claude_names`] finds those of another
+/// agent's tool.
 pub const TOOLS: [&str; 11] =
     ["Bash", "Read", "Write", "Edit", "MultiEdit", "Glob", "Grep", "LS", "WebFetch", "WebSearch", "Agent"];
 
@@ -36,8 +36,8 @@ fn mcp_name(template: &str, server: Option<&str>, tool: &str) -> Option<String> 
     (!named.contains("SERVER") || server.is_some()).then(|| named.replace("TOOL", tool))
 }
 
-/// Returns the name by which a hook at the agent's event `event` expects the tool `name`: the agent's name if it has
-/// such a tool, otherwise `name`.
+/// Returns the name by which a hook at the agent's event `event` expects the tool `name`: the agent's name if
+/// it has such a tool, otherwise `name`.
 pub(crate) fn tool_name<'n>(spec: &Spec, event: &str, name: &'n str) -> Cow<'n, str> {
     match spec.tools.claude_names {
         ClaudeNames::Always => return claude::tool_name(name),

@@ -1,4 +1,5 @@
-//! Translates a verdict into a plan for an agent. An answer that the agent cannot follow turns to the safe side.
+//! Translates a verdict into a plan for an agent. An answer that the agent cannot follow turns to the safe
+//! side.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +15,8 @@ use crate::text;
 const MAX_REPEATED: usize = 4096;
 
 impl Plan {
-    /// Returns the plan for this verdict. `events` are the event as the agent sent it, and as the chain left it.
+    /// Returns the plan for this verdict. `events` are the event as the agent sent it, and as the chain left
+    /// it.
     pub(crate) fn new(
         spec: &Spec,
         at: &AgentEvent,
@@ -215,7 +217,8 @@ impl Translation<'_> {
         if texts.is_empty() {
             return;
         }
-        // After a tool call the reason is for the model. Elsewhere the text of another hook is not a part of it.
+        // After a tool call the reason is for the model. Elsewhere the text of another hook is not a part of
+        // it.
         if let (Decision::Block(reason), EventKind::AfterToolCall) = (&mut self.plan.decision, self.at.event)
         {
             *reason = format!("{reason}\n\n{}", texts.join("\n\n"));

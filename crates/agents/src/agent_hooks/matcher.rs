@@ -39,8 +39,8 @@ impl Matcher {
         Ok(Self { agent, name: name.to_owned(), rule })
     }
 
-    /// Returns true if a matcher of the agent at its event of this name means the agent's tool of this name. Unlike a
-    /// hook that runs here, the agent knows no other agent's tools and no `kind:`.
+    /// Returns true if a matcher of the agent at its event of this name means the agent's tool of this name.
+    /// Unlike a hook that runs here, the agent knows no other agent's tools and no `kind:`.
     ///
     /// # Errors
     ///
@@ -68,8 +68,8 @@ impl Matcher {
         }
     }
 
-    /// Returns true if the hook is for this event. An event without a subject is for every hook, and so is one whose
-    /// subject hookbox does not know.
+    /// Returns true if the hook is for this event. An event without a subject is for every hook, and so is
+    /// one whose subject hookbox does not know.
     pub fn is_for(&self, event: &Event) -> bool {
         if !event::is(self.agent, &self.name, event) {
             return false;
@@ -126,7 +126,8 @@ impl Matcher {
     }
 }
 
-/// Returns true if an expression certainly means the same in JavaScript: names, `.`, `.*`, groups, alternatives and ends.
+/// Returns true if an expression certainly means the same in JavaScript: names, `.`, `.*`, groups,
+/// alternatives and ends.
 fn is_portable(pattern: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " _-,:/().|^$".contains(c);
     pattern.replace(".*", "").chars().all(is_plain)

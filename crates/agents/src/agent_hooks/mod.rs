@@ -1,11 +1,11 @@
-//! Hooks that were written for another agent, as hookbox runs them: their input, and the meaning of their exit code and
-//! their answer.
+//! Hooks that were written for another agent, as hookbox runs them: their input, and the meaning of their
+//! exit code and their answer.
 //!
-//! An [`AgentHook`] is one hook of an agent at one of that agent's events. [`AgentHook::encode`] writes the event exactly
-//! as the agent does, [`AgentHook::outcome`] reads the answer, and [`AgentHook::is_for`] is the agent's matcher. The names
-//! of tools and of the fields of their inputs are the agent's own; a changed input comes back in those of the tool that
-//! was called. A block of any of the agents is a block, also if the hook's own agent would not honour it. Nothing here
-//! does I/O.
+//! An [`AgentHook`] is one hook of an agent at one of that agent's events. [`AgentHook::encode`] writes the
+//! event exactly as the agent does, [`AgentHook::outcome`] reads the answer, and [`AgentHook::is_for`] is the
+//! agent's matcher. The names of tools and of the fields of their inputs are the agent's own; a changed input
+//! comes back in those of the tool that was called. A block of any of the agents is a block, also if the
+//! hook's own agent would not honour it. Nothing here does I/O.
 //!
 //! [`crate::agent`] is the other direction: the events that an agent sends to hookbox.
 
@@ -82,18 +82,19 @@ impl AgentHook {
         &self.name
     }
 
-    /// Returns true if the hook is for this event: the agent's event of this name, and a subject of its matcher.
+    /// Returns true if the hook is for this event: the agent's event of this name, and a subject of its
+    /// matcher.
     ///
-    /// A matcher may have any name of a tool: the name of the call, that of the hook's agent, and each spelling of an MCP
-    /// tool.
+    /// A matcher may have any name of a tool: the name of the call, that of the hook's agent, and each
+    /// spelling of an MCP tool.
     pub fn is_for(&self, event: &Event) -> bool {
         event::is(self.agent, &self.name, event)
             && self.matcher.as_ref().is_none_or(|matcher| matcher.is_for(event))
     }
 
-    /// Returns the calls that the hook sees of an event that it is for. Guards look at the one file of a call, so a call
-    /// of several files, such as a patch, becomes several calls, unless the hook's agent made it. See [`Split`] for the
-    /// answers.
+    /// Returns the calls that the hook sees of an event that it is for. Guards look at the one file of a
+    /// call, so a call of several files, such as a patch, becomes several calls, unless the hook's agent made
+    /// it. See [`Split`] for the answers.
     pub fn split(&self, event: &Event) -> Split {
         let is_own = event.context.agent.as_deref() == Some(self.spec.name);
         if is_own || !self.hooks.sees_single_files {
@@ -102,11 +103,11 @@ impl AgentHook {
         claude::split(event, |event| self.is_for(event))
     }
 
-    /// Returns the hook's input for an event after [`split`](Self::split); `None` for an event that its agent does not
-    /// have.
+    /// Returns the hook's input for an event after [`split`](Self::split); `None` for an event that its agent
+    /// does not have.
     ///
-    /// Facts about a session that hookbox does not know (the model, the ids of a turn or a prompt) are empty texts if the
-    /// agent always sends a text.
+    /// Facts about a session that hookbox does not know (the model, the ids of a turn or a prompt) are empty
+    /// texts if the agent always sends a text.
     pub fn encode(&self, event: &Event, session: &Session) -> Option<Value> {
         if !event::is(self.agent, &self.name, event) {
             return None;
@@ -126,14 +127,15 @@ impl AgentHook {
         Some(tools::call(self.spec, &self.name, event, event.tool_call()?))
     }
 
-    /// Returns the meaning of its exit code and its output. A change is in the words of the agent that sent the event.
+    /// Returns the meaning of its exit code and its output. A change is in the words of the agent that sent
+    /// the event.
     ///
     /// A block holds also beside a wrong type, a field that cannot be read, or a duplicate.
     ///
     /// # Errors
     ///
-    /// `exit` for an exit code that decides nothing, `malformed_output` for an answer that cannot be read and does not
-    /// block.
+    /// `exit` for an exit code that decides nothing, `malformed_output` for an answer that cannot be read and
+    /// does not block.
     pub fn outcome(
         &self,
         event: &Event,

@@ -124,8 +124,8 @@ pub(crate) fn kind_of_result(result: &ToolResult) -> &'static str {
     if result.success == Some(false) { "failure" } else { "success" }
 }
 
-/// Returns an output that a hook changed, in the shape of the original one: as text if only the hook's agent has fields
-/// such as these.
+/// Returns an output that a hook changed, in the shape of the original one: as text if only the hook's agent
+/// has fields such as these.
 pub(crate) fn restored(spec: &CommandHooks, original: &Value, changed: Value) -> Value {
     let has = |value: &Value, fields: &[&str]| fields.iter().any(|name| value.get(*name).is_some());
     match has(&changed, spec.output_text_fields) && !has(original, spec.output_fields) {

@@ -14,7 +14,8 @@ pub(crate) enum Rule {
     Names(claude::Matcher),
     /// An expression that may match anywhere in a tool's name; at other events the exact word.
     Word { word: String, regex: Regex },
-    /// Names, also those that a tool has beside its own, and an expression that may match anywhere in its own name.
+    /// Names, also those that a tool has beside its own, and an expression that may match anywhere in its own
+    /// name.
     Listed { names: Vec<String>, regex: Option<Regex> },
     /// An expression.
     Regex(Regex),

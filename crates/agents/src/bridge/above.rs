@@ -31,12 +31,12 @@ impl fmt::Display for Sign {
     }
 }
 
-/// Looks for a sign that an agent runs this process: a variable that an agent sets, a process above this one, or a
-/// session that the bridge has open where this process works.
+/// Looks for a sign that an agent runs this process: a variable that an agent sets, a process above this one,
+/// or a session that the bridge has open where this process works.
 ///
-/// `data` is the private data directory. `changes` are the files and directories that are to be changed. If all of them
-/// are temporary files, and none belongs to the user of the agent's process, there is nothing to protect from an agent
-/// above. This is for tests that make a home directory of their own.
+/// `data` is the private data directory. `changes` are the files and directories that are to be changed. If
+/// all of them are temporary files, and none belongs to the user of the agent's process, there is nothing to
+/// protect from an agent above. This is for tests that make a home directory of their own.
 pub fn sign(directory: &Path, data: Option<&Path>, changes: &[PathBuf]) -> Option<Sign> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if let Some((name, agent)) = process_signs::variable(is_set) {
@@ -73,8 +73,8 @@ fn is_scratch(changes: &[PathBuf], agent: &parents::Process) -> bool {
     !changes.is_empty() && changes.iter().all(is_temporary)
 }
 
-/// Returns a path without symlinks, also if its last part does not exist yet. `None` if that could change: for a dangling
-/// symlink, and for `..` after a part that does not exist.
+/// Returns a path without symlinks, also if its last part does not exist yet. `None` if that could change:
+/// for a dangling symlink, and for `..` after a part that does not exist.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let there = path.ancestors().find(|it| it.symlink_metadata().is_ok())?;
     let rest = path.strip_prefix(there).ok()?;

@@ -1,5 +1,5 @@
-//! The number of times in a row that hooks made an agent go on. The agents report at most whether a hook has, and every
-//! event is a process of its own, so the number is in a small private file for each session.
+//! The number of times in a row that hooks made an agent go on. The agents report at most whether a hook has,
+//! and every event is a process of its own, so the number is in a small private file for each session.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -25,15 +25,16 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The number of one session.
 pub(super) struct FollowUps {
-    /// A file with one byte for each follow-up: two processes can append at the same time. `None` without a private data
-    /// directory.
+    /// A file with one byte for each follow-up: two processes can append at the same time. `None` without a
+    /// private data directory.
     file: Option<PathBuf>,
     /// True if the agent reports that a hook has made it go on; `None` if it reports nothing.
     goes_on: Option<bool>,
 }
 
 impl FollowUps {
-    /// Returns the number of an agent's session, or of its subagents. `goes_on` is the agent's report at this stop.
+    /// Returns the number of an agent's session, or of its subagents. `goes_on` is the agent's report at this
+    /// stop.
     pub(super) fn of(
         data: Option<&Path>,
         agent: Agent,
@@ -46,8 +47,8 @@ impl FollowUps {
         Self { file: data.map(|data| data.join(DIRECTORY).join(digest.hex())), goes_on }
     }
 
-    /// Returns the number so far. It starts again only if the agent reports that no hook has made it go on. A number that
-    /// cannot be kept or read counts as the maximum: otherwise the agent might go on forever.
+    /// Returns the number so far. It starts again only if the agent reports that no hook has made it go on. A
+    /// number that cannot be kept or read counts as the maximum: otherwise the agent might go on forever.
     pub(super) fn so_far(&self) -> u32 {
         if self.goes_on == Some(false) {
             if let Some(file) = &self.file {
@@ -64,8 +65,8 @@ impl FollowUps {
         }
     }
 
-    /// Counts one more, and returns the new number. The first of a turn needs no file if the agent reports it at the next
-    /// stop.
+    /// Counts one more, and returns the new number. The first of a turn needs no file if the agent reports it
+    /// at the next stop.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! hookbox as the hook command of other agents, and its installation.
 //!
-//! [`Bridge`] answers one event of an agent with the verdict of the chain, in the agent's own form ([`crate::agent`]). A
-//! failure on the way is answered by the failure policy of the hooks.
+//! [`Bridge`] answers one event of an agent with the verdict of the chain, in the agent's own form
+//! ([`crate::agent`]). A failure on the way is answered by the failure policy of the hooks.
 
 pub mod above;
 pub mod doctor;

@@ -12,7 +12,8 @@ use crate::spec::{PluginFile, Spec};
 /// The part of the plugin that names the program and the home directory.
 const PROGRAM: &str = "program: \"hookbox\", home: \"\"";
 
-/// Returns the path of the plugin; `None` if there is no such level, no home directory, or no plugin for the agent.
+/// Returns the path of the plugin; `None` if there is no such level, no home directory, or no plugin for the
+/// agent.
 pub(super) fn file(spec: &Spec, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
     let plugin = spec.plugin.as_ref()?;
     let directory = spec.places_at(level).find(|place| matches!(place.holds, Holds::Plugins))?;

@@ -48,8 +48,8 @@ impl Known {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the reply if [`Bridge::answer`] gave none, for this reason: the decision of the hooks, if there is one;
-    /// otherwise the failure policy of the event's hooks, and a block before they are found.
+    /// Returns the reply if [`Bridge::answer`] gave none, for this reason: the decision of the hooks, if
+    /// there is one; otherwise the failure policy of the event's hooks, and a block before they are found.
     pub fn failed(&self, what: &str) -> Reply {
         let State { event, policy, ruling } = self.get();
         ruling.unwrap_or_else(|| self.agent.failed(event.map(|event| event.name), policy, what))
@@ -68,8 +68,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Runs the hooks that follow an event ([`Decided::follow_up`]), in half of the time that is left, because the agent
-    /// may wait for the end of the process. Returns their warnings for the user.
+    /// Runs the hooks that follow an event ([`Decided::follow_up`]), in half of the time that is left,
+    /// because the agent may wait for the end of the process. Returns their warnings for the user.
     pub async fn follow_up(self) -> Vec<String> {
         let Some(rest) = self.rest else { return Vec::new() };
         let told = rest.fired().verdict.warnings.len();
@@ -115,27 +115,28 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// The default time for an event: less than the agents wait by default, and less than the 20 or 30 s of many
-    /// configurations.
+    /// The default time for an event: less than the agents wait by default, and less than the 20 or 30 s of
+    /// many configurations.
     pub const DEADLINE: Duration = Duration::from_secs(15);
 
-    /// Creates a bridge for an agent, and starts its clock. `event` is the agent's own name of the event, from the command
-    /// line.
+    /// Creates a bridge for an agent, and starts its clock. `event` is the agent's own name of the event,
+    /// from the command line.
     pub fn new(agent: Agent, event: Option<String>) -> Self {
         let known = Known::new(agent, event.as_deref());
         Self { agent, event, deadline: Self::DEADLINE, project: None, began: Instant::now(), known }
     }
 
-    /// Sets the time to the answer (default: [`Bridge::DEADLINE`]). At the end of a session it is less: Claude Code and
-    /// Codex wait 1.5 and 3 s then.
+    /// Sets the time to the answer (default: [`Bridge::DEADLINE`]). At the end of a session it is less:
+    /// Claude Code and Codex wait 1.5 and 3 s then.
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         Self { deadline, ..self }
     }
 
-    /// Sets the directory of the agent's project ([`Agent::project_variable`]), from which hooks are found. A model that
-    /// changes the directory of its shell must not escape the repository's guards. The default is the working directory
-    /// of the event, then that of the process. A path that is not a directory is ignored, with a warning.
+    /// Sets the directory of the agent's project ([`Agent::project_variable`]), from which hooks are found. A
+    /// model that changes the directory of its shell must not escape the repository's guards. The default is
+    /// the working directory of the event, then that of the process. A path that is not a directory is
+    /// ignored, with a warning.
     #[must_use]
     pub fn project(self, directory: Option<PathBuf>) -> Self {
         Self { project: directory, ..self }
@@ -165,9 +166,9 @@ impl Bridge {
 
     /// Answers the event that the agent wrote. `manager` finds the hooks from a directory.
     ///
-    /// An event that the agent has and hookbox has not gets an empty answer; an unknown name is a failure. A failure and a
-    /// timeout are answered by the failure policy of the hooks. Hooks that only observe run in [`Answer::follow_up`], when
-    /// the agent has its reply.
+    /// An event that the agent has and hookbox has not gets an empty answer; an unknown name is a failure. A
+    /// failure and a timeout are answered by the failure policy of the hooks. Hooks that only observe run in
+    /// [`Answer::follow_up`], when the agent has its reply.
     pub async fn answer<M, E>(&self, payload: &[u8], manager: M) -> Answer
     where
         M: AsyncFnOnce(&Path) -> Result<Manager, E>,
@@ -226,7 +227,8 @@ impl Bridge {
         self.note_session(&manager, &request, directory);
         let count = self.follow_ups(&manager, &mut request);
         let session = manager.session(request.event.context.conversation_id.clone());
-        // A tenth is for what comes before and after the hooks. The look into what is not trusted is on its own clock.
+        // A tenth is for what comes before and after the hooks. The look into what is not trusted is on its
+        // own clock.
         let look = manager.untrusted_time();
         let session = session.within((self.left() + look) * 9 / 10).untrusted_took(look);
         let mut decided = session.decide(request.event.clone()).await;
@@ -252,16 +254,17 @@ impl Bridge {
         Answer { reply, rest: Some(decided), left: self.left() }
     }
 
-    /// Returns the directory from which hooks are looked for, if the agent names one. A directory that is gone still
-    /// names the repository around it: removing a subdirectory must not take the repository's guards away.
+    /// Returns the directory from which hooks are looked for, if the agent names one. A directory that is
+    /// gone still names the repository around it: removing a subdirectory must not take the repository's
+    /// guards away.
     fn directory<'a>(&'a self, says: Option<&'a Path>) -> Option<&'a Path> {
         let named = |it: &&Path| it.is_absolute();
         let project = self.project.as_deref().filter(named);
         project.filter(|it| it.is_dir()).or_else(|| says.filter(named)).or(project)
     }
 
-    /// Returns the problem with the directory of the project. The agent sets the variable for each command, so it is
-    /// trusted; only at the start of a session the working directory must be in it.
+    /// Returns the problem with the directory of the project. The agent sets the variable for each command,
+    /// so it is trusted; only at the start of a session the working directory must be in it.
     fn stale(&self, says: Option<&Path>) -> Option<String> {
         let (project, variable) =
             (self.project.as_deref()?, self.agent.project_variable().unwrap_or("the project"));
@@ -278,7 +281,8 @@ impl Bridge {
         Some(format!("hooks are looked for from {project} ({variable}), and the session begins in {says}"))
     }
 
-    /// Notes that the session is open, or that it has ended, for commands that ask whether an agent works here.
+    /// Notes that the session is open, or that it has ended, for commands that ask whether an agent works
+    /// here.
     fn note_session(&self, manager: &Manager, request: &Request, directory: &Path) {
         let Some(file) = manager.trust_file() else { return };
         let session = &request.event.context.conversation_id;
@@ -331,8 +335,8 @@ fn problems(manager: &Manager, is_off: bool) -> Vec<String> {
     manager.problems().iter().filter(|it| it.is_off == is_off).map(with_hint).collect()
 }
 
-/// Takes out the warnings about untrusted hooks, which the chain repeats at every event. A hook that lost its trust since
-/// the hooks were found keeps its warning.
+/// Takes out the warnings about untrusted hooks, which the chain repeats at every event. A hook that lost its
+/// trust since the hooks were found keeps its warning.
 fn untrusted(fired: &mut Fired, manager: &Manager) -> Vec<String> {
     let (hooks, found) = (&fired.report.hooks, manager.approvable());
     let is_trusted = |name: &str| found.iter().any(|it| it.name == name && it.trusted);

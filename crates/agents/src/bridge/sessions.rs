@@ -1,4 +1,5 @@
-//! The open sessions: a small private file for each, which the bridge writes at an event and removes at the end.
+//! The open sessions: a small private file for each, which the bridge writes at an event and removes at the
+//! end.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -20,8 +21,8 @@ const DIRECTORY: &str = "sessions";
 /// The age up to which a note is not written again, so that an event costs one `stat`.
 const REWRITTEN: Duration = Duration::from_secs(5 * 60);
 
-/// The time after its last event for which a session counts as open, if the agent's process is not known. A command of an
-/// agent follows an event closely.
+/// The time after its last event for which a session counts as open, if the agent's process is not known. A
+/// command of an agent follows an event closely.
 const OPEN: Duration = Duration::from_secs(60 * 60);
 
 /// The largest note, in bytes.
@@ -65,8 +66,9 @@ impl Note {
         Some(Self { file: data.join(DIRECTORY).join(digest.hex()), agent })
     }
 
-    /// Notes that it is open in a directory. A failure is only one sign less. While the agent's process lives, its note
-    /// stays as it is: anybody can write an event, and a model could end or move its session in this way.
+    /// Notes that it is open in a directory. A failure is only one sign less. While the agent's process
+    /// lives, its note stays as it is: anybody can write an event, and a model could end or move its session
+    /// in this way.
     pub(super) fn open(&self, directory: &Path, begins: bool) {
         let noted = fs::symlink_metadata(&self.file).and_then(|about| about.modified());
         let is_fresh = noted.as_ref().is_ok_and(|at| at.elapsed().is_ok_and(|age| age < REWRITTEN));

@@ -1,5 +1,5 @@
-//! The answers to Claude Code. A changed output needs the shape of the tool's own; a block after a tool call is beside
-//! the output.
+//! The answers to Claude Code. A changed output needs the shape of the tool's own; a block after a tool call
+//! is beside the output.
 
 use serde_json::{Map, Value, json};
 
@@ -46,7 +46,8 @@ pub(super) fn changed_output(_tool: &str, was: &Value, new: &Value) -> ChangedOu
     shaped(was, new).map_or(ChangedOutput::Stops, ChangedOutput::Whole)
 }
 
-/// Returns the new output in the shape of the old one; `None` if it is not clear which part of it the new one is.
+/// Returns the new output in the shape of the old one; `None` if it is not clear which part of it the new one
+/// is.
 fn shaped(was: &Value, new: &Value) -> Option<Value> {
     if same_shape(was, new) {
         return Some(new.clone());

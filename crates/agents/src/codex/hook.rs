@@ -1,4 +1,5 @@
-//! The hooks of Codex, in Claude Code's shape. A changed input counts only beside `permissionDecision: allow`.
+//! The hooks of Codex, in Claude Code's shape. A changed input counts only beside `permissionDecision:
+//! allow`.
 
 use serde_json::Value;
 

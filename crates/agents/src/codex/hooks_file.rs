@@ -1,5 +1,5 @@
-//! Codex's `hooks.json`, as its parser reads it (0.169). It refuses the whole file for an unknown key beside `hooks` and
-//! `description`, and for any malformed entry, and then runs no hook.
+//! Codex's `hooks.json`, as its parser reads it (0.169). It refuses the whole file for an unknown key beside
+//! `hooks` and `description`, and for any malformed entry, and then runs no hook.
 
 use serde::Deserialize;
 

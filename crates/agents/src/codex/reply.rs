@@ -1,5 +1,6 @@
-//! The answers to Codex. It runs the tool if an answer has one field too many or no reason, and it does not ask its user.
-//! So a block is `deny` with a reason, a change is `allow` with the input, and nothing else is beside them.
+//! The answers to Codex. It runs the tool if an answer has one field too many or no reason, and it does not
+//! ask its user. So a block is `deny` with a reason, a change is `allow` with the input, and nothing else is
+//! beside them.
 
 use serde_json::{Map, Value, json};
 
@@ -37,7 +38,8 @@ pub(super) fn takes_input(was: &Map<String, Value>, new: &Map<String, Value>) ->
     !was.contains_key("command") || new.get("command").is_some_and(Value::is_string)
 }
 
-/// Returns the effect of an answer: `deny` with a reason and nothing beside it, or `decision: block` in the same way.
+/// Returns the effect of an answer: `deny` with a reason and nothing beside it, or `decision: block` in the
+/// same way.
 pub(super) fn effect(answer: &Map<String, Value>, specific: Option<&Map<String, Value>>) -> Effect {
     const KNOWN: [&str; 4] = ["decision", "reason", "hookSpecificOutput", "systemMessage"];
     const SPECIFIC: [&str; 3] = ["hookEventName", "permissionDecision", "permissionDecisionReason"];

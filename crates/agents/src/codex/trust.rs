@@ -15,7 +15,8 @@ use crate::spec::places::Level;
 /// The largest file `.git` of a worktree, in bytes: it contains one path.
 const MAX_GIT_FILE: u64 = 8 << 10;
 
-/// Checks that Codex trusts the project and the entry: it skips an entry that it does not trust, and says nothing.
+/// Checks that Codex trusts the project and the entry: it skips an entry that it does not trust, and says
+/// nothing.
 pub(super) fn check(conditions: &Conditions<'_>, found: &mut Examination) {
     // The trust is in the directory that contains `.codex`.
     let project = conditions.file.ancestors().nth(2).unwrap_or(conditions.project());

@@ -114,7 +114,8 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Returns the value of a JSON file; null if it is not an object, or cannot be parsed. The last of duplicate keys counts.
+/// Returns the value of a JSON file; null if it is not an object, or cannot be parsed. The last of duplicate
+/// keys counts.
 pub(crate) fn json_value(has_comments: bool, bytes: &[u8]) -> serde_json::Value {
     let text = str::from_utf8(bytes).unwrap_or_default().trim_start_matches('\u{feff}');
     let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };

@@ -38,8 +38,9 @@ pub use crate::agent::{Level, Surroundings};
 
 use crate::Agent;
 
-/// Returns the file of hooks at a level. In Copilot CLI, which reads every file of a directory, it is hookbox's own
-/// file. `None` if the agent has no such level, if there is no home directory, and for OpenCode, which runs no commands.
+/// Returns the file of hooks at a level. In Copilot CLI, which reads every file of a directory, it is
+/// hookbox's own file. `None` if the agent has no such level, if there is no home directory, and for
+/// OpenCode, which runs no commands.
 pub fn file(agent: Agent, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
     hooks_file(agent.spec(), level, surroundings)
 }

@@ -1,5 +1,5 @@
-//! The errors of the agents' own parsers, which are stricter than the one that edits. The agent then runs no hook of the
-//! file, or does not start.
+//! The errors of the agents' own parsers, which are stricter than the one that edits. The agent then runs no
+//! hook of the file, or does not start.
 
 use std::borrow::Cow;
 
@@ -12,11 +12,11 @@ use crate::text;
 /// A byte order mark.
 const MARK: char = '\u{feff}';
 
-/// Returns the reason why an agent does not read these bytes as its configuration, with line and column. An empty file is
-/// not an error, and neither is anything in a file of an agent whose parser is not known.
+/// Returns the reason why an agent does not read these bytes as its configuration, with line and column. An
+/// empty file is not an error, and neither is anything in a file of an agent whose parser is not known.
 ///
-/// Seen in Claude Code 2.1 and Copilot CLI 1.0, which read JSON, and in Gemini CLI 0.61 and Qwen Code 0.24, which read
-/// JSON with comments. Only Claude Code and Qwen Code read a byte order mark.
+/// Seen in Claude Code 2.1 and Copilot CLI 1.0, which read JSON, and in Gemini CLI 0.61 and Qwen Code 0.24,
+/// which read JSON with comments. Only Claude Code and Qwen Code read a byte order mark.
 pub(crate) fn parser_error(spec: &Spec, bytes: &[u8]) -> Option<String> {
     let parser = spec.config.parser?;
     let Ok(whole) = str::from_utf8(bytes) else { return Some("it is not UTF-8".to_owned()) };

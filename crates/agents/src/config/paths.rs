@@ -27,8 +27,8 @@ pub(crate) struct Source {
     pub(crate) holds: Holds,
 }
 
-/// Returns the files and directories in which an agent finds hooks, the user's first. Plugins, extensions and the files
-/// of an organization are not among them.
+/// Returns the files and directories in which an agent finds hooks, the user's first. Plugins, extensions and
+/// the files of an organization are not among them.
 pub(crate) fn sources(spec: &Spec, surroundings: &Surroundings) -> Vec<Source> {
     let all = Level::ALL.into_iter().flat_map(|level| spec.places_at(level).map(move |it| (level, it)));
     let read = all.filter(|(_, place)| !matches!(place.holds, Holds::Plugins | Holds::Beside));

@@ -1,6 +1,6 @@
-//! The hooks of Copilot CLI, in two styles. A camelCase name of the event in its configuration gives camelCase fields and
-//! its own names of tools, a PascalCase one snake_case fields and Claude Code's names. The fields of a tool's input are
-//! its own in both. At `preToolUse` every exit code but 0 blocks.
+//! The hooks of Copilot CLI, in two styles. A camelCase name of the event in its configuration gives
+//! camelCase fields and its own names of tools, a PascalCase one snake_case fields and Claude Code's names.
+//! The fields of a tool's input are its own in both. At `preToolUse` every exit code but 0 blocks.
 
 use serde_json::{Value, json};
 

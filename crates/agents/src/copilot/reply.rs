@@ -1,6 +1,6 @@
-//! The answers to Copilot CLI in two styles. A camelCase name of the event in its configuration asks for flat fields, a
-//! PascalCase one for Claude Code's in the decision about a tool call. Text for the model and a changed output are flat
-//! in both.
+//! The answers to Copilot CLI in two styles. A camelCase name of the event in its configuration asks for flat
+//! fields, a PascalCase one for Claude Code's in the decision about a tool call. Text for the model and a
+//! changed output are flat in both.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,5 @@
-//! The hooks of Cursor, by its documentation, with its own names of events, tools and fields. Exit code 2 is `deny`.
+//! The hooks of Cursor, by its documentation, with its own names of events, tools and fields. Exit code 2 is
+//! `deny`.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

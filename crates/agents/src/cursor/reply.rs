@@ -1,5 +1,6 @@
-//! The answers to Cursor, by its documentation. `permission: "allow"` would spare the user a question, so it is never
-//! written. An answer is always one object, because Cursor takes an empty one for a hook that failed.
+//! The answers to Cursor, by its documentation. `permission: "allow"` would spare the user a question, so it
+//! is never written. An answer is always one object, because Cursor takes an empty one for a hook that
+//! failed.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
-//! The answers to Gemini CLI. It does not know `permissionDecision`: a block is a `decision`. It puts a changed input over
-//! its own.
+//! The answers to Gemini CLI. It does not know `permissionDecision`: a block is a `decision`. It puts a
+//! changed input over its own.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! Trust by folder, as seen in Gemini CLI 0.61 and Qwen Code 0.24. In an untrusted folder Gemini CLI runs no hook at all;
-//! Qwen Code still runs those of its user.
+//! Trust by folder, as seen in Gemini CLI 0.61 and Qwen Code 0.24. In an untrusted folder Gemini CLI runs no
+//! hook at all; Qwen Code still runs those of its user.
 
 use std::path::{Path, PathBuf};
 
@@ -53,8 +53,8 @@ pub(crate) fn check_qwen(spec: &Spec, conditions: &Conditions<'_>, found: &mut E
     }
 }
 
-/// Checks the rule for the project. `rules` are the variable with the file of the rules, and whether the agent asks for
-/// trust by default; `words` are the consequence, and the end of the hint.
+/// Checks the rule for the project. `rules` are the variable with the file of the rules, and whether the
+/// agent asks for trust by default; `words` are the consequence, and the end of the hint.
 fn check(
     spec: &Spec,
     conditions: &Conditions<'_>,

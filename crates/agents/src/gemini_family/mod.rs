@@ -34,8 +34,8 @@ pub(crate) const STYLE: Style = Style {
     ..claude::CLAUDE
 };
 
-/// Reads the answer of a hook that ended with status 0. Without standard output, the answer may be on standard error. An
-/// answer may also be JSON in a string.
+/// Reads the answer of a hook that ended with status 0. Without standard output, the answer may be on
+/// standard error. An answer may also be JSON in a string.
 pub(crate) fn printed(event: &EventName, ended: Ended<'_>, style: &Style) -> Result<Outcome, HookError> {
     let stdout = ended.stdout;
     let inner =

@@ -1,6 +1,6 @@
-//! OpenCode, checked with 1.18. It runs no commands at its events, but plugins in JavaScript: `assets/opencode/hookbox.js`
-//! is one, which writes and reads the JSON here. That form is our own, so there is one object in any case, and no field
-//! for an answer that OpenCode cannot follow.
+//! OpenCode, checked with 1.18. It runs no commands at its events, but plugins in JavaScript:
+//! `assets/opencode/hookbox.js` is one, which writes and reads the JSON here. That form is our own, so there
+//! is one object in any case, and no field for an answer that OpenCode cannot follow.
 
 use serde_json::{Map, Value, json};
 
@@ -62,7 +62,8 @@ pub(crate) static SPEC: Spec = Spec {
         empty: "{}\n",
         shows_warnings: false,
         changed_output: |_, _, new| ChangedOutput::Whole(text(new).into()),
-        // The plugin takes nothing beside the two fields; an answer with another field is a failure, which may pass.
+        // The plugin takes nothing beside the two fields; an answer with another field is a failure, which
+        // may pass.
         effect: |_, answer, _| effect::decision(answer, &["deny"]).filter(|_| answer.len() == 2),
         ..Answers::BASE
     },

@@ -1,5 +1,5 @@
-//! Further names by which a matcher of Qwen Code may mean one of its tools (0.24): the name for people, the same with `Tool`
-//! at its end, names of former versions, and some of Claude Code's.
+//! Further names by which a matcher of Qwen Code may mean one of its tools (0.24): the name for people, the
+//! same with `Tool` at its end, names of former versions, and some of Claude Code's.
 
 /// Tools whose name for people is their own in PascalCase, without `omni_`.
 const REGULAR: &str = "artifact ask_user_question create_sub_session cron_create cron_delete cron_list display_image \

@@ -1,5 +1,5 @@
-//! The hooks of Qwen Code, with Claude Code's names of the events, and Gemini CLI's names of the tools and words for a
-//! decision.
+//! The hooks of Qwen Code, with Claude Code's names of the events, and Gemini CLI's names of the tools and
+//! words for a decision.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! The answers to Qwen Code. It changes no input. After a tool call it knows only `continue: false`, whose reason
-//! replaces the output.
+//! The answers to Qwen Code. It changes no input. After a tool call it knows only `continue: false`, whose
+//! reason replaces the output.
 
 use serde_json::{Map, Value};
 

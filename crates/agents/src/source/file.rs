@@ -1,5 +1,5 @@
-//! Reads the hooks of an agent's configuration, in the shapes of Claude Code's settings and of Cursor's hooks.json, which
-//! the other agents share.
+//! Reads the hooks of an agent's configuration, in the shapes of Claude Code's settings and of Cursor's
+//! hooks.json, which the other agents share.
 
 mod bridge_calls;
 mod handler;
@@ -315,8 +315,8 @@ impl File<'_> {
         Some(self.every(object, holds_hooks))
     }
 
-    /// Returns the members of an object, each name once: the last counts, as in JavaScript. Of members with hooks all
-    /// count, because agents differ there and no hook may be lost.
+    /// Returns the members of an object, each name once: the last counts, as in JavaScript. Of members with
+    /// hooks all count, because agents differ there and no hook may be lost.
     fn every<'a>(&mut self, object: Object<'a>, holds_hooks: impl Fn(&str) -> bool) -> Vec<Member<'a>> {
         let Object { mut members, again } = object;
         for member in again {

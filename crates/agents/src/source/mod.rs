@@ -17,7 +17,8 @@ use crate::spec::places::{Holds, HookPlace};
 const MAX_FILE: u64 = 4 << 20;
 
 /// The hooks that are configured for other agents, as a source for
-/// [`Builder::source`](hookbox::manager::Builder::source): those of the project and the user, and those of plugins.
+/// [`Builder::source`](hookbox::manager::Builder::source): those of the project and the user, and those of
+/// plugins.
 ///
 /// A project's hooks run only as far as the user trusts them; the user's own run.
 ///
@@ -40,8 +41,8 @@ impl AgentHooks {
         Self::default()
     }
 
-    /// Adds the hooks of this agent: those that the project and the user have configured for it, and those of the plugins
-    /// that the agent has installed.
+    /// Adds the hooks of this agent: those that the project and the user have configured for it, and those of
+    /// the plugins that the agent has installed.
     #[must_use]
     pub fn agent(mut self, agent: Agent) -> Self {
         if !self.agents.contains(&agent) {
@@ -50,8 +51,8 @@ impl AgentHooks {
         self
     }
 
-    /// Adds the hooks of a plugin that was written for this agent, in its directory, trusted like the user's own: those of
-    /// its `hooks/hooks.json` and of its manifest. They run in the project.
+    /// Adds the hooks of a plugin that was written for this agent, in its directory, trusted like the user's
+    /// own: those of its `hooks/hooks.json` and of its manifest. They run in the project.
     #[must_use]
     pub fn plugin(mut self, agent: Agent, directory: impl Into<PathBuf>) -> Self {
         self.plugins.push((agent, directory.into()));
@@ -134,7 +135,8 @@ fn agent_of(name: &str) -> Option<Agent> {
     })
 }
 
-/// Returns the files with hooks of an agent at a level, each with its path; none if there is no home directory.
+/// Returns the files with hooks of an agent at a level, each with its path; none if there is no home
+/// directory.
 fn files(
     agent: Agent,
     level: Level,
@@ -156,8 +158,8 @@ fn at_home(home: &Path) -> Surroundings {
 struct Look<'l, 'f> {
     finder: &'l mut Finder<'f>,
     files: Vec<Found>,
-    /// The plugins of Claude Code that a file switches on or off, each with whether that is a file of the nearest
-    /// repository.
+    /// The plugins of Claude Code that a file switches on or off, each with whether that is a file of the
+    /// nearest repository.
     plugins: Vec<(bool, String, bool)>,
 }
 
@@ -169,7 +171,8 @@ struct Found {
     hooks: Vec<SourceHook>,
     /// The variables that it sets for the hooks of its agent.
     env: Vec<(String, String)>,
-    /// True if it switches off the hooks of its agent: a project's file those of the project, the user's all of them.
+    /// True if it switches off the hooks of its agent: a project's file those of the project, the user's all
+    /// of them.
     switches_off: bool,
 }
 
@@ -294,8 +297,8 @@ impl Look<'_, '_> {
         }
     }
 
-    /// Gives the hooks of an agent the variables that its settings set: the user's to all of them, a project's to the
-    /// project's own, as a part of what the user trusts.
+    /// Gives the hooks of an agent the variables that its settings set: the user's to all of them, a
+    /// project's to the project's own, as a part of what the user trusts.
     fn pass_environment(&mut self) {
         let env: Vec<_> = self.files.iter().map(|it| (it.agent, it.area.clone(), it.env.clone())).collect();
         for found in &mut self.files {

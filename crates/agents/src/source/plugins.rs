@@ -51,8 +51,8 @@ impl Look<'_, '_> {
             let is_of = |project: &Path| repository.is_some_and(|repository| same(repository, project));
             let is_here = plugin.project.as_deref().is_none_or(is_of);
             let (user, project) = (last(false, &plugin.name), last(true, &plugin.name));
-            // A repository cannot switch off a plugin that the user switched on. It switches on only those that were
-            // installed for it.
+            // A repository cannot switch off a plugin that the user switched on. It switches on only those
+            // that were installed for it.
             let is_on = user.unwrap_or(project == Some(true) && plugin.project.is_some());
             if user == Some(true) && project == Some(false) {
                 let name = text::escape(&plugin.name, MAX_NAME);

@@ -23,8 +23,8 @@ pub(crate) struct Answers {
     pub(crate) asks_with_changed_input: bool,
     /// Returns true if the agent runs the tool with exactly the second input in place of the first.
     pub(crate) takes_input: fn(&Fields, &Fields) -> bool,
-    /// Returns the form in which a changed output of a tool reaches the model: of the tool of this name, the output
-    /// as it was, and as it is now.
+    /// Returns the form in which a changed output of a tool reaches the model: of the tool of this name, the
+    /// output as it was, and as it is now.
     pub(crate) changed_output: fn(&str, &Value, &Value) -> ChangedOutput,
     /// The longest text for the model, in characters; the agent drops a longer one whole.
     pub(crate) max_context: Option<usize>,
@@ -32,8 +32,8 @@ pub(crate) struct Answers {
     pub(crate) exit_2_needs_words: bool,
     /// True if every exit code but 0 blocks a tool call.
     pub(crate) failure_blocks: bool,
-    /// Returns the effect of an answer before a tool call: of the whole answer, and of its `hookSpecificOutput` for
-    /// this event. `None` if nothing in it is a block or a question.
+    /// Returns the effect of an answer before a tool call: of the whole answer, and of its
+    /// `hookSpecificOutput` for this event. `None` if nothing in it is a block or a question.
     pub(crate) effect: fn(&AgentEvent, &Fields, Option<&Fields>) -> Option<Effect>,
 }
 

@@ -60,19 +60,20 @@ pub(crate) struct CommandHooks {
     pub(crate) outcome: fn(&Event, Ended<'_>) -> Result<Outcome, HookError>,
     /// Reads a matcher at the agent's event of this name.
     pub(crate) matcher: fn(&str, &str) -> Result<Rule, MatcherError>,
-    /// Returns the word that a matcher is compared with at an event without a tool. `None` if the matcher does not
-    /// count there.
+    /// Returns the word that a matcher is compared with at an event without a tool. `None` if the matcher
+    /// does not count there.
     pub(crate) subject: fn(&Event) -> Option<String>,
     /// True if the expressions of matchers are JavaScript's.
     pub(crate) has_javascript_matchers: bool,
     /// Events that the agent has only for some kinds of tools.
     pub(crate) tool_events: &'static [ToolEvent],
-    /// True if the agent has an event of its own for a failed call, so that the event after a call means success.
+    /// True if the agent has an event of its own for a failed call, so that the event after a call means
+    /// success.
     pub(crate) has_failure_event: bool,
     /// True if a call of several files is shown as several calls of one file.
     pub(crate) sees_single_files: bool,
-    /// True if a changed input or output has to be put back into the words of the tool that was called. Claude Code's
-    /// dialect does that itself.
+    /// True if a changed input or output has to be put back into the words of the tool that was called.
+    /// Claude Code's dialect does that itself.
     pub(crate) restores_changes: bool,
     /// True if a changed input is put over the original one.
     pub(crate) merges_input: bool,

@@ -1,4 +1,5 @@
-//! The table of one agent: its names, files, events, tools and limits, and functions where data is not enough.
+//! The table of one agent: its names, files, events, tools and limits, and functions where data is not
+//! enough.
 //!
 //! Each agent has one [`Spec`] in its own folder. All other modules read the table and name no agent.
 
@@ -34,8 +35,8 @@ pub(crate) struct Spec {
     pub(crate) title: &'static str,
     /// The signs of the agent's processes.
     pub(crate) process: ProcessSigns,
-    /// The variable in which it gives its hook command the directory of the project. `None` if its payloads name
-    /// the session's own directory.
+    /// The variable in which it gives its hook command the directory of the project. `None` if its payloads
+    /// name the session's own directory.
     pub(crate) project_variable: Option<&'static str>,
     /// The files that decide about its hooks. Of the files of one level, `hookbox install` writes the first.
     pub(crate) places: &'static [HookPlace],
@@ -51,8 +52,8 @@ pub(crate) struct Spec {
     pub(crate) other_events: &'static [&'static str],
     /// Its names of tools.
     pub(crate) tools: ToolNames,
-    /// Returns true if a payload reports that the tool worked, from the output and the exit status. `None` if it
-    /// does not report that.
+    /// Returns true if a payload reports that the tool worked, from the output and the exit status. `None` if
+    /// it does not report that.
     pub(crate) tool_success: fn(&Value, Option<i32>) -> Option<bool>,
     /// True if it counts itself how often hooks made it go on.
     pub(crate) counts_follow_ups: bool,
@@ -100,8 +101,8 @@ impl Spec {
 /// The signs by which a process is known to run below an agent.
 #[derive(Debug)]
 pub(crate) struct ProcessSigns {
-    /// Variables that the agent sets for the commands that it runs. Settings that people have in their own shells
-    /// do not belong here.
+    /// Variables that the agent sets for the commands that it runs. Settings that people have in their own
+    /// shells do not belong here.
     pub(crate) variables: &'static [&'static str],
     /// The names of its program on `PATH`.
     pub(crate) commands: &'static [&'static str],

@@ -63,8 +63,8 @@ pub struct UnknownEvent {
     pub nearest: &'static str,
 }
 
-/// Returns the events that are installed by default: all events of an agent but those that fire many times for one
-/// answer, and those of Copilot CLI whose payload does not name its event.
+/// Returns the events that are installed by default: all events of an agent but those that fire many times
+/// for one answer, and those of Copilot CLI whose payload does not name its event.
 pub fn usual_events(agent: Agent) -> impl Iterator<Item = &'static AgentEvent> {
     agent.events().iter().filter(|event| event.is_usual)
 }

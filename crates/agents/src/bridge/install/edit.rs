@@ -129,7 +129,8 @@ impl Node {
             && entry.get("type").is_none_or(|it| it == "command")
     }
 
-    /// Updates an entry of ours. Its other keys are the user's, except the one that lets a failed command block.
+    /// Updates an entry of ours. Its other keys are the user's, except the one that lets a failed command
+    /// block.
     fn update(&self, agent: Agent, desired: &DesiredEntry) {
         let form = form(agent);
         for keys in [form.command_keys, form.timeout_keys, form.strict_key.as_slice()] {

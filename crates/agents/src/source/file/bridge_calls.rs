@@ -2,8 +2,8 @@
 
 use crate::agent::{Agent, is_ours};
 
-/// Returns true for a command line that `hookbox install` writes: hookbox would start itself again and again. A line that
-/// does more is run, because it may be a guard; hookbox runs no hooks inside of a hook.
+/// Returns true for a command line that `hookbox install` writes: hookbox would start itself again and again.
+/// A line that does more is run, because it may be a guard; hookbox runs no hooks inside of a hook.
 pub(super) fn is_own(line: &str) -> bool {
     Agent::ALL.into_iter().any(|agent| is_ours(agent, line))
 }

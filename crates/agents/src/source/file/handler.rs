@@ -61,8 +61,8 @@ const WITHOUT_EFFECT: [&str; 18] = [
     "$schema",
 ];
 
-/// The longest group whose text is part of its commands, in bytes. Of a longer one it is the digest, because the group may
-/// have many commands.
+/// The longest group whose text is part of its commands, in bytes. Of a longer one it is the digest, because
+/// the group may have many commands.
 const MAX_TEXT: usize = 16 * 1024;
 
 impl File<'_> {
@@ -79,8 +79,8 @@ impl File<'_> {
         self.spec().hooks.as_ref().unwrap_or(const { &CommandHooks::BASE })
     }
 
-    /// Reads a command, with the name that it gives itself; `None` if it is hookbox's own. A command that cannot run is a
-    /// hook all the same: it may be a guard.
+    /// Reads a command, with the name that it gives itself; `None` if it is hookbox's own. A command that
+    /// cannot run is a hook all the same: it may be a guard.
     pub(super) fn handler(
         &mut self,
         event: &str,
@@ -339,8 +339,8 @@ impl File<'_> {
             text.replace("${/}", "/")
         };
         Ok(match line {
-            // A shell expands no variable in single quotes, and the agent puts the directory in before. In a shell line,
-            // that is safe only if no letter of the directory means anything to the shell.
+            // A shell expands no variable in single quotes, and the agent puts the directory in before. In a
+            // shell line, that is safe only if no letter of the directory means anything to the shell.
             CommandLine::Shell(line) if is_plain(&root) => CommandLine::Shell(put(&line)),
             CommandLine::Bash(line) if is_plain(&root) => CommandLine::Bash(put(&line)),
             CommandLine::Shell(_) | CommandLine::Bash(_) => line,

@@ -62,8 +62,8 @@ impl File<'_> {
         Ok(members.iter().zip(all).filter(|(it, _)| self.may_set(it)).map(|(_, pair)| pair).collect())
     }
 
-    /// Returns the variables that a file sets for all of its agent's hooks. Claude Code takes a number and a boolean as
-    /// text.
+    /// Returns the variables that a file sets for all of its agent's hooks. Claude Code takes a number and a
+    /// boolean as text.
     pub(super) fn settings_env(&mut self, member: &Member<'_>) -> Vec<(String, String)> {
         let Some(members) =
             self.members("env", "an object with a text for each name", member.value, |_| false)
