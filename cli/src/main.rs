@@ -1,11 +1,10 @@
 //! The program `hookbox`. Data goes to standard output, everything else to standard error.
 
-// The doc comments of options are help texts for a terminal, not Markdown.
 #![allow(
     rustdoc::broken_intra_doc_links,
     rustdoc::bare_urls,
     rustdoc::invalid_html_tags,
-    reason = "doc comments of options are plain text for --help"
+    reason = "the doc comments of options are help texts for a terminal, not Markdown"
 )]
 
 mod approval;
