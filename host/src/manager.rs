@@ -61,7 +61,7 @@ use crate::trust::{ProtectedDirs, TrustFile};
 #[derive(Clone, Default)]
 pub struct Manager {
     live: Arc<Live>,
-    /// `None` if there are no hooks to look for. The lock admits one reload at a time.
+    /// `None` if the manager searches for no hooks. The lock admits one reload at a time.
     plan: Arc<tokio::sync::Mutex<Option<Plan>>>,
 }
 

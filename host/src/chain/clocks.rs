@@ -176,9 +176,10 @@ async fn catch_panic(run: impl Future<Output = Result<Outcome, HookError>>) -> R
     let mut run = pin!(run);
     std::future::poll_fn(|cx| {
         std::panic::catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(cx))).unwrap_or_else(|panic| {
-            let said = panic.downcast_ref::<&str>().copied().map(str::to_owned);
-            let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-            Poll::Ready(Err(HookError::new(Cause::Trap, format!("panicked: {}", text::escape(&said, 200)))))
+            let message = panic.downcast_ref::<&str>().copied().map(str::to_owned);
+            let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            let message = format!("panicked: {}", text::escape(&message, 200));
+            Poll::Ready(Err(HookError::new(Cause::Trap, message)))
         })
     })
     .await

@@ -31,6 +31,10 @@ pub const MAX_FOLLOW_UPS: u32 = 8;
 
 /// One conversation. Cheap to clone; clones share the count of follow-ups and the budget monitor. A subagent
 /// gets a session of its own with [`Session::subagent`].
+///
+/// Its sending methods run the hooks in the calling task, one after another, on a tokio runtime with time and I/O
+/// enabled. They never fail: the report has the failures. If the future is dropped, the hook that runs is ended, the
+/// hooks after it do not run, and no verdict exists: the agent must not take the action.
 #[derive(Clone, Debug)]
 pub struct Session {
     live: Arc<Live>,

@@ -23,9 +23,9 @@ pub struct Notes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "the agent must not go on after a block"]
 pub enum Decision<T = ()> {
-    /// It may, with this.
+    /// The agent goes on with this value.
     Proceed(T),
-    /// It must not.
+    /// The agent must not go on.
     Block(Ruling),
 }
 

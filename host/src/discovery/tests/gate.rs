@@ -1,4 +1,4 @@
-//! What of a repository runs, and that nothing of it leads out.
+//! The hooks of a repository that run, and paths that lead out of it.
 
 use super::*;
 use crate::event::EventName;

@@ -17,7 +17,7 @@ use crate::trust::TrustPolicy;
 enum File<'a> {
     /// An executable script that subscribes to this event.
     Hook(&'a str),
-    /// The same with another mode.
+    /// A script that prints this event, with this mode.
     Mode(u32, &'a str),
     /// An executable script of these lines.
     Script(&'a str),
@@ -31,7 +31,7 @@ enum File<'a> {
 
 use File::{Dir, Hook, Link, Mode, Script, Text};
 
-/// A repository `repo`, a home directory `home`, and whatever else stands beside them.
+/// A directory with a repository `repo`, a home directory `home`, and further files.
 struct Tree(tempfile::TempDir);
 
 impl Tree {
@@ -62,8 +62,8 @@ impl Tree {
         }
     }
 
-    /// Another process writes the script: were it written here, a child that another test starts meanwhile would
-    /// hold it open, and it could not be executed ("text file busy").
+    /// Copies the script by another process. A script that this process writes may be open in a child of another test,
+    /// so that it cannot be executed ("text file busy").
     fn script(&self, path: &Path, mode: u32, lines: &str) {
         let draft = self.path("draft");
         fs::write(&draft, format!("#!/bin/sh\n{lines}")).unwrap();
@@ -95,12 +95,12 @@ fn active(discovery: &Discovery) -> Vec<String> {
         .collect()
 }
 
-/// Name and status of every entry.
+/// Returns name and status of every entry.
 fn statuses(discovery: &Discovery) -> Vec<(&str, &'static str)> {
     discovery.entries.iter().map(|entry| (entry.name.as_str(), entry.status.as_str())).collect()
 }
 
-/// The names of what is registered, in its order.
+/// Returns the names of the registered hooks in their order.
 fn registered(discovery: &Discovery) -> Vec<&str> {
     discovery.hooks.iter().map(|hook| hook.descriptor().name.as_str()).collect()
 }
@@ -109,7 +109,7 @@ fn entry<'a>(discovery: &'a Discovery, name: &str) -> &'a Entry {
     discovery.entries.iter().find(|entry| entry.name == name).unwrap()
 }
 
-/// How the hook of this name fails, and its policy.
+/// Returns the failure of the hook of this name.
 fn failure(discovery: &Discovery, name: &str) -> crate::hook::HookError {
     use crate::event::{Context, Event, EventData};
     let hook = discovery.hooks.iter().find(|hook| hook.descriptor().name == name).unwrap();
@@ -121,7 +121,7 @@ fn failure(discovery: &Discovery, name: &str) -> crate::hook::HookError {
     runtime.block_on(hook.run(&event, &hook.descriptor().budget)).unwrap_err()
 }
 
-/// The problems, without the temporary directory.
+/// Returns the problems, without the temporary directory.
 fn problems(tree: &Tree, discovery: &Discovery) -> Vec<String> {
     let base = format!("{}/", tree.0.path().display());
     discovery.problems.iter().map(|problem| problem.to_string().replace(&base, "")).collect()

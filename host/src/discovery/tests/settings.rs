@@ -1,4 +1,4 @@
-//! What settings files change.
+//! The effect of settings files.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Tables of files, and what is said of them.
+//! Tables of files with their hooks and faults.
 
 use super::*;
 use crate::event::EventName;
