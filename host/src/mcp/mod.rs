@@ -14,7 +14,7 @@
 //! use std::collections::BTreeMap;
 //!
 //! use hookbox::mcp::{ServerConfig, Servers, ToolHook, Transport};
-//! use hookbox::report::Kind;
+//! use hookbox::hook::Kind;
 //! use hookbox::{Descriptor, EventName};
 //!
 //! let servers = Servers::new(vec![ServerConfig {
