@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::environment::{Output, TestEnvironment, guest, program, sample};
 
@@ -107,14 +107,20 @@ fn an_unchanged_component_is_not_read_again_and_another_one_in_its_place_is() {
 }
 
 #[test]
-fn what_a_repository_brought_is_read_each_time() {
+fn a_component_of_a_repository_is_remembered_as_untrusted() {
     let env = environment();
     env.directory("repo/.git").symlink("home/.hookbox/hooks/own.wasm", sample("guardrail").to_str().unwrap());
     env.copy("repo/.hookbox/hooks/theirs.wasm", &sample("turn-logger"));
-    let is_remembered = |output: &Output| output.stderr.contains(UNCHANGED);
-    assert!((0..10_000).map(|_| bridge(&env, "ls")).any(|output| is_remembered(&output)));
-    let kept = env.read("cache/hookbox/components.json").unwrap();
-    assert!(kept.contains("own.wasm") && !kept.contains("theirs.wasm"), "{kept}");
+    let remembered = |path: &str| {
+        let cache: Value = serde_json::from_str(&env.read("cache/hookbox/components.json")?).unwrap();
+        cache["components"][env.path(path).to_str().unwrap()]["trusted"].as_bool()
+    };
+    // A file that has just been copied is remembered when it is some seconds old.
+    assert!((0..10_000).any(|_| {
+        bridge(&env, "ls");
+        remembered("repo/.hookbox/hooks/theirs.wasm") == Some(false)
+    }));
+    assert_eq!(remembered("home/.hookbox/hooks/own.wasm"), Some(true));
 }
 
 #[test]
