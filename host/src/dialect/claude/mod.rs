@@ -12,12 +12,13 @@ mod matcher;
 mod multi_file;
 mod payload;
 mod specific;
+mod style;
 mod tool;
 mod wire;
 
 use std::borrow::Cow;
 
-pub use self::answer::{CLAUDE, Style, Text, blocked, by_exit_code, failed, read};
+pub use self::answer::{blocked, by_exit_code, failed, read};
 pub use self::answer::{outcome, outcome_of};
 pub use self::event::{event_name, name};
 pub use self::matcher::compile;
@@ -26,6 +27,7 @@ pub use self::multi_file::split;
 pub use self::multi_file::{MAX_FILES, Split};
 pub use self::payload::encode;
 pub use self::payload::last_said;
+pub use self::style::{CLAUDE, Style, Text};
 pub use self::tool::{call, restore};
 pub use self::wire::ClaudeWire;
 

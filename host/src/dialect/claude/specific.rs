@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::answer::Style;
 use super::event::names;
+use super::style::Style;
 use crate::dialect::reply::{Reply, malformed};
 use crate::event::EventName;
 use crate::hook::HookError;
