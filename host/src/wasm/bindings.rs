@@ -42,7 +42,7 @@ wasmtime::component::bindgen!({
     exports: { default: async },
     with: {
         "hookbox:hook/types.document": crate::event::Document,
-        "wasi:keyvalue/store.bucket": super::keyvalue::Bucket,
+        "wasi:keyvalue/store.bucket": super::bucket::Bucket,
     },
     require_store_data_send: true,
 });

@@ -3,12 +3,10 @@
 use wasmtime::component::Resource;
 
 use super::bindings::wasi::keyvalue::{atomics, batch, store as keyvalue};
+use super::bucket::Bucket;
 use super::state::CallState;
 use crate::capability::Capability;
 use crate::store::{Entry, StoreError};
-
-#[allow(unreachable_pub, reason = "the generated bindings export it again")]
-pub use crate::store::Bucket;
 
 type Answer<T> = wasmtime::Result<Result<T, keyvalue::Error>>;
 

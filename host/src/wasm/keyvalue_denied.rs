@@ -1,14 +1,11 @@
-//! The host side of `wasi:keyvalue` where hookbox was built without the store: opening a bucket is denied.
+//! The host side of `wasi:keyvalue` of a build without the store: opening a bucket is denied.
 
 use wasmtime::component::Resource;
 
 use super::bindings::wasi::keyvalue::{atomics, batch, store as keyvalue};
+use super::bucket::Bucket;
 use super::state::CallState;
 use crate::capability::Capability;
-
-/// An open bucket, which never exists.
-#[allow(unreachable_pub, reason = "the generated bindings export it again")]
-pub enum Bucket {}
 
 type Answer<T> = wasmtime::Result<Result<T, keyvalue::Error>>;
 type Entry = (String, Vec<u8>);

@@ -6,6 +6,7 @@
 
 mod access;
 mod bindings;
+mod bucket;
 mod cache;
 mod call;
 mod clock;
