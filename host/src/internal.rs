@@ -25,9 +25,8 @@ pub mod dialect {
 pub mod discovery {
     //! Sources of hooks, and what is found of them.
 
-    pub use crate::discovery::source::{
-        Area, Finder, HookSource, MAX_FILES, MAX_HOOKS, ReadFile, SourceCommand, SourceFile, SourceHook,
-    };
+    pub use crate::discovery::source::{Area, Finder, HookSource, MAX_FILES, MAX_HOOKS};
+    pub use crate::discovery::source_hook::{ReadFile, SourceCommand, SourceFile, SourceHook};
     pub use crate::discovery::{
         Approvable, Discovery, Options, UnitError, document, examine_plugin, git_host, parse_duration,
         reader, repository, show_duration,

@@ -17,7 +17,7 @@ pub use find::global_settings::{SwitchedOff, git_host};
 pub use find::last_read::Kept;
 pub use find::options::{DEFAULT_ROOTS, Options};
 pub use find::{document, reader, repository};
-pub(crate) use find::{outermost_repository, source};
+pub(crate) use find::{outermost_repository, source, source_hook};
 pub use load::{Approvable, Discovery, Entry, EntryStatus, examine_plugin};
 pub(crate) use load::{LastGood, discover, guard_of_unseen};
 pub use problem::Problem;

@@ -12,6 +12,7 @@ pub(super) mod roots;
 pub(super) mod scan;
 pub(super) mod settings;
 pub(crate) mod source;
+pub(crate) mod source_hook;
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;

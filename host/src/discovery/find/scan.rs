@@ -11,7 +11,7 @@ use super::last_read::{Kept, LastRead, Since};
 use super::limits::{MAX_CANDIDATES, MAX_DECLARED, MAX_NAMES, MAX_OF_REPOSITORY, Usage};
 use super::roots::{RootDir, Search};
 use super::settings::{self, Broken, File, Table};
-use super::source::ReadFile;
+use super::source_hook::ReadFile;
 use crate::discovery::problem::Problem;
 use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::{Origin, Tier};

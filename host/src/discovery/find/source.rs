@@ -8,7 +8,6 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::candidate::{Candidate, HooksDir};
 use super::declared::Declared;
@@ -16,12 +15,10 @@ use super::limits::MAX_CANDIDATES;
 use super::repo::Repositories;
 use super::roots::Search;
 use super::scan::Scan;
-use crate::dialect::Wire;
+use super::source_hook::{ReadFile, SourceFile, SourceHook};
 use crate::discovery::problem::Problem;
-use crate::event::EventName;
 use crate::files::{self, FileAccess};
-use crate::hook::{OnFailure, Tier};
-use crate::native::command::CommandLine;
+use crate::hook::Tier;
 
 /// The number of a source's first file in the order of a tier: its hooks come after those of every root.
 const BEHIND_ROOTS: usize = 1 << 20;
@@ -79,84 +76,6 @@ impl Area {
     pub fn is_repository(&self) -> bool {
         self.tier == Tier::Repo
     }
-}
-
-/// A file that declares hooks.
-#[derive(Clone, Debug)]
-pub struct SourceFile {
-    /// The file.
-    pub path: PathBuf,
-    /// Its name in the names of its hooks, such as `.agent/settings.json`.
-    pub shown: String,
-    /// The directory with the scripts that its hooks run: the digest of a repository's hook covers it.
-    pub scripts: PathBuf,
-    /// The plugin that it belongs to.
-    pub plugin: Option<String>,
-    /// The time limit of its hooks that have none.
-    pub usual_timeout: Duration,
-    /// The word for this source after `--from` on the command line of `hookbox`.
-    pub from: &'static str,
-}
-
-/// A hook that a file declares.
-#[derive(Clone, Debug)]
-pub struct SourceHook {
-    /// Its position in the file, such as `PreToolUse[0]`.
-    pub label: String,
-    /// Its line and column, such as `line 3, column 5`.
-    pub spot: String,
-    /// The event that it is for; `None` if the file names one that does not exist.
-    pub event: Option<EventName>,
-    /// True if the hook only observes.
-    pub observe: bool,
-    /// The failure policy, if the file has one.
-    pub on_failure: Option<OnFailure>,
-    /// The time limit, if the file has one.
-    pub timeout: Option<Duration>,
-    /// The text of the entry: a part of what the user trusts.
-    pub text: String,
-    /// True if the configuration switches the hook off.
-    pub is_disabled: bool,
-    /// True if a problem already gives the reason why it cannot run.
-    pub is_reported: bool,
-    /// The command; or the reason why nothing can run, in words that read after the path of the file.
-    pub command: Result<SourceCommand, String>,
-}
-
-/// The command of a hook.
-#[derive(Clone, Debug)]
-pub struct SourceCommand {
-    /// The command line.
-    pub line: CommandLine,
-    /// The form in which the command is spoken to.
-    pub wire: Arc<dyn Wire>,
-    /// The directory in which it runs; `None` for the project.
-    pub directory: Option<PathBuf>,
-    /// The directory beneath that one which the entry names.
-    pub cwd: Option<String>,
-    /// The variables that the entry sets.
-    pub env: Vec<(String, String)>,
-    /// The variables that settings of the user set for every hook.
-    pub user_env: Vec<(String, String)>,
-    /// The variables that settings of the repository set for its hooks.
-    pub project_env: Vec<(String, String)>,
-    /// The names of the variables for the directory of the project.
-    pub project_variables: &'static [&'static str],
-    /// The directory of the plugin, with the names of the variables for it.
-    pub plugin: Option<(PathBuf, &'static [&'static str])>,
-    /// Further variables.
-    pub variables: Vec<(&'static str, PathBuf)>,
-}
-
-/// The result of reading a file.
-#[derive(Debug)]
-pub enum ReadFile<T> {
-    /// The contents, or the last ones before the file broke.
-    Read(T),
-    /// The file does not exist.
-    Missing,
-    /// The file cannot be used, and a problem gives the reason.
-    Unusable,
 }
 
 /// Reads the files of a source, and takes its hooks.

@@ -12,7 +12,7 @@ use crate::discovery::find::declared::{
     ClaudeCommand, Declared, Handler, PLUGIN_VARIABLE, PROJECT_VARIABLE, Server,
 };
 use crate::discovery::find::options::Options;
-use crate::discovery::find::source::SourceCommand;
+use crate::discovery::find::source_hook::SourceCommand;
 use crate::hook::{Cause, Descriptor, Hook, HookError};
 use crate::mcp::{self, ServerConfig, ToolHook, Transport};
 use crate::native::command::{CommandHook, CommandLine};

@@ -26,7 +26,7 @@ use std::time::Duration;
 pub(crate) use self::file::{Contents, MAX_FILE, parse, read};
 pub(crate) use self::servers::{Server, Servers};
 
-use super::source::{SourceCommand, SourceFile, SourceHook};
+use super::source_hook::{SourceCommand, SourceFile, SourceHook};
 use crate::dialect::claude::Matcher;
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, Kind, OnFailure, Subscription};
