@@ -17,7 +17,7 @@ pub enum NetworkError {
     /// The request cannot be sent as it is, for this reason.
     #[error("the request is not valid: {0}")]
     Invalid(String),
-    /// Its target is longer than [`MAX_TARGET`](super::MAX_TARGET) bytes.
+    /// Its target is longer than 16 KiB.
     #[error("the path of the request is too long")]
     TargetTooLong,
     /// Its origin is not among the granted ones.

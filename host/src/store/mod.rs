@@ -154,7 +154,7 @@ impl Store {
 
 /// The state of one hook. Cheap to clone.
 ///
-/// Every method can return [`StoreError::Unavailable`], and [`StoreError::KeyTooLong`] if it takes a key. The methods
+/// Every method can return `StoreError::Unavailable`, and `StoreError::KeyTooLong` if it takes a key. The methods
 /// need a tokio runtime; the work is done on its threads for blocking calls.
 #[derive(Clone, Debug)]
 pub struct Bucket {

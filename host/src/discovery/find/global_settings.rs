@@ -22,7 +22,7 @@ pub(crate) const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];
 /// # Errors
 ///
 /// A file that cannot be read, or a value that cannot be used: another host may have something else by the
-/// same name. Other problems of a file are reported by [`discover`](crate::discovery::discover).
+/// same name. Other problems of a file are reported by the discovery.
 pub fn git_host(options: &Options) -> Result<Option<String>, Problem> {
     let Some(home) = options.home.as_deref().map(super::absolute) else { return Ok(None) };
     for root in &options.roots {
