@@ -88,7 +88,7 @@ impl Answer {
         Ok(Self::modify(serde_json::to_value(value)?))
     }
 
-    /// Go on, with these as messages of the user. No messages are no action.
+    /// Go on, with these as messages of the user. Without messages there is no action.
     pub fn follow_up<M: Into<String>>(messages: impl IntoIterator<Item = M>) -> Self {
         let messages: Vec<String> = messages.into_iter().map(Into::into).collect();
         if messages.is_empty() { Self::pass() } else { Action::FollowUp(messages).into() }

@@ -48,7 +48,7 @@ pub fn set(key: &str, value: impl AsRef<[u8]>) -> Result<(), Error> {
     bucket::set(key, value.as_ref()).map_err(|error| error.within("state"))
 }
 
-/// Removes a key and its value; one that is not there stays so.
+/// Removes a key and its value; a missing key is no error.
 ///
 /// # Errors
 ///

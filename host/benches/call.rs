@@ -6,7 +6,7 @@
 //!   and looks at one field; synchronous, without fuel, deadline, limits or WASI.
 //! * `native`: the guardrail's native form, a process per call, through the public API.
 //!
-//! The figures of criterion stand one after another; the table at the end comes from calls that take turns, so
+//! Criterion measures one case after another; the table at the end comes from calls that take turns, so
 //! that its ratios hold also on a noisy machine.
 
 #![allow(missing_docs, reason = "criterion's macros write functions without documentation")]

@@ -1,7 +1,7 @@
 //! What the chain itself costs, the hooks aside: ten hooks that do nothing, called one after another, and the same ten
 //! through a session, with facts, fold, deadlines and report.
 //!
-//! The figures of criterion stand one after another; the table at the end comes from calls that take turns, so
+//! Criterion measures one case after another; the table at the end comes from calls that take turns, so
 //! that it holds also on a noisy machine.
 
 #![allow(missing_docs, reason = "criterion's macros write functions without documentation")]

@@ -220,7 +220,7 @@ fn a_key_that_a_built_in_hook_does_not_have_is_a_problem_that_says_which_work() 
         env.file("home/.hookbox/hookbox.toml", format!("[hooks.\"{COMPACT_TRIGGER}\"]\n{table}\n"));
         let output = env.hookbox_with(["run", "after_turn"], turn(80).to_string());
         assert!(output.stderr.contains(want), "{table}: {output:#?}");
-        assert_eq!(output.json()["callback"], "compact", "the default holds");
+        assert_eq!(output.json()["callback"], "compact", "the default applies");
     }
     env.file("home/.hookbox/hookbox.toml", format!("[hooks.\"{BUDGET}\"]\nsettings = {{ warn = 0.5 }}\n"));
     let output = env.hookbox(["list"]);

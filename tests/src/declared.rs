@@ -178,10 +178,10 @@ fn each_broken_declaration_is_one_problem_and_the_rest_runs() {
     for (entry, want) in [
         (json!({"comand": "x"}), "unknown key \"comand\": the nearest is \"command\""),
         (json!({"command": 5}), "command: expected a shell line"),
-        (json!({"command": ["./gone"]}), "its command is not there: "),
+        (json!({"command": ["./gone"]}), "its command does not exist: "),
         (
             json!({"command": "no-such-program --x"}),
-            "its command is not there: \"no-such-program\" is no program on PATH",
+            "its command does not exist: \"no-such-program\" is not a program on PATH",
         ),
         (json!({"component": "gone.wasm"}), "leads nowhere"),
         (json!({"tool": "gone.load"}), "mcp.json has no server \"gone\""),

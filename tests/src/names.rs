@@ -230,7 +230,7 @@ fn a_trusted_guard_that_its_repository_takes_away_is_said_everywhere_in_every_ev
                 env.file("repo/.hookbox/hookbox.toml", "");
                 std::fs::rename(env.path(GUARD), env.path(format!("{GUARD}.disable"))).unwrap();
             },
-            "is not there any more, and you trusted it as a guard",
+            "no longer exists, and you trusted it as a guard",
         ),
         (
             "removed",
@@ -238,7 +238,7 @@ fn a_trusted_guard_that_its_repository_takes_away_is_said_everywhere_in_every_ev
                 env.file("repo/.hookbox/hookbox.toml", "");
                 std::fs::remove_file(env.path(GUARD)).unwrap();
             },
-            "is not there any more, and you trusted it as a guard",
+            "no longer exists, and you trusted it as a guard",
         ),
         (
             "no guard any more",

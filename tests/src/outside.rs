@@ -131,7 +131,7 @@ async fn nothing_outside_a_granted_directory_is_reached_and_reading_is_only_read
     for kept in ["secret", "home/secret", "repo/file"] {
         assert_eq!(env.read(kept).as_deref(), kept.rsplit('/').next(), "{kept}");
     }
-    assert_eq!(denied(&fired), ["read-write:$DATA"], "the reason why $DATA is not there");
+    assert_eq!(denied(&fired), ["read-write:$DATA"], "the reason why $DATA does not exist");
     assert!(!env.path("home/data").exists());
 }
 

@@ -47,7 +47,7 @@ fn every_statement_of_the_four_documents_has_its_place_and_its_test() {
             continue;
         }
         for path in quoted(place) {
-            assert!(repository.join(path).exists(), "{path} is not there: {line}");
+            assert!(repository.join(path).exists(), "{path} does not exist: {line}");
         }
         for name in quoted(test).filter(|_| !test.starts_with("not yet")) {
             assert!(tests.contains(name), "no test is called {name}: {line}");

@@ -27,7 +27,7 @@ fn a_tool_call_that_changes_a_guarded_file_is_blocked_and_a_read_is_not() {
         ("delete_file", json!({"path": ".hookbox"}), true),
         ("apply_patch", json!({"input": "*** Begin Patch\n*** Add File: .codex/hooks.json\n"}), true),
         ("mcp__files__write_file", json!({"path": ".hookbox/hookbox.toml"}), true),
-        // Input that is no JSON, and more paths than a fact holds.
+        // Input that is not JSON, and more paths than a fact holds.
         ("Write", json!("{\"file_path\": \".hookbox/hooks/x\", "), true),
         ("Write", json!("{\"file_path\": \"src/main.rs\", "), false),
         (

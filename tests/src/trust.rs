@@ -193,7 +193,7 @@ fn a_trust_file_that_cannot_be_read_trusts_nothing_and_is_left_alone() {
     env.file(file, "garbage");
     let list = env.hookbox(["list", "--json"]);
     assert_eq!(list.json()[0]["status"], "untrusted");
-    assert!(list.stderr.contains("trust.json: holds no record of trust"), "{list:#?}");
+    assert!(list.stderr.contains("trust.json: contains no record of trust"), "{list:#?}");
     let output = env.hookbox(["trust", "evil", "--yes"]);
     assert_eq!(output.code, Some(2), "{output:#?}");
     assert!(output.stderr.contains("move it aside"), "{output:#?}");
@@ -229,7 +229,7 @@ fn a_right_that_is_not_asked_for_is_not_granted_and_no_hook_grants() {
     let name = Backend::Component.hook(&env, "repo/.hookbox", "x", BEFORE, &json!({}), "");
     refuses(&env.hookbox(["grants", "add", &name, "store", "--yes"]), &["is not trusted"]);
     refuses(&env.hookbox(["trust", &name, "--grant", "read:/etc", "--yes"]), &["does not ask for this"]);
-    refuses(&env.hookbox(["trust", &name, "--grant", "everything", "--yes"]), &["is no right"]);
+    refuses(&env.hookbox(["trust", &name, "--grant", "everything", "--yes"]), &["is not a right"]);
     let address = "http:http://127.0.0.1:8080";
     succeeds(&env.hookbox(["trust", &name, "--grant", address, "--yes"]));
     assert_eq!(env.hookbox(["grants", "--json"]).json()[0]["granted"], json!([address]));

@@ -127,7 +127,7 @@ pub(crate) fn never_grantable(manager: &Manager, right: &Capability) -> Option<I
     let path = protected.conflict(right)?;
     let (right, path) = (escape(&right.to_string(), 1024), escape(&path.to_string_lossy(), 1024));
     let what = format!("{right}: cannot be granted: with it a hook could write {path}");
-    let hint = "grant a directory that holds neither hookbox's own files nor hooks, or --no-grants";
+    let hint = "grant a directory that contains neither hookbox's own files nor hooks, or --no-grants";
     Some(InputError::new(what, hint))
 }
 

@@ -23,7 +23,7 @@ const NAME: &str = "hookbox";
 /// Make other agents run hookbox at their events.
 ///
 /// Adds entries to the agent's hook configuration; other entries and comments stay. `hookbox uninstall`
-/// brings the original back. Installing again with other options changes the entries in place.
+/// restores the original. Installing again with other options changes the entries in place.
 #[derive(Args, Debug)]
 pub(crate) struct Install {
     #[command(flatten)]
@@ -131,7 +131,7 @@ impl Which {
     }
 
     /// Checks the options for every agent before anything is changed, so that a failure of one changes none.
-    /// With `--all`, options that OpenCode's fixed plugin cannot have are no failure.
+    /// With `--all`, options that OpenCode's fixed plugin cannot have are not a failure.
     fn check(
         &self,
         agents: &[Agent],

@@ -264,7 +264,7 @@ fn skills(plugin: &Dir, problems: &mut Vec<Problem>) -> Vec<String> {
 fn listed(mut names: Vec<String>, what: &str, problems: &mut Vec<Problem>) -> Vec<String> {
     if names.len() > MAX_NAMES {
         let all = names.len();
-        let message = format!("holds {all} {what}: only the first {MAX_NAMES} by name are listed");
+        let message = format!("has {all} {what}: only the first {MAX_NAMES} by name are listed");
         problems.push(problem(what, message));
         names.truncate(MAX_NAMES);
     }

@@ -10,7 +10,7 @@ use super::{PluginError, dir_ops};
 use hookbox::internal::lockfile::{self, Lock, LockError};
 
 /// The hint for a root or a plugins directory that cannot be opened.
-const OPENED: &str = "expected a directory that you may write, and that is no symlink out of the repository";
+const OPENED: &str = "expected a directory that you may write, and that is not a symlink out of the repository";
 
 /// The location of plugins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -215,7 +215,7 @@ mod tests {
                 "line 2: is not UTF-8",
                 "move it aside: mv",
             ),
-            (|it| fs::write(it, "garbage").unwrap(), "is no plugins.lock", "move it aside: mv"),
+            (|it| fs::write(it, "garbage").unwrap(), "is not a plugins.lock", "move it aside: mv"),
             (
                 |it| fs::File::create(it).unwrap().set_len(lockfile::MAX_FILE + 1).unwrap(),
                 "is larger than 4 MiB",

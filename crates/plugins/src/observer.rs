@@ -28,7 +28,7 @@ pub enum Step<'a> {
     Begun(&'a PluginName),
     /// The new `plugins.lock` is written beside the old one.
     Prepared(&'a PluginName),
-    /// The old plugin is moved aside, and the new one is not there yet: only on a file system that cannot
+    /// The old plugin is moved aside, and the new one does not exist yet: only on a file system that cannot
     /// exchange two directories.
     Withdrawn(&'a PluginName),
     /// The new plugin has its name, or the removed one has it no longer.

@@ -134,7 +134,7 @@ impl Recipes {
             let text = match read(base, &below) {
                 Ok(text) => text,
                 Err(why) => {
-                    self.problems.push(format!("{shown}: is no recipe: {why}"));
+                    self.problems.push(format!("{shown}: is not a recipe: {why}"));
                     continue;
                 }
             };
@@ -305,7 +305,7 @@ mod tests {
             "compact is built in",
             "more than 65536 bytes",
             "out.md",
-            "folder.md: is no recipe: expected a file",
+            "folder.md: is not a recipe: expected a file",
         ] {
             assert!(problems.contains(what), "{what}: {problems}");
         }

@@ -199,7 +199,7 @@ fn read(path: &Path, id: &str) -> Result<Conversation, SavedErrorKind> {
     }
     let conversation: Conversation = serde_json::from_value(wire.conversation).map_err(garbage)?;
     if conversation.id != id {
-        return Err(Damaged(format!("it holds the conversation {:?}", escape(&conversation.id, 100))));
+        return Err(Damaged(format!("it contains the conversation {:?}", escape(&conversation.id, 100))));
     }
     if let Some(at) = conversation.messages.iter().position(|message| !message["role"].is_string()) {
         return Err(Damaged(format!("messages[{at}]: expected an object with a string as role")));
@@ -264,7 +264,7 @@ mod tests {
             (String::new(), "EOF"),
             ("[]".to_owned(), "damaged"),
             (whole(1, "x", "[]"), "system prompt"),
-            (whole(1, "y", r#"[{"role":"system"}]"#), "holds the conversation \"y\""),
+            (whole(1, "y", r#"[{"role":"system"}]"#), "contains the conversation \"y\""),
             (whole(2, "x", r#"[{"role":"system"}]"#), "expected version 1, found 2"),
             (whole(1, "x", "{}"), "damaged"),
             (whole(1, "x", r#"[{"role":"system"},"str"]"#), "messages[1]: expected an object"),

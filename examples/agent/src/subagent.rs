@@ -23,7 +23,7 @@ impl<M: Model> Agent<M> {
                 return Ran::failed("expected the field \"task\"");
             };
             if self.thread.depth >= MAX_DEPTH {
-                return Ran::failed(format!("no more than {MAX_DEPTH} sub-agents stand inside each other"));
+                return Ran::failed(format!("sub-agents may be nested at most {MAX_DEPTH} deep"));
             }
             let conversation = Conversation::new();
             let session = self.thread.session.subagent(&conversation.id);

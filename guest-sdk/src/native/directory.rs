@@ -24,7 +24,7 @@ fn home() -> Result<PathBuf, Error> {
     absolute("HOME").ok_or_else(|| Error::new("expected an absolute path in the variable HOME"))
 }
 
-/// A variable that holds an absolute path.
+/// A variable with an absolute path.
 fn absolute(name: &str) -> Option<PathBuf> {
     env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }

@@ -89,7 +89,7 @@ impl Bucket {
                 Some(Stored::Text(text)) => text.parse::<u64>().ok(),
                 Some(Stored::Bytes(_)) => None,
             };
-            let count = count.ok_or_else(|| Error::new(format!("the value of {key:?} is no counter")))?;
+            let count = count.ok_or_else(|| Error::new(format!("the value of {key:?} is not a counter")))?;
             let sum = count.checked_add(delta);
             let sum =
                 sum.ok_or_else(|| Error::new(format!("the counter {key:?} cannot go beyond {}", u64::MAX)))?;
@@ -173,7 +173,10 @@ mod tests {
             assert_eq!(bucket.increment("n", 0).unwrap(), 200);
             assert!(bucket.increment("n", u64::MAX).unwrap_err().to_string().contains("cannot go beyond"));
             bucket.set("t", b"text").unwrap();
-            assert_eq!(bucket.increment("t", 1).unwrap_err().to_string(), "the value of \"t\" is no counter");
+            assert_eq!(
+                bucket.increment("t", 1).unwrap_err().to_string(),
+                "the value of \"t\" is not a counter"
+            );
             assert_eq!(bucket.get("n").unwrap().unwrap(), b"200");
         });
     }

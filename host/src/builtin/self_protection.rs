@@ -234,7 +234,7 @@ fn variables(home: Option<&Path>) -> BTreeMap<String, String> {
 }
 
 /// Returns the scripts that a hook's command line runs: its programs, and their first arguments. A variable at the
-/// beginning of a path stands for the directory of the project or the plugin.
+/// beginning of a path means the directory of the project or the plugin.
 fn scripts(line: &str, base: &Path) -> Vec<PathBuf> {
     let commands = shell::read(line).commands;
     let words =

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Returns true if an address is one of the public internet, so that a hook with an origin granted may be connected
 /// to it without more. Loopback, private, link-local (with the metadata services of clouds at 169.254.169.254
 /// and fd00:ec2::254), shared, documentation, benchmark, multicast and reserved addresses are not, nor is an
-/// IPv6 address that stands for one of those: mapped, compatible, translated (NAT64) or tunnelled (6to4,
+/// IPv6 address that means one of those: mapped, compatible, translated (NAT64) or tunnelled (6to4,
 /// Teredo).
 ///
 /// Source: the IANA special-purpose address registries (RFC 6890).

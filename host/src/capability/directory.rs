@@ -53,7 +53,7 @@ impl Directory {
                 "" => return Err("a part of the directory is empty".to_owned()),
                 "." | ".." => return Err(format!("a directory has no `{part}`")),
                 part if part.contains(['*', '?']) => {
-                    return Err("a directory is no pattern; everything below it is included".to_owned());
+                    return Err("a directory is not a pattern; everything below it is included".to_owned());
                 }
                 _ => {}
             }

@@ -47,7 +47,7 @@ pub enum Capability {
 
 /// The error for a text that is not a right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{written:?} is no right: {reason}")]
+#[error("{written:?} is not a right: {reason}")]
 #[non_exhaustive]
 pub struct CapabilityError {
     /// The text, escaped and cut.

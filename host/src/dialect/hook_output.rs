@@ -51,7 +51,7 @@ impl HookOutput {
         let members = json::object(text.as_bytes()).map_err(|error| match &wrong {
             Some(wrong) => wrong.clone(),
             None if error.is_data() => {
-                malformed(format!("printed JSON that is no object: {}", excerpt(stdout)))
+                malformed(format!("printed JSON that is not an object: {}", excerpt(stdout)))
             }
             None => malformed(format!("printed what is not one JSON object: {error}: {}", excerpt(stdout))),
         })?;

@@ -17,7 +17,7 @@ pub trait Wire: fmt::Debug + Send + Sync {
     /// Returns true if the hook is for this event. For any other event the command is not started, and the hook passes.
     fn is_for(&self, event: &Event) -> bool;
 
-    /// Returns the events that stand for this one: a call of several files may be shown as several calls of one file.
+    /// Returns the events that replace this one: a call of several files may be shown as several calls of one file.
     fn split(&self, event: &Event) -> Split;
 
     /// Returns the JSON for standard input; `None` for an event that the wire does not have.

@@ -264,7 +264,7 @@ mod tests {
         let mut seen = std::collections::HashSet::new();
         for name in ALIASES.iter().flat_map(|tool| tool.names) {
             assert_eq!(plain(name), *name);
-            assert!(seen.insert(name), "{name} stands there twice");
+            assert!(seen.insert(name), "{name} appears twice");
         }
     }
 

@@ -28,7 +28,7 @@ pub const PENDING: &str = ".plugins.lock.new";
 /// The version of the format.
 pub const VERSION: i64 = 1;
 
-/// A file beyond this size is not read, in bytes: it would hold thousands of plugins.
+/// A file beyond this size is not read, in bytes: it would contain thousands of plugins.
 pub const MAX_FILE: u64 = 4 << 20;
 
 /// The most plugins that one file may name. A root has the same limit.
@@ -64,7 +64,7 @@ impl Lock {
         self.plugins.iter().any(|it| it.name.dir().eq_ignore_ascii_case(directory))
     }
 
-    /// Adds a plugin, or replaces what was said of it, which comes back.
+    /// Adds a plugin, or replaces its entry. Returns the replaced entry.
     pub fn insert(&mut self, locked: Locked) -> Option<Locked> {
         let before = self.remove(&locked.name);
         self.plugins.push(locked);
@@ -72,7 +72,7 @@ impl Lock {
         before
     }
 
-    /// Takes a plugin out, and says what was said of it.
+    /// Removes a plugin. Returns its entry.
     pub fn remove(&mut self, name: &PluginName) -> Option<Locked> {
         let at = self.plugins.iter().position(|it| it.name == *name)?;
         Some(self.plugins.remove(at))

@@ -16,7 +16,7 @@ pub struct PluginName {
     repo: String,
 }
 
-/// Why something is no name of a plugin.
+/// The reason why a text is not the name of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
@@ -46,7 +46,7 @@ pub enum NameError {
 }
 
 impl PluginName {
-    /// The plugin of these two parts. Letters (ASCII), digits and `.` `_` `-` `+` `~` may stand in them.
+    /// The plugin of these two parts. Letters (ASCII), digits and `.` `_` `-` `+` `~` may be in them.
     ///
     /// # Errors
     ///

@@ -83,7 +83,7 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// As for [`Lock::parse`], and for bytes that are no text.
+    /// As for [`Lock::parse`], and for bytes that are not text.
     pub fn from_bytes(file: &[u8]) -> Result<Self, LockError> {
         if file.len() as u64 > MAX_FILE {
             return Err(LockError::TooLarge);
@@ -125,7 +125,7 @@ impl Lock {
             let wrong = |what: String| LockError::Entry { line: line(file.as_bytes(), at), what };
             let locked = plugin.into_inner().into_locked().map_err(wrong)?;
             if !folded.insert(locked.name.folded()) {
-                return Err(wrong(format!("{}: stands there twice", locked.name)));
+                return Err(wrong(format!("{}: appears twice", locked.name)));
             }
             if folded.len() > MAX_PLUGINS {
                 return Err(wrong(format!("more than {MAX_PLUGINS} plugins")));
@@ -175,7 +175,7 @@ impl Plugin {
             let Self { source, reference, commit, manifest, tree, key, installed, .. } = self;
             return Ok(Locked { name, source, reference, commit, manifest, tree, key, installed, hooks });
         }
-        Err("hook: a name stands there twice".to_owned())
+        Err("hook: a name appears twice".to_owned())
     }
 }
 

@@ -74,9 +74,9 @@ fn a_file_is_read_whole_or_not_at_all() {
     for (file, expected) in [
         (String::new(), "missing field"),
         ("version = 2\nelse = 1".to_owned(), "has version 2"),
-        ("version = \"1\"".to_owned(), "is no plugins.lock"),
-        (format!("version = 1\n{one}{one}"), "line 8: a/b: stands there twice"),
-        (format!("version = 1\n{one}{}", one.replace("a/b\"", "A/b\"")), "stands there twice"),
+        ("version = \"1\"".to_owned(), "is not a plugins.lock"),
+        (format!("version = 1\n{one}{one}"), "line 8: a/b: appears twice"),
+        (format!("version = 1\n{one}{}", one.replace("a/b\"", "A/b\"")), "appears twice"),
         (format!("version = 1\n{}", one.replace("\"a/b\"", "\"../b\"")), "line 2: name: \"..\" cannot be"),
         (format!("version = 1\n{}", one.replace("\"a/b\"", "\"a/b/c\"")), "expected ORG/REPO"),
         (format!("version = 1\n{}", plugin("commit = \"--upload-pack=x\"")), "commit: expected 40"),
@@ -88,7 +88,7 @@ fn a_file_is_read_whole_or_not_at_all() {
         ),
         (format!("version = 1\n{}", plugin("extra = 1")), "unknown field"),
         (format!("version = 1\n{}", one.replace("2026-01-01T", "yesterday")), "installed: expected a time"),
-        (format!("version = 1\n{one}{}{}", hook("a"), hook("a")), "a name stands there twice"),
+        (format!("version = 1\n{one}{}{}", hook("a"), hook("a")), "a name appears twice"),
     ] {
         let error = Lock::parse(&file).unwrap_err().to_string();
         assert!(error.contains(expected), "{expected}: {error}");

@@ -119,7 +119,7 @@ impl Builder {
         let shown = |path: &Path| text::escape(&path.to_string_lossy(), 4096);
         let Some(home) = &self.discovery.home else {
             let message =
-                "is not known, so that your own hooks cannot be looked for: HOME is no absolute path";
+                "is not known, so that your own hooks cannot be looked for: HOME is not an absolute path";
             return Some(Problem::new("the home directory", message).hint("set HOME to your home directory"));
         };
         match self.home {

@@ -13,7 +13,7 @@ use crate::text;
 const EXCERPT: usize = 400;
 
 /// Reads the result of a tool as the answer of a native hook: `structuredContent` if it is an object, else
-/// the text. No content is no action.
+/// the text. Without content there is no action.
 ///
 /// # Errors
 ///

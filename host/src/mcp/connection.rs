@@ -108,7 +108,7 @@ impl Connection {
             Ok(_) => Err(malformed("answered with a task; expected the result of the tool")),
             Err(ServiceError::McpError(error)) if error.code == UNREADABLE => {
                 let what = text::escape(&error.message, EXCERPT);
-                Err(malformed(&format!("answered with what is no result of a tool: {what}")))
+                Err(malformed(&format!("answered with something other than the result of a tool: {what}")))
             }
             Err(ServiceError::McpError(error)) => {
                 let unknown = self.unknown(tool).await;
@@ -116,7 +116,7 @@ impl Connection {
                 Err(Failed { error, over: self.is_over() })
             }
             Err(ServiceError::UnexpectedResponse) => {
-                Err(malformed("answered with what is no result of a tool"))
+                Err(malformed("answered with something other than the result of a tool"))
             }
             Err(ServiceError::TransportSend(error)) if !self.process.was_started() => {
                 Err(Failed { error: http::failure(&error), over: true })
@@ -148,7 +148,7 @@ impl Connection {
             Some(nearest) => format!("; the nearest is {:?}", text::escape(nearest, 80)),
             None => ", nor any other".to_owned(),
         };
-        let message = format!("is not there: the server {server:?} has no tool {tool_shown:?}{hint}");
+        let message = format!("does not exist: the server {server:?} has no tool {tool_shown:?}{hint}");
         Some(HookError::new(Cause::NotFound, message))
     }
 

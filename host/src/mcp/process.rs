@@ -223,10 +223,10 @@ impl ServerProcess {
         match &*lock(&self.stray) {
             StrayLines { count: 0, .. } => what,
             StrayLines { count: 1, first } => {
-                format!("{what}; it printed a line that is no JSON-RPC message: {first}")
+                format!("{what}; it printed a line that is not a JSON-RPC message: {first}")
             }
             StrayLines { count, first } => {
-                format!("{what}; it printed {count} lines that are no JSON-RPC messages, the first: {first}")
+                format!("{what}; it printed {count} lines that are not JSON-RPC messages, the first: {first}")
             }
         }
     }

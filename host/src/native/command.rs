@@ -135,12 +135,12 @@ fn resolve(program: &str, directory: &Path) -> Result<PathBuf, HookError> {
             Ok(true) => Ok(path),
             _ => {
                 let path = text::escape(&path.to_string_lossy(), 1024);
-                Err(HookError::new(Cause::NotFound, format!("its command is not there: {path}")))
+                Err(HookError::new(Cause::NotFound, format!("its command does not exist: {path}")))
             }
         };
     }
     on_path(program, &env::var_os("PATH").unwrap_or_default()).ok_or_else(|| {
-        let message = format!("its command is not there: {shown:?} is no program on PATH");
+        let message = format!("its command does not exist: {shown:?} is not a program on PATH");
         HookError::new(Cause::NotFound, message)
     })
 }

@@ -153,7 +153,7 @@ pub(crate) async fn verified(verify: &Verify, wall: Duration) -> Result<(), Hook
     let verify = Arc::clone(verify);
     match timeout(wall, tokio::task::spawn_blocking(move || verify())).await {
         Ok(Ok(result)) => result,
-        Ok(Err(_)) => Err(HookError::new(Cause::Internal, "could not be looked at before it runs")),
+        Ok(Err(_)) => Err(HookError::new(Cause::Internal, "could not be examined before it runs")),
         Err(_) => Err(HookError::timeout(wall)),
     }
 }
@@ -192,7 +192,7 @@ pub async fn query(
         } else {
             let shown = text::escape(&answer, EXCERPT);
             format!(
-                "named {shown:?} when asked for its event (`hook`), which is no event's name; the nearest is {}",
+                "named {shown:?} when asked for its event (`hook`), which is not the name of an event; the nearest is {}",
                 unknown.nearest
             )
         };

@@ -71,12 +71,12 @@ fn failure(error: &io::Error, program: &Path, directory: Option<&Path>) -> HookE
         Some(Errno::NOENT | Errno::NOTDIR) => {
             if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
                 let shown = text::escape(&directory.to_string_lossy(), 256);
-                return spawn(format!("could not be started: its directory {shown} is not there"));
+                return spawn(format!("could not be started: its directory {shown} does not exist"));
             }
             let program = &directory.map_or_else(|| program.to_owned(), |directory| directory.join(program));
             if !program.exists() {
                 let shown = text::escape(&program.to_string_lossy(), 256);
-                return HookError::new(Cause::NotFound, format!("is not there any more: {shown}"));
+                return HookError::new(Cause::NotFound, format!("no longer exists: {shown}"));
             }
             spawn(missing_interpreter(program))
         }

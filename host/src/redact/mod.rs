@@ -53,7 +53,7 @@ pub fn text(text: &str) -> Cow<'_, str> {
     clean
 }
 
-/// The value without its secrets, in the same shape: in strings, in names of fields, and whatever stands in a field
+/// The value without its secrets, in the same shape: in strings, in names of fields, and whatever is in a field
 /// whose name marks it as secret.
 pub fn value(value: &Value) -> Value {
     inside(value, 0, None)
@@ -85,8 +85,8 @@ fn covered(text: &str) -> Value {
     if is_marker(text) { text.into() } else { patterns::marker("field").into() }
 }
 
-/// A part of the value that holds at most about `max` bytes of text: for what is redacted later, elsewhere. A secret
-/// is never cut in two: what follows the last separator before a cut is left out with it.
+/// A part of the value with at most about `max` bytes of text, to be redacted later. A secret is never cut in two: the
+/// text after the last separator before a cut is left out.
 pub(crate) fn excerpt(value: &Value, max: usize) -> Value {
     let mut left = max;
     part(value, 0, &mut left)
@@ -132,8 +132,8 @@ fn part(value: &Value, depth: usize, left: &mut usize) -> Value {
     }
 }
 
-/// The value as one short line: without secrets, escaped, `max` bytes and a note of what is missing. A string stands
-/// for its text.
+/// The value as one short line: without secrets, escaped, `max` bytes and a note of what is missing. For a string it is
+/// the text without quotes.
 pub fn line(value: &Value, max: usize) -> String {
     // A redaction is mostly shorter than its secret; twice as much text is enough to fill the line.
     let clean = self::value(&excerpt(value, max.saturating_mul(2)));

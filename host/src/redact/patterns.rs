@@ -82,7 +82,7 @@ pub(super) fn apply(text: &str) -> Option<String> {
     }
 }
 
-/// The text with a marker in the place of each of these, which stand in order.
+/// The text with a marker in the place of each of these secrets, which are in order.
 fn without(text: &str, secrets: impl Iterator<Item = Secret>) -> String {
     let mut clean = String::new();
     let mut copied = 0;

@@ -47,8 +47,8 @@ pub(crate) type Entry = (String, Vec<u8>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The bucket would hold more than it may.
-    #[error("the bucket would hold {wanted} bytes, {limit} are allowed")]
+    /// The bucket would contain more than it may.
+    #[error("the bucket would contain {wanted} bytes, {limit} are allowed")]
     Quota {
         /// The allowed size, in bytes.
         limit: u64,

@@ -18,7 +18,7 @@ const LOCK: &str = "trust.lock";
 /// The version of the format.
 const VERSION: u64 = 1;
 
-/// The largest trust file that is read, in bytes: it would hold thousands of hooks.
+/// The largest trust file that is read, in bytes: it would contain thousands of hooks.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// The reason why the trust file cannot be read or written.
@@ -43,7 +43,7 @@ pub enum TrustFileErrorKind {
     #[error("has more than {MAX_BYTES} bytes")]
     TooLarge,
     /// The text is not a trust file.
-    #[error("holds no record of trust: {0}")]
+    #[error("contains no record of trust: {0}")]
     Garbage(String),
     /// A newer program has written it.
     #[error("has version {0}, and this program knows version {VERSION}")]
@@ -51,8 +51,8 @@ pub enum TrustFileErrorKind {
     /// Another process changes it.
     #[error("is locked by another process for more than {} s", FileLock::PATIENCE.as_secs())]
     Locked,
-    /// A path or name in it is not UTF-8, so that JSON cannot hold it.
-    #[error("cannot hold this: {0}")]
+    /// A path or name in it is not UTF-8, so that JSON cannot contain it.
+    #[error("cannot store this: {0}")]
     Unwritable(String),
     /// The system refused.
     #[error(transparent)]
@@ -236,14 +236,14 @@ mod tests {
             fs::read_to_string(file.path()).unwrap()
         };
         for (text, want) in [
-            ("", "holds no record"),
-            ("garbage", "holds no record"),
-            ("{}", "holds no record"),
+            ("", "contains no record"),
+            ("garbage", "contains no record"),
+            ("{}", "contains no record"),
             ("{\"version\":2,\"records\":[],\"more\":1}", "has version 2"),
-            ("{\"version\":1,\"records\":[],\"more\":1}", "holds no record"),
-            (&whole[..whole.len() / 2], "holds no record"),
-            (&whole.replace("sha256:", "md5:"), "holds no record"),
-            (&whole.replace("read:$REPO", "everything"), "holds no record"),
+            ("{\"version\":1,\"records\":[],\"more\":1}", "contains no record"),
+            (&whole[..whole.len() / 2], "contains no record"),
+            (&whole.replace("sha256:", "md5:"), "contains no record"),
+            (&whole.replace("read:$REPO", "everything"), "contains no record"),
         ] {
             let temp = tempfile::tempdir().unwrap();
             let file = TrustFile::new(temp.path());

@@ -44,7 +44,7 @@ pub(crate) struct DigestInput {
     pub(crate) dir: PathBuf,
     /// The hook's file.
     pub(crate) file: PathBuf,
-    /// The working directory of a declared hook: the directory that holds the root, or the plugin's.
+    /// The working directory of a declared hook: the directory of the root, or the plugin's.
     pub(crate) base: PathBuf,
     /// The entry of a hooks.json or mcp.json, key by key; empty for a file that is the hook itself.
     pub(crate) declared: BTreeMap<String, String>,

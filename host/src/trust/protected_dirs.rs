@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::capability::{Base, Capability, Directory, Rights};
 
-/// The directories that `$REPO` and `$HOME` stand for.
+/// The values of `$REPO` and `$HOME`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bases {
     /// `$REPO`.

@@ -35,11 +35,11 @@ pub enum TreeError {
     #[error("more than {} MiB of files belong to it, and nobody can say what it loads", MAX_BYTES >> 20)]
     TooLarge,
     /// The files of all unapproved hooks together are more than their common allowance.
-    #[error("the repository brings too much to look at all of it")]
+    #[error("the repository has too many files to examine all of them")]
     Spent,
     /// A symlink leads out of the repository, where its target may change unnoticed.
     #[error(
-        "the symlink {path} leads out of the repository, and what stands there may change unseen; put the file itself \
+        "the symlink {path} leads out of the repository, and its contents may change unseen; put the file itself \
          into the repository, or name it by its own path"
     )]
     LeadsOut {

@@ -62,7 +62,7 @@ impl Access {
     }
 }
 
-/// The store and the network that stand behind the rights of all hooks.
+/// The store and the network that the rights of all hooks refer to.
 #[derive(Debug, Default)]
 pub(crate) struct Backends {
     #[cfg(feature = "store")]

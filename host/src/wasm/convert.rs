@@ -282,7 +282,7 @@ fn subscription(subscription: wit::Subscription) -> Result<Subscription, HookErr
         HookError::new(
             Cause::Incompatible,
             format!(
-                "subscribes to \"{}\", which is no event; did it mean {}?",
+                "subscribes to \"{}\", which is not an event; did it mean {}?",
                 text::escape(&unknown.name, 80),
                 unknown.nearest
             ),

@@ -73,7 +73,7 @@ pub(super) fn check_header(bytes: &[u8]) -> Result<(), HookError> {
         [] => incompatible("is empty, expected a component".to_owned()),
         _ => {
             let start = String::from_utf8_lossy(bytes.get(..16).unwrap_or(bytes));
-            incompatible(format!("is no WebAssembly: it starts with \"{}\"", text::escape(&start, 64)))
+            incompatible(format!("is not WebAssembly: it starts with \"{}\"", text::escape(&start, 64)))
         }
     }
 }

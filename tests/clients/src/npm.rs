@@ -12,7 +12,7 @@ use crate::process;
 /// The longest time of the registry.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// The directory below `cache` with the package in its `node_modules`; it is installed if it is not there.
+/// The directory below `cache` with the package in its `node_modules`; it is installed if it does not exist.
 pub(crate) fn install(cache: &Path, package: &str, version: &str) -> Result<PathBuf, String> {
     let dir = cache.join(format!("{}-{version}", package.replace(['@', '/'], "-").trim_start_matches('-')));
     if installed(&dir, package).as_deref() == Some(version) {

@@ -87,7 +87,7 @@ fn the_demo_works_with_a_model_behind_an_endpoint() {
         of["content"].as_str().unwrap().to_owned()
     };
     assert_eq!(answered(1, "1"), "error: Security policy: 'sudo' is not allowed");
-    assert!(answered(2, "2").starts_with("error: "), "what is no JSON is judged, and no tool runs it");
+    assert!(answered(2, "2").starts_with("error: "), "what is not JSON is judged, and no tool runs it");
     let last = requests[3].1["messages"].as_array().unwrap();
     assert!(
         last.iter()

@@ -44,7 +44,7 @@ fn place() -> TestEnvironment {
     env.file("home/.hookbox/hookbox.toml", SETTINGS)
         .file("repo/.git/HEAD", "ref: refs/heads/feat/145-hooks-framework\n")
         .file("repo/.git/config", "[remote \"origin\"]\n\turl = https://example.com/basecoat/hooks.git\n")
-        .file("repo/package.sh", "echo 'dist/ holds an old archive' >&2; exit 1\n")
+        .file("repo/package.sh", "echo 'dist/ contains an old archive' >&2; exit 1\n")
         .file("repo/dist/old.tgz", "old")
         .file("repo/build.log", "step ok: compiled one more file of the project\n".repeat(2_000));
     for name in COMPONENTS {

@@ -18,7 +18,7 @@ enum How {
     Component(Value, &'static str),
     /// This file with this content and mode.
     File(&'static str, &'static str, u32),
-    /// The settings speak of it, and it is not there.
+    /// The settings speak of it, and it does not exist.
     Missing,
 }
 

@@ -64,7 +64,7 @@ fn a_plugin_that_lets_a_call_through_is_none() {
     env.file(USER, "export default async () => ({})");
     let output = doctor(&env, &["opencode"]);
     assert_eq!(output.code, Some(1), "{output:#?}");
-    assert!(output.stdout.contains("is no plugin of hookbox"), "{output:#?}");
+    assert!(output.stdout.contains("is not a plugin of hookbox"), "{output:#?}");
     env.file(USER, &text).file(PROJECT, &text);
     fails(&env, agent, "event", "tool.execute.before calls hookbox more than once");
 

@@ -385,7 +385,7 @@ fn hooks_that_stand_there_twice_all_run_and_that_is_said() {
             [".claude/settings.json#PreToolUse[0] active", ".claude/settings.json#PreToolUse[1] active"]
         );
         let said = problems(&env, &all_of(Agent::Claude)).join("\n");
-        assert!(said.contains("\"hooks\" is there twice: the hooks of both run"), "{said}");
+        assert!(said.contains("\"hooks\" appears twice: the hooks of both run"), "{said}");
         assert_eq!(verdict(&env, Agent::Claude, "before_tool_call", &bash("ls"))["blocked"], true);
     }
 }
@@ -406,7 +406,7 @@ fn a_repository_cannot_set_a_users_hook() {
         ),
         (
             ".claude/settings.json#PreToolUse[0]",
-            "is no hook of this root",
+            "is not a hook of this root",
             "configure it in .claude/settings.json, or take its table out",
         ),
     ] {
@@ -444,7 +444,7 @@ fn what_cannot_run_is_listed_with_its_reason() {
         ),
         (".claude/settings.json#PreToolUze[0]", "the nearest is PreToolUse"),
         (".claude/settings.json#PostToolBatch[0]", "hookbox has no event for Claude Code's PostToolBatch"),
-        (".claude/settings.json#Stop[0]", "\"no-such-program\" is no program on PATH"),
+        (".claude/settings.json#Stop[0]", "\"no-such-program\" is not a program on PATH"),
     ] {
         assert!(told.iter().any(|(it, problem)| it == name && problem.contains(why)), "{name}: {told:#?}");
     }

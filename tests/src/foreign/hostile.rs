@@ -28,7 +28,7 @@ fn a_file_that_leads_out_of_the_project_is_not_read() {
 #[test]
 fn what_is_broken_huge_deep_or_no_file_is_one_problem() {
     for (content, want) in [
-        ("{\"hooks\": ".to_owned(), "is no JSON"),
+        ("{\"hooks\": ".to_owned(), "is not JSON"),
         ("[]".to_owned(), "expected an object such as {\"hooks\": {…}}"),
         (
             "{\"hooks\": []}".to_owned(),
@@ -62,7 +62,7 @@ fn a_repository_brings_only_so_many_hooks() {
     }
     assert_eq!(env.list(&["--from", "copilot"]).len(), 512);
     let said = problems(&env, &["--from", "copilot"]).join("\n");
-    assert!(said.contains("brings more than 512 hooks"), "{said}");
+    assert!(said.contains("has more than 512 hooks"), "{said}");
 }
 
 #[test]

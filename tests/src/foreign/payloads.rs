@@ -82,7 +82,7 @@ fn same(agent: Agent, file: &str, want: &Map<String, Value>, found: &Map<String,
     for (key, value) in want {
         let is_in = |table: &[(Agent, &str)]| table.contains(&(agent, key.as_str()));
         match found.get(key) {
-            None => assert!(is_in(&ABSENT), "{agent}/{file}: {key} is not there"),
+            None => assert!(is_in(&ABSENT), "{agent}/{file}: {key} does not exist"),
             Some(it) if is_in(&OTHER_TEXT) => assert!(it.is_string(), "{agent}/{file}: {key} {it}"),
             Some(it) if is_in(&NULL) => assert!(it.is_null(), "{agent}/{file}: {key} {it}"),
             Some(it) => assert_eq!(it, value, "{agent}/{file}: {key}"),

@@ -189,7 +189,7 @@ fn what_is_wrong_with_a_plugin_is_said() {
     );
     let found = problems(&env, &FROM).join("\n");
     assert!(found.contains("names \"../out.json\", expected a file of the plugin"), "{found}");
-    assert!(found.contains("gone.json: is not there, and the plugin's manifest names it"), "{found}");
+    assert!(found.contains("gone.json: does not exist, and the plugin's manifest names it"), "{found}");
     fs::remove_dir_all(env.path(plugin)).unwrap();
     let found = problems(&env, &FROM).join("\n");
     assert!(
@@ -199,7 +199,7 @@ fn what_is_wrong_with_a_plugin_is_said() {
     );
     env.file("home/.claude/plugins/installed_plugins.json", "{");
     let found = problems(&env, &FROM).join("\n");
-    assert!(found.contains("installed_plugins.json: is no JSON"), "{found}");
+    assert!(found.contains("installed_plugins.json: is not JSON"), "{found}");
 }
 
 #[tokio::test]

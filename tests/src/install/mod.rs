@@ -350,7 +350,7 @@ fn opencode_gets_its_plugin_and_loses_it_again() {
         refused(&env.hookbox([command, "opencode"]), 1, &["was changed since"]);
     }
     env.file(path, "export default () => {}\n");
-    refused(&env.hookbox(["install", "opencode"]), 1, &["is no plugin of hookbox"]);
+    refused(&env.hookbox(["install", "opencode"]), 1, &["is not a plugin of hookbox"]);
     done(&env.hookbox(["uninstall", "opencode"]));
     assert!(env.path(path).exists(), "somebody else's");
     std::fs::remove_dir_all(env.path("home/.config")).unwrap();

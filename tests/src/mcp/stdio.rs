@@ -77,9 +77,14 @@ async fn every_failure_has_its_cause() {
             "garbage",
             LONG,
             Cause::Exit,
-            "it printed 2 lines that are no JSON-RPC messages, the first: Listening!",
+            "it printed 2 lines that are not JSON-RPC messages, the first: Listening!",
         ),
-        ("wrong_type", LONG, Cause::MalformedOutput, "answered with what is no result of a tool"),
+        (
+            "wrong_type",
+            LONG,
+            Cause::MalformedOutput,
+            "answered with something other than the result of a tool",
+        ),
         ("prose", LONG, Cause::MalformedOutput, "I have noted that."),
         ("image", LONG, Cause::MalformedOutput, "answered with an image"),
         ("fail", LONG, Cause::Exit, "said that it failed: out of paper"),
@@ -119,7 +124,7 @@ async fn a_server_that_does_not_come_up_is_one_clear_failure() {
     }
     for (command, cause, says) in [
         ("no-such-server", Cause::NotFound, "no program \"no-such-server\" on PATH"),
-        ("./none.sh", Cause::NotFound, "is not there"),
+        ("./none.sh", Cause::NotFound, "does not exist"),
         ("./plain.txt", Cause::Spawn, "permission denied"),
     ] {
         let env = TestEnvironment::new();

@@ -127,7 +127,7 @@ fn the_top_has_directories_with_something_in_them() {
         ("link", "hooks: is a symlink: expected a directory"),
         ("empty", "has no skills, no recipes and no hooks"),
         ("other", "has no skills, no recipes and no hooks"),
-        ("nothing", "is not there"),
+        ("nothing", "does not exist"),
         ("plain", "is not a directory"),
     ] {
         let error = copied(&env, dir).unwrap_err();

@@ -141,7 +141,7 @@ impl Add {
         let source = source.and_then(|it| it.at(self.reference.as_deref())).map_err(failed)?;
         if source.has_password() {
             let what = format!(
-                "{}: expected an address without a password: plugins.lock would hold it",
+                "{}: expected an address without a password: plugins.lock would contain it",
                 source.shown()
             );
             return Err(InputError::new(what, "let git keep it, with a credential helper").into());

@@ -25,7 +25,7 @@ use crate::{approval, input, output};
 /// those of docker (`docker login HOST`).
 #[derive(Args, Debug)]
 pub(crate) struct Publish {
-    /// A component (.wasm), or a directory that holds skills/, recipes/ or hooks/.
+    /// A component (.wasm), or a directory with skills/, recipes/ or hooks/.
     #[arg(value_name = "FILE|DIR")]
     path: PathBuf,
     /// The target: oci://HOST[:PORT]/ORG/NAME:TAG.
@@ -62,7 +62,7 @@ impl Publish {
         if let Err(error) = self.path.metadata() {
             let path = escape(&self.path.to_string_lossy(), 1024);
             let what = format!("{path}: expected a component or a directory, found: {error}");
-            let hint = "give a component (.wasm), or a directory that holds skills/, recipes/ or hooks/";
+            let hint = "give a component (.wasm), or a directory with skills/, recipes/ or hooks/";
             return Err(InputError::new(what, hint).into());
         }
         let registry = Registry::new(Options { plain_http: self.plain_http, ..Options::default() });

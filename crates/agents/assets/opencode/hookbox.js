@@ -6,7 +6,7 @@
  *
  *     "plugin": [["file:///path/to/hookbox.js", { "program": "/path/to/hookbox" }]]
  *
- * What passes between this file and the program stands in docs/src/agents.md. No environment variable changes anything
+ * docs/src/agents.md describes the messages between this file and the program. No environment variable changes anything
  * here: what a guard does is not for the surroundings to decide.
  */
 
@@ -18,7 +18,7 @@ import { isMainThread } from "node:worker_threads";
  * @property {string} [program] The program: a path, or a name on PATH (default: `hookbox`).
  * @property {string} [home] The home directory that is meant: where the program finds another one it blocks (default: any).
  * @property {"block" | "pass"} [on_failure] What becomes of a message, a tool call or an output where the program cannot
- *   be started, says nothing in time, or answers what is no answer (default: `block`). What a hook that fails means is
+ *   be started, says nothing in time, or answers with something that is not an answer (default: `block`). What a hook that fails means is
  *   for hookbox to say, which knows the hook's own `on_failure`.
  * @property {number} [timeout_ms] How long the program may take for one event, in milliseconds (default: 20 000, more
  *   than the program gives itself).
@@ -275,7 +275,7 @@ export default async function hookbox({ client, directory }, given) {
 }
 
 /**
- * The options with their defaults. What is no option is an error, and OpenCode says so: a guard that is set up wrongly
+ * The options with their defaults. Anything else is an error, and OpenCode says so: a guard that is set up wrongly
  * must not look as if it were there.
  * @param {Options} [given]
  */
@@ -396,7 +396,7 @@ function replace(/** @type {any} */ result, /** @type {unknown} */ output) {
   const text = isText(output) ? output : JSON.stringify(output);
   if (Array.isArray(result.content)) result.content = [{ type: "text", text }];
   else result.output = text;
-  // The same once more, for the user's screen; and files, which nobody looked at.
+  // The same once more, for the user's screen; and files, which no hook examined.
   if (typeof result.metadata?.output === "string") result.metadata.output = text;
   if (result.attachments !== undefined) result.attachments = [];
 }

@@ -168,7 +168,7 @@ test("a program that fails is a warning where the options say so", async (t) => 
   }
 });
 
-test("a program that is not there, or does not answer in time, blocks", async (t) => {
+test("a program that does not exist, or does not answer in time, blocks", async (t) => {
   const { plugin, dir } = place(t, "sleep 600 & echo $! > child; mv child started; wait");
   const missing = await plugin({ program: join(dir, "missing") });
   await assert.rejects(missing["tool.execute.before"](call, { args: {} }), /cannot be started: .*ENOENT/);
@@ -185,7 +185,7 @@ test("a program that is not there, or does not answer in time, blocks", async (t
   while (!["", ") Z "].some((it) => state() === it || (it !== "" && state().includes(it)))) await new Promise((done) => setImmediate(done));
 });
 
-test("exit code 2 blocks with what stands on standard error", async (t) => {
+test("exit code 2 blocks with the text on standard error", async (t) => {
   const { plugin } = place(t, "echo 'nobody knows' >&2; exit 2");
   await assert.rejects((await plugin())["tool.execute.before"](call, { args: {} }), { message: "nobody knows" });
 });
@@ -210,7 +210,7 @@ test("hooks make a session go on, eight times in a row and no subagent", async (
   }
   assert.equal(client.prompts.length, 8);
   assert.deepEqual(client.prompts[0], { path: { id: "ses_1" }, body: { parts: [{ type: "text", text: "run the tests" }] } });
-  assert.equal(seen().filter((it) => it.hook_event_name === "chat.message").length, 1, "its own message is no message of the user");
+  assert.equal(seen().filter((it) => it.hook_event_name === "chat.message").length, 1, "its own message is not a message of the user");
   const idles = seen().filter((it) => it.hook_event_name === "session.idle");
   assert.deepEqual([idles[0].prompt, idles[0].last_assistant_message, idles[8].loop_count], ["hello", "done", 8]);
   assert.match(told[0], /8 times in a row/);

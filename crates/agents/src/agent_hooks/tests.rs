@@ -78,7 +78,7 @@ fn before_a_tool_call_each_agents_answer_means_what_it_means_there() {
             0,
             r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"command": "pwd"}}}"#,
             "",
-            "malformed_output: answered wrongly: \"updatedInput\" stands without \"permissionDecision\": \"allow\"",
+            "malformed_output: answered wrongly: \"updatedInput\" comes without \"permissionDecision\": \"allow\"",
         ),
         (Codex, "PreToolUse", 0, r#"{"decision": "block", "reason": "r", "continue": 5}"#, "", "block r"),
         (

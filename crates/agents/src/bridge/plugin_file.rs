@@ -48,7 +48,7 @@ impl Origin {
         match self {
             Self::Ours { .. } => None,
             Self::Changed => Some("is hookbox's plugin, but was changed since or comes from another version"),
-            Self::Others => Some("is no plugin of hookbox"),
+            Self::Others => Some("is not a plugin of hookbox"),
         }
     }
 }

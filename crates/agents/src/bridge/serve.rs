@@ -270,7 +270,7 @@ impl Bridge {
             (self.project.as_deref()?, self.agent.project_variable().unwrap_or("the project"));
         let shown = |path: &Path| text::escape(&path.to_string_lossy(), 500);
         if !project.is_dir() {
-            return Some(format!("{variable} is {:?}, which is no directory: not used", shown(project)));
+            return Some(format!("{variable} is {:?}, which is not a directory: not used", shown(project)));
         }
         let says = says.filter(|says| self.begins_session() && says.is_dir())?;
         let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());

@@ -170,7 +170,7 @@ fn printed(event: &EventName, stdout: &[u8], must_answer: bool) -> Result<Outcom
         let mut outcome = Outcome::pass();
         outcome
             .noticed
-            .push(format!("printed text that is no answer at {event}: ignored: {}", excerpt(stdout)));
+            .push(format!("printed text that is not an answer at {event}: ignored: {}", excerpt(stdout)));
         return Ok(outcome);
     }
     let is_other = |name: &str| can_stop(event) && !KEYS.contains(&name);

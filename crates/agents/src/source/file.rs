@@ -270,7 +270,7 @@ impl File<'_> {
         if let Some(why) = &why {
             self.reader.fault(|| format!("{why}; its hooks do not run"));
         } else if !self.runs {
-            why = Some("stands in a file that cannot be used".to_owned());
+            why = Some("is in a file that cannot be used".to_owned());
         }
         let label =
             if event.is_ok() { key.to_owned() } else { text::plain_name(text::prefix(key, MAX_LABEL)) };
@@ -323,7 +323,7 @@ impl File<'_> {
             let is_kept = holds_hooks(&member.name);
             let what = if is_kept { "the hooks of both run" } else { "the last one counts" };
             let key = text::escape(&member.name, 80);
-            self.reader.fault(|| at(member.at.spot(), &format!("\"{key}\" is there twice: {what}")));
+            self.reader.fault(|| at(member.at.spot(), &format!("\"{key}\" appears twice: {what}")));
             match members.iter_mut().find(|it| it.name == member.name) {
                 Some(first) if !is_kept => *first = member,
                 _ => members.push(member),
@@ -335,7 +335,7 @@ impl File<'_> {
     fn finish(mut self) -> ForeignFile {
         if self.left_out > 0 {
             let message = format!(
-                "holds more than {MAX_HOOKS} hooks: only the first {MAX_HOOKS} are used, and {} are left out",
+                "has more than {MAX_HOOKS} hooks: only the first {MAX_HOOKS} are used, and {} are left out",
                 self.left_out
             );
             self.reader.fault(|| message);

@@ -207,7 +207,7 @@ impl Look<'_, '_> {
                 let Some(name) = name.to_str().filter(|name| name.ends_with(".json")) else { continue };
                 if paths.len() == MAX_FILES {
                     let message = format!(
-                        "holds more than {MAX_FILES} files: only the first {MAX_FILES} by name are used"
+                        "has more than {MAX_FILES} files: only the first {MAX_FILES} by name are used"
                     );
                     self.finder.hiding_problem(area, Problem::new(path, message));
                     break;

@@ -114,7 +114,7 @@ impl Look<'_, '_> {
             }
             let file = outside(plain(&shown(&format!("/{}", relative.display()))), &relative, Within::Hooks);
             if let ReadFile::Missing = self.read(&area, &file, &scripts, Some(&called)) {
-                let message = "is not there, and the plugin's manifest names it: its hooks do not run";
+                let message = "does not exist, and the plugin's manifest names it: its hooks do not run";
                 self.finder.problem(&area, Problem::new(&file.path, message));
             }
         }
@@ -132,7 +132,7 @@ fn same(a: &Path, b: &Path) -> bool {
 
 /// Reads Claude Code's list of plugins, in its order: one or several directories for each name.
 fn installed(bytes: &[u8]) -> Result<Vec<Installed>, String> {
-    let list: Value = serde_json::from_slice(bytes).map_err(|error| format!("is no JSON: {error}"))?;
+    let list: Value = serde_json::from_slice(bytes).map_err(|error| format!("is not JSON: {error}"))?;
     let Some(plugins) = list.get("plugins").and_then(Value::as_object) else {
         return Err("expected an object with \"plugins\", found none".to_owned());
     };

@@ -23,12 +23,12 @@ const SPECIAL_BITS: u32 = 0o7000;
 pub(super) fn copy(path: &Path, stage: &mut Stage<'_>) -> Result<(), PluginError> {
     let wrong = |error: io::Error| {
         let kind = match error.kind() {
-            io::ErrorKind::NotFound => PluginErrorKind::Fetch("is not there".to_owned()),
+            io::ErrorKind::NotFound => PluginErrorKind::Fetch("does not exist".to_owned()),
             io::ErrorKind::NotADirectory => PluginErrorKind::Fetch("is not a directory".to_owned()),
             _ => error.into(),
         };
         PluginError::new(path.to_string_lossy(), kind)
-            .hint("expected a directory that holds skills/, recipes/ or hooks/")
+            .hint("expected a directory with skills/, recipes/ or hooks/")
     };
     let top = Dir::open_ambient_dir(path, ambient_authority()).map_err(wrong)?;
     let plugins = stage.scratch().parent().and_then(|plugins| fs::metadata(plugins).ok());

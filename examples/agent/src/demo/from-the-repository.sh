@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a repository brings does not run until the user trusts it. This one would say so if it did.
+# A repository's hooks do not run until the user trusts them. This one would print a line if it did.
 case "$1" in
 hook) echo before_tool_call ;;
 run) echo "I ran although nobody trusts me" >../i-ran ;;

@@ -127,7 +127,7 @@ fn install(directories: &Directories) -> Result<()> {
         ("dist/old.tgz", "old"),
         (
             "package.sh",
-            "test ! -e dist/old.tgz || { echo 'dist/ holds an old archive' >&2; exit 1; }\necho packaged\n",
+            "test ! -e dist/old.tgz || { echo 'dist/ contains an old archive' >&2; exit 1; }\necho packaged\n",
         ),
         ("build.log", &"step ok: compiled one more file of the project\n".repeat(2_000)),
     ] {

@@ -194,7 +194,9 @@ fn plain(event: &EventName, shown: &str, stdout: &[u8], style: &Style) -> Result
         Text::Context | Text::Nothing => {}
     }
     let mut outcome = Outcome::pass();
-    outcome.noticed.push(format!("printed text that is no answer at {event}: ignored: {}", excerpt(stdout)));
+    outcome
+        .noticed
+        .push(format!("printed text that is not an answer at {event}: ignored: {}", excerpt(stdout)));
     Ok(outcome)
 }
 
@@ -248,7 +250,7 @@ fn answer(mut reply: Reply, blocks: bool, style: &Style) -> Result<Outcome, Hook
     if specific.input.is_some() && style.input_needs_allow && !blocks {
         let decided = specific.decision.as_deref();
         if !matches!(decided, Some("allow" | "ask" | "defer")) {
-            let what = "\"updatedInput\" stands without \"permissionDecision\": \"allow\"";
+            let what = "\"updatedInput\" comes without \"permissionDecision\": \"allow\"";
             return Err(malformed(format!("answered wrongly: {what}")));
         }
     }

@@ -65,7 +65,7 @@ impl Matcher {
                         return Err(wrong(format!("unknown kind of tool: the nearest is kind:{nearest}")));
                     }
                     None if is_list(part) => names.push(part.to_owned()),
-                    None => return Err(wrong("a kind stands beside names only".to_owned())),
+                    None => return Err(wrong("a kind can be combined with names only".to_owned())),
                 }
             }
             return Ok(Self(Rule::Kinds(names, kinds)));

@@ -93,7 +93,7 @@ impl Candidate {
                     Ok(EntryKind::File { .. }) => {
                         dir.access.check_owner(&component).map_or_else(State::Unreachable, |()| State::Usable)
                     }
-                    Ok(_) => State::Broken("is no file: expected a component".to_owned()),
+                    Ok(_) => State::Broken("is not a file: expected a component".to_owned()),
                     Err(error) => State::Unreachable(error),
                 };
                 (component, state)

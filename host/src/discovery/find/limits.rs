@@ -51,9 +51,7 @@ impl Usage {
         });
         let candidates = (left_out > 0).then(|| {
             let max = MAX_OF_REPOSITORY;
-            format!(
-                "brings more than {max} hooks: only the first {max} are used, and {left_out} are left out"
-            )
+            format!("has more than {max} hooks: only the first {max} are used, and {left_out} are left out")
         });
         let names = (names > MAX_NAMES).then(|| {
             format!("has more than {MAX_NAMES} files in directories of hooks: the others were not read")

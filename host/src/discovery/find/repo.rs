@@ -27,7 +27,7 @@ impl Repositories {
         let left_out = self.left_out;
         let message = format!(
             "lies in more than {MAX_REPOSITORIES} repositories, one in another: {left_out} between the outermost and the nearest \
-             were not looked at"
+             were not examined"
         );
         let problem = Problem::new(cwd, message)
             .hint("take .git, .hookbox and .kodelet out of directories that are none");

@@ -240,7 +240,7 @@ impl Scan {
             plugins += 1;
             if plugins > MAX_CANDIDATES {
                 let message = format!(
-                    "holds more than {MAX_CANDIDATES} plugins: only the first {MAX_CANDIDATES} by name are used"
+                    "has more than {MAX_CANDIDATES} plugins: only the first {MAX_CANDIDATES} by name are used"
                 );
                 self.problems.push(Problem::new(path, message).hiding(access));
                 break;
@@ -287,7 +287,7 @@ impl Scan {
             };
             if taken == MAX_CANDIDATES {
                 let message = format!(
-                    "holds more than {MAX_CANDIDATES} hooks: only the first {MAX_CANDIDATES} by name are used"
+                    "has more than {MAX_CANDIDATES} hooks: only the first {MAX_CANDIDATES} by name are used"
                 );
                 self.problems.push(Problem::new(&dir.path, message).hiding(&dir.access));
                 break;
@@ -359,7 +359,7 @@ impl Scan {
                     self.usage.names += all;
                 }
                 if more {
-                    let problem = Problem::new(path, "holds too many files: not all were read");
+                    let problem = Problem::new(path, "has too many files: not all were read");
                     self.problems.push(problem.hiding(access));
                 }
                 names

@@ -242,7 +242,7 @@ impl JudgedCandidate<'_> {
         {
             let (limit, file) = (units::show_duration(default.wall), declared.file());
             messages.push(format!(
-                "{file} raises timeout beyond {limit}, which a repository cannot: {limit} holds"
+                "{file} raises timeout beyond {limit}, which a repository cannot: {limit} applies"
             ));
         }
         let Some(table) = self.table else { return messages };
@@ -259,7 +259,7 @@ impl JudgedCandidate<'_> {
         ] {
             if is_raised {
                 let file = settings::FILE;
-                messages.push(format!("{file} raises {key}, which a repository cannot: the default holds"));
+                messages.push(format!("{file} raises {key}, which a repository cannot: the default applies"));
             }
         }
         messages

@@ -54,7 +54,7 @@ pub(super) fn gone(gate: &Gate, judgements: &[Judgement], options: &Options) -> 
     let guards = gate.gone(judgements, is_searched).filter(|record| record.on_failure == OnFailure::Block);
     guards
         .map(|record| {
-            let message = "is not there any more, and you trusted it as a guard: it does not run";
+            let message = "no longer exists, and you trusted it as a guard: it does not run";
             untrust(Problem::new(repo.join(&record.path), message).off(), &record.name)
         })
         .collect()

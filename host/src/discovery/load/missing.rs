@@ -66,7 +66,7 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
     let expected = Expected::of(root, name);
     let is_guard = table.on_failure == Some(OnFailure::Block) && table.enabled != Some(false);
     let shown = text::escape(name, 200);
-    let message = format!("line {}: {shown:?} is no hook of this root", table.line);
+    let message = format!("line {}: {shown:?} is not a hook of this root", table.line);
     let message = if is_guard { format!("{message}; {BLOCKS}") } else { message };
     let problem = Problem::new(root.settings_file(), message).of(name);
     let path = text::escape(&expected.path.to_string_lossy(), 4096);
@@ -106,7 +106,7 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
         trusted: TrustLevel::of(options.trust, tier, kind).is_trusted(),
         ..Descriptor::new(name, kind)
     };
-    let error = HookError::new(Cause::NotFound, "is not there, but its settings say that it must be");
+    let error = HookError::new(Cause::NotFound, "does not exist, but its settings say that it must");
     assembly.refuse(expected.position, descriptor, table.priority, error, EntryStatus::Invalid);
 }
 

@@ -19,7 +19,7 @@ fn of_a_full_directory_the_first_files_by_name_are_taken() {
     assert_eq!(names, (0..256).map(|at| format!("{at:03}")).collect::<Vec<_>>());
     assert_eq!(
         problems(&tree, &discovery),
-        ["repo/.kodelet/hooks: holds more than 256 hooks: only the first 256 by name are used"]
+        ["repo/.kodelet/hooks: has more than 256 hooks: only the first 256 by name are used"]
     );
 }
 
@@ -39,7 +39,7 @@ fn of_a_full_repository_the_first_hooks_are_taken_and_the_users_all() {
     assert_eq!(active(&discovery), ["turn_end:mine"]);
     assert_eq!(
         problems(&tree, &discovery),
-        ["repo: brings more than 512 hooks: only the first 512 are used, and 488 are left out"]
+        ["repo: has more than 512 hooks: only the first 512 are used, and 488 are left out"]
     );
 }
 
@@ -59,7 +59,7 @@ fn what_a_repository_declares_counts_among_its_hooks_and_a_file_is_bounded() {
     ]);
     let discovery = tree.discover(TrustPolicy::Recorded);
     assert_eq!((discovery.entries.len(), active(&discovery)), (513, vec!["turn_end:mine".to_owned()]));
-    let many = "holds more than 256 hooks: only the first 256 are used, and 44 are left out";
+    let many = "has more than 256 hooks: only the first 256 are used, and 44 are left out";
     assert_eq!(
         problems(&tree, &discovery),
         [

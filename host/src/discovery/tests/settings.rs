@@ -46,8 +46,8 @@ fn a_repository_lowers_limits_of_its_own_hooks_and_touches_nothing_else() {
     assert_eq!(
         problems(&tree, &discovery),
         [
-            "repo/.hookbox/hooks/slow: hookbox.toml raises timeout, which a repository cannot: the default holds",
-            "repo/.hookbox/hookbox.toml: line 6: \"mine\" is no hook of this root",
+            "repo/.hookbox/hooks/slow: hookbox.toml raises timeout, which a repository cannot: the default applies",
+            "repo/.hookbox/hookbox.toml: line 6: \"mine\" is not a hook of this root",
         ]
     );
 }
@@ -155,7 +155,7 @@ fn a_broken_settings_file_is_one_problem_and_the_other_roots_hold() {
     assert_eq!(active(&discovery), ["turn_end:y", "turn_end:x"]);
     let problems = problems(&tree, &discovery);
     assert!(
-        matches!(&problems[..], [one] if one.starts_with("home/.hookbox/hookbox.toml: line 1: is no TOML")),
+        matches!(&problems[..], [one] if one.starts_with("home/.hookbox/hookbox.toml: line 1: is not TOML")),
         "{problems:?}"
     );
 }

@@ -63,7 +63,7 @@ fn act(words: &[&str]) -> io::Result<String> {
         ["hard-link", from, to] => fs::hard_link(from, to).map(done),
         ["symlink", to, at] =>
         {
-            #[allow(deprecated, reason = "the portable one is not there on this target")]
+            #[allow(deprecated, reason = "the portable one does not exist on this target")]
             fs::soft_link(to, at).map(done)
         }
         ["var", name] => std::env::var(name).map_err(|error| io::Error::other(error.to_string())),

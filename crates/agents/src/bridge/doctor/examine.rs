@@ -29,7 +29,7 @@ impl Doctor {
         found.events = configured.commands.iter().map(|it| configured_command(agent, it)).collect();
         if !found.configured {
             let what = match agent.spec().plugin {
-                Some(_) => "hookbox's plugin is not there",
+                Some(_) => "hookbox's plugin is not installed",
                 None => "no command of its configuration calls hookbox",
             };
             found.warn("configuration", what, format!("hookbox install {agent}"));

@@ -28,7 +28,7 @@ const NO_GUARD: &str =
     "put a guard into ~/.hookbox/hooks, such as the sample guardrail.wasm; see hookbox list";
 
 /// An input that is not an event.
-const GARBAGE: &str = "this is no event: hookbox doctor";
+const GARBAGE: &str = "this is not an event: hookbox doctor";
 
 /// A command that an agent runs before a tool call, which is to be tried.
 pub(super) struct GuardProbe<'a> {

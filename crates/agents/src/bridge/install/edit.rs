@@ -175,7 +175,7 @@ impl Node {
     }
 }
 
-/// Parses a configuration, and refuses one in which `hooks`, `version` or one of these events is there twice
+/// Parses a configuration, and refuses one in which `hooks`, `version` or one of these events appears twice
 /// or is of another type.
 fn parse(agent: Agent, bytes: &[u8], desired: &[DesiredEntry]) -> Result<CstRootNode, DocumentError> {
     let document = Document::parse(agent.spec(), bytes)?;

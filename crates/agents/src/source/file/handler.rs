@@ -120,9 +120,8 @@ impl File<'_> {
         hook.observe =
             find("async").or_else(|| find("asyncRewake")).is_some_and(|it| it.value.raw() == "true");
         if let Some(condition) = find("if") {
-            self.reader.fault(|| {
-                at(condition.at.spot(), "\"if\" is not looked at: the hook gets what its matcher names")
-            });
+            self.reader
+                .fault(|| at(condition.at.spot(), "\"if\" is ignored: the hook gets what its matcher names"));
         }
         self.policy(&members, &mut hook);
         hook.timeout = self.timeout(&members);
@@ -329,7 +328,7 @@ impl File<'_> {
         let Some(root) = &self.outside.plugin else {
             let is_plugins = self.spec().config.plugins_key.is_some();
             return match is_plugins && needs(&all, "CLAUDE_PLUGIN_ROOT") {
-                true => Err(at(node.spot(), "needs ${CLAUDE_PLUGIN_ROOT}, and is no hook of a plugin")),
+                true => Err(at(node.spot(), "needs ${CLAUDE_PLUGIN_ROOT}, and is not a hook of a plugin")),
                 false => Ok(line),
             };
         };

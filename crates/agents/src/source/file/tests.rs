@@ -103,7 +103,7 @@ fn what_cannot_run_is_an_entry_that_says_why() {
         (
             Agent::Claude,
             claude(r#"{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/x"}"#),
-            "and is no hook of a plugin",
+            "and is not a hook of a plugin",
         ),
         (
             Agent::Claude,
@@ -129,7 +129,7 @@ fn what_cannot_run_is_an_entry_that_says_why() {
         (
             Agent::Copilot,
             r#"{"version": 2, "hooks": {"preToolUse": [{"bash": "x"}]}}"#.to_owned(),
-            "stands in a file that cannot be used",
+            "is in a file that cannot be used",
         ),
     ] {
         let file = read(agent, &text);
@@ -257,8 +257,8 @@ fn of_a_key_that_is_there_twice_the_last_counts_and_no_hook_is_lost() {
     assert_eq!(told(&file), want);
     assert_eq!(file.switches_off, None);
     let faults = faults(&file).join("\n");
-    assert_eq!(faults.matches("is there twice: the hooks of both run").count(), 3, "{faults}");
-    assert_eq!(faults.matches("is there twice: the last one counts").count(), 2, "{faults}");
+    assert_eq!(faults.matches("appears twice: the hooks of both run").count(), 3, "{faults}");
+    assert_eq!(faults.matches("appears twice: the last one counts").count(), 2, "{faults}");
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn variables_are_taken_in_bounds_and_as_text() {
     let long = format!(r#"{{"env": {{"A": "a", "B": "{}", "C": "c"}}}}"#, "x".repeat(70_000));
     let file = read(Agent::Claude, &long);
     assert_eq!(file.env, [pair("A", "a")]);
-    assert!(faults(&file)[0].contains("env: holds more than 65536 bytes: the rest is left out"));
+    assert!(faults(&file)[0].contains("env: has more than 65536 bytes: the rest is left out"));
     // Nobody else sets variables so.
     assert!(read(Agent::Qwen, r#"{"env": {"A": "a"}}"#).env.is_empty());
 }
@@ -342,7 +342,7 @@ fn comments_are_taken_where_the_agent_takes_them_and_keep_every_place() {
     let file = read(Agent::Gemini, text);
     assert_eq!(file.faults[0].message.split(": ").next(), Some("line 3, column 15"));
     let error = parse(text, &outside(Agent::Claude, Within::Settings, None)).unwrap_err();
-    assert!(error.starts_with("line 1, column 3: is no JSON: "), "{error}");
+    assert!(error.starts_with("line 1, column 3: is not JSON: "), "{error}");
     assert!(error.ends_with("(it has comments, which Claude Code does not take)"), "{error}");
     for broken in ["{", "/* {}", "\"\\", "{\"a\": /", "// {}"] {
         assert!(parse(broken, &outside(Agent::Gemini, Within::Settings, None)).is_err(), "{broken}");
@@ -363,7 +363,7 @@ fn hostile_files_end_in_bounds() {
     assert!(faults(&file).last().unwrap().contains("more than 256 hooks"));
     let twice = r#"{"hooks": {"BeforeTool": [], "BeforeTool": [{"hooks": []}]}, "hooks": 5}"#;
     let twice = parse(twice, &outside).unwrap();
-    assert_eq!(faults(&twice).iter().filter(|fault| fault.contains("is there twice")).count(), 2);
+    assert_eq!(faults(&twice).iter().filter(|fault| fault.contains("appears twice")).count(), 2);
     let keys: String = (0..3000).map(|n| format!("\"k{n}\": 1,")).collect();
     assert!(!parse(&format!("{{\"hooks\": {{{keys} \"z\": []}}}}"), &outside).unwrap().faults.is_empty());
 }

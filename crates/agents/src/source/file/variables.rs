@@ -89,7 +89,7 @@ impl File<'_> {
             }
             size += it.name.len() + value.len();
             if size > MAX_ENVIRONMENT {
-                let what = format!("env: holds more than {MAX_ENVIRONMENT} bytes: the rest is left out");
+                let what = format!("env: has more than {MAX_ENVIRONMENT} bytes: the rest is left out");
                 self.reader.fault(|| at(it.at.spot(), &what));
                 break;
             }

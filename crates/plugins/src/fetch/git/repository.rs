@@ -231,8 +231,10 @@ impl<'a> Repository<'a> {
         match (near.as_slice(), name) {
             ([], _) => fetch("has no branch and no tag: it is empty, or you may see none".to_owned())
                 .hint("push a commit to it first"),
-            (near, "HEAD") => fetch("has no default branch: its HEAD names one that is not there".to_owned())
-                .hint(format!("name one with @ or --ref: {}", near.join(", "))),
+            (near, "HEAD") => {
+                fetch("has no default branch: its HEAD names one that does not exist".to_owned())
+                    .hint(format!("name one with @ or --ref: {}", near.join(", ")))
+            }
             (near, name) => fetch(format!("has no branch, tag or commit {}", text::escape(name, 255)))
                 .hint(format!("it has {}", near.join(", "))),
         }

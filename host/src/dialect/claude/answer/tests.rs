@@ -141,7 +141,7 @@ fn text_is_context_where_claude_code_takes_it_and_a_note_elsewhere() {
     for event in [BeforeToolCall, AfterToolCall, AgentStop, PreCompact] {
         assert_eq!(read(&event, ""), Ok(Outcome::pass()));
         let found = read(&event, "checked \x1b[1m").unwrap();
-        let note = format!("printed text that is no answer at {event}: ignored: checked \\u{{1b}}[1m");
+        let note = format!("printed text that is not an answer at {event}: ignored: checked \\u{{1b}}[1m");
         assert_eq!(found, Outcome { noticed: vec![note], ..Outcome::pass() });
     }
 }

@@ -68,7 +68,7 @@ impl Reader {
         if let Form::Object(object) = node.form() {
             let Object { members, again } = object;
             policy.on_failure = guard::policy(members.iter().chain(&again).filter(|it| it.name != "hooks"));
-            // If `hooks` is there twice, all of them run: none is lost.
+            // If `hooks` appears twice, all of them run: none is lost.
             for member in members.iter().chain(again.iter().filter(|it| it.name == "hooks")) {
                 match member.name.as_str() {
                     "matcher" => matcher = self.matcher(member.value),

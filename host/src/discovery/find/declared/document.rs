@@ -55,10 +55,10 @@ impl<'a> Document<'a> {
         }
         match parse_to_ast(text, &Default::default(), &STRICT).map(|parsed| parsed.value) {
             Ok(Some(root)) => document.root = root,
-            Ok(None) => return Err((document.spot(0), "is no JSON: it is empty".to_owned())),
+            Ok(None) => return Err((document.spot(0), "is not JSON: it is empty".to_owned())),
             Err(error) => {
                 let what = text::escape(&error.kind().to_string(), 200);
-                return Err((document.spot(error.range().start), format!("is no JSON: {what}")));
+                return Err((document.spot(error.range().start), format!("is not JSON: {what}")));
             }
         }
         match crowded(&document.root) {
@@ -247,7 +247,7 @@ mod tests {
         ] {
             let (spot, what) = Document::parse(text).unwrap_err();
             assert_eq!((spot.line, spot.column), (line, column), "{text:?}: {what}");
-            assert!(what.starts_with("is no JSON: "), "{what}");
+            assert!(what.starts_with("is not JSON: "), "{what}");
         }
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(Document::parse(&deep).unwrap_err().1, "is nested more than 32 levels deep");

@@ -226,7 +226,7 @@ impl File {
     fn finish(mut self) -> Contents {
         if self.left_out > 0 {
             let message = format!(
-                "holds more than {MAX_ENTRIES} hooks: only the first {MAX_ENTRIES} are used, and {} are left out",
+                "has more than {MAX_ENTRIES} hooks: only the first {MAX_ENTRIES} are used, and {} are left out",
                 self.left_out
             );
             self.reader.fault(|| message);

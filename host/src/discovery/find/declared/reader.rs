@@ -72,8 +72,8 @@ impl Reader {
     }
 }
 
-/// Describes a key that is there twice.
+/// Describes a key that appears twice.
 pub fn twice(member: &Member<'_>) -> String {
     let key = text::escape(&member.name, 80);
-    at(member.at.spot(), &format!("\"{key}\" is there twice: the first one counts"))
+    at(member.at.spot(), &format!("\"{key}\" appears twice: the first one counts"))
 }

@@ -60,7 +60,7 @@ impl Reader {
         for member in members {
             if servers.len() == MAX_SERVERS {
                 let what =
-                    format!("holds more than {MAX_SERVERS} servers: only the first {MAX_SERVERS} are used");
+                    format!("has more than {MAX_SERVERS} servers: only the first {MAX_SERVERS} are used");
                 self.fault(|| at(member.at.spot(), &what));
                 break;
             }
@@ -219,7 +219,7 @@ mod tests {
             (r#"{"command": "x", "env": {"A": 5}}"#, Some("line 1, column 31: A: expected a text, found 5")),
             (
                 r#"{"command": "x", "command": "y"}"#,
-                Some("line 1, column 18: \"command\" is there twice: the first one counts"),
+                Some("line 1, column 18: \"command\" appears twice: the first one counts"),
             ),
         ] {
             assert_eq!(server(Document::parse(text).unwrap().root()).err().as_deref(), want, "{text}");

@@ -89,7 +89,7 @@ fn each_mistake_is_said_once_with_its_place_and_the_rest_holds() {
         ),
         (
             r#"{"command": "y", "command": "z"}"#,
-            r#"BROKEN line 2, column 18: "command" is there twice: the first one counts"#,
+            r#"BROKEN line 2, column 18: "command" appears twice: the first one counts"#,
             None,
         ),
         (
@@ -177,7 +177,7 @@ fn each_mistake_is_said_once_with_its_place_and_the_rest_holds() {
         (
             r#"{"command": "y", "on_failure": "pass", "on_failure": "block"}"#,
             "sh y block",
-            Some(r#"line 2, column 40: "on_failure" is there twice: the first one counts"#),
+            Some(r#"line 2, column 40: "on_failure" appears twice: the first one counts"#),
         ),
     ] {
         let text = format!("{{\"version\": 1, \"hooks\": {{\"PreToolUse\": [\n{entry},\n{GOOD}]}}}}");
@@ -197,7 +197,7 @@ fn a_part_that_is_left_out_is_one_problem_and_a_guard_in_it_fails_in_every_event
         vec![format!("hooks.json#file[left out] - BROKEN line 1, column {column}: {what} block")]
     };
     for (text, hooks, fault) in [
-        ("", vec![], "line 1, column 1: is no JSON: it is empty"),
+        ("", vec![], "line 1, column 1: is not JSON: it is empty"),
         (
             "[]",
             vec![],
@@ -235,7 +235,7 @@ fn a_part_that_is_left_out_is_one_problem_and_a_guard_in_it_fails_in_every_event
     let twice = format!(r#"{{"hooks": {{"PreToolUse": [{{"command": "y"}}], "PreToolUse": {GUARD}}}}}"#);
     let (hooks, faults) = hooks_json(&twice);
     assert_eq!(hooks, ["hooks.json#PreToolUse[0] before_tool_call sh y".to_owned(), guard(60).remove(0)]);
-    assert_eq!(faults, ["line 1, column 46: \"PreToolUse\" is there twice: the first one counts"]);
+    assert_eq!(faults, ["line 1, column 46: \"PreToolUse\" appears twice: the first one counts"]);
     let hint = parse(r#"{"PreToolUse": []}"#, Source::HooksJson).unwrap().faults[0].hint.clone();
     assert_eq!(hint.unwrap(), r#"write {"version": 1, "hooks": {…}}"#);
 }
@@ -385,7 +385,7 @@ fn of_very_many_entries_the_first_are_taken() {
     let entries = vec![r#"{"command": "x"}"#; 300].join(",");
     let (hooks, faults) = hooks_json(&format!(r#"{{"version": 1, "hooks": {{"PreToolUse": [{entries}]}}}}"#));
     assert_eq!(hooks.len(), 256);
-    assert_eq!(faults, ["holds more than 256 hooks: only the first 256 are used, and 44 are left out"]);
+    assert_eq!(faults, ["has more than 256 hooks: only the first 256 are used, and 44 are left out"]);
     let bad = vec![r#"{"command": "x", "a": 1}"#; 100].join(",");
     let (_, faults) = hooks_json(&format!(r#"{{"version": 1, "hooks": {{"PreToolUse": [{bad}]}}}}"#));
     assert_eq!((faults.len(), faults[32].as_str()), (33, "and 68 more problems in this file"));

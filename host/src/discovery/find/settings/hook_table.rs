@@ -62,7 +62,7 @@ impl Reader {
         self.hook = Some(text::escape(name, 255));
         let line = self.line(&value.span());
         if !value.get_ref().is_table() {
-            self.breaks(&value.span(), format!("{} is no table", text::escape(name, 80)));
+            self.breaks(&value.span(), format!("{} is not a table", text::escape(name, 80)));
             self.wrong_type(name, "a table", value);
             self.hook = None;
             return None;

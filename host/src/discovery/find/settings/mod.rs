@@ -58,7 +58,7 @@ pub(crate) fn read(
     problems: &mut Vec<Problem>,
 ) -> Result<File, Broken> {
     let follows = since.map_or_else(
-        || "no settings hold here".to_owned(),
+        || "no settings apply here".to_owned(),
         |since| format!("the settings of {since} stay in force"),
     );
     let mut broken = |why: String| {
@@ -103,8 +103,8 @@ fn parse(text: &str) -> Parsed {
     match DeTable::parse(text) {
         Err(error) => {
             let at = error.span().unwrap_or_default();
-            reader.breaks(&at, format!("is no TOML: {}", text::escape(error.message(), 200)));
-            reader.fault(at, format!("is no TOML: {}: no settings of this file hold", error.message()));
+            reader.breaks(&at, format!("is not TOML: {}", text::escape(error.message(), 200)));
+            reader.fault(at, format!("is not TOML: {}: no settings of this file apply", error.message()));
         }
         Ok(document) => {
             for (key, value) in document.get_ref() {
@@ -113,13 +113,11 @@ fn parse(text: &str) -> Parsed {
                         if hooks.len() > MAX_TABLES {
                             let more = hooks.len() - MAX_TABLES;
                             let message = format!(
-                                "holds more than {MAX_TABLES} tables of hooks: only the first {MAX_TABLES} by name \
+                                "has more than {MAX_TABLES} tables of hooks: only the first {MAX_TABLES} by name \
                                  are used, and {more} are left out"
                             );
-                            reader.breaks(
-                                &value.span(),
-                                format!("holds more than {MAX_TABLES} tables of hooks"),
-                            );
+                            reader
+                                .breaks(&value.span(), format!("has more than {MAX_TABLES} tables of hooks"));
                             reader.fault(value.span(), message);
                         }
                         for (name, table) in hooks.iter().take(MAX_TABLES) {
@@ -130,7 +128,7 @@ fn parse(text: &str) -> Parsed {
                         }
                     }
                     ("hooks", _) => {
-                        reader.breaks(&value.span(), "hooks is no table".to_owned());
+                        reader.breaks(&value.span(), "hooks is not a table".to_owned());
                         reader.wrong_type("hooks", "a table for each hook", value);
                     }
                     (other, _) => {
