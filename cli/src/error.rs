@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use crate::interrupt::Interrupted;
 use anstyle::{AnsiColor, Style};
+use hookbox::Hint;
 use hookbox_plugins::PluginError;
 
 /// Wrong usage or input.
@@ -21,16 +22,16 @@ const HINT: Style = AnsiColor::Cyan.on_default().bold();
 #[derive(Debug)]
 pub(crate) struct InputError {
     what: String,
-    hint: String,
+    hint: Hint,
 }
 
 impl InputError {
-    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }
 
     /// Returns the hint.
-    pub(crate) fn hint(&self) -> &str {
+    pub(crate) fn hint(&self) -> &Hint {
         &self.hint
     }
 }
@@ -68,7 +69,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
 pub(crate) fn complain(error: &anyhow::Error) {
     say(format_args!("{ERROR}error:{ERROR:#} {error:#}"));
     let of_input = error.downcast_ref::<InputError>().map(InputError::hint);
-    let of_plugin = error.downcast_ref::<PluginError>().and_then(|it| it.hint.as_deref());
+    let of_plugin = error.downcast_ref::<PluginError>().and_then(|it| it.hint.as_ref());
     let of_refused = error.downcast_ref::<Refused>().map(|it| it.0.hint());
     of_input.or(of_refused).or(of_plugin).into_iter().for_each(hint);
 }
@@ -84,7 +85,7 @@ pub(crate) fn warn(text: impl fmt::Display) {
 }
 
 /// Prints a warning and its hint.
-pub(crate) fn warn_with_hint(text: impl fmt::Display, next: Option<&String>) {
+pub(crate) fn warn_with_hint(text: impl fmt::Display, next: Option<&Hint>) {
     warn(text);
     next.into_iter().for_each(hint);
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a hook could not answer. It is a failure, never a decision: what follows is the hook's `on_failure`.
+/// The reason why a hook could not answer. It is a failure, never a decision: the hook's `on_failure` decides.
 ///
 /// Every standard error becomes one with `?`.
 ///

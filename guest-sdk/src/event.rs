@@ -190,14 +190,14 @@ impl Message {
 /// A session begins.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionStart {
-    /// Why: `startup`, `resume`, `rotate` …
+    /// The reason: `startup`, `resume`, `rotate` …
     pub source: Option<String>,
 }
 
 /// A session ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionEnd {
-    /// Why: `exit`, `rotate` …
+    /// The reason: `exit`, `rotate` …
     pub reason: Option<String>,
 }
 
@@ -279,7 +279,7 @@ pub struct AgentStop {
 /// The conversation is about to be compacted.
 #[derive(Debug, Default)]
 pub struct PreCompact {
-    /// Why: `auto`, `manual` …
+    /// The reason: `auto`, `manual` …
     pub trigger: Option<String>,
     /// Tokens.
     pub usage: Option<Usage>,
@@ -290,7 +290,7 @@ pub struct PreCompact {
 /// The conversation has been compacted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PostCompact {
-    /// Why: `auto`, `manual` …
+    /// The reason: `auto`, `manual` …
     pub trigger: Option<String>,
     /// The summary that replaces it; absent without the right `conversation`.
     pub summary: Option<String>,

@@ -1,4 +1,4 @@
-//! What the chain itself costs, the hooks aside: ten hooks that do nothing, called one after another, and the same ten
+//! The cost of the chain itself, without the hooks: ten hooks that do nothing, called one after another, and the same ten
 //! through a session, with facts, fold, deadlines and report.
 //!
 //! Criterion measures one case after another; the table at the end comes from calls that take turns, so

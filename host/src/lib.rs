@@ -102,6 +102,7 @@ pub mod event;
 mod facts;
 mod files;
 mod function;
+mod hint;
 pub mod hook;
 #[doc(hidden)]
 pub mod internal;
@@ -143,6 +144,7 @@ pub use crate::event::{
     Context, Document, Event, EventData, EventName, InvokedBy, Message, ToolCall, ToolResult, Usage,
 };
 pub use crate::function::FunctionHook;
+pub use crate::hint::Hint;
 pub use crate::hook::{
     Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Limits, Manifest, OnFailure, Settings,
     Subscription, Tier,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::spec::Spec;
+use hookbox::Hint;
 
 /// The status of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -30,7 +31,7 @@ pub struct Finding {
     /// The message; text from outside is escaped.
     pub message: String,
     /// The next step for the user.
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
 }
 
 /// A command of hookbox that an agent runs at an event.
@@ -84,7 +85,7 @@ impl Examination {
         }
     }
 
-    fn add(&mut self, status: Status, about: &'static str, message: impl Into<String>, hint: Option<String>) {
+    fn add(&mut self, status: Status, about: &'static str, message: impl Into<String>, hint: Option<Hint>) {
         let finding = Finding { status, about, message: message.into(), hint };
         // A command at two events reports the same fault once.
         if !self.findings.contains(&finding) {
@@ -96,11 +97,11 @@ impl Examination {
         self.add(Status::Ok, about, message, None);
     }
 
-    pub(crate) fn warn(&mut self, about: &'static str, message: impl Into<String>, hint: impl Into<String>) {
+    pub(crate) fn warn(&mut self, about: &'static str, message: impl Into<String>, hint: impl Into<Hint>) {
         self.add(Status::Warning, about, message, Some(hint.into()));
     }
 
-    pub(crate) fn fail(&mut self, about: &'static str, message: impl Into<String>, hint: impl Into<String>) {
+    pub(crate) fn fail(&mut self, about: &'static str, message: impl Into<String>, hint: impl Into<Hint>) {
         self.add(Status::Failed, about, message, Some(hint.into()));
     }
 

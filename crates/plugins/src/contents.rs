@@ -246,7 +246,7 @@ fn without_execute_bit(dir: &Path, hooks: &[PluginHook]) -> Vec<Problem> {
         let shown = text::escape(&text::shell_word(&path.to_string_lossy()), 300);
         let hint = format!("if it is a hook: chmod +x {shown}; else move it into a directory of hooks/");
         let message = "is not a hook: it has no execute bit".to_owned();
-        problems.push(Problem { hint: Some(hint), ..problem(&path.to_string_lossy(), message) });
+        problems.push(Problem { hint: Some(hint.into()), ..problem(&path.to_string_lossy(), message) });
     }
     if more > 0 {
         problems.push(problem("hooks", format!("has {more} more programs without an execute bit")));

@@ -10,7 +10,8 @@ use super::{PluginError, dir_ops};
 use hookbox::internal::lockfile::{self, Lock, LockError};
 
 /// The hint for a root or a plugins directory that cannot be opened.
-const OPENED: &str = "expected a directory that you may write, and that is not a symlink out of the repository";
+const OPENED: &str =
+    "expected a directory that you may write, and that is not a symlink out of the repository";
 
 /// The location of plugins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -159,7 +160,7 @@ impl Plugins {
             Err(error) if error.kind() == InvalidInput => {
                 Err(PluginError::io(&path, error).hint("put the file itself there, or move it aside"))
             }
-            Err(error) => Err(PluginError::io(&path, error).or_hint(&lockfile::hint(&path))),
+            Err(error) => Err(PluginError::io(&path, error).or_hint(lockfile::hint(&path))),
         }
     }
 }
@@ -227,7 +228,7 @@ mod tests {
             put(&path);
             let error = plugins.lock().unwrap_err();
             assert!(error.to_string().contains(what), "{what}: {error}");
-            assert!(error.hint.clone().unwrap_or_default().contains(hint), "{what}: {error:?}");
+            assert!(error.hint.as_deref().unwrap_or_default().contains(hint), "{what}: {error:?}");
             fs::remove_file(&path).or_else(|_| fs::remove_dir(&path)).unwrap();
         }
     }

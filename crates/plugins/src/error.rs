@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::{EntryPathError, LockError, NameError};
+use hookbox::Hint;
 use hookbox::internal::files;
 
 /// An error about a plugin. Nothing has changed.
@@ -15,7 +16,7 @@ pub struct PluginError {
     /// The kind of error.
     pub kind: PluginErrorKind,
     /// The next step for the user.
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
 }
 
 /// A kind of error. The texts read after the subject.
@@ -91,18 +92,18 @@ impl PluginError {
             _ => None,
         };
         let error = Self::new(path.as_ref().to_string_lossy(), error);
-        Self { hint: hint.map(str::to_owned), ..error }
+        Self { hint: hint.map(Hint::from), ..error }
     }
 
     /// Adds a hint, unless there is one.
     #[must_use]
-    pub(super) fn or_hint(self, hint: &str) -> Self {
-        Self { hint: self.hint.or_else(|| Some(hint.to_owned())), ..self }
+    pub(super) fn or_hint(self, hint: impl Into<Hint>) -> Self {
+        Self { hint: self.hint.or_else(|| Some(hint.into())), ..self }
     }
 
     /// Sets the hint.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.hint = Some(hint.into());
         self
     }

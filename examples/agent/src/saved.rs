@@ -2,11 +2,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use hookbox::escape;
-use hookbox::internal::private_dir::{self, PrivateError};
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Conversation;
@@ -23,11 +23,12 @@ const MAX_FILES: usize = 65_536;
 /// Returns the default directory of conversations: `$XDG_DATA_HOME/hookbox-agent/conversations`, else below
 /// `~/.local/share`.
 pub fn default_directory(home: Option<&Path>) -> Option<PathBuf> {
-    let hookbox = private_dir::default_data(home)?;
-    Some(hookbox.parent()?.join("hookbox-agent/conversations"))
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = data.or_else(|| home.map(|home| home.join(".local/share")))?;
+    Some(data.join("hookbox-agent/conversations"))
 }
 
-/// Why a conversation cannot be saved or gone on with.
+/// The error of a conversation that cannot be saved or continued.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {kind}", path = path.display())]
 pub struct SavedError {
@@ -44,15 +45,15 @@ pub enum SavedErrorKind {
     /// The conversation does not exist.
     #[error("there is no such conversation; hint: `hookbox-agent list` shows those that are saved")]
     Missing,
-    /// No id of a conversation.
+    /// The text is not the id of a conversation.
     #[error("expected an id of letters, digits, '-', '_' and '.', found {0:?}")]
     Id(String),
     /// The file has other content.
     #[error("is damaged and was left as it is: {0}")]
     Damaged(String),
-    /// The directory is not the user's alone.
-    #[error(transparent)]
-    Private(#[from] PrivateError),
+    /// The directory is in the repository, whose files may come from somebody else.
+    #[error("is in the repository")]
+    InRepository,
     /// The system's error.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -69,7 +70,7 @@ pub struct Saved {
     pub conversation: Result<Conversation, SavedError>,
 }
 
-/// The wire.
+/// The on-disk form.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wire<C> {
@@ -84,15 +85,26 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// Opens the directory, and creates it if it is missing.
+    /// Opens the directory for the user alone, and creates it if it is missing.
     ///
     /// # Errors
     ///
-    /// If other users can write to it, or if it is in the repository.
+    /// If it belongs to another user, or if it is in the repository.
     pub fn open(directory: &Path, repository: Option<&Path>) -> Result<Self, SavedError> {
-        let directory = private_dir::open(directory, repository)
-            .map_err(|error| SavedError { path: directory.to_owned(), kind: error.into() })?;
-        Ok(Self { directory })
+        let open = || {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+            let found = directory.canonicalize()?;
+            if let Some(repository) = repository
+                && found.starts_with(repository.canonicalize()?)
+            {
+                return Err(SavedErrorKind::InRepository);
+            }
+            // Only the owner may set the mode.
+            fs::set_permissions(&found, fs::Permissions::from_mode(0o700))?;
+            Ok(found)
+        };
+        let error = |kind| SavedError { path: directory.to_owned(), kind };
+        open().map(|directory| Self { directory }).map_err(error)
     }
 
     /// Saves a conversation, whole or not at all.
@@ -213,7 +225,6 @@ fn read(path: &Path, id: &str) -> Result<Conversation, SavedErrorKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt as _;
     use std::time::Duration;
 
     fn kept() -> (tempfile::TempDir, Conversations) {
@@ -253,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_holds_no_conversation_is_an_error_and_stays_as_it_is() {
+    fn a_file_without_a_conversation_is_an_error_and_stays_as_it_is() {
         let (_dir, kept) = kept();
         let whole = |version: u64, id: &str, messages: &str| {
             format!(

@@ -101,7 +101,7 @@ impl Protected {
         paths
     }
 
-    /// The same with more places, and with what is there now.
+    /// Returns these places and more, with the files that exist now.
     pub(super) fn with_places(
         mut self,
         places: impl IntoIterator<Item = PathBuf>,

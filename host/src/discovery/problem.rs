@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::files::FileAccess;
+use crate::hint::Hint;
 use crate::text;
 
 /// A problem with a file, directory or hook. It is local: everything else still works.
@@ -16,7 +17,7 @@ pub struct Problem {
     /// The problem, in words that follow the path; text from outside in it is escaped.
     pub message: String,
     /// The next step for the user.
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
     /// True if it hides which hooks the user has, or what they do. A guard may be among them, so that it
     /// counts as a hook that fails in every event, and blocks there.
     pub hides: bool,
@@ -47,7 +48,7 @@ impl Problem {
 
     /// Adds the next step.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -63,7 +64,7 @@ impl Problem {
     #[must_use]
     pub(super) fn hiding(mut self, access: &FileAccess) -> Self {
         self.hides = matches!(access, FileAccess::Global);
-        self.hint = self.hint.or_else(|| access.permission_hint(&self.path));
+        self.hint = self.hint.or_else(|| access.permission_hint(&self.path).map(Hint::from));
         self
     }
 }

@@ -125,14 +125,14 @@ impl ToolCall {
         Self::new(name, Document::from_text(input))
     }
 
-    /// The same call with this id.
+    /// Returns the call with this id.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// The same call with this input, which a hook may have changed.
+    /// Returns the call with this input, which a hook may have changed.
     #[must_use]
     pub fn with_input(mut self, input: Document) -> Self {
         self.input = input;

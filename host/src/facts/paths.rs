@@ -76,7 +76,7 @@ pub(super) fn of(tool: &str, input: &Value, cwd: &Path, home: Option<&Path>) -> 
     paths
 }
 
-/// The same as they are written.
+/// Returns the paths in the input of a tool, as they are written.
 pub(super) fn named<'a>(tool: &str, input: &'a Value) -> Vec<&'a str> {
     let mut named = Vec::new();
     fields(input, 0, &mut named);

@@ -24,7 +24,7 @@ impl Tool {
         Self { kind, claude: None, also: &[], names }
     }
 
-    /// The same tool, which hooks know under other names, too.
+    /// Adds other names under which hooks know the tool.
     const fn also(self, also: &'static [&'static str]) -> Self {
         Self { also, ..self }
     }

@@ -9,6 +9,7 @@ mod read;
 
 use std::path::Path;
 
+use crate::hint::Hint;
 use crate::text;
 
 pub use entry::{Locked, LockedHook};
@@ -35,10 +36,10 @@ pub const MAX_FILE: u64 = 4 << 20;
 pub const MAX_PLUGINS: usize = 256;
 
 /// The advice about a lock file that cannot be used.
-pub fn hint(path: &Path) -> String {
+pub fn hint(path: &Path) -> Hint {
     let path = path.to_string_lossy();
     let command = format!("mv {} {}", text::shell_word(&path), text::shell_word(&format!("{path}.old")));
-    format!("repair it, or move it aside: {}", text::escape(&command, 8192))
+    format!("repair it, or move it aside: {}", text::escape(&command, 8192)).into()
 }
 
 /// The contents of a `plugins.lock`.

@@ -13,7 +13,7 @@ const MAX_HOOKS: usize = 1024;
 /// The longest text of a field, in bytes.
 const MAX_TEXT: usize = 4096;
 
-/// Why a lock file cannot be used, in words that read after its path.
+/// The reason why a lock file cannot be used, in words that read after its path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {

@@ -106,6 +106,6 @@ fn the_command_that_moves_it_aside_can_be_pasted() {
         ("/$(x)'/plugins.lock", r"mv '/$(x)'\''/plugins.lock' '/$(x)'\''/plugins.lock.old'"),
         ("/\u{1b}/plugins.lock", r"mv '/\u{1b}/plugins.lock' '/\u{1b}/plugins.lock.old'"),
     ] {
-        assert_eq!(hint(Path::new(path)), format!("repair it, or move it aside: {command}"));
+        assert_eq!(*hint(Path::new(path)), *format!("repair it, or move it aside: {command}"));
     }
 }

@@ -64,7 +64,7 @@ fn errno(error: &io::Error) -> Option<Errno> {
     Errno::from_io_error(error)
 }
 
-/// Why a program could not be started.
+/// Returns the reason why a program could not be started.
 fn failure(error: &io::Error, program: &Path, directory: Option<&Path>) -> HookError {
     let spawn = |message: String| HookError::new(Cause::Spawn, message);
     match errno(error) {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::Uri;
 
+use crate::hint::Hint;
 use crate::{redact, text};
 
 /// The longest time of one request (the OTLP exporter specification).
@@ -46,12 +47,12 @@ pub struct TelemetryError {
     /// The fault.
     pub what: String,
     /// The remedy.
-    pub hint: String,
+    pub hint: Hint,
 }
 
 impl TelemetryError {
-    fn new(what: String, hint: &str) -> Self {
-        Self { what, hint: hint.to_owned() }
+    fn new(what: String, hint: impl Into<Hint>) -> Self {
+        Self { what, hint: hint.into() }
     }
 
     pub(super) fn exporter(error: &opentelemetry_otlp::ExporterBuildError) -> Self {

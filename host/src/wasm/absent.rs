@@ -100,7 +100,7 @@ impl ComponentHook {
         match component.0 {}
     }
 
-    /// The same hook with this access to what lies outside.
+    /// Returns the hook with this access to files, network and state.
     #[must_use]
     pub fn with_access(self, _access: Access) -> Self {
         match self.0 {}

@@ -107,7 +107,7 @@ fn percent(share: f64) -> String {
     format!("{:.0}%", (share * 100.0).clamp(0.0, 999.0))
 }
 
-/// Why a call is blocked.
+/// The reason why a call is blocked.
 pub(crate) fn exceeded(spent: f64) -> String {
     format!(
         "Token budget exceeded at {} of effective window; rotate session before continuing.",

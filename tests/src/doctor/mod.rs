@@ -104,7 +104,7 @@ fn trust(env: &TestEnvironment, list: &Value) {
     env.file("home/.codex/config.toml", trusted(&env.path(file(Agent::Codex)), list));
 }
 
-/// The same of the hooks of one file.
+/// Returns Codex's settings that trust the hooks of this file.
 fn trusted(path: &Path, list: &Value) -> String {
     let mut text = String::new();
     for (at, group) in list.as_array().unwrap().iter().enumerate() {

@@ -101,7 +101,7 @@ fn large(plugins: &hookbox_plugins::Plugins) -> Result<(), PluginError> {
 #[track_caller]
 fn says(error: &PluginError, what: &str, hint: &str) {
     assert!(error.to_string().contains(what), "{error}");
-    assert!(error.hint.clone().unwrap_or_default().contains(hint), "{error:?}");
+    assert!(error.hint.as_deref().unwrap_or_default().contains(hint), "{error:?}");
 }
 
 fn on_a_small_disk(base: &Path) {

@@ -66,7 +66,7 @@ fn of_source(error: anyhow::Error, shown: &str) -> anyhow::Error {
 /// Converts an error: wrong input of the user has another exit code than a failure.
 fn failed(error: PluginError) -> anyhow::Error {
     if error.is_usage() {
-        let hint = error.hint.clone().unwrap_or_else(|| "see `hookbox plugin --help`".to_owned());
+        let hint = error.hint.clone().unwrap_or_else(|| "see `hookbox plugin --help`".into());
         return InputError::new(error.to_string(), hint).into();
     }
     error.into()

@@ -27,7 +27,7 @@ pub(crate) struct Wait {
 /// The time that an agent waits at the end of a session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SessionEndWait {
-    /// The same as at other events.
+    /// The time of other events.
     Usual,
     /// This time, or longer if the configuration asks for it.
     AtLeast(Duration),

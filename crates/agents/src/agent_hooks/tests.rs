@@ -35,7 +35,7 @@ fn of(name: &str) -> Event {
     })
 }
 
-/// What an answer became, in a few words.
+/// The translated answer, in a few words.
 fn told(result: Result<Outcome, HookError>) -> String {
     match result {
         Err(error) => format!("{}: {}", error.cause.as_str(), error.message),

@@ -9,6 +9,7 @@ use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, pars
 
 use crate::spec::Spec;
 use crate::text;
+use hookbox::Hint;
 
 /// The largest configuration file, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -20,11 +21,11 @@ pub struct DocumentError {
     /// The problem, with line and column if they are known.
     pub what: String,
     /// The next step for the user.
-    pub hint: String,
+    pub hint: Hint,
 }
 
 impl DocumentError {
-    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }
 }
@@ -153,7 +154,7 @@ pub(crate) fn without_comments(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn unreadable(error: &ParseError, hint: String) -> DocumentError {
+fn unreadable(error: &ParseError, hint: impl Into<Hint>) -> DocumentError {
     let kind = text::escape(&error.kind().to_string(), 200);
     let (line, column) = (error.line_display(), error.column_display());
     DocumentError::new(format!("expected JSON, found line {line}, column {column}: {kind}"), hint)

@@ -161,7 +161,7 @@ impl File<'_> {
         if !has_hooks && outside_of_hooks {
             self.reader.push(|| Fault {
                 message: at(node.spot(), "has events outside of \"hooks\": none of its hooks run"),
-                hint: Some("write {\"hooks\": {…}}".to_owned()),
+                hint: Some("write {\"hooks\": {…}}".into()),
             });
         } else if !has_hooks && self.outside.within == Within::Hooks {
             self.reader.fault(|| at(node.spot(), "expected \"hooks\", found none"));

@@ -8,10 +8,10 @@ use crate::event::{AgentStop, Document, ErrorSource, Event, EventData, ToolCall}
 /// The modes that Claude Code has.
 const MODES: [&str; 6] = ["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"];
 
-/// Why a session starts, in Claude Code's words; others of an agent are passed on.
+/// The reason why a session starts, in Claude Code's words; others of an agent are passed on.
 const FRESH: &str = "clear";
 
-/// Why a session ends, in Claude Code's words; everything else is `other`.
+/// The reason why a session ends, in Claude Code's words; everything else is `other`.
 const REASONS: [&str; 6] =
     ["clear", "resume", "logout", "prompt_input_exit", "bypass_permissions_disabled", "other"];
 

@@ -280,7 +280,7 @@ async fn a_registry_is_told_who_calls_as_docker_knows_it() {
 
     let error = registry.push_component(&reference, bytes.clone(), &description, &Silent).await.unwrap_err();
     assert!(error.to_string().contains("to write to it, but docker has no credentials for it"), "{error}");
-    assert_eq!(error.hint.unwrap(), format!("docker login {}", local.address));
+    assert_eq!(*error.hint.unwrap(), *format!("docker login {}", local.address));
 
     log_in("user", "a-password");
     registry.push_component(&reference, bytes.clone(), &description, &Silent).await.unwrap();
@@ -290,7 +290,7 @@ async fn a_registry_is_told_who_calls_as_docker_knows_it() {
     let error = pull(&env, &registry, &reference, None, None).await.unwrap_err();
     assert!(error.to_string().contains("to read it, but docker's credentials were refused"), "{error}");
     assert!(!format!("{error:?}").contains("another-password"));
-    assert_eq!(error.hint.unwrap(), format!("docker login {}", local.address));
+    assert_eq!(*error.hint.unwrap(), *format!("docker login {}", local.address));
 
     env.file("home/.docker/config.json", "no json: secret");
     let error = pull(&env, &registry, &reference, None, None).await.unwrap_err().to_string();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::DocumentError;
 use crate::text;
+use hookbox::Hint;
 
 /// A configuration was not changed, and neither was anything else.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,11 +16,11 @@ pub struct InstallError {
     /// The problem.
     pub what: String,
     /// The next step for the user.
-    pub hint: String,
+    pub hint: Hint,
 }
 
 impl InstallError {
-    pub(crate) fn new(path: &Path, what: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(path: &Path, what: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self { path: path.to_owned(), what: what.into(), hint: hint.into() }
     }
 

@@ -117,7 +117,7 @@ fn an_installation_that_fails_changes_nothing() {
         let before = root.all();
         let error = add(&plugins, name, "new", replace, &Silent).unwrap_err();
         assert!(error.to_string().contains(what), "{what}: {error}");
-        assert!(error.hint.clone().unwrap_or_default().contains(hint), "{hint}: {error:?}");
+        assert!(error.hint.as_deref().unwrap_or_default().contains(hint), "{hint}: {error:?}");
         assert_eq!(root.all(), before, "{what}");
     }
 }

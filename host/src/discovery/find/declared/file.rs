@@ -106,7 +106,7 @@ impl File {
         if has_bare_events {
             self.reader.push(|| Fault {
                 message: at(node.spot(), "has events outside of \"hooks\": none of its hooks run"),
-                hint: Some(format!("write {example}")),
+                hint: Some(format!("write {example}").into()),
             });
         } else if !has_hooks && self.source == Source::HooksJson {
             self.reader.fault(|| at(node.spot(), "expected \"hooks\", found none"));

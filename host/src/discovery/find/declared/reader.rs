@@ -1,6 +1,7 @@
 //! The faults of a declaration: each one once, with its position and what was expected.
 
 use super::document::{Form, Member, Node, Spot};
+use crate::hint::Hint;
 use crate::text;
 
 /// The number of faults of a file that are named one by one.
@@ -11,7 +12,7 @@ const MAX_FAULTS: usize = 32;
 pub struct Fault {
     /// The position and the fault, in words that follow the path.
     pub message: String,
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
 }
 
 /// Collects faults.

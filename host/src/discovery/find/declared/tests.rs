@@ -237,7 +237,7 @@ fn a_part_that_is_left_out_is_one_problem_and_a_guard_in_it_fails_in_every_event
     assert_eq!(hooks, ["hooks.json#PreToolUse[0] before_tool_call sh y".to_owned(), guard(60).remove(0)]);
     assert_eq!(faults, ["line 1, column 46: \"PreToolUse\" appears twice: the first one counts"]);
     let hint = parse(r#"{"PreToolUse": []}"#, Source::HooksJson).unwrap().faults[0].hint.clone();
-    assert_eq!(hint.unwrap(), r#"write {"version": 1, "hooks": {…}}"#);
+    assert_eq!(*hint.unwrap(), *r#"write {"version": 1, "hooks": {…}}"#);
 }
 
 #[test]
