@@ -1,12 +1,14 @@
 //! A parsed configuration file, with the line and column of every value.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
+use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::CstRootNode;
-use jsonc_parser::errors::ParseError;
-use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+use regex::{Captures, Regex};
 
+use crate::discovery::document::{Document, Form, Member, Node, Object};
+use crate::discovery::reader::at;
 use crate::spec::Spec;
 use crate::text;
 use hookbox::Hint;
@@ -28,178 +30,174 @@ impl DocumentError {
     pub(crate) fn new(what: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }
+
+    /// Returns the error for a value of an unexpected type.
+    pub(crate) fn unexpected(expected: &str, found: Node<'_>, what: &str) -> Self {
+        let kind = match found.form() {
+            Form::Text(_) => "a string",
+            Form::Number(_) => "a number",
+            Form::Boolean(_) => "a boolean",
+            Form::Null => "null",
+            Form::Object(_) => "an object",
+            Form::Array(_) => "an array",
+        };
+        Self::new(at(found.spot(), &format!("expected {expected} {what}, found {kind}")), BY_HAND)
+    }
 }
 
-/// The text of a configuration file, and its syntax tree.
+/// The hint of most errors.
+const BY_HAND: &str = "correct the file by hand; nothing was changed";
+
+/// The text of an agent's configuration file.
 #[derive(Debug)]
-pub(crate) struct Document<'a> {
+pub(crate) struct ConfigText<'a> {
+    spec: &'static Spec,
     /// The text without its byte order mark.
-    pub(crate) text: &'a str,
-    /// The file's object; `None` for a file of blanks and comments.
-    pub(crate) root: Option<Object<'a>>,
+    text: &'a str,
+    /// The same text in strict JSON, in which every value has its line and column.
+    strict: Cow<'a, str>,
 }
 
-impl<'a> Document<'a> {
-    /// Parses a file of this agent.
-    pub(crate) fn parse(spec: &Spec, bytes: &'a [u8]) -> Result<Self, DocumentError> {
-        let by_hand = "correct the file by hand; nothing was changed";
+impl<'a> ConfigText<'a> {
+    /// Checks the bytes of a file of this agent.
+    pub(crate) fn new(spec: &'static Spec, bytes: &'a [u8]) -> Result<Self, DocumentError> {
         if bytes.len() > MAX_BYTES {
             let what = format!("expected at most {MAX_BYTES} bytes, found {}", bytes.len());
             return Err(DocumentError::new(what, "see what made the file so large"));
         }
-        let whole = str::from_utf8(bytes).map_err(|error| {
+        let text = str::from_utf8(bytes).map_err(|error| {
             let what = format!("expected UTF-8, found something else at byte {}", error.valid_up_to());
-            DocumentError::new(what, by_hand)
+            DocumentError::new(what, BY_HAND)
         })?;
-        let text = whole.strip_prefix('\u{feff}').unwrap_or(whole);
-        let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
-        let takes_comments = spec.config.reads_comments;
-        let parsed = parse_to_ast(text, &collect, &options(takes_comments)).map_err(|error| {
-            let reads = !takes_comments && parse_to_ast(text, &collect, &options(true)).is_ok();
-            let hint = if reads {
-                format!(
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let strict = if spec.config.reads_comments { strict(text) } else { Cow::Borrowed(text) };
+        Ok(Self { spec, text, strict })
+    }
+
+    /// Parses the text; `None` if it has only blanks and comments.
+    pub(crate) fn parse(&self) -> Result<Option<Document<'_>>, DocumentError> {
+        if self.strict.trim().is_empty() {
+            return Ok(None);
+        }
+        let document = Document::parse(&self.strict).map_err(|(spot, why)| {
+            let why = why.trim_start_matches("is not JSON: ");
+            let hint = match Document::parse(&strict(self.text)) {
+                Ok(_) if !self.spec.config.reads_comments => format!(
                     "{} reads no comments and no comma after the last value: it runs no hook of this file",
-                    spec.title
-                )
-            } else {
-                by_hand.to_owned()
+                    self.spec.title
+                ),
+                _ => BY_HAND.to_owned(),
             };
-            unreadable(&error, hint)
+            DocumentError::new(format!("expected JSON, found {}", at(spot, why)), hint)
         })?;
-        let document = Self { text, root: None };
-        match parsed.value {
-            None => Ok(document),
-            Some(Value::Object(root)) => Ok(Self { root: Some(root), ..document }),
-            Some(other) => Err(document.unexpected("an object", &other, "in the file")),
+        match document.root().form() {
+            Form::Object(_) => {}
+            _ => return Err(DocumentError::unexpected("an object", document.root(), "in the file")),
         }
+        Ok(Some(document))
     }
 
-    /// Parses the text once more into a tree that can be edited, and that keeps comments and blanks.
-    pub(crate) fn tree(&self, spec: &Spec) -> Result<CstRootNode, DocumentError> {
-        let parsed = CstRootNode::parse(self.text, &options(spec.config.reads_comments));
-        parsed.map_err(|error| unreadable(&error, "correct the file by hand; nothing was changed".to_owned()))
-    }
-
-    /// Returns the error for a value of an unexpected type.
-    pub(crate) fn unexpected(&self, expected: &str, found: &Value<'_>, what: &str) -> DocumentError {
-        let at = self.position(start(found));
-        let what = format!("{at}: expected {expected} {what}, found {}", kind(found));
-        DocumentError::new(what, "correct the file by hand; nothing was changed")
-    }
-
-    /// Returns the property of this name. A duplicate is an error: one reader takes the first, another the
-    /// last.
-    pub(crate) fn only<'o>(
-        &self,
-        object: &'o Object<'a>,
-        name: &str,
-    ) -> Result<Option<&'o ObjectProp<'a>>, DocumentError> {
-        let mut found = object.properties.iter().filter(|it| it.name.as_str() == name);
-        let first = found.next();
-        match found.next() {
-            None => Ok(first),
-            Some(second) => {
-                let at = self.position(second.range.start);
-                let what = format!("{at}: expected \"{}\" once, found it again", text::escape(name, 64));
-                Err(DocumentError::new(what, "keep one of the two; nothing was changed"))
-            }
-        }
-    }
-
-    /// Returns the line and column of a byte of the text.
-    pub(crate) fn position(&self, at: usize) -> String {
-        let before = self.text.get(..at).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        format!("line {line}, column {column}")
+    /// Parses the text into a tree that can be edited, and that keeps comments and blanks.
+    pub(crate) fn tree(&self) -> Result<CstRootNode, DocumentError> {
+        let is_lenient = self.spec.config.reads_comments;
+        let options = ParseOptions {
+            allow_comments: is_lenient,
+            allow_trailing_commas: is_lenient,
+            allow_loose_object_property_names: false,
+            allow_missing_commas: false,
+            allow_single_quoted_strings: false,
+            allow_hexadecimal_numbers: false,
+            allow_unary_plus_numbers: false,
+            allow_bare_decimal_point_numbers: false,
+            allow_non_finite_numbers: false,
+            allow_extended_string_escapes: false,
+        };
+        CstRootNode::parse(self.text, &options).map_err(|error| {
+            let what = format!("expected JSON, found {}", text::escape(&error.to_string(), 200));
+            DocumentError::new(what, BY_HAND)
+        })
     }
 }
 
-/// Returns the value of a JSON file; null if it is not an object, or cannot be parsed. The last of duplicate
-/// keys counts.
-pub(crate) fn json_value(has_comments: bool, bytes: &[u8]) -> serde_json::Value {
+/// Returns the member of this name. A duplicate is an error: one reader takes the first, another the last.
+pub(crate) fn only<'o, 'a>(
+    object: &'o Object<'a>,
+    name: &str,
+) -> Result<Option<&'o Member<'a>>, DocumentError> {
+    match object.again.iter().find(|it| it.name == name) {
+        None => Ok(object.members.iter().find(|it| it.name == name)),
+        Some(second) => {
+            let what = format!("expected \"{}\" once, found it again", text::escape(name, 64));
+            Err(DocumentError::new(at(second.at.spot(), &what), "keep one of the two; nothing was changed"))
+        }
+    }
+}
+
+/// Returns the last value of a name: the one that the agents' parsers take.
+pub(crate) fn last<'a>(object: &Object<'a>, name: &str) -> Option<Node<'a>> {
+    let mut all = object.again.iter().rev().chain(&object.members);
+    all.find(|it| it.name == name).map(|it| it.value)
+}
+
+/// Returns a value in JSON. The last of duplicate keys counts.
+pub(crate) fn json(node: Node<'_>) -> serde_json::Value {
+    serde_json::from_str(node.raw()).unwrap_or_default()
+}
+
+/// Returns the value of a JSON file with comments; null if it is not an object, or cannot be parsed. The last
+/// of duplicate keys counts.
+pub(crate) fn json_value(bytes: &[u8]) -> serde_json::Value {
     let text = str::from_utf8(bytes).unwrap_or_default().trim_start_matches('\u{feff}');
-    let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
-    let root = parse_to_ast(text, &collect, &options(has_comments)).ok().and_then(|it| it.value);
-    root.filter(|it| matches!(it, Value::Object(_))).map_or(serde_json::Value::Null, Into::into)
+    let value: serde_json::Value = serde_json::from_str(&strict(text)).unwrap_or_default();
+    if value.is_object() { value } else { serde_json::Value::Null }
 }
+
+/// A comment, or a text, in which `//` begins none.
+static COMMENT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?s)"(?:[^"\\]|\\.)*"?|//[^\n\r]*|/\*.*?(?:\*/|$)"#).ok());
+
+/// A comma after a last value, with the bracket that follows it, or a text.
+static LAST_COMMA: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?s)"(?:[^"\\]|\\.)*"?|,[ \t\r\n]*[\]}]"#).ok());
 
 /// Returns the text with blanks in the place of comments, so that everything else keeps its line and column.
 pub(crate) fn without_comments(text: &str) -> Cow<'_, str> {
-    if !text.contains("//") && !text.contains("/*") {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let (mut rest, mut in_string) = (text, false);
-    while let Some(first) = rest.chars().next() {
-        let comment = match rest {
-            _ if in_string => 0,
-            _ if rest.starts_with("//") => rest.find(['\n', '\r']).unwrap_or(rest.len()),
-            _ if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
-            _ => 0,
-        };
-        let (part, after) = rest.split_at(match comment {
-            0 if in_string && first == '\\' => rest.char_indices().nth(2).map_or(rest.len(), |(at, _)| at),
-            0 => first.len_utf8(),
-            comment => comment,
-        });
-        if comment > 0 {
-            out.extend(part.chars().map(|c| if matches!(c, '\n' | '\r') { c } else { ' ' }));
-        } else {
-            in_string ^= first == '"';
-            out.push_str(part);
-        }
-        rest = after;
-    }
-    Cow::Owned(out)
+    replaced(&COMMENT, text, |comment| {
+        comment.chars().map(|c| if matches!(c, '\n' | '\r') { c } else { ' ' }).collect()
+    })
 }
 
-fn unreadable(error: &ParseError, hint: impl Into<Hint>) -> DocumentError {
-    let kind = text::escape(&error.kind().to_string(), 200);
-    let (line, column) = (error.line_display(), error.column_display());
-    DocumentError::new(format!("expected JSON, found line {line}, column {column}: {kind}"), hint)
-}
-
-fn options(is_lenient: bool) -> ParseOptions {
-    ParseOptions {
-        allow_comments: is_lenient,
-        allow_trailing_commas: is_lenient,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
+/// Returns the text with blanks in the place of comments and of commas after a last value.
+fn strict(text: &str) -> Cow<'_, str> {
+    let text = without_comments(text);
+    match replaced(&LAST_COMMA, &text, |found| found.replacen(',', " ", 1)) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(text) => Cow::Owned(text),
     }
 }
 
-fn start(value: &Value<'_>) -> usize {
-    match value {
-        Value::StringLit(it) => it.range.start,
-        Value::NumberLit(it) => it.range.start,
-        Value::BooleanLit(it) => it.range.start,
-        Value::NullKeyword(it) => it.range.start,
-        Value::Object(Object { range, .. }) | Value::Array(Array { range, .. }) => range.start,
-    }
-}
-
-fn kind(value: &Value<'_>) -> &'static str {
-    match value {
-        Value::StringLit(_) => "a string",
-        Value::NumberLit(_) => "a number",
-        Value::BooleanLit(_) => "a boolean",
-        Value::NullKeyword(_) => "null",
-        Value::Object(_) => "an object",
-        Value::Array(_) => "an array",
-    }
+/// Replaces what a pattern finds, but for texts.
+fn replaced<'t>(pattern: &Option<Regex>, text: &'t str, new: fn(&str) -> String) -> Cow<'t, str> {
+    let Some(pattern) = pattern else { return Cow::Borrowed(text) };
+    pattern.replace_all(text, |found: &Captures<'_>| {
+        let found = found.get(0).map_or("", |it| it.as_str());
+        if found.starts_with('"') { found.to_owned() } else { new(found) }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Agent;
+
+    /// Returns the number of members of the object.
+    fn members(agent: Agent, text: &[u8]) -> Result<Option<usize>, DocumentError> {
+        let text = ConfigText::new(agent.spec(), text)?;
+        Ok(text.parse()?.map(|document| match document.root().form() {
+            Form::Object(object) => object.members.len(),
+            _ => unreachable!("it is an object"),
+        }))
+    }
 
     #[test]
     fn what_cannot_be_read_is_said_with_its_place() {
@@ -212,22 +210,21 @@ mod tests {
             (Agent::Gemini, b"{'a':1}", "line 1, column 2"),
             (Agent::Gemini, b"{\"a\":1} {}", "line 1"),
         ] {
-            let error = Document::parse(agent.spec(), text).unwrap_err();
+            let error = members(agent, text).unwrap_err();
             assert!(error.what.contains(want), "{error}");
         }
         let deep = format!("{{\"a\":{}", "[".repeat(100_000));
-        assert!(Document::parse(Agent::Gemini.spec(), deep.as_bytes()).is_err());
+        assert!(members(Agent::Gemini, deep.as_bytes()).is_err());
         let large = vec![b' '; MAX_BYTES + 1];
-        assert!(Document::parse(Agent::Gemini.spec(), &large).is_err());
+        assert!(members(Agent::Gemini, &large).is_err());
     }
 
     #[test]
     fn comments_are_read_where_the_agent_reads_them() {
         let text = "\u{feff}// mine\n{\"a\": 1, /* b */}\n";
-        let document = Document::parse(Agent::Gemini.spec(), text.as_bytes()).unwrap();
-        assert_eq!(document.root.unwrap().properties.len(), 1);
-        let error = Document::parse(Agent::Claude.spec(), text.as_bytes()).unwrap_err();
+        assert_eq!(members(Agent::Gemini, text.as_bytes()), Ok(Some(1)));
+        let error = members(Agent::Claude, text.as_bytes()).unwrap_err();
         assert!(error.hint.contains("Claude Code reads no comments"), "{}", error.hint);
-        assert!(Document::parse(Agent::Codex.spec(), b" \n").unwrap().root.is_none());
+        assert_eq!(members(Agent::Codex, b" \n"), Ok(None));
     }
 }

@@ -16,7 +16,7 @@
 //! ```
 
 mod codex_settings;
-pub(crate) mod document;
+mod document;
 pub(crate) mod entry;
 mod parser_error;
 mod paths;
@@ -26,7 +26,7 @@ mod switch;
 use std::path::PathBuf;
 
 pub use self::codex_settings::read_toml_settings;
-pub(crate) use self::document::{Document, json_value};
+pub(crate) use self::document::{ConfigText, json_value, only, without_comments};
 pub use self::document::{DocumentError, MAX_BYTES};
 pub use self::entry::{Entry, LIMITS};
 pub(crate) use self::parser_error::{json_error, parser_error};
@@ -34,6 +34,7 @@ pub(crate) use self::paths::{hooks_file, sources};
 pub(crate) use self::read::read_spec;
 pub use self::read::{Configuration, Problem};
 pub use self::switch::Switch;
+pub(crate) use self::switch::switches;
 pub use crate::agent::{Level, Surroundings};
 
 use crate::Agent;

@@ -46,7 +46,7 @@ pub(crate) fn json_error(error: &serde_json::Error, title: &str) -> String {
 mod tests {
     use super::*;
     use crate::Agent;
-    use crate::config::document::Document;
+    use crate::config::document::ConfigText;
 
     #[test]
     fn what_the_agents_parser_refuses_is_refused_with_its_place() {
@@ -87,7 +87,7 @@ mod tests {
             (Agent::Gemini, "{\"a\": 1,}"),
         ] {
             assert!(
-                Document::parse(agent.spec(), text.as_bytes()).is_ok()
+                ConfigText::new(agent.spec(), text.as_bytes()).unwrap().tree().is_ok()
                     && parser_error(agent.spec(), text.as_bytes()).is_some()
             );
         }

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
-use super::document::{Document, DocumentError};
-use super::entry::Entry;
-use super::switch::Switch;
-use jsonc_parser::ast::{Object, Value};
+use serde_json::Value;
 
-use crate::agent::disable_settings::LeavesOut;
+use super::document::{ConfigText, DocumentError, json, last};
+use super::entry::Entry;
+use super::switch::{Switch, switches};
+use crate::discovery::document::{Form, Node, Object};
+use crate::discovery::reader::Reader as Faults;
 use crate::spec::{EntryForm, Groups, Spec};
 use crate::text;
 
@@ -61,57 +62,55 @@ impl fmt::Display for Problem {
 ///
 /// [`DocumentError`] if the file cannot be parsed.
 pub(crate) fn read_spec(spec: &'static Spec, bytes: &[u8]) -> Result<Configuration, DocumentError> {
-    let document = Document::parse(spec, bytes)?;
-    let mut reader = Reader { spec, document: &document, found: Configuration::default() };
-    if let Some(root) = &document.root {
-        reader.root(root)?;
+    let text = ConfigText::new(spec, bytes)?;
+    let document = text.parse()?;
+    let mut reader = Reader { spec, found: Configuration::default() };
+    if let Some(Form::Object(root)) = document.as_ref().map(|it| it.root().form()) {
+        reader.root(&root)?;
     }
     Ok(reader.found)
 }
 
-struct Reader<'a> {
+struct Reader {
     spec: &'static Spec,
-    document: &'a Document<'a>,
     found: Configuration,
 }
 
-impl Reader<'_> {
+impl Reader {
     fn form(&self) -> &'static EntryForm {
         &self.spec.config.entry
     }
 
     fn root(&mut self, root: &Object<'_>) -> Result<(), DocumentError> {
-        self.switches(root);
-        let Some(hooks) = self.last(root, "hooks") else { return Ok(()) };
-        let Value::Object(hooks) = hooks else {
-            return Err(self.document.unexpected("an object", hooks, "for \"hooks\""));
+        self.settings(root);
+        let Some(hooks) = last(root, "hooks") else { return Ok(()) };
+        let Form::Object(events) = hooks.form() else {
+            return Err(DocumentError::unexpected("an object", hooks, "for \"hooks\""));
         };
-        if root.properties.iter().filter(|it| it.name.as_str() == "hooks").count() > 1 {
+        if root.again.iter().any(|it| it.name == "hooks") {
             self.problem(None, "expected \"hooks\" once in the file");
         }
-        if self.form().has_version
-            && !matches!(self.last(root, "version"), Some(Value::NumberLit(it)) if it.value == "1")
-        {
+        if self.form().has_version && last(root, "version").is_none_or(|it| it.raw() != "1") {
             self.problem(None, "expected \"version\": 1 in the file, without which it is not read");
         }
-        for name in repeated(hooks) {
+        for name in repeated(&events) {
             self.problem(Some(name), "expected it once: of two lists the agent takes one");
         }
-        for event in &hooks.properties {
+        for event in events.members.iter().chain(&events.again) {
             let name = event.name.as_str();
             if self.spec.config.former_settings.contains(&name) {
                 continue;
             }
-            let Value::Array(list) = &event.value else {
+            let Form::Array(list) = event.value.form() else {
                 self.problem(Some(name), "expected a list");
                 continue;
             };
-            for (at, item) in list.elements.iter().enumerate() {
-                let Value::Object(item) = item else {
+            for (at, item) in list.into_iter().enumerate() {
+                let Form::Object(item) = item.form() else {
                     self.problem(Some(name), "expected an object in the list");
                     continue;
                 };
-                self.item(name, at, item);
+                self.item(name, at, &item);
             }
         }
         Ok(())
@@ -120,35 +119,36 @@ impl Reader<'_> {
     /// Reads a group or an entry.
     fn item(&mut self, event: &str, at: usize, item: &Object<'_>) {
         let groups = self.form().groups;
-        self.keys(event, item);
-        let inner = match item.get_array("hooks") {
-            Some(inner) if groups != Groups::None => inner,
+        let of_item = self.matcher(event, item);
+        let inner = match last(item, "hooks").map(Node::form) {
+            Some(Form::Array(inner)) if groups != Groups::None => inner,
             _ if groups == Groups::Required => {
                 return self.problem(Some(event), "expected \"hooks\" in every group");
             }
-            _ => return self.entry(event, item, matcher(item), (at, 0)),
+            _ => return self.entry(event, item, of_item, (at, 0)),
         };
-        for (inner_at, entry) in inner.elements.iter().enumerate() {
-            match entry {
-                Value::Object(entry) => {
-                    self.keys(event, entry);
-                    self.entry(event, entry, matcher(entry).or_else(|| matcher(item)), (at, inner_at));
+        for (inner_at, entry) in inner.into_iter().enumerate() {
+            match entry.form() {
+                Form::Object(entry) => {
+                    let matcher = self.matcher(event, &entry).or_else(|| of_item.clone());
+                    self.entry(event, &entry, matcher, (at, inner_at));
                 }
                 _ => self.problem(Some(event), "expected an object in a group"),
             }
         }
     }
 
-    /// Checks what concerns groups and entries: no duplicate key, and a matcher that is text.
-    fn keys(&mut self, event: &str, object: &Object<'_>) {
+    /// Returns the matcher of a group or an entry. It should be text, and no key should appear twice.
+    fn matcher(&mut self, event: &str, object: &Object<'_>) -> Option<String> {
         for name in repeated(object) {
             self.problem(Some(event), &format!("expected \"{name}\" once in a group or an entry"));
         }
-        match object.get("matcher").map(|it| &it.value) {
-            None | Some(Value::StringLit(_)) => {}
-            Some(Value::NullKeyword(_)) if self.form().takes_null_matcher => {}
-            Some(_) => self.problem(Some(event), "expected text for \"matcher\""),
+        match last(object, "matcher")?.form() {
+            Form::Text(matcher) => return Some(matcher),
+            Form::Null if self.form().takes_null_matcher => {}
+            _ => self.problem(Some(event), "expected text for \"matcher\""),
         }
+        None
     }
 
     fn entry(&mut self, event: &str, entry: &Object<'_>, matcher: Option<String>, position: (usize, usize)) {
@@ -156,15 +156,19 @@ impl Reader<'_> {
             return self.problem(None, &format!("more than {MAX_ENTRIES} entries"));
         }
         let form = self.form();
-        match entry.get("type").map(|it| &it.value) {
-            Some(Value::StringLit(it)) if it.value == "command" => {}
-            None if !form.has_type => {}
+        let text = |key: &str| match last(entry, key)?.form() {
+            Form::Text(text) => Some(text),
+            _ => None,
+        };
+        match text("type").as_deref() {
+            Some("command") => {}
+            None if !form.has_type && last(entry, "type").is_none() => {}
             // Prompts, URLs and the like run no command of ours.
-            Some(Value::StringLit(it)) if OTHER_TYPES.contains(&it.value.as_ref()) => return,
+            Some(kind) if OTHER_TYPES.contains(&kind) => return,
             _ => self.problem(Some(event), "expected \"type\": \"command\" in every entry"),
         }
-        let Some(command) = form.command_keys.iter().find_map(|key| entry.get_string(key)) else {
-            if entry.get("powershell").is_none() {
+        let Some(command) = form.command_keys.iter().find_map(|key| text(key)) else {
+            if last(entry, "powershell").is_none() {
                 self.problem(
                     Some(event),
                     &format!("expected text for \"{}\" in every entry", form.command()),
@@ -174,23 +178,24 @@ impl Reader<'_> {
         };
         let configured = self.timeout(event, entry);
         let known = [form.command(), form.timeout(), "type", "matcher"];
-        let extra = entry.properties.iter().filter(|it| !known.contains(&it.name.as_str()));
+        let all = entry.members.iter().chain(&entry.again);
+        let extra = all.filter(|it| !known.contains(&it.name.as_str()));
         self.found.entries.push(Entry {
             event: event.to_owned(),
             matcher,
-            command: command.value.clone().into_owned(),
+            command,
             timeout: self.spec.waits(event, configured),
-            extra: extra.map(|it| (it.name.as_str().to_owned(), it.value.clone().into())).collect(),
+            extra: extra.map(|it| (it.name.clone(), json(it.value))).collect(),
             position,
         });
     }
 
     fn timeout(&mut self, event: &str, entry: &Object<'_>) -> Option<Duration> {
         let form = self.form();
-        let (key, value) = form.timeout_keys.iter().find_map(|key| Some((key, &entry.get(key)?.value)))?;
-        let time = match value {
-            Value::NumberLit(it) => it.value.parse().ok().and_then(|it| self.spec.wait.unit.time(it)),
-            Value::NullKeyword(_) if form.takes_null_timeout => return None,
+        let (key, value) = form.timeout_keys.iter().find_map(|key| Some((key, last(entry, key)?)))?;
+        let time = match value.form() {
+            Form::Number(number) => self.spec.wait.unit.time(number),
+            Form::Null if form.takes_null_timeout => return None,
             _ => None,
         };
         match time {
@@ -206,48 +211,16 @@ impl Reader<'_> {
         time
     }
 
-    fn switches(&mut self, root: &Object<'_>) {
-        let mut switches = Vec::new();
-        for setting in self.spec.config.disable_settings {
-            let holder = match setting.within {
-                Some(name) => self.last(root, name).and_then(Value::as_object),
-                None => Some(root),
-            };
-            let value = holder.and_then(|holder| self.last(holder, setting.key));
-            match (setting.leaves_out, value) {
-                (LeavesOut::All(off), Some(Value::BooleanLit(it))) if it.value == off => {
-                    switches.push(Switch::All(setting.shown));
-                }
-                (LeavesOut::AllButManaged, Some(Value::BooleanLit(it))) if it.value => {
-                    switches.push(Switch::AllButManaged(setting.shown));
-                }
-                (LeavesOut::Named, Some(Value::Array(names))) => {
-                    let names = names.elements.iter().filter_map(Value::as_string_lit).take(MAX_ENTRIES);
-                    let named = |name: String| Switch::Named { setting: setting.shown, name };
-                    switches.extend(names.map(|name| named(name.value.clone().into_owned())));
-                }
-                _ => {}
-            }
-        }
-        self.found.switches = switches;
+    /// Reads the settings beside the hooks.
+    fn settings(&mut self, root: &Object<'_>) {
+        self.found.switches = switches(self.spec, root, &mut Faults::default());
         if self.spec.config.managed_file.is_some() {
-            let all = self.last(root, "disableAllHooks").and_then(Value::as_boolean_lit);
-            self.found.disables_all = all.map(|it| it.value);
+            self.found.disables_all = last(root, "disableAllHooks").and_then(|it| json(it).as_bool());
         }
-        if let Some(key) = self.spec.config.env_key {
-            let env = self.last(root, key).and_then(Value::as_object);
-            let env = env.into_iter().flat_map(|it| &it.properties).take(MAX_ENTRIES);
-            let text = |value: &Value<'_>| match value.clone().into() {
-                serde_json::Value::String(text) => text,
-                other => other.to_string(),
-            };
-            self.found.env = env.map(|it| (it.name.as_str().to_owned(), text(&it.value))).collect();
+        if let Some(Value::Object(env)) = self.spec.config.env_key.and_then(|key| last(root, key)).map(json) {
+            let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            self.found.env = env.into_iter().map(|(name, value)| (name, text(value))).collect();
         }
-    }
-
-    /// Returns the last value of a name: the one that the agents' parsers take.
-    fn last<'o>(&self, object: &'o Object<'_>, name: &str) -> Option<&'o Value<'o>> {
-        object.properties.iter().rev().find(|it| it.name.as_str() == name).map(|it| &it.value)
     }
 
     fn problem(&mut self, event: Option<&str>, what: &str) {
@@ -260,12 +233,7 @@ impl Reader<'_> {
 
 /// Returns the keys that an object has more than once.
 fn repeated<'o>(object: &'o Object<'_>) -> BTreeSet<&'o str> {
-    let mut seen = BTreeSet::new();
-    object.properties.iter().map(|it| it.name.as_str()).filter(|name| !seen.insert(*name)).collect()
-}
-
-fn matcher(object: &Object<'_>) -> Option<String> {
-    object.get_string("matcher").map(|it| it.value.clone().into_owned())
+    object.again.iter().map(|it| it.name.as_str()).collect()
 }
 
 #[cfg(test)]

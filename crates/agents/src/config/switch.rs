@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use super::document::last;
+use crate::agent::disable_settings::LeavesOut;
+use crate::discovery::document::{Form, Object};
+use crate::discovery::reader::{Reader, wrong};
+use crate::spec::Spec;
 use crate::text;
 
 /// A setting with which an agent does not run hooks of its configuration.
@@ -32,4 +37,37 @@ impl fmt::Display for Switch {
             }
         }
     }
+}
+
+/// Returns the switches of a file of this agent. A setting of another type is a fault.
+pub(crate) fn switches(spec: &Spec, root: &Object<'_>, faults: &mut Reader) -> Vec<Switch> {
+    let mut switches = Vec::new();
+    for setting in spec.config.disable_settings {
+        let value = match setting.within.map(|name| last(root, name).map(|it| it.form())) {
+            None => last(root, setting.key),
+            Some(Some(Form::Object(inner))) => last(&inner, setting.key),
+            Some(_) => None,
+        };
+        let Some(value) = value else { continue };
+        match (setting.leaves_out, value.form()) {
+            (LeavesOut::All(off), Form::Boolean(value)) => {
+                switches.extend((value == off).then_some(Switch::All(setting.shown)));
+            }
+            (LeavesOut::AllButManaged, form) => {
+                let is_on = matches!(form, Form::Boolean(true));
+                switches.extend(is_on.then_some(Switch::AllButManaged(setting.shown)));
+            }
+            (LeavesOut::Named, Form::Array(names)) => {
+                for name in names {
+                    match name.form() {
+                        Form::Text(name) => switches.push(Switch::Named { setting: setting.shown, name }),
+                        _ => faults.fault(|| wrong(setting.key, "a name", name)),
+                    }
+                }
+            }
+            (LeavesOut::All(_), _) => faults.fault(|| wrong(setting.key, "true or false", value)),
+            (LeavesOut::Named, _) => faults.fault(|| wrong(setting.key, "a list of names", value)),
+        }
+    }
+    switches
 }

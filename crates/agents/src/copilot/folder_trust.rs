@@ -38,7 +38,7 @@ pub(super) fn check(conditions: &Conditions<'_>, found: &mut Examination) {
 /// reads the older spelling of the key.
 fn is_in_list(config: &[u8], project: &Path) -> bool {
     // Copilot CLI writes comments into this file, though it reads none in its settings.
-    let config = json_value(true, config);
+    let config = json_value(config);
     let lists = ["trustedFolders", "trusted_folders"].map(|key| config.get(key).and_then(Value::as_array));
     let folders = lists.into_iter().flatten().flatten().filter_map(Value::as_str).map(Path::new);
     let project = real(project);

@@ -63,7 +63,7 @@ fn check(
     found: &mut Examination,
 ) {
     let mut read = |path: Option<PathBuf>| {
-        path.and_then(|path| contents(&path, found)).map_or(Value::Null, |bytes| json_value(true, &bytes))
+        path.and_then(|path| contents(&path, found)).map_or(Value::Null, |bytes| json_value(&bytes))
     };
     let file = |level| hooks_file(spec, level, conditions.surroundings);
     if !is_asked(&read(file(Level::User)), &read(file(Level::Project)), by_default) {
@@ -136,7 +136,7 @@ mod tests {
             (set("true"), set("false"), true, true),
         ] {
             for (by_default, want) in [(true, gemini), (false, qwen)] {
-                let settings = [&user, &project].map(|it| json_value(true, it.as_bytes()));
+                let settings = [&user, &project].map(|it| json_value(it.as_bytes()));
                 let is_asked = is_asked(&settings[0], &settings[1], by_default);
                 assert_eq!(is_asked, want, "{by_default} {user} {project}");
             }
@@ -160,7 +160,7 @@ mod tests {
         ] {
             assert_eq!(is_trusted(&rules, project), want, "{rules}");
         }
-        let rules = json_value(true, b"{\"/nowhere\": \"TRUST_FOLDER\" /* all */}");
+        let rules = json_value(b"{\"/nowhere\": \"TRUST_FOLDER\" /* all */}");
         assert!(is_trusted(&rules, project));
     }
 

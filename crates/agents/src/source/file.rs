@@ -9,10 +9,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::agent::disable_settings::{DisableSetting, LeavesOut};
 use crate::agent::{Agent, Level};
 use crate::agent_hooks::event_name;
-use crate::config::document::without_comments;
+use crate::config::{Switch, switches, without_comments};
 use crate::discovery::document::{Document, Form, Member, Node, Object};
 use crate::discovery::reader::{Fault, Reader, at, unknown, wrong};
 use crate::discovery::{MAX_HOOKS, SourceHook};
@@ -120,7 +119,18 @@ impl File<'_> {
         let shown = self.outside.shown.clone();
         let expected = "an object such as {\"hooks\": {…}}";
         let Some(members) = self.members(&shown, expected, node, |name| name == "hooks") else { return };
-        let config = &self.outside.agent.spec().config;
+        let spec = self.outside.agent.spec();
+        let config = &spec.config;
+        if let Form::Object(root) = node.form() {
+            for switch in switches(spec, &root, &mut self.reader) {
+                match switch {
+                    Switch::All(setting) => self.found.switches_off = Some(setting),
+                    // It counts only in the settings of an organization.
+                    Switch::AllButManaged(_) => {}
+                    Switch::Named { name, .. } => self.disabled.push(name),
+                }
+            }
+        }
         let is_settings = self.outside.within == Within::Settings;
         let mut has_hooks = false;
         for member in &members {
@@ -129,8 +139,8 @@ impl File<'_> {
                     has_hooks = true;
                     self.hooks(member.value);
                 }
-                name if config.disable_settings.iter().any(|it| it.within.unwrap_or(it.key) == name) => {
-                    self.switches(member);
+                name if config.disable_settings.iter().any(|it| it.within == Some(name)) => {
+                    self.members(name, "an object", member.value, |_| false);
                 }
                 name if is_settings && config.env_key == Some(name) => {
                     self.found.env = self.settings_env(member);
@@ -165,48 +175,6 @@ impl File<'_> {
             });
         } else if !has_hooks && self.outside.within == Within::Hooks {
             self.reader.fault(|| at(node.spot(), "expected \"hooks\", found none"));
-        }
-    }
-
-    /// Reads a setting that leaves hooks out, or an object with such settings.
-    fn switches(&mut self, member: &Member<'_>) {
-        let of_agent = self.outside.agent.spec().config.disable_settings;
-        if let Some(setting) = of_agent.iter().find(|it| it.within.is_none() && it.key == member.name) {
-            return self.switch(member, setting);
-        }
-        let Some(members) = self.members(&member.name, "an object", member.value, |_| false) else { return };
-        for inner in &members {
-            let is_it =
-                |it: &&DisableSetting| it.within == Some(member.name.as_str()) && it.key == inner.name;
-            if let Some(setting) = of_agent.iter().find(is_it) {
-                self.switch(inner, setting);
-            }
-        }
-    }
-
-    fn switch(&mut self, member: &Member<'_>, setting: &'static DisableSetting) {
-        match (setting.leaves_out, member.value.form()) {
-            (LeavesOut::All(off), Form::Boolean(value)) => {
-                if value == off {
-                    self.found.switches_off = Some(setting.shown);
-                }
-            }
-            (LeavesOut::All(_), _) => {
-                self.reader.fault(|| wrong(setting.key, "true or false", member.value));
-            }
-            // It counts only in the settings of an organization.
-            (LeavesOut::AllButManaged, _) => {}
-            (LeavesOut::Named, Form::Array(items)) => {
-                for item in items.into_iter().take(MAX_PLUGINS) {
-                    match item.form() {
-                        Form::Text(name) => self.disabled.push(name),
-                        _ => self.reader.fault(|| wrong(setting.key, "a name", item)),
-                    }
-                }
-            }
-            (LeavesOut::Named, _) => {
-                self.reader.fault(|| wrong(setting.key, "a list of names", member.value));
-            }
         }
     }
 

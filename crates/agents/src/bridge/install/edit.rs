@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::command::{is_ours, mentions};
 use super::desired::DesiredEntry;
 use crate::agent::Agent;
-use crate::config::{Document, DocumentError, LIMITS};
+use crate::config::{ConfigText, DocumentError, LIMITS, only};
+use crate::discovery::document::Form;
 use crate::spec::EntryForm;
 use crate::text;
 
@@ -178,23 +179,24 @@ impl Node {
 /// Parses a configuration, and refuses one in which `hooks`, `version` or one of these events appears twice
 /// or is of another type.
 fn parse(agent: Agent, bytes: &[u8], desired: &[DesiredEntry]) -> Result<CstRootNode, DocumentError> {
-    let document = Document::parse(agent.spec(), bytes)?;
-    if let Some(root) = &document.root {
-        document.only(root, "version")?;
-        if let Some(hooks) = document.only(root, "hooks")? {
-            let Some(all) = hooks.value.as_object() else {
-                return Err(document.unexpected("an object", &hooks.value, "for \"hooks\""));
+    let text = ConfigText::new(agent.spec(), bytes)?;
+    let document = text.parse()?;
+    if let Some(Form::Object(root)) = document.as_ref().map(|it| it.root().form()) {
+        only(&root, "version")?;
+        if let Some(hooks) = only(&root, "hooks")? {
+            let Form::Object(all) = hooks.value.form() else {
+                return Err(DocumentError::unexpected("an object", hooks.value, "for \"hooks\""));
             };
             for name in desired.iter().map(|it| it.event) {
-                if let Some(event) = document.only(all, name)?
-                    && event.value.as_array().is_none()
+                if let Some(event) = only(&all, name)?
+                    && !matches!(event.value.form(), Form::Array(_))
                 {
-                    return Err(document.unexpected("a list", &event.value, &format!("for \"{name}\"")));
+                    return Err(DocumentError::unexpected("a list", event.value, &format!("for \"{name}\"")));
                 }
             }
         }
     }
-    document.tree(agent.spec())
+    text.tree()
 }
 
 fn form(agent: Agent) -> &'static EntryForm {
