@@ -57,7 +57,7 @@ impl Doctor {
         }
         for (command, event) in before {
             self.check_entry(agent, command, event, &configured, &mut found);
-            let probe = GuardProbe::new(self, agent, command, event, &configured, until);
+            let probe = GuardProbe { doctor: self, agent, command, event, configured: &configured, until };
             if probe.check_version(&mut found).await {
                 probe.probe(manager, &mut found).await;
             }

@@ -1,11 +1,8 @@
 //! The proof that a guard fires: the answers of the configured command to payloads of the agent.
 
-use std::path::PathBuf;
-
 use tokio::time::{Instant, timeout_at};
 
 use super::configured::{Configured, HookCommand};
-use super::run_command::{CommandResult, CommandRun};
 use super::{Doctor, SESSION};
 use crate::agent::{Agent, AgentEvent, Effect};
 use crate::builtin::SELF_PROTECTION;
@@ -32,36 +29,16 @@ const GARBAGE: &str = "this is not an event: hookbox doctor";
 
 /// A command that an agent runs before a tool call, which is to be tried.
 pub(super) struct GuardProbe<'a> {
-    doctor: &'a Doctor,
-    agent: Agent,
-    command: &'a HookCommand,
-    event: &'static AgentEvent,
-    directory: PathBuf,
-    variables: Vec<(String, String)>,
+    pub(super) doctor: &'a Doctor,
+    pub(super) agent: Agent,
+    pub(super) command: &'a HookCommand,
+    pub(super) event: &'static AgentEvent,
+    pub(super) configured: &'a Configured,
     /// The end of the examination.
-    until: Instant,
+    pub(super) until: Instant,
 }
 
-impl<'a> GuardProbe<'a> {
-    pub(super) fn new(
-        doctor: &'a Doctor,
-        agent: Agent,
-        command: &'a HookCommand,
-        event: &'static AgentEvent,
-        configured: &Configured,
-        until: Instant,
-    ) -> Self {
-        Self {
-            directory: command.directory(agent, doctor.project()),
-            variables: command.variables(agent, configured),
-            doctor,
-            agent,
-            command,
-            event,
-            until,
-        }
-    }
-
+impl GuardProbe<'_> {
     /// Returns true if the program can be run. It should be this version.
     pub(super) async fn check_version(&self, found: &mut Examination) -> bool {
         let (agent, own) = (self.agent, &self.doctor.version);
@@ -211,18 +188,6 @@ impl<'a> GuardProbe<'a> {
         let session = manager.session(SESSION);
         let fired = timeout_at(self.until, session.fire_event(request.event)).await.ok()?;
         fired.verdict.block
-    }
-
-    async fn shell(&self, line: &str, input: &str) -> CommandResult {
-        let run = CommandRun {
-            agent: self.agent,
-            project: self.doctor.project(),
-            directory: &self.directory,
-            variables: &self.variables,
-            wall: self.command.entry.timeout,
-            until: self.until,
-        };
-        run.shell(line, input).await
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::guard_probe::GuardProbe;
 use crate::agent::{Agent, AgentEvent, Effect, Printed};
 use crate::hook::Cause;
 use crate::native::process::Process;
@@ -72,38 +73,25 @@ impl CommandResult {
     }
 }
 
-/// The circumstances in which an agent runs a command line.
-pub(super) struct CommandRun<'a> {
-    pub(super) agent: Agent,
-    /// The directory of the project.
-    pub(super) project: &'a Path,
-    /// The working directory of the command.
-    pub(super) directory: &'a Path,
-    /// The variables that the configuration sets for it.
-    pub(super) variables: &'a [(String, String)],
-    /// The time that the agent waits.
-    pub(super) wall: Duration,
-    /// The end of the whole examination.
-    pub(super) until: Instant,
-}
-
-impl CommandRun<'_> {
-    /// Runs a line by `sh`, with this on standard input.
+impl GuardProbe<'_> {
+    /// Runs a line by `sh`, as the agent runs its command, with this on standard input.
     pub(super) async fn shell(&self, line: &str, input: &str) -> CommandResult {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             let why = "the examination took too long, and ended before it".to_owned();
             return CommandResult::failed(why, String::new());
         }
-        let wall = self.wall.min(PATIENCE).min(left);
+        let project = self.doctor.project();
+        let wall = self.command.entry.timeout.min(PATIENCE).min(left);
         let depth = OsString::from(depth().to_string());
+        let configured = self.command.variables(self.agent, self.configured);
         let mut variables: Vec<(&str, &OsStr)> =
-            self.variables.iter().map(|(name, value)| (name.as_str(), OsStr::new(value))).collect();
+            configured.iter().map(|(name, value)| (name.as_str(), OsStr::new(value))).collect();
         variables.push((DEPTH_VARIABLE, &depth));
         if let Some(name) = self.agent.project_variable() {
-            variables.push((name, self.project.as_os_str()));
+            variables.push((name, project.as_os_str()));
             // The agents that have a variable of their own set this one, too.
-            variables.push(("CLAUDE_PROJECT_DIR", self.project.as_os_str()));
+            variables.push(("CLAUDE_PROJECT_DIR", project.as_os_str()));
         }
         // A payload that only asks is not reported to a collector, and an agent around this one sets no
         // variable of it.
@@ -115,7 +103,7 @@ impl CommandRun<'_> {
             args: &["-c", line],
             environment: Some(&names),
             variables: &variables,
-            directory: Some(self.directory),
+            directory: Some(&self.command.directory(self.agent, project)),
             stdin: Some(input.as_bytes().to_vec()),
             wall,
             output: OUTPUT,
