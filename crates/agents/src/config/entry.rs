@@ -6,8 +6,7 @@ use serde_json::{Map, Value};
 
 /// Keys with which an agent runs an entry for some calls only, does not wait for it, or does not run it as a
 /// command line.
-pub const LIMITS: [&str; 8] =
-    ["args", "async", "asyncRewake", "background", "disabled", "if", "once", "shell"];
+const LIMITS: [&str; 8] = ["args", "async", "asyncRewake", "background", "disabled", "if", "once", "shell"];
 
 /// A command that an agent runs at an event.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +33,7 @@ impl Entry {
         self.extra.get("async") == Some(&Value::Bool(true))
     }
 
-    /// Returns the keys ([`LIMITS`]) that keep the agent from running it for every call.
+    /// Returns the keys that keep the agent from running it for every call.
     pub fn limits(&self) -> impl Iterator<Item = &str> {
         let is_on = |(key, value): &(&String, &Value)| match key.as_str() {
             "enabled" => **value == Value::Bool(false),

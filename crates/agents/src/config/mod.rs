@@ -28,7 +28,7 @@ use std::path::PathBuf;
 pub use self::codex_settings::read_toml_settings;
 pub(crate) use self::document::{ConfigText, json_value, only, without_comments};
 pub use self::document::{DocumentError, MAX_BYTES};
-pub use self::entry::{Entry, LIMITS};
+pub use self::entry::Entry;
 pub(crate) use self::parser_error::{json_error, parser_error};
 pub(crate) use self::paths::{hooks_file, sources};
 pub(crate) use self::read::read_spec;

@@ -160,12 +160,14 @@ impl Reader {
             Form::Text(text) => Some(text),
             _ => None,
         };
+        let expected = "expected \"type\": \"command\" in every entry";
         match text("type").as_deref() {
             Some("command") => {}
-            None if !form.has_type && last(entry, "type").is_none() => {}
             // Prompts, URLs and the like run no command of ours.
             Some(kind) if OTHER_TYPES.contains(&kind) => return,
-            _ => self.problem(Some(event), "expected \"type\": \"command\" in every entry"),
+            Some(_) => return self.problem(Some(event), expected),
+            None if !form.has_type && last(entry, "type").is_none() => {}
+            None => self.problem(Some(event), expected),
         }
         let Some(command) = form.command_keys.iter().find_map(|key| text(key)) else {
             if last(entry, "powershell").is_none() {

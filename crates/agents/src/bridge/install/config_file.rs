@@ -10,11 +10,8 @@ use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _};
 use rustix::fs::{Mode, OFlags};
 
 use super::error::InstallError;
-use super::outcome::InstallFailure;
-use crate::agent::Agent;
-use crate::config::{Level, MAX_BYTES, Surroundings};
+use crate::config::{Level, MAX_BYTES};
 use crate::files::{NewFile, is_escape};
-use crate::text;
 
 /// A configuration file, which need not exist.
 #[derive(Debug)]
@@ -197,15 +194,6 @@ impl ConfigFile {
         let what = "somebody else changed it just now";
         InstallError::new(&self.path, what, "run the command again; nothing was changed")
     }
-}
-
-/// Checks that an agent's own variable names the same directory wherever the agent starts.
-pub(super) fn check_variable(agent: Agent, surroundings: &Surroundings) -> Result<(), InstallFailure> {
-    let Some((variable, value)) = surroundings.unsettled(agent.spec().moved_by.as_ref()) else {
-        return Ok(());
-    };
-    let value = text::escape(&value.to_string_lossy(), 200);
-    Err(InstallFailure::Variable { variable, value })
 }
 
 /// Returns the path without symlinks, as far as it exists. A symlink that leads nowhere is `NotFound`.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::command::{is_ours, mentions};
 use super::desired::DesiredEntry;
 use crate::agent::Agent;
-use crate::config::{ConfigText, DocumentError, LIMITS, only};
+use crate::config::{ConfigText, DocumentError, Entry, only, read};
 use crate::discovery::document::Form;
 use crate::spec::EntryForm;
 use crate::text;
@@ -24,6 +24,8 @@ struct Node {
     group: Option<(CstObject, CstArray)>,
     entry: CstObject,
     line: String,
+    /// The position of the group in the list, and of the entry in the group: see [`Entry::position`].
+    position: (usize, usize),
 }
 
 /// A configuration without our entries.
@@ -55,10 +57,10 @@ pub(super) fn merge(
         root.append("version", 1_u32.into());
     }
     let hooks = root.object_value_or_set("hooks");
-    let mut kept: Vec<Node> = Vec::new();
+    let (mut kept, entries): (Vec<Node>, _) = (Vec::new(), entries(agent, bytes));
     for node in ours(agent, &hooks) {
         let is_desired = desired.iter().any(|it| it.event == node.name);
-        if is_desired && node.is_effective() && kept.iter().all(|it| it.name != node.name) {
+        if is_desired && node.is_effective(&entries) && kept.iter().all(|it| it.name != node.name) {
             kept.push(node);
         } else {
             node.take_out(before.as_ref());
@@ -106,28 +108,28 @@ pub(super) fn remove(agent: Agent, bytes: &[u8], before: Option<&[u8]>) -> Resul
 
 /// Returns the events that have an entry of ours, as the file names them, each once.
 pub(super) fn events(agent: Agent, bytes: &[u8]) -> Vec<String> {
-    let mut names: Vec<String> =
-        nodes(agent, bytes).filter(|it| is_ours(agent, &it.line)).map(|it| it.name).collect();
+    let entries = entries(agent, bytes).into_iter().filter(|it| is_ours(agent, &it.command));
+    let mut names: Vec<String> = entries.map(|it| it.event).collect();
     names.dedup();
     names
 }
 
 /// Counts the entries that run hookbox for this agent by a line that `hookbox install` does not write.
 pub(super) fn handmade(agent: Agent, bytes: &[u8]) -> usize {
-    nodes(agent, bytes).filter(|it| !is_ours(agent, &it.line) && mentions(agent.as_str(), &it.line)).count()
+    let is_handmade = |line: &str| !is_ours(agent, line) && mentions(agent.as_str(), line);
+    entries(agent, bytes).iter().filter(|it| is_handmade(&it.command)).count()
+}
+
+/// Returns the entries of a configuration; none of one that cannot be read.
+fn entries(agent: Agent, bytes: &[u8]) -> Vec<Entry> {
+    read(agent, bytes).map(|it| it.entries).unwrap_or_default()
 }
 
 impl Node {
     /// Returns true if the agent runs this entry for every call of its event, and waits for it.
-    fn is_effective(&self) -> bool {
-        let values = |object: &CstObject| object.to_serde_value().unwrap_or_default();
-        let (entry, group) = (values(&self.entry), self.group.as_ref().map(|(group, _)| values(group)));
-        let is_off = |it: &Value| matches!(it, Value::Null | Value::Bool(false));
-        let is_any = |it: &Value| is_off(it) || matches!(it.as_str(), Some("" | "*" | ".*"));
-        [Some(&entry), group.as_ref()].into_iter().flatten().filter_map(|it| it.get("matcher")).all(is_any)
-            && LIMITS.iter().filter_map(|key| entry.get(*key)).all(is_off)
-            && entry.get("enabled").is_none_or(|it| !is_off(it))
-            && entry.get("type").is_none_or(|it| it == "command")
+    fn is_effective(&self, entries: &[Entry]) -> bool {
+        let own = entries.iter().find(|it| it.event == self.name && it.position == self.position);
+        own.is_some_and(|it| it.is_for_every_tool() && it.limits().next().is_none())
     }
 
     /// Updates an entry of ours. Its other keys are the user's, except the one that lets a failed command
@@ -216,33 +218,27 @@ fn ours(agent: Agent, hooks: &CstObject) -> Vec<Node> {
     commands(agent, hooks).filter(|it| is_ours(agent, &it.line)).collect()
 }
 
-fn nodes(agent: Agent, bytes: &[u8]) -> impl Iterator<Item = Node> {
-    let hooks = parse(agent, bytes, &[]).ok().and_then(|it| hooks(&it));
-    hooks.into_iter().flat_map(move |hooks| commands(agent, &hooks).collect::<Vec<_>>())
-}
-
 /// Returns the commands of a configuration, in the order of the file.
 fn commands(agent: Agent, hooks: &CstObject) -> impl Iterator<Item = Node> {
     let lists =
         hooks.properties().into_iter().filter_map(|it| Some((it.decoded_name()?, it.array_value()?, it)));
     lists.flat_map(move |(name, list, event)| {
-        let node = |entry: CstObject, group| {
+        let node = |entry: CstObject, group, position| {
             let line = form(agent).command_keys.iter().find_map(|key| text_of(&entry, key))?;
-            Some(Node { event: event.clone(), name: name.clone(), list: list.clone(), group, entry, line })
+            let (event, name, list) = (event.clone(), name.clone(), list.clone());
+            Some(Node { event, name, list, group, entry, line, position })
         };
         let mut found = Vec::new();
-        for item in list.elements().iter().filter_map(CstNode::as_object) {
-            let flat = if form(agent).is_grouped() { None } else { node(item.clone(), None) };
-            let inner = item.array_value("hooks").filter(|_| flat.is_none());
-            found.extend(flat);
-            if let Some(inner) = inner {
-                let entries = inner.elements();
-                found.extend(
-                    entries
-                        .iter()
-                        .filter_map(|it| node(it.as_object()?, Some((item.clone(), inner.clone())))),
-                );
-            }
+        for (at, item) in list.elements().iter().enumerate() {
+            let Some(item) = item.as_object() else { continue };
+            let flat = if form(agent).is_grouped() { None } else { node(item.clone(), None, (at, 0)) };
+            let Some(inner) = item.array_value("hooks").filter(|_| flat.is_none()) else {
+                found.extend(flat);
+                continue;
+            };
+            let group = || Some((item.clone(), inner.clone()));
+            let entries = inner.elements().into_iter().enumerate();
+            found.extend(entries.filter_map(|(inner, entry)| node(entry.as_object()?, group(), (at, inner))));
         }
         found
     })

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::config_file::{ConfigFile, check_variable};
+use super::config_file::ConfigFile;
 use super::desired::{InstallOptions, desired_entries};
 use super::edit::{events, handmade, merge, remove};
 use super::error::InstallError;
@@ -15,6 +15,7 @@ use crate::bridge::plugin_file::{self, Origin};
 use crate::config::{Level, Surroundings, file, parser_error, read};
 use crate::spec::PluginFile;
 use crate::spec::places::{Holds, HookPlace};
+use crate::text;
 
 /// Installs hookbox into the agents of one user and project.
 #[derive(Clone, Debug)]
@@ -58,14 +59,16 @@ impl Installer {
         file.and_then(|it| it.ancestors().nth(up).map(Path::is_dir)).unwrap_or(false)
     }
 
-    /// Finds the file of an agent at a level, with its symlinks resolved.
-    fn config_file(&self, agent: Agent, level: Level) -> Result<(PathBuf, ConfigFile), InstallFailure> {
+    /// Returns the file of an agent at a level, which is the same wherever the agent starts.
+    fn settled(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
         let path = self.file(agent, level)?;
-        if level == Level::User {
-            check_variable(agent, &self.surroundings)?;
+        match self.surroundings.unsettled(agent.spec().moved_by.as_ref()) {
+            Some((variable, value)) if level == Level::User => {
+                let value = text::escape(&value.to_string_lossy(), 200);
+                Err(InstallFailure::Variable { variable, value })
+            }
+            _ => Ok(path),
         }
-        let file = ConfigFile::new(level, &path, &self.surroundings.project)?;
-        Ok((path, file))
     }
 
     /// Checks these options for an agent at a level, without reading its file.
@@ -74,10 +77,7 @@ impl Installer {
     ///
     /// [`InstallFailure`], but not [`InstallFailure::File`].
     pub fn check(&self, agent: Agent, level: Level, options: &InstallOptions) -> Result<(), InstallFailure> {
-        self.file(agent, level)?;
-        if level == Level::User {
-            check_variable(agent, &self.surroundings)?;
-        }
+        self.settled(agent, level)?;
         if !options.has_deadline() {
             return Err(InstallFailure::Deadline { found: options.deadline });
         }
@@ -110,7 +110,8 @@ impl Installer {
         options: &InstallOptions,
     ) -> Result<FileChange, InstallFailure> {
         self.check(agent, level, options)?;
-        let (path, file) = self.config_file(agent, level)?;
+        let path = self.settled(agent, level)?;
+        let file = ConfigFile::new(level, &path, &self.surroundings.project)?;
         let store = self.store()?;
         let found = file.read()?;
         let now = found.as_ref().map(|it| it.bytes.as_slice());
@@ -142,13 +143,15 @@ impl Installer {
         let backup = Some(store.backup(&path)).filter(|backup| !self.dry && backup.exists());
         Ok(FileChange {
             change,
-            events: plugin.map_or_else(|| events(agent, &after), |_| event_names(agent)),
+            events: served(agent, &after),
             original: backup,
             earlier,
             switches: read(agent, &after).map(|it| it.switches).unwrap_or_default(),
             handmade: handmade(agent, &after),
             next: next_steps(agent, level, &self.surroundings),
-            ..FileChange::new(path, found.map(|it| it.bytes), Some(after))
+            path,
+            before: found.map(|it| it.bytes),
+            after: Some(after),
         })
     }
 
@@ -167,7 +170,8 @@ impl Installer {
         if let (Some(record), Some(now)) = (&known, now)
             && record.after == digest(now)
         {
-            store.put_record(path, &record.clone().with_after(after))?;
+            let record = Record { after: digest(after), ..record.clone() };
+            store.put_record(path, &record)?;
             return Ok(None);
         }
         let original = known.as_ref().and_then(|it| store.original(path, it));
@@ -196,21 +200,29 @@ impl Installer {
     ///
     /// [`InstallFailure`]; nothing is changed then.
     pub fn uninstall(&self, agent: Agent, level: Level) -> Result<FileChange, InstallFailure> {
-        if let Some(plugin) = &agent.spec().plugin {
-            return self.uninstall_plugin(agent, plugin, level);
-        }
-        let (path, file) = self.config_file(agent, level)?;
+        let path = self.settled(agent, level)?;
+        let file = ConfigFile::new(level, &path, &self.surroundings.project)?;
         let store = self.store()?;
         let record = store.get(&path);
         let kept = store.kept(&path);
-        let Some(found) = file.read()? else {
+        let plugin = agent.spec().plugin.as_ref();
+        let is_others = |bytes: &[u8]| {
+            plugin.is_some_and(|plugin| plugin_file::recognize(plugin, bytes) == Origin::Others)
+        };
+        let Some(found) = file.read()?.filter(|it| !is_others(&it.bytes)) else {
             if !self.dry && kept.is_none() && record.is_some() {
                 store.forget(&path)?;
             }
             let original = kept.map(|_| store.backup(&path));
-            return Ok(FileChange { original, ..FileChange::new(path, None, None) });
+            return Ok(FileChange { path, original, ..FileChange::default() });
         };
-        let (change, after) = decide(agent, &path, &store, record.as_ref(), &found.bytes)?;
+        let (change, after) = match plugin {
+            Some(plugin) => {
+                check_untouched(plugin, &path, &found.bytes, record.as_ref())?;
+                (Change::Deleted, None)
+            }
+            None => decide(agent, &path, &store, record.as_ref(), &found.bytes)?,
+        };
         // The only copy of the original is not thrown away because somebody has emptied the file.
         let is_needed = kept.is_some() && kept != after;
         if !self.dry {
@@ -226,37 +238,14 @@ impl Installer {
         }
         Ok(FileChange {
             change,
-            events: events(agent, &found.bytes),
+            events: served(agent, &found.bytes),
             original: is_needed.then(|| store.backup(&path)),
             handmade: after.as_deref().map_or(0, |after| handmade(agent, after)),
-            ..FileChange::new(path, Some(found.bytes), after)
+            path,
+            before: Some(found.bytes),
+            after,
+            ..FileChange::default()
         })
-    }
-
-    fn uninstall_plugin(
-        &self,
-        agent: Agent,
-        plugin: &PluginFile,
-        level: Level,
-    ) -> Result<FileChange, InstallFailure> {
-        let (path, file) = self.config_file(agent, level)?;
-        let store = self.store()?;
-        let known = store.get(&path);
-        let found = file.read()?.filter(|it| plugin_file::recognize(plugin, &it.bytes) != Origin::Others);
-        if let Some(found) = &found {
-            check_untouched(plugin, &path, &found.bytes, known.as_ref())?;
-            if !self.dry {
-                file.delete(found, known.as_ref().map_or(&[][..], |it| &it.made))?;
-            }
-        }
-        if !self.dry {
-            store.forget(&path)?;
-        }
-        let (change, events) = match found {
-            Some(_) => (Change::Deleted, event_names(agent)),
-            None => (Change::Unchanged, Vec::new()),
-        };
-        Ok(FileChange { change, events, ..FileChange::new(path, found.map(|it| it.bytes), None) })
     }
 }
 
@@ -267,9 +256,12 @@ fn has_directory_of_files(agent: Agent) -> bool {
     places.find(is_ours).is_some_and(HookPlace::is_directory)
 }
 
-/// Returns the agent's own names of all events, which a plugin serves.
-fn event_names(agent: Agent) -> Vec<String> {
-    agent.events().iter().map(|it| it.name.to_owned()).collect()
+/// Returns the agent's own names of the events that reach hookbox by this file: all of them by a plugin.
+fn served(agent: Agent, bytes: &[u8]) -> Vec<String> {
+    match agent.spec().plugin {
+        Some(_) => agent.events().iter().map(|it| it.name.to_owned()).collect(),
+        None => events(agent, bytes),
+    }
 }
 
 /// Refuses to replace a plugin that somebody else has written or changed.

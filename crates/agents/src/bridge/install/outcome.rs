@@ -10,9 +10,10 @@ use crate::agent::Agent;
 use crate::config::{Level, Switch};
 
 /// The kind of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Change {
     /// Nothing had to be changed.
+    #[default]
     Unchanged,
     /// The file is new.
     Created,
@@ -41,7 +42,7 @@ impl Change {
 }
 
 /// The change of a file by an installation or an uninstallation, or the change that a dry run would make.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FileChange {
     /// The file.
     pub path: PathBuf,
@@ -66,21 +67,6 @@ pub struct FileChange {
 }
 
 impl FileChange {
-    pub(crate) fn new(path: PathBuf, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Self {
-        Self {
-            path,
-            change: Change::Unchanged,
-            events: Vec::new(),
-            before,
-            after,
-            original: None,
-            earlier: None,
-            switches: Vec::new(),
-            handmade: 0,
-            next: Vec::new(),
-        }
-    }
-
     /// Returns the change as a unified diff, made safe for a terminal; it is empty if nothing changes.
     pub fn diff(&self) -> String {
         unified(&self.path.to_string_lossy(), self.before.as_deref(), self.after.as_deref())

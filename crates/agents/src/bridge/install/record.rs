@@ -26,10 +26,10 @@ const MAX_EARLIER: u32 = 16;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Record {
-    version: u64,
-    agent: String,
-    level: String,
-    path: PathBuf,
+    pub(crate) version: u64,
+    pub(crate) agent: String,
+    pub(crate) level: String,
+    pub(crate) path: PathBuf,
     /// The digest of the file before the change; `None` if there was no file.
     pub(crate) before: Option<String>,
     /// The digest of the file as it was written.
@@ -49,11 +49,6 @@ impl Record {
             after: digest(after),
             made: Vec::new(),
         }
-    }
-
-    /// Returns the record of a file into which other bytes were written since.
-    pub(crate) fn with_after(self, after: &[u8]) -> Self {
-        Self { after: digest(after), ..self }
     }
 }
 
