@@ -1,7 +1,6 @@
 //! The conditions under which an agent runs an entry of its configuration: files and variables around it.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -10,12 +9,14 @@ use crate::config::MAX_BYTES;
 use crate::config::entry::Entry;
 use crate::files::{FileAccess, explain};
 use crate::finding::Examination;
+use crate::spec::Spec;
 use crate::spec::places::Level;
 use crate::text;
 
 /// The conditions of one entry.
 #[derive(Debug)]
 pub(crate) struct Conditions<'a> {
+    pub(crate) spec: &'static Spec,
     pub(crate) level: Level,
     /// The file that contains the entry.
     pub(crate) file: &'a Path,
@@ -25,7 +26,6 @@ pub(crate) struct Conditions<'a> {
     /// The user's own settings in TOML.
     pub(crate) settings: &'a toml::Table,
     pub(crate) surroundings: &'a Surroundings,
-    pub(crate) variables: &'a BTreeMap<&'static str, OsString>,
 }
 
 impl Conditions<'_> {
@@ -33,16 +33,16 @@ impl Conditions<'_> {
     pub(crate) fn project(&self) -> &Path {
         &self.surroundings.project
     }
+}
 
-    /// Returns a variable of this process, if it is set and not empty.
-    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
-        self.variables.get(name).map(OsString::as_os_str).filter(|it| !it.is_empty())
-    }
+/// Returns a variable of this process, if it is set and not empty.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|it| !it.is_empty())
+}
 
-    /// Returns true if a variable of this process has this value.
-    pub(crate) fn has(&self, name: &str, value: &str) -> bool {
-        self.variable(name).is_some_and(|it| it == value)
-    }
+/// Returns true if a variable of this process has this value.
+pub(crate) fn has(name: &str, value: &str) -> bool {
+    variable(name).is_some_and(|it| it == value)
 }
 
 /// Reads a regular file; `None` if it does not exist. Any other error is a finding.

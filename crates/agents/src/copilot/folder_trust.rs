@@ -4,26 +4,25 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::SPEC;
-use crate::conditions::{Conditions, contents, real, shown};
+use crate::conditions::{Conditions, contents, has, real, shown};
 use crate::config::{hooks_file, json_value};
 use crate::finding::Examination;
 use crate::spec::places::Level;
 
 /// With one of these variables, it runs the hooks of an untrusted folder when it runs without a terminal.
-pub(super) const VARIABLES: [&str; 2] = ["COPILOT_ALLOW_ALL", "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS"];
+const VARIABLES: [&str; 2] = ["COPILOT_ALLOW_ALL", "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS"];
 
 /// Checks that Copilot CLI runs the hooks of the project.
 pub(super) fn check(conditions: &Conditions<'_>, found: &mut Examination) {
     if conditions.level == Level::User {
         return;
     }
-    if let Some(name) = VARIABLES.into_iter().find(|name| conditions.has(name, "true")) {
+    if let Some(name) = VARIABLES.into_iter().find(|name| has(name, "true")) {
         let message = format!("{name}=true: with it Copilot CLI runs the hooks of every folder");
         return found.ok("trust", message);
     }
     // `config.json` is beside the directory of hooks.
-    let user = hooks_file(&SPEC, Level::User, conditions.surroundings);
+    let user = hooks_file(conditions.spec, Level::User, conditions.surroundings);
     let directory = user.as_deref().and_then(|path| path.ancestors().nth(2));
     let config = directory.and_then(|it| contents(&it.join("config.json"), found)).unwrap_or_default();
     let shown = shown(conditions.project());

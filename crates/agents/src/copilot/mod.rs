@@ -147,11 +147,7 @@ pub(crate) static SPEC: Spec = Spec {
     }),
     plugin: None,
     next_steps: &[(PROJECT, "trust the folder when copilot asks: it reads the repository's hooks only then")],
-    doctor: DoctorRules {
-        check: folder_trust::check,
-        variables: &folder_trust::VARIABLES,
-        ..DoctorRules::BASE
-    },
+    doctor: DoctorRules { check: folder_trust::check, ..DoctorRules::BASE },
 };
 
 fn sample_call(call: &SampleCall<'_>) -> Value {

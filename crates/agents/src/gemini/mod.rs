@@ -101,9 +101,5 @@ pub(crate) static SPEC: Spec = Spec {
         (&Level::ALL, "trust the folder when gemini asks: in an untrusted folder it runs no hooks"),
         (&Level::IN_PROJECT, "start gemini in ROOT: it does not look above the directory where it starts"),
     ],
-    doctor: DoctorRules {
-        check: |conditions, found| folder_trust::check_gemini(&SPEC, conditions, found),
-        variables: &folder_trust::GEMINI_VARIABLES,
-        ..DoctorRules::BASE
-    },
+    doctor: DoctorRules { check: folder_trust::check_gemini, ..DoctorRules::BASE },
 };

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::conditions::{Conditions, contents, real, shown};
+use crate::conditions::{Conditions, contents, has, real, shown, variable};
 use crate::config::{hooks_file, json_value};
 use crate::files::normalize_path;
 use crate::finding::Examination;
-use crate::spec::Spec;
 use crate::spec::places::Level;
 
 /// Untrusts every folder in Gemini CLI.
@@ -24,39 +23,32 @@ const GEMINI_RULES: &str = "GEMINI_CLI_TRUSTED_FOLDERS_PATH";
 /// The file of the rules for Qwen Code.
 const QWEN_RULES: &str = "QWEN_CODE_TRUSTED_FOLDERS_PATH";
 
-/// The variables that decide in Gemini CLI.
-pub(crate) const GEMINI_VARIABLES: [&str; 3] = [RESTRICTED, TRUST, GEMINI_RULES];
-
-/// The variables that decide in Qwen Code.
-pub(crate) const QWEN_VARIABLES: [&str; 1] = [QWEN_RULES];
-
 /// Checks that Gemini CLI runs hooks in the project.
-pub(crate) fn check_gemini(spec: &Spec, conditions: &Conditions<'_>, found: &mut Examination) {
+pub(crate) fn check_gemini(conditions: &Conditions<'_>, found: &mut Examination) {
     let skips = "runs no hook there";
     for (name, word) in [(RESTRICTED, "true"), (TRUST, "false")] {
-        if conditions.has(name, word) {
+        if has(name, word) {
             let message = format!("{name}={word}: Gemini CLI trusts no folder, and {skips}");
             return found.fail("trust", message, "remove the variable from the environment");
         }
     }
-    if conditions.has(TRUST, "true") {
+    if has(TRUST, "true") {
         return found.ok("trust", format!("{TRUST}=true: with it Gemini CLI trusts every folder"));
     }
     let more = format!("; or set {TRUST}=true if it runs without a terminal");
-    check(spec, conditions, (GEMINI_RULES, true), (skips, &more), found);
+    check(conditions, (GEMINI_RULES, true), (skips, &more), found);
 }
 
 /// Checks that Qwen Code runs the hooks of the project.
-pub(crate) fn check_qwen(spec: &Spec, conditions: &Conditions<'_>, found: &mut Examination) {
+pub(crate) fn check_qwen(conditions: &Conditions<'_>, found: &mut Examination) {
     if conditions.level != Level::User {
-        check(spec, conditions, (QWEN_RULES, false), ("skips its hooks", ""), found);
+        check(conditions, (QWEN_RULES, false), ("skips its hooks", ""), found);
     }
 }
 
 /// Checks the rule for the project. `rules` are the variable with the file of the rules, and whether the
 /// agent asks for trust by default; `words` are the consequence, and the end of the hint.
 fn check(
-    spec: &Spec,
     conditions: &Conditions<'_>,
     (rules, by_default): (&str, bool),
     (skips, more): (&str, &str),
@@ -65,20 +57,20 @@ fn check(
     let mut read = |path: Option<PathBuf>| {
         path.and_then(|path| contents(&path, found)).map_or(Value::Null, |bytes| json_value(&bytes))
     };
-    let file = |level| hooks_file(spec, level, conditions.surroundings);
+    let file = |level| hooks_file(conditions.spec, level, conditions.surroundings);
     if !is_asked(&read(file(Level::User)), &read(file(Level::Project)), by_default) {
         return;
     }
-    let rules = match conditions.variable(rules) {
+    let rules = match variable(rules) {
         Some(path) => Some(conditions.project().join(path)),
         None => file(Level::User).map(|path| path.with_file_name("trustedFolders.json")),
     };
     let is_trusted = is_trusted(&read(rules), conditions.project());
-    let (title, shown) = (spec.title, shown(conditions.project()));
+    let (title, shown) = (conditions.spec.title, shown(conditions.project()));
     if is_trusted {
         return found.ok("trust", format!("{title} trusts the folder {shown}"));
     }
-    let hint = format!("start {} there and trust the folder: /permissions{more}", spec.name);
+    let hint = format!("start {} there and trust the folder: /permissions{more}", conditions.spec.name);
     found.fail("trust", format!("{title} does not trust {shown}, and {skips}"), hint);
 }
 

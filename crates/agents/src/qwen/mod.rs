@@ -104,11 +104,7 @@ pub(crate) static SPEC: Spec = Spec {
         &Level::IN_PROJECT,
         "start qwen in ROOT: it does not look above the directory where it starts",
     )],
-    doctor: DoctorRules {
-        check: |conditions, found| folder_trust::check_qwen(&SPEC, conditions, found),
-        variables: &folder_trust::QWEN_VARIABLES,
-        ..DoctorRules::BASE
-    },
+    doctor: DoctorRules { check: folder_trust::check_qwen, ..DoctorRules::BASE },
 };
 
 /// Reads a matcher: names separated by `|`, such as `Bash`, `Shell` and `ShellTool` for one tool, and otherwise an

@@ -128,13 +128,11 @@ pub(crate) struct PluginFile {
 pub(crate) struct DoctorRules {
     /// Adds findings about the conditions of one entry, such as trust.
     pub(crate) check: fn(&Conditions<'_>, &mut Examination),
-    /// The variables of the environment that the check reads.
-    pub(crate) variables: &'static [&'static str],
     /// A variable with which the agent runs no hook.
     pub(crate) off_variable: Option<&'static str>,
 }
 
 impl DoctorRules {
     /// No conditions.
-    pub(crate) const BASE: Self = Self { check: |_, _| {}, variables: &[], off_variable: None };
+    pub(crate) const BASE: Self = Self { check: |_, _| {}, off_variable: None };
 }

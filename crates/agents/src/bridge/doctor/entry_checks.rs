@@ -53,13 +53,13 @@ impl Doctor {
             found.fail("timeout", message, "set a timeout that is longer than hookbox's --deadline");
         }
         let conditions = Conditions {
+            spec: agent.spec(),
             level: command.level,
             file: &command.file,
             entry,
             place: &place,
             settings: &configured.settings,
             surroundings: &self.surroundings,
-            variables: &self.variables,
         };
         (agent.spec().doctor.check)(&conditions, found);
     }

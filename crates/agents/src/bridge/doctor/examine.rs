@@ -11,7 +11,7 @@ use super::configured::{Configured, HookCommand};
 use super::guard_probe::GuardProbe;
 use super::{Doctor, LIMIT};
 use crate::agent::{Agent, AgentEvent, EventKind};
-use crate::conditions::shown;
+use crate::conditions::{shown, variable};
 use crate::config::Switch;
 use crate::finding::{ConfiguredCommand, Examination, millis};
 use crate::manager::Manager;
@@ -87,10 +87,11 @@ impl Doctor {
                 found.fail("switch", format!("{} ({})", off.switch, off.place), "remove that setting");
             }
         }
-        let is_on = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "1" | "true");
-        let off = agent.spec().doctor.off_variable;
-        if let Some(name) = off.filter(|it| self.variable(it).is_some_and(|it| is_on(&it.to_string_lossy())))
-        {
+        let is_on = |name: &&str| {
+            let value = variable(name).unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+            matches!(value.as_str(), "1" | "true")
+        };
+        if let Some(name) = agent.spec().doctor.off_variable.filter(is_on) {
             let message = format!("{name} is set: {} loads no plugin", agent.title());
             found.fail("switch", message, "remove the variable from the environment");
         }

@@ -10,14 +10,11 @@ mod examine;
 mod guard_probe;
 mod run_command;
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use crate::finding::{ConfiguredCommand, Examination, Finding, Status};
 
-use crate::agent::Agent;
 use crate::config::Surroundings;
 
 /// The session of the payloads, for hooks that keep a record.
@@ -37,7 +34,6 @@ pub struct Doctor {
     version: String,
     line: String,
     search: Vec<PathBuf>,
-    variables: BTreeMap<&'static str, OsString>,
 }
 
 impl Doctor {
@@ -45,14 +41,11 @@ impl Doctor {
     /// that is expected of the configured program.
     pub fn new(surroundings: Surroundings, version: impl Into<String>) -> Self {
         let search = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect());
-        let rules = Agent::ALL.into_iter().map(|agent| &agent.spec().doctor);
-        let known = rules.flat_map(|it| it.variables.iter().copied().chain(it.off_variable));
         Self {
             surroundings,
             version: version.into(),
             line: LINE.to_owned(),
             search: search.unwrap_or_default(),
-            variables: known.filter_map(|name| Some((name, std::env::var_os(name)?))).collect(),
         }
     }
 
@@ -60,12 +53,6 @@ impl Doctor {
     #[must_use]
     pub fn line(self, line: impl Into<String>) -> Self {
         Self { line: line.into(), ..self }
-    }
-
-    /// Returns a variable of this process that decides about an agent's hooks; an empty one counts as not
-    /// set.
-    fn variable(&self, name: &str) -> Option<&OsStr> {
-        self.variables.get(name).map(OsString::as_os_str).filter(|it| !it.is_empty())
     }
 
     fn project(&self) -> &Path {
