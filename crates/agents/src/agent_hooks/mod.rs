@@ -2,7 +2,7 @@
 //! exit code and their answer.
 //!
 //! An [`AgentHook`] is one hook of an agent at one of that agent's events. [`AgentHook::encode`] writes the
-//! event exactly as the agent does, [`AgentHook::outcome`] reads the answer, and [`AgentHook::is_for`] is the
+//! event exactly as the agent does, [`outcome`](Wire::outcome) reads the answer, and [`is_for`](Wire::is_for) is the
 //! agent's matcher. The names of tools and of the fields of their inputs are the agent's own; a changed input
 //! comes back in those of the tool that was called. A block of any of the agents is a block, also if the
 //! hook's own agent would not honour it. Nothing here does I/O.
@@ -72,38 +72,7 @@ impl AgentHook {
         self
     }
 
-    /// Returns the hook's agent.
-    pub fn agent(&self) -> Agent {
-        self.agent
-    }
-
-    /// Returns the agent's name of the event.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns true if the hook is for this event: the agent's event of this name, and a subject of its
-    /// matcher.
-    ///
-    /// A matcher may have any name of a tool: the name of the call, that of the hook's agent, and each
-    /// spelling of an MCP tool.
-    pub fn is_for(&self, event: &Event) -> bool {
-        event::is(self.agent, &self.name, event)
-            && self.matcher.as_ref().is_none_or(|matcher| matcher.is_for(event))
-    }
-
-    /// Returns the calls that the hook sees of an event that it is for. Guards look at the one file of a
-    /// call, so a call of several files, such as a patch, becomes several calls, unless the hook's agent made
-    /// it. See [`Split`] for the answers.
-    pub fn split(&self, event: &Event) -> Split {
-        let is_own = event.context.agent.as_deref() == Some(self.spec.name);
-        if is_own || !self.hooks.sees_single_files {
-            return Split { events: vec![event.clone()], in_parts: false, beyond: None };
-        }
-        claude::split(event, |event| self.is_for(event))
-    }
-
-    /// Returns the hook's input for an event after [`split`](Self::split); `None` for an event that its agent
+    /// Returns the hook's input for an event after [`split`](Wire::split); `None` for an event that its agent
     /// does not have.
     ///
     /// Facts about a session that hookbox does not know (the model, the ids of a turn or a prompt) are empty
@@ -114,20 +83,42 @@ impl AgentHook {
         }
         (self.hooks.encode)(&self.name, event, session)
     }
+}
 
-    /// Returns the variables of its environment that differ from event to event.
-    pub fn variables(&self, event: &Event) -> Vec<(&'static str, String)> {
+impl Wire for AgentHook {
+    /// Returns true for the agent's event of this name, and a subject of the matcher.
+    ///
+    /// A matcher may have any name of a tool: the name of the call, that of the hook's agent, and each
+    /// spelling of an MCP tool.
+    fn is_for(&self, event: &Event) -> bool {
+        match &self.matcher {
+            Some(matcher) => matcher.is_for(event),
+            None => event::is(self.agent, &self.name, event),
+        }
+    }
+
+    /// Returns the calls that the hook sees of an event that it is for. Guards look at the one file of a
+    /// call, so a call of several files, such as a patch, becomes several calls, unless the hook's agent made
+    /// it. See [`Split`] for the answers.
+    fn split(&self, event: &Event) -> Split {
+        let is_own = event.context.agent.as_deref() == Some(self.spec.name);
+        if is_own || !self.hooks.sees_single_files {
+            return Split { events: vec![event.clone()], in_parts: false, beyond: None };
+        }
+        claude::split(event, |event| self.is_for(event))
+    }
+
+    fn encode(&self, event: &Event) -> Option<Value> {
+        self.encode(event, &Session::default())
+    }
+
+    fn variables(&self, event: &Event) -> Vec<(&'static str, String)> {
         let (id, cwd) = (&event.context.conversation_id, &event.context.cwd);
         let all = [(self.hooks.session_variable, id), (self.hooks.cwd_variable, cwd)];
         all.into_iter().filter_map(|(name, value)| Some((name?, value.clone()))).collect()
     }
 
-    /// Returns the name and input of a tool as this hook expects them.
-    pub fn tool(&self, event: &Event) -> Option<(String, Value)> {
-        Some(tools::call(self.spec, &self.name, event, event.tool_call()?))
-    }
-
-    /// Returns the meaning of its exit code and its output. A change is in the words of the agent that sent
+    /// Returns the meaning of the exit code and the output. A change is in the words of the agent that sent
     /// the event.
     ///
     /// A block holds also beside a wrong type, a field that cannot be read, or a duplicate.
@@ -136,7 +127,7 @@ impl AgentHook {
     ///
     /// `exit` for an exit code that decides nothing, `malformed_output` for an answer that cannot be read and
     /// does not block.
-    pub fn outcome(
+    fn outcome(
         &self,
         event: &Event,
         exit_code: i32,
@@ -145,53 +136,22 @@ impl AgentHook {
     ) -> Result<Outcome, HookError> {
         let ended = Ended { exit_code, stdout, stderr, must_answer: self.must_answer };
         let mut outcome = (self.hooks.outcome)(event, ended)?;
-        if !self.hooks.restores_changes {
-            return Ok(outcome);
-        }
-        if let Action::Modify(value) = &mut outcome.action {
-            match &event.data {
-                EventData::BeforeToolCall(call) => {
-                    let mut updated = value.take();
-                    if self.hooks.merges_input {
-                        updated = tools::merged(self.spec, &self.name, event, call, updated);
-                    }
-                    *value = tools::restore(self.spec, event, call, updated);
+        let Action::Modify(value) = &mut outcome.action else { return Ok(outcome) };
+        match &event.data {
+            _ if !self.hooks.restores_changes => {}
+            EventData::BeforeToolCall(call) => {
+                let mut updated = value.take();
+                if self.hooks.merges_input {
+                    updated = tools::merged(self.spec, &self.name, event, call, updated);
                 }
-                EventData::AfterToolCall(result) => {
-                    *value = payload::restored(self.hooks, result.output.value(), value.take());
-                }
-                _ => {}
+                *value = tools::restore(self.spec, event, call, updated);
             }
+            EventData::AfterToolCall(result) => {
+                *value = payload::restored(self.hooks, result.output.value(), value.take());
+            }
+            _ => {}
         }
         Ok(outcome)
-    }
-}
-
-impl Wire for AgentHook {
-    fn is_for(&self, event: &Event) -> bool {
-        self.is_for(event)
-    }
-
-    fn split(&self, event: &Event) -> Split {
-        self.split(event)
-    }
-
-    fn encode(&self, event: &Event) -> Option<Value> {
-        self.encode(event, &Session::default())
-    }
-
-    fn variables(&self, event: &Event) -> Vec<(&'static str, String)> {
-        self.variables(event)
-    }
-
-    fn outcome(
-        &self,
-        event: &Event,
-        exit_code: i32,
-        stdout: &[u8],
-        stderr: &str,
-    ) -> Result<Outcome, HookError> {
-        self.outcome(event, exit_code, stdout, stderr)
     }
 }
 

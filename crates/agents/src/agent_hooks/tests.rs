@@ -357,7 +357,11 @@ fn a_tool_is_called_what_the_hooks_agent_calls_it_and_a_change_comes_back() {
     ] {
         let call = before(called, input.clone());
         let hook = hook(agent, event);
-        assert_eq!(hook.tool(&call), Some((name.to_owned(), shown.clone())), "{agent} {called}");
+        assert_eq!(
+            Some(tools::call(hook.spec, &hook.name, &call, call.tool_call().unwrap())),
+            Some((name.to_owned(), shown.clone())),
+            "{agent} {called}"
+        );
         let tool = call.tool_call().unwrap();
         assert_eq!(tools::restore(agent.spec(), &call, tool, shown), input, "{agent} {called}");
     }
