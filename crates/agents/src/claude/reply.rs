@@ -9,9 +9,6 @@ use crate::agent::output::{ChangedOutput, text};
 use crate::agent::plan::{Decision, Plan};
 
 pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
-    if let Some(message) = &plan.follow_up {
-        return decision("block", message);
-    }
     let is_before = event.event == EventKind::BeforeToolCall;
     let key = if is_before { "updatedInput" } else { "updatedToolOutput" };
     let changed = optional(key, plan.changed.clone());

@@ -11,9 +11,6 @@ use crate::agent::plan::{Decision, Plan};
 use crate::text;
 
 pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
-    if let Some(message) = &plan.follow_up {
-        return decision("block", message);
-    }
     match &plan.decision {
         Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason) => match event.event {
             EventKind::BeforeToolCall => specific(event, permission("deny", reason)),

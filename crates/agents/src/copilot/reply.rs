@@ -9,9 +9,6 @@ use crate::agent::json::{context, decision, optional, permission, specific};
 use crate::agent::plan::{Decision, Plan};
 
 pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
-    if let Some(message) = &plan.follow_up {
-        return decision("block", message);
-    }
     let is_pascal = is_pascal(event.name);
     let decided = |fields| if is_pascal { specific(event, fields) } else { fields };
     let result = |output| optional("modifiedResult", Some(output));

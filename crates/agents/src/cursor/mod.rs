@@ -80,6 +80,7 @@ pub(crate) static SPEC: Spec = Spec {
     answers: Answers {
         write: reply::write,
         empty: "{}\n",
+        follow_up_key: Some("followup_message"),
         shows_warnings: false,
         changed_output: reply::changed_output,
         max_context: Some(10_000),

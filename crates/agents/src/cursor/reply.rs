@@ -11,9 +11,6 @@ use crate::agent::output::{ChangedOutput, filled, text};
 use crate::agent::plan::{Decision, Plan};
 
 pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
-    if let Some(message) = &plan.follow_up {
-        return object([("followup_message", json!(message))]);
-    }
     match (&plan.decision, event.event) {
         (Decision::Pass, event) => {
             let is_before = event == EventKind::BeforeToolCall;

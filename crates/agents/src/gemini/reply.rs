@@ -8,9 +8,6 @@ use crate::agent::json::{context, decision, optional, specific};
 use crate::agent::plan::{Decision, Plan};
 
 pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
-    if let Some(message) = &plan.follow_up {
-        return decision("block", message);
-    }
     match &plan.decision {
         Decision::Ask(reason) => decision("ask", reason),
         Decision::Block(reason) | Decision::Stop(reason) => match event.event {

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::agent::json::{decision, object, optional};
+use crate::agent::json::{decision, optional};
 use crate::agent::plan::{Decision, Plan};
 use crate::spec::prelude::*;
 
@@ -60,6 +60,7 @@ pub(crate) static SPEC: Spec = Spec {
         write,
         // The plugin takes an empty answer for a failure.
         empty: "{}\n",
+        follow_up_key: Some("follow_up"),
         shows_warnings: false,
         changed_output: |_, _, new| ChangedOutput::Whole(text(new).into()),
         // The plugin takes nothing beside the two fields; an answer with another field is a failure, which
@@ -84,9 +85,6 @@ pub(crate) static SPEC: Spec = Spec {
 };
 
 fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
-    if let Some(message) = &plan.follow_up {
-        return object([("follow_up", json!(message))]);
-    }
     let key = match event.event {
         EventKind::BeforeToolCall => "input",
         EventKind::UserMessageSend => "message",

@@ -8,9 +8,6 @@ use crate::agent::json::{context, decision, permission, specific, stop};
 use crate::agent::plan::{Decision, Plan};
 
 pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
-    if let Some(message) = &plan.follow_up {
-        return decision("block", message);
-    }
     match &plan.decision {
         Decision::Ask(reason) => specific(event, permission("ask", reason)),
         Decision::Block(reason) | Decision::Stop(reason) => match event.event {

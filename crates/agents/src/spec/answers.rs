@@ -13,8 +13,10 @@ type Fields = Map<String, Value>;
 /// The answers that an agent reads from a hook command.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    /// Returns the fields of the answer that follows a plan.
+    /// Returns the fields of the answer that follows a plan without a message.
     pub(crate) write: fn(&AgentEvent, &Plan) -> Fields,
+    /// The field of a message with which the agent goes on. `None`: it is the reason of a block.
+    pub(crate) follow_up_key: Option<&'static str>,
     /// The output of a hook command that has nothing to answer.
     pub(crate) empty: &'static str,
     /// True if the agent shows its user a `systemMessage`.
@@ -41,6 +43,7 @@ impl Answers {
     /// Answers of which nothing is known to differ from Claude Code's.
     pub(crate) const BASE: Self = Self {
         write: |_, _| Fields::new(),
+        follow_up_key: None,
         empty: "",
         shows_warnings: true,
         asks_with_changed_input: false,
