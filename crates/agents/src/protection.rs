@@ -15,10 +15,7 @@ pub fn protection() -> Protection {
     let mut protection = Protection::default();
     for agent in Agent::ALL {
         protection.paths.extend(agent.spec().places.iter().map(|place| place.path));
-        let moved = agent
-            .spec()
-            .places_at(Level::User)
-            .filter_map(|it| agent.spec().path(&around, Level::User, it.path));
+        let moved = agent.spec().files(&around, Level::User).map(|(_, path)| path);
         protection.places.extend(moved.filter(|path| path.is_absolute()));
         protection.targets.push(agent.as_str());
     }

@@ -14,10 +14,11 @@ const PROGRAM: &str = "program: \"hookbox\", home: \"\"";
 
 /// Returns the path of the plugin; `None` if there is no such level, no home directory, or no plugin for the
 /// agent.
-pub(super) fn file(spec: &Spec, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
+pub(super) fn file(spec: &'static Spec, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
     let plugin = spec.plugin.as_ref()?;
-    let directory = spec.places_at(level).find(|place| matches!(place.holds, Holds::Plugins))?;
-    Some(spec.path(surroundings, level, directory.path)?.join(plugin.file_name))
+    let mut files = spec.files(surroundings, level);
+    let (_, directory) = files.find(|(place, _)| matches!(place.holds, Holds::Plugins))?;
+    Some(directory.join(plugin.file_name))
 }
 
 /// Returns the plugin for this program and home directory.

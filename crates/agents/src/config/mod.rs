@@ -25,12 +25,12 @@ mod switch;
 
 use std::path::PathBuf;
 
-pub use self::codex_settings::read_toml_settings;
+pub(crate) use self::codex_settings::{toml_settings, toml_switches};
 pub(crate) use self::document::{ConfigText, json_value, only, without_comments};
 pub use self::document::{DocumentError, MAX_BYTES};
 pub use self::entry::Entry;
 pub(crate) use self::parser_error::{json_error, parser_error};
-pub(crate) use self::paths::{hooks_file, sources};
+pub(crate) use self::paths::hooks_file;
 pub(crate) use self::read::read_spec;
 pub use self::read::{Configuration, Problem};
 pub use self::switch::Switch;

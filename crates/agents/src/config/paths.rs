@@ -4,38 +4,15 @@ use std::path::PathBuf;
 
 use crate::agent::surroundings::Surroundings;
 use crate::spec::Spec;
-use crate::spec::places::{Holds, Level};
+use crate::spec::places::Level;
 
 /// The name of hookbox's file in a directory whose files the agent reads all.
 const OWN: &str = "hookbox.json";
 
 /// Returns the file of hooks at a level, or hookbox's own one in a directory of such files.
-pub(crate) fn hooks_file(spec: &Spec, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
-    let place = spec.places_at(level).find(|place| place.has_hooks())?;
-    let path = spec.path(surroundings, level, place.path)?;
+pub(crate) fn hooks_file(spec: &'static Spec, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
+    let (place, path) = spec.files(surroundings, level).find(|(place, _)| place.has_hooks())?;
     Some(if place.is_directory() { path.join(OWN) } else { path })
-}
-
-/// A file or directory in which an agent finds hooks.
-#[derive(Clone, Debug)]
-pub(crate) struct Source {
-    /// The level.
-    pub(crate) level: Level,
-    /// The path.
-    pub(crate) path: PathBuf,
-    /// The kind of its contents.
-    pub(crate) holds: Holds,
-}
-
-/// Returns the files and directories in which an agent finds hooks, the user's first. Plugins, extensions and
-/// the files of an organization are not among them.
-pub(crate) fn sources(spec: &Spec, surroundings: &Surroundings) -> Vec<Source> {
-    let all = Level::ALL.into_iter().flat_map(|level| spec.places_at(level).map(move |it| (level, it)));
-    let read = all.filter(|(_, place)| !matches!(place.holds, Holds::Plugins | Holds::Beside));
-    read.filter_map(|(level, place)| {
-        Some(Source { level, path: spec.path(surroundings, level, place.path)?, holds: place.holds })
-    })
-    .collect()
 }
 
 #[cfg(test)]
@@ -45,6 +22,7 @@ mod tests {
     use super::*;
     use crate::Agent;
     use crate::config::file;
+    use crate::spec::places::{Holds, HookPlace};
 
     fn surroundings(variables: &[(&str, &str)]) -> Surroundings {
         let value = |name: &str| variables.iter().find(|(it, _)| *it == name).map(|(_, value)| value.into());
@@ -84,20 +62,19 @@ mod tests {
     #[test]
     fn what_install_writes_is_read_by_the_agent() {
         let here = surroundings(&[("CODEX_HOME", "/etc/c")]);
+        let sources =
+            |agent: Agent| Level::ALL.map(|level| agent.spec().files(&here, level)).into_iter().flatten();
         for agent in Agent::ALL {
-            let sources = sources(agent.spec(), &here);
             for path in Level::ALL.iter().filter_map(|level| file(agent, *level, &here)) {
-                let is_read = |it: &Source| match it.holds {
-                    Holds::Files => path.parent() == Some(&it.path),
-                    Holds::Hooks => path == it.path,
+                let is_read = |(place, at): (&HookPlace, PathBuf)| match place.holds {
+                    Holds::Files => path.parent() == Some(&at),
+                    Holds::Hooks => path == at,
                     _ => false,
                 };
-                assert!(sources.iter().any(is_read), "{agent}: {}", path.display());
+                assert!(sources(agent).any(is_read), "{agent}: {}", path.display());
             }
         }
-        let codex = sources(Agent::Codex.spec(), &here);
-        assert!(codex.iter().any(|it| it.path == Path::new("/etc/c/config.toml")));
-        let copilot = sources(Agent::Copilot.spec(), &here);
-        assert!(copilot.iter().any(|it| matches!(it.holds, Holds::HooksOf(_))));
+        assert!(sources(Agent::Codex).any(|(_, path)| path == Path::new("/etc/c/config.toml")));
+        assert!(sources(Agent::Copilot).any(|(place, _)| matches!(place.holds, Holds::HooksOf(_))));
     }
 }

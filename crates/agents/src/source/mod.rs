@@ -142,9 +142,7 @@ fn files(
     level: Level,
     around: &Surroundings,
 ) -> impl Iterator<Item = (&'static HookPlace, PathBuf)> {
-    let spec = agent.spec();
-    let places = spec.places_at(level).filter(|place| place.has_hooks());
-    places.filter_map(move |place| Some((place, spec.path(around, level, place.path)?)))
+    agent.spec().files(around, level).filter(|(place, _)| place.has_hooks())
 }
 
 /// Returns the surroundings of a home directory. The variables of this process count only for its own one.
@@ -188,9 +186,10 @@ impl Look<'_, '_> {
         for (place, path) in files(agent, Level::User, &around) {
             self.configured(home, Level::User, agent, place, &path);
         }
-        let plugins = agent.spec().places_at(Level::User).filter(|it| matches!(it.holds, Holds::Plugins));
-        for directory in plugins.filter_map(|it| agent.spec().path(&around, Level::User, it.path)) {
-            self.installed_plugins(home, agent, &directory);
+        for (place, directory) in agent.spec().files(&around, Level::User) {
+            if let Holds::Plugins = place.holds {
+                self.installed_plugins(home, agent, &directory);
+            }
         }
     }
 

@@ -77,6 +77,15 @@ impl Spec {
         self.places.iter().filter(move |place| place.levels.contains(&level))
     }
 
+    /// Returns the places of a level, each with its path; none if there is no home directory.
+    pub(crate) fn files(
+        &'static self,
+        around: &Surroundings,
+        level: Level,
+    ) -> impl Iterator<Item = (&'static HookPlace, PathBuf)> {
+        self.places_at(level).filter_map(move |place| Some((place, self.path(around, level, place.path)?)))
+    }
+
     /// Returns its event of this name, in exactly this case.
     pub(crate) fn event(&self, name: &str) -> Option<&'static AgentEvent> {
         self.events.iter().find(|event| event.name == name)

@@ -10,9 +10,9 @@ use crate::agent::bridge_command::{Call, mentions};
 use crate::agent::{Agent, EventKind};
 use crate::bridge::Bridge;
 use crate::bridge::plugin_file::{self, Origin};
-use crate::conditions::{contents, contents_of, report_unread, repository_root, shown};
+use crate::conditions::{contents, contents_of, real, report_unread, repository_root, shown};
 use crate::config::{
-    Configuration, Entry, Level, Surroundings, Switch, parser_error, read_spec, read_toml_settings, sources,
+    Configuration, Entry, Level, Surroundings, Switch, parser_error, read_spec, toml_settings, toml_switches,
 };
 use crate::discovery::parse_duration;
 use crate::files::FileAccess;
@@ -54,17 +54,12 @@ impl HookCommand {
     }
 }
 
-/// A setting that switches hooks off, with its file.
-pub(super) struct DisablingSetting {
-    pub(super) place: String,
-    pub(super) switch: Switch,
-}
-
 /// The configuration of one agent.
 #[derive(Default)]
 pub(super) struct Configured {
     pub(super) commands: Vec<HookCommand>,
-    pub(super) switches: Vec<DisablingSetting>,
+    /// The settings that switch hooks off, each with its file.
+    pub(super) switches: Vec<(Switch, String)>,
     /// The user's own settings in TOML.
     pub(super) settings: toml::Table,
     /// The variables of the settings, the strongest last.
@@ -86,14 +81,14 @@ impl Configured {
         }
         if let Some(file) = agent.spec().config.managed_file {
             // A setting of organizations counts in their own file only.
-            all.switches.retain(|it| !matches!(it.switch, Switch::AllButManaged(_)));
+            all.switches.retain(|(switch, _)| !matches!(switch, Switch::AllButManaged(_)));
             let managed = contents(Path::new(file), found);
             if let Some(managed) = managed.and_then(|bytes| read_spec(agent.spec(), &bytes).ok()) {
                 all.take_settings(&managed);
                 all.off(format!("managed: {file}"), managed.switches);
             }
             if all.disables_all == Some(false) {
-                all.switches.retain(|it| !matches!(it.switch, Switch::All(_)));
+                all.switches.retain(|(switch, _)| !matches!(switch, Switch::All(_)));
             }
         }
         all
@@ -106,43 +101,39 @@ impl Configured {
         levels: &[Level],
         found: &mut Examination,
     ) {
-        for source in sources(agent.spec(), surroundings).into_iter().filter(|it| levels.contains(&it.level))
-        {
-            match source.holds {
-                Holds::Hooks => self.hooks(agent, source.level, &source.path, false, found),
-                Holds::Files => {
-                    for path in files(&source.path, found) {
-                        self.hooks(agent, source.level, &path, true, found);
+        for level in levels.iter().copied() {
+            for (place, path) in agent.spec().files(surroundings, level) {
+                match place.holds {
+                    Holds::Hooks => self.hooks(agent, level, &path, false, found),
+                    Holds::Files => {
+                        for path in files(&path, found) {
+                            self.hooks(agent, level, &path, true, found);
+                        }
                     }
+                    Holds::Settings => self.toml_settings(level, &path, found),
+                    Holds::HooksOf(other) => also(other, agent, &path, found),
+                    Holds::Plugins | Holds::Beside => {}
                 }
-                Holds::Settings => self.toml_settings(source.level, &source.path, found),
-                Holds::HooksOf(other) => also(other, agent, &source.path, found),
-                Holds::Plugins | Holds::Beside => {}
             }
-        }
-        if let Some(plugin) = &agent.spec().plugin {
-            for level in levels {
-                let path = plugin_file::file(agent.spec(), *level, surroundings);
-                path.iter().for_each(|path| self.plugin(agent, plugin, *level, path, found));
+            if let Some(plugin) = &agent.spec().plugin {
+                let path = plugin_file::file(agent.spec(), level, surroundings);
+                path.iter().for_each(|path| self.plugin(agent, plugin, level, path, found));
             }
         }
     }
 
-    /// Returns true if the file was not read yet: in the home directory the project's file is the user's.
-    fn is_new(&mut self, path: &Path) -> bool {
-        self.seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
+    /// Returns the contents of a file that was not read yet: in the home directory the project's file is the
+    /// user's.
+    fn contents(&mut self, path: &Path, found: &mut Examination) -> Option<Vec<u8>> {
+        self.seen.insert(real(path)).then(|| contents(path, found))?
     }
 
     fn hooks(&mut self, agent: Agent, level: Level, path: &Path, is_own_file: bool, found: &mut Examination) {
-        if !self.is_new(path) {
-            return;
-        }
-        let Some(bytes) = contents(path, found) else { return };
+        let Some(bytes) = self.contents(path, found) else { return };
         let configuration = match read_spec(agent.spec(), &bytes) {
             Ok(configuration) => configuration,
             Err(error) => {
-                found.fail("configuration", format!("{}: {error}", shown(path)), error.hint);
-                return;
+                return found.fail("configuration", format!("{}: {error}", shown(path)), error.hint);
             }
         };
         if let Some(why) = parser_error(agent.spec(), &bytes) {
@@ -179,22 +170,21 @@ impl Configured {
     }
 
     fn off(&mut self, place: String, switches: Vec<Switch>) {
-        self.switches
-            .extend(switches.into_iter().map(|switch| DisablingSetting { place: place.clone(), switch }));
+        self.switches.extend(switches.into_iter().map(|switch| (switch, place.clone())));
     }
 
     fn toml_settings(&mut self, level: Level, path: &Path, found: &mut Examination) {
-        if !self.is_new(path) {
-            return;
-        }
-        let Some(bytes) = contents(path, found) else { return };
-        match read_toml_settings(&bytes) {
-            Ok(switches) => self.off(format!("{level}: {}", shown(path)), switches),
-            Err(error) => found.fail("configuration", format!("{}: {error}", shown(path)), error.hint),
-        }
+        let Some(bytes) = self.contents(path, found) else { return };
+        let settings = match toml_settings(&bytes) {
+            Ok(settings) => settings,
+            Err(error) => {
+                return found.fail("configuration", format!("{}: {error}", shown(path)), error.hint);
+            }
+        };
+        self.off(format!("{level}: {}", shown(path)), toml_switches(&settings));
         // Only the user's own file counts for trust.
         if level == Level::User {
-            self.settings = str::from_utf8(&bytes).ok().and_then(|it| it.parse().ok()).unwrap_or_default();
+            self.settings = settings;
         }
     }
 
@@ -207,10 +197,7 @@ impl Configured {
         path: &Path,
         found: &mut Examination,
     ) {
-        if !self.is_new(path) {
-            return;
-        }
-        let Some(bytes) = contents(path, found) else { return };
+        let Some(bytes) = self.contents(path, found) else { return };
         let origin = plugin_file::recognize(plugin, &bytes);
         if let Some(problem) = origin.problem() {
             let (message, hint) = (

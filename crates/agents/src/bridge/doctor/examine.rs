@@ -75,8 +75,8 @@ impl Doctor {
 
     /// Checks what concerns all entries.
     fn check_all(&self, agent: Agent, configured: &Configured, found: &mut Examination) {
-        for off in &configured.switches {
-            let concerns = match &off.switch {
+        for (switch, place) in &configured.switches {
+            let concerns = match switch {
                 Switch::All(_) | Switch::AllButManaged(_) => true,
                 Switch::Named { name, .. } => configured.commands.iter().any(|it| {
                     let own = it.entry.extra.get("name").and_then(Value::as_str);
@@ -84,7 +84,7 @@ impl Doctor {
                 }),
             };
             if concerns {
-                found.fail("switch", format!("{} ({})", off.switch, off.place), "remove that setting");
+                found.fail("switch", format!("{switch} ({place})"), "remove that setting");
             }
         }
         let is_on = |name: &&str| {

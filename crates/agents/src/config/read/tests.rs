@@ -1,6 +1,6 @@
 use super::*;
 use crate::Agent;
-use crate::config::{read, read_toml_settings};
+use crate::config::{read, toml_settings, toml_switches};
 
 #[test]
 fn entries_are_read_in_every_agents_form() {
@@ -150,7 +150,7 @@ fn what_switches_hooks_off_is_found() {
         ("allow_managed_hooks_only = true\n[features]\nhooks = true\n", 1),
         ("", 0),
     ] {
-        assert_eq!(read_toml_settings(text.as_bytes()).unwrap().len(), want, "{text}");
+        assert_eq!(toml_switches(&toml_settings(text.as_bytes()).unwrap()).len(), want, "{text}");
     }
-    assert!(read_toml_settings(b"[").is_err());
+    assert!(toml_settings(b"[").is_err());
 }

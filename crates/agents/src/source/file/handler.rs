@@ -183,28 +183,20 @@ impl File<'_> {
     /// Reads the failure policy of an entry, in agents that have one.
     fn policy(&mut self, members: &[Member<'_>], hook: &mut SourceHook) {
         for member in members {
-            let policy = match (member.name.as_str(), member.value.form()) {
-                ("failClosed", Form::Boolean(closed)) => {
-                    if closed {
-                        OnFailure::Block
-                    } else {
-                        OnFailure::Pass
-                    }
-                }
-                ("onFailure", Form::Text(word)) if word == "continue" => OnFailure::Pass,
-                ("onFailure", Form::Text(word)) if word == "block" => OnFailure::Block,
-                ("failClosed" | "onFailure", _) => {
-                    let expected = if member.name == "failClosed" {
-                        "true or false"
-                    } else {
-                        "\"continue\" or \"block\""
-                    };
+            let expected = match member.name.as_str() {
+                "failClosed" => "true or false",
+                "onFailure" => "\"continue\" or \"block\"",
+                _ => continue,
+            };
+            let policy = match (member.name.as_str(), member.value.raw()) {
+                ("failClosed", "true") | ("onFailure", "\"block\"") => OnFailure::Block,
+                ("failClosed", "false") | ("onFailure", "\"continue\"") => OnFailure::Pass,
+                _ => {
                     self.reader.fault(|| {
                         format!("{}; taken as to block", wrong(&member.name, expected, member.value))
                     });
                     OnFailure::Block
                 }
-                _ => continue,
             };
             hook.on_failure = Some(policy);
         }
