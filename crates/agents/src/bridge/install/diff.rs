@@ -1,9 +1,8 @@
 //! The difference between two contents of a file, for a person.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
-use similar::{Algorithm, ChangeTag, TextDiff};
+use similar::{Algorithm, TextDiff};
 
 use crate::text;
 
@@ -21,26 +20,14 @@ pub(super) fn unified(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -
     }
     let path = text::escape(path, 4096);
     let name = |bytes: Option<&[u8]>| if bytes.is_some() { path.as_str() } else { "/dev/null" };
-    let mut out = format!("--- {}\n+++ {}\n", name(before), name(after));
     let [old, new] = [before, after].map(|it| String::from_utf8_lossy(it.unwrap_or_default()));
     let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(MAX_TIME).diff_lines(&*old, &*new);
-    for hunk in diff.unified_diff().iter_hunks() {
-        let _ = writeln!(out, "{}", hunk.header());
-        for change in hunk.iter_changes() {
-            let sign = match change.tag() {
-                ChangeTag::Equal => ' ',
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-            };
-            let line = change.value().strip_suffix('\n').unwrap_or(change.value());
-            let line: Vec<_> = line.split('\t').map(|it| text::escape(it, MAX_WIDTH)).collect();
-            let _ = writeln!(out, "{sign}{}", line.join("\t"));
-            if change.missing_newline() {
-                out.push_str("\\ No newline at end of file\n");
-            }
-        }
-    }
-    out
+    let diff = diff.unified_diff().header(name(before), name(after)).to_string();
+    let safe = |line: &str| {
+        let parts: Vec<_> = line.split('\t').map(|it| text::escape(it, MAX_WIDTH)).collect();
+        parts.join("\t") + "\n"
+    };
+    diff.lines().map(safe).collect()
 }
 
 #[cfg(test)]

@@ -19,9 +19,6 @@ const DIRECTORY: &str = "install";
 /// The version of a record.
 const VERSION: u64 = 1;
 
-/// The number of earlier originals that are kept of a file; then the last one is replaced.
-const MAX_EARLIER: u32 = 16;
-
 /// One file that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -152,13 +149,8 @@ impl Store {
         if before == Some(&bytes[..]) {
             return Ok(None);
         }
-        let names = (1..=MAX_EARLIER).map(|number| self.file(path, &format!("original.{number}")));
-        let is_free = |name: &PathBuf| match read(name) {
-            Ok(same) => same == bytes,
-            Err(error) => error.kind() == io::ErrorKind::NotFound,
-        };
-        let last = self.file(path, &format!("original.{MAX_EARLIER}"));
-        let aside = names.into_iter().find(is_free).unwrap_or(last);
+        let digest = Digest::of(&bytes).hex();
+        let aside = self.file(path, &format!("original.{}", digest.get(..12).unwrap_or(&digest)));
         fs::rename(&backup, &aside)?;
         Ok(Some(aside))
     }
