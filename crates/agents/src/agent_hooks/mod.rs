@@ -13,7 +13,6 @@ mod event;
 mod matcher;
 pub(crate) mod payload;
 pub(crate) mod rule;
-mod words;
 
 use serde_json::Value;
 

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-pub(crate) use super::words::{reason, source};
 use crate::agent::tools;
 use crate::dialect::claude;
-use crate::event::{AgentStop, Event, ToolCall, ToolResult};
+use crate::event::{AgentStop, Event, EventData, ToolCall, ToolResult};
 use crate::spec::{CommandHooks, Spec};
 
 /// An object of which only the known parts are written.
@@ -43,6 +42,22 @@ impl Payload {
         }
     }
 
+    /// Puts the fields of an event that have these names in most agents; those of a tool's name and input are
+    /// given.
+    pub(crate) fn event(&mut self, spec: &Spec, own: &str, event: &Event, names: [&str; 2]) {
+        match &event.data {
+            EventData::SessionStart { source } => self.put("source", cause(source.as_deref(), "startup")),
+            EventData::SessionEnd { reason } => self.put("reason", cause(reason.as_deref(), "other")),
+            EventData::UserMessageSend { message } => self.known("prompt", message.as_deref()),
+            EventData::AgentStop(stop) => self.put("stop_hook_active", stop.follow_ups > 0),
+            EventData::PreCompact { trigger, .. } | EventData::PostCompact { trigger, .. } => {
+                self.known("trigger", trigger.as_deref());
+            }
+            EventData::Other { data, .. } => self.rest(data),
+            _ => event.tool_call().into_iter().for_each(|call| self.call(spec, own, event, call, names)),
+        }
+    }
+
     /// Puts the tool's name and input under these names.
     pub(crate) fn call(&mut self, spec: &Spec, own: &str, event: &Event, call: &ToolCall, names: [&str; 2]) {
         let (name, input) = tools::call(spec, own, event, call);
@@ -56,6 +71,18 @@ impl Payload {
         for (key, value) in data {
             self.0.entry(key.clone()).or_insert_with(|| value.clone());
         }
+    }
+}
+
+/// The names of a tool's name and input in most agents.
+pub(crate) const TOOL: [&str; 2] = ["tool_name", "tool_input"];
+
+/// Returns the reason why a session starts or ends, in the agents' words; `usual` if it is not known.
+pub(crate) fn cause<'a>(given: Option<&'a str>, usual: &'a str) -> &'a str {
+    match given {
+        Some("rotate") => "clear",
+        Some(given) => given,
+        None => usual,
     }
 }
 

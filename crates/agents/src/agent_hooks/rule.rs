@@ -2,6 +2,7 @@
 
 use regex::Regex;
 
+use super::payload::cause;
 use crate::dialect::claude::{self, MatcherError, compile};
 use crate::event::{ErrorSource, Event, EventData};
 
@@ -37,8 +38,8 @@ impl Rule {
 pub(crate) fn subject(event: &Event) -> Option<String> {
     match &event.data {
         EventData::Other { data, .. } => Some(data.get("notification_type")?.as_str()?.to_owned()),
-        EventData::SessionStart { source } => Some(super::words::source(source.as_deref()).to_owned()),
-        EventData::SessionEnd { reason } => Some(super::words::reason(reason.as_deref()).to_owned()),
+        EventData::SessionStart { source } => Some(cause(source.as_deref(), "startup").to_owned()),
+        EventData::SessionEnd { reason } => Some(cause(reason.as_deref(), "other").to_owned()),
         EventData::PreCompact { trigger, .. } | EventData::PostCompact { trigger, .. } => trigger.clone(),
         EventData::OnError(error) if matches!(error.source, ErrorSource::Turn(_)) => {
             Some(error.kind.clone().unwrap_or_else(|| "unknown".to_owned()))

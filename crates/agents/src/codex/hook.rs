@@ -29,27 +29,13 @@ pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Val
         it.put("model", "");
         it.put("permission_mode", payload::mode(event, session, &MODES));
     }
+    it.event(&SPEC, name, event, payload::TOOL);
+    it.known("tool_use_id", event.tool_call().and_then(|call| call.id.as_deref()));
     match &event.data {
-        EventData::SessionStart { source } => it.put("source", payload::source(source.as_deref())),
-        EventData::SessionEnd { reason } => it.put("reason", payload::reason(reason.as_deref())),
-        EventData::UserMessageSend { message } => it.known("prompt", message.as_deref()),
-        EventData::BeforeToolCall(call) => {
-            it.call(&SPEC, name, event, call, ["tool_name", "tool_input"]);
-            it.known("tool_use_id", call.id.as_deref());
-        }
         EventData::AfterToolCall(result) => {
-            it.call(&SPEC, name, event, &result.call, ["tool_name", "tool_input"]);
             it.known("tool_response", Some(output(result)).filter(|output| !output.is_null()));
-            it.known("tool_use_id", result.call.id.as_deref());
         }
-        EventData::AgentStop(stop) => {
-            it.put("stop_hook_active", stop.follow_ups > 0);
-            it.put("last_assistant_message", payload::last_messages(stop).0);
-        }
-        EventData::PreCompact { trigger, .. } | EventData::PostCompact { trigger, .. } => {
-            it.known("trigger", trigger.as_deref());
-        }
-        EventData::Other { data, .. } => it.rest(data),
+        EventData::AgentStop(stop) => it.put("last_assistant_message", payload::last_messages(stop).0),
         _ => {}
     }
     it.done()

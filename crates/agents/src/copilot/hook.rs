@@ -50,17 +50,14 @@ pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Val
     }
     it.put("cwd", context.cwd.as_str());
     let names = [key("toolName", "tool_name"), key("toolArgs", "tool_input")];
+    it.event(&SPEC, name, event, names);
     match &event.data {
         EventData::SessionStart { source } => {
-            let source = payload::source(source.as_deref());
+            let source = payload::cause(source.as_deref(), "new");
             it.put("source", if source == "startup" { "new" } else { source });
             it.put(key("initialPrompt", "initial_prompt"), "");
         }
-        EventData::SessionEnd { reason } => it.put("reason", payload::reason(reason.as_deref())),
-        EventData::UserMessageSend { message } => it.known("prompt", message.as_deref()),
-        EventData::BeforeToolCall(call) => it.call(&SPEC, name, event, call, names),
         EventData::AfterToolCall(result) => {
-            it.call(&SPEC, name, event, &result.call, names);
             let output = result.output.value();
             let kind = output.get("resultType").or_else(|| output.get("result_type"));
             let kind = kind.and_then(Value::as_str).unwrap_or_else(|| payload::kind_of_result(result));
@@ -74,22 +71,19 @@ pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Val
             );
         }
         EventData::OnError(error) => {
-            if let ErrorSource::Tool(call) = &error.source {
-                it.call(&SPEC, name, event, call, names);
+            if let ErrorSource::Tool(_) = &error.source {
                 it.put("error", error.message.as_str());
             } else {
                 let kind = error.kind.as_deref().unwrap_or("Error");
                 it.put("error", json!({"message": error.message, "name": kind}));
             }
         }
-        EventData::AgentStop(stop) => {
+        EventData::AgentStop(_) => {
             let transcript = session.transcript_path.as_deref().unwrap_or_default();
             it.put(key("transcriptPath", "transcript_path"), transcript);
             it.put(key("stopReason", "stop_reason"), "end_turn");
-            it.put("stop_hook_active", stop.follow_ups > 0);
         }
-        EventData::PreCompact { trigger, .. } => {
-            it.known("trigger", trigger.as_deref());
+        EventData::PreCompact { .. } => {
             it.put(key("customInstructions", "custom_instructions"), "");
         }
         _ => {}

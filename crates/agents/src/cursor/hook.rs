@@ -46,7 +46,7 @@ pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Val
             it.put("composer_mode", context.mode.as_deref().unwrap_or("agent"));
         }
         EventData::SessionEnd { reason } => {
-            it.put("reason", payload::reason(reason.as_deref()));
+            it.put("reason", payload::cause(reason.as_deref(), "other"));
             it.put("is_background_agent", false);
         }
         EventData::UserMessageSend { message } => {
@@ -124,7 +124,7 @@ fn before(it: &mut Payload, name: &str, event: &Event, call: &ToolCall) {
         it.put("cwd", cwd);
         return;
     }
-    it.call(&SPEC, name, event, call, ["tool_name", "tool_input"]);
+    it.call(&SPEC, name, event, call, payload::TOOL);
     // The input of an MCP tool is JSON in a string.
     let is_mcp = it.0.get("tool_name").and_then(Value::as_str).is_some_and(|name| name.starts_with("MCP:"));
     if let Some(input) = it.0.get_mut("tool_input").filter(|input| is_mcp && !input.is_string()) {

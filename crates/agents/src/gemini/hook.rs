@@ -17,25 +17,16 @@ const STYLE: Style =
 
 pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Value> {
     let mut it = Payload::begun(name, event, session);
+    it.event(&SPEC, name, event, payload::TOOL);
     match &event.data {
-        EventData::SessionStart { source } => it.put("source", payload::source(source.as_deref())),
-        EventData::SessionEnd { reason } => it.put("reason", payload::reason(reason.as_deref())),
-        EventData::UserMessageSend { message } => it.known("prompt", message.as_deref()),
-        EventData::BeforeToolCall(call) => {
-            it.call(&SPEC, name, event, call, ["tool_name", "tool_input"]);
-        }
         EventData::AfterToolCall(result) => {
-            it.call(&SPEC, name, event, &result.call, ["tool_name", "tool_input"]);
             it.put("tool_response", payload::with_display(result.output.value()));
         }
         EventData::AgentStop(stop) => {
             let (answer, prompt) = payload::last_messages(stop);
             it.put("prompt", prompt.unwrap_or_default());
             it.put("prompt_response", answer.unwrap_or_default());
-            it.put("stop_hook_active", stop.follow_ups > 0);
         }
-        EventData::PreCompact { trigger, .. } => it.known("trigger", trigger.as_deref()),
-        EventData::Other { data, .. } => it.rest(data),
         _ => {}
     }
     it.done()

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::SPEC;
 use crate::agent_hooks::payload::{self, Payload};
 use crate::dialect::claude::{self, Session};
-use crate::event::{ErrorSource, Event, EventData, ToolCall};
+use crate::event::{ErrorSource, Event, EventData};
 use crate::gemini_family::{STYLE, answer_in, printed};
 use crate::hook::HookError;
 use crate::outcome::Outcome;
@@ -20,36 +20,24 @@ pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Val
     if !matches!(name, "SessionStart" | "SessionEnd" | "Notification") {
         it.put("prompt_id", "");
     }
+    it.event(&SPEC, name, event, payload::TOOL);
+    let id = event.tool_call().and_then(|call| call.id.as_deref());
+    it.known("tool_use_id", id);
+    it.known("tool_call_id", id);
     match &event.data {
-        EventData::SessionStart { source } => {
-            it.put("source", payload::source(source.as_deref()));
-            it.put("model", "");
-        }
-        EventData::SessionEnd { reason } => it.put("reason", payload::reason(reason.as_deref())),
-        EventData::UserMessageSend { message } => {
-            it.known("prompt", message.as_deref());
-            it.known("submitted_prompt", message.as_deref());
-        }
-        EventData::BeforeToolCall(call) => {
-            it.call(&SPEC, name, event, call, ["tool_name", "tool_input"]);
-            ids(&mut it, call);
-        }
+        EventData::SessionStart { .. } => it.put("model", ""),
+        EventData::UserMessageSend { message } => it.known("submitted_prompt", message.as_deref()),
         EventData::AfterToolCall(result) => {
-            it.call(&SPEC, name, event, &result.call, ["tool_name", "tool_input"]);
             it.put("tool_response", payload::with_display(result.output.value()));
-            ids(&mut it, &result.call);
             it.known("duration_ms", result.duration_ms);
         }
         EventData::OnError(error) => {
-            if let ErrorSource::Tool(call) = &error.source {
-                it.call(&SPEC, name, event, call, ["tool_name", "tool_input"]);
-                ids(&mut it, call);
+            if let ErrorSource::Tool(_) = &error.source {
                 it.put("is_interrupt", error.kind.as_deref() == Some("interrupt"));
             }
             it.put("error", error.message.as_str());
         }
         EventData::AgentStop(stop) => {
-            it.put("stop_hook_active", stop.follow_ups > 0);
             it.put("last_assistant_message", payload::last_messages(stop).0.unwrap_or_default());
             it.put("background_tasks", json!([]));
             it.put("crons", json!([]));
@@ -59,23 +47,11 @@ pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Val
                 it.put("input_tokens", usage.current_context_window);
             }
         }
-        EventData::PreCompact { trigger, .. } => {
-            it.known("trigger", trigger.as_deref());
-            it.put("custom_instructions", "");
-        }
-        EventData::PostCompact { trigger, summary, .. } => {
-            it.known("trigger", trigger.as_deref());
-            it.known("compact_summary", summary.as_deref());
-        }
-        EventData::Other { data, .. } => it.rest(data),
+        EventData::PreCompact { .. } => it.put("custom_instructions", ""),
+        EventData::PostCompact { summary, .. } => it.known("compact_summary", summary.as_deref()),
         _ => {}
     }
     it.done()
-}
-
-fn ids(it: &mut Payload, call: &ToolCall) {
-    it.known("tool_use_id", call.id.as_deref());
-    it.known("tool_call_id", call.id.as_deref());
 }
 
 pub(super) fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookError> {
