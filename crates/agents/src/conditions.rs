@@ -4,19 +4,19 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::agent::Agent;
 use crate::agent::surroundings::Surroundings;
 use crate::config::MAX_BYTES;
 use crate::config::entry::Entry;
 use crate::files::{FileAccess, explain};
 use crate::finding::Examination;
-use crate::spec::Spec;
 use crate::spec::places::Level;
 use crate::text;
 
 /// The conditions of one entry.
 #[derive(Debug)]
 pub(crate) struct Conditions<'a> {
-    pub(crate) spec: &'static Spec,
+    pub(crate) agent: Agent,
     pub(crate) level: Level,
     /// The file that contains the entry.
     pub(crate) file: &'a Path,

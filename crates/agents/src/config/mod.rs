@@ -23,34 +23,13 @@ mod paths;
 mod read;
 mod switch;
 
-use std::path::PathBuf;
-
 pub(crate) use self::codex_settings::{toml_settings, toml_switches};
 pub(crate) use self::document::{ConfigText, json_value, only, without_comments};
 pub use self::document::{DocumentError, MAX_BYTES};
 pub use self::entry::Entry;
 pub(crate) use self::parser_error::{json_error, parser_error};
-pub(crate) use self::paths::hooks_file;
-pub(crate) use self::read::read_spec;
-pub use self::read::{Configuration, Problem};
+pub use self::paths::file;
+pub use self::read::{Configuration, Problem, read};
 pub use self::switch::Switch;
 pub(crate) use self::switch::switches;
 pub use crate::agent::{Level, Surroundings};
-
-use crate::Agent;
-
-/// Returns the file of hooks at a level. In Copilot CLI, which reads every file of a directory, it is
-/// hookbox's own file. `None` if the agent has no such level, if there is no home directory, and for
-/// OpenCode, which runs no commands.
-pub fn file(agent: Agent, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
-    hooks_file(agent.spec(), level, surroundings)
-}
-
-/// Reads a configuration file of an agent.
-///
-/// # Errors
-///
-/// [`DocumentError`] if the file cannot be parsed.
-pub fn read(agent: Agent, bytes: &[u8]) -> Result<Configuration, DocumentError> {
-    read_spec(agent.spec(), bytes)
-}

@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
+use crate::Agent;
 use crate::agent::surroundings::Surroundings;
-use crate::spec::Spec;
 use crate::spec::places::Level;
 
 /// The name of hookbox's file in a directory whose files the agent reads all.
 const OWN: &str = "hookbox.json";
 
-/// Returns the file of hooks at a level, or hookbox's own one in a directory of such files.
-pub(crate) fn hooks_file(spec: &'static Spec, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
-    let (place, path) = spec.files(surroundings, level).find(|(place, _)| place.has_hooks())?;
+/// Returns the file of hooks at a level. In Copilot CLI, which reads every file of a directory, it is
+/// hookbox's own file. `None` if the agent has no such level, if there is no home directory, and for
+/// OpenCode, which runs no commands.
+pub fn file(agent: Agent, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
+    let (place, path) = agent.spec().files(surroundings, level).find(|(place, _)| place.has_hooks())?;
     Some(if place.is_directory() { path.join(OWN) } else { path })
 }
 
@@ -21,7 +23,6 @@ mod tests {
 
     use super::*;
     use crate::Agent;
-    use crate::config::file;
     use crate::spec::places::{Holds, HookPlace};
 
     fn surroundings(variables: &[(&str, &str)]) -> Surroundings {

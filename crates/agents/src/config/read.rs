@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::document::{ConfigText, DocumentError, json, last};
 use super::entry::Entry;
 use super::switch::{Switch, switches};
+use crate::Agent;
 use crate::discovery::document::{Form, Node, Object};
 use crate::discovery::reader::Reader as Faults;
 use crate::spec::{EntryForm, Groups, Spec};
@@ -61,7 +62,8 @@ impl fmt::Display for Problem {
 /// # Errors
 ///
 /// [`DocumentError`] if the file cannot be parsed.
-pub(crate) fn read_spec(spec: &'static Spec, bytes: &[u8]) -> Result<Configuration, DocumentError> {
+pub fn read(agent: Agent, bytes: &[u8]) -> Result<Configuration, DocumentError> {
+    let spec = agent.spec();
     let text = ConfigText::new(spec, bytes)?;
     let document = text.parse()?;
     let mut reader = Reader { spec, found: Configuration::default() };

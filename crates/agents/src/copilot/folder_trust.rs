@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::conditions::{Conditions, contents, has, real, shown};
-use crate::config::{hooks_file, json_value};
+use crate::config::{file, json_value};
 use crate::finding::Examination;
 use crate::spec::places::Level;
 
@@ -22,7 +22,7 @@ pub(super) fn check(conditions: &Conditions<'_>, found: &mut Examination) {
         return found.ok("trust", message);
     }
     // `config.json` is beside the directory of hooks.
-    let user = hooks_file(conditions.spec, Level::User, conditions.surroundings);
+    let user = file(conditions.agent, Level::User, conditions.surroundings);
     let directory = user.as_deref().and_then(|path| path.ancestors().nth(2));
     let config = directory.and_then(|it| contents(&it.join("config.json"), found)).unwrap_or_default();
     let shown = shown(conditions.project());

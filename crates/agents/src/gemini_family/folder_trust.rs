@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::conditions::{Conditions, contents, has, real, shown, variable};
-use crate::config::{hooks_file, json_value};
+use crate::config::{file, json_value};
 use crate::files::normalize_path;
 use crate::finding::Examination;
 use crate::spec::places::Level;
@@ -57,7 +57,7 @@ fn check(
     let mut read = |path: Option<PathBuf>| {
         path.and_then(|path| contents(&path, found)).map_or(Value::Null, |bytes| json_value(&bytes))
     };
-    let file = |level| hooks_file(conditions.spec, level, conditions.surroundings);
+    let file = |level| file(conditions.agent, level, conditions.surroundings);
     if !is_asked(&read(file(Level::User)), &read(file(Level::Project)), by_default) {
         return;
     }
@@ -66,11 +66,11 @@ fn check(
         None => file(Level::User).map(|path| path.with_file_name("trustedFolders.json")),
     };
     let is_trusted = is_trusted(&read(rules), conditions.project());
-    let (title, shown) = (conditions.spec.title, shown(conditions.project()));
+    let (title, shown) = (conditions.agent.title(), shown(conditions.project()));
     if is_trusted {
         return found.ok("trust", format!("{title} trusts the folder {shown}"));
     }
-    let hint = format!("start {} there and trust the folder: /permissions{more}", conditions.spec.name);
+    let hint = format!("start {} there and trust the folder: /permissions{more}", conditions.agent);
     found.fail("trust", format!("{title} does not trust {shown}, and {skips}"), hint);
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Spec;
+use crate::agent::Agent;
 
 /// The owner of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,7 +46,7 @@ pub(crate) enum Holds {
     /// A directory in which each file whose name ends in `.json` has hooks.
     Files,
     /// A file of hooks in the form of another agent, which this agent runs as well.
-    HooksOf(&'static Spec),
+    HooksOf(Agent),
     /// A TOML file with settings about hooks.
     Settings,
     /// A directory of plugins.

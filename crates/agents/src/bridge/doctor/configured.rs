@@ -12,13 +12,13 @@ use crate::bridge::Bridge;
 use crate::bridge::plugin_file::{self, Origin};
 use crate::conditions::{contents, contents_of, real, report_unread, repository_root, shown};
 use crate::config::{
-    Configuration, Entry, Level, Surroundings, Switch, parser_error, read_spec, toml_settings, toml_switches,
+    Configuration, Entry, Level, Surroundings, Switch, parser_error, read, toml_settings, toml_switches,
 };
 use crate::discovery::parse_duration;
 use crate::files::FileAccess;
 use crate::finding::Examination;
 use crate::spec::places::Holds;
-use crate::spec::{Above, PluginFile, Spec};
+use crate::spec::{Above, PluginFile};
 
 /// The number of files that are read of a directory of hooks.
 const MAX_FILES: usize = 256;
@@ -83,7 +83,7 @@ impl Configured {
             // A setting of organizations counts in their own file only.
             all.switches.retain(|(switch, _)| !matches!(switch, Switch::AllButManaged(_)));
             let managed = contents(Path::new(file), found);
-            if let Some(managed) = managed.and_then(|bytes| read_spec(agent.spec(), &bytes).ok()) {
+            if let Some(managed) = managed.and_then(|bytes| read(agent, &bytes).ok()) {
                 all.take_settings(&managed);
                 all.off(format!("managed: {file}"), managed.switches);
             }
@@ -130,7 +130,7 @@ impl Configured {
 
     fn hooks(&mut self, agent: Agent, level: Level, path: &Path, is_own_file: bool, found: &mut Examination) {
         let Some(bytes) = self.contents(path, found) else { return };
-        let configuration = match read_spec(agent.spec(), &bytes) {
+        let configuration = match read(agent, &bytes) {
             Ok(configuration) => configuration,
             Err(error) => {
                 return found.fail("configuration", format!("{}: {error}", shown(path)), error.hint);
@@ -254,11 +254,11 @@ fn above(agent: Agent, surroundings: &Surroundings) -> Vec<PathBuf> {
 }
 
 /// Warns if the agent also runs the hooks of another agent's file, and these call hookbox, too.
-fn also(other: &'static Spec, agent: Agent, path: &Path, found: &mut Examination) {
-    let entries = contents_of(path).ok().and_then(|bytes| read_spec(other, &bytes).ok()).map(|it| it.entries);
-    if entries.into_iter().flatten().any(|entry| mentions(other.name, &entry.command)) {
+fn also(other: Agent, agent: Agent, path: &Path, found: &mut Examination) {
+    let entries = contents_of(path).ok().and_then(|bytes| read(other, &bytes).ok()).map(|it| it.entries);
+    if entries.into_iter().flatten().any(|entry| mentions(other.as_str(), &entry.command)) {
         let message = format!("it also runs the project's {}, which calls hookbox as well", shown(path));
-        let hint = format!("install hookbox for {agent} or for {} in this project", other.name);
+        let hint = format!("install hookbox for {agent} or for {other} in this project");
         found.warn("event", message, hint);
     }
 }

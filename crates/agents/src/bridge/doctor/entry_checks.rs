@@ -53,7 +53,7 @@ impl Doctor {
             found.fail("timeout", message, "set a timeout that is longer than hookbox's --deadline");
         }
         let conditions = Conditions {
-            spec: agent.spec(),
+            agent,
             level: command.level,
             file: &command.file,
             entry,
