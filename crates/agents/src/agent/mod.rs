@@ -42,9 +42,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
-use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub use self::bridge_command::is_ours;
 pub use self::effect::{Effect, Printed};
@@ -119,17 +118,6 @@ impl Agent {
         self.spec().moved_by.as_ref().map(|moved| moved.variable)
     }
 
-    /// Returns the time that it waits in any case at an event that is not like the others. `None` at most
-    /// events.
-    pub(crate) fn brief_wait(self, event: &str) -> Option<Duration> {
-        self.spec().wait.at_session_end().filter(|_| self.spec().is_session_end(event))
-    }
-
-    /// Returns the time that it waits for a hook of this event with this timeout in its entry.
-    pub(crate) fn waits(self, event: &str, configured: Option<Duration>) -> Duration {
-        self.spec().waits(event, configured)
-    }
-
     /// Returns the reply to an event that hookbox does not have, or that no hook answers.
     pub fn nothing(self) -> Reply {
         Reply { stdout: self.spec().answers.empty.to_owned(), ..Reply::default() }
@@ -197,13 +185,11 @@ impl Agent {
         let specific =
             specific.filter(|it| it.get("hookEventName").and_then(Value::as_str) == Some(event.name));
         let effect = (self.spec().answers.effect)(event, &answer, specific);
-        effect.unwrap_or_else(|| self.no_block(event, &answer))
-    }
-
-    fn no_block(self, event: &AgentEvent, answer: &Map<String, Value>) -> Effect {
-        let names: Vec<String> = answer.keys().take(8).map(|name| text::escape(name, 64)).collect();
-        let (title, names) = (self.title(), names.join(", "));
-        Effect::runs(format!("{title} takes nothing in {{{names}}} for a block at {}", event.name))
+        effect.unwrap_or_else(|| {
+            let names: Vec<String> = answer.keys().take(8).map(|name| text::escape(name, 64)).collect();
+            let (title, names) = (self.title(), names.join(", "));
+            Effect::runs(format!("{title} takes nothing in {{{names}}} for a block at {}", event.name))
+        })
     }
 
     /// Returns the agent's name of its shell tool in the payloads of this event.

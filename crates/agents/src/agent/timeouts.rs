@@ -130,7 +130,7 @@ mod tests {
             (Agent::Copilot, "PreToolUse", None, 30_000),
             (Agent::Copilot, "PreToolUse", Some(5), 5000),
         ] {
-            let time = agent.waits(event, configured.map(Duration::from_secs)).as_millis();
+            let time = agent.spec().waits(event, configured.map(Duration::from_secs)).as_millis();
             assert_eq!(time, want, "{agent} {event} {configured:?}");
         }
     }

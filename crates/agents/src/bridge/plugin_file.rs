@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::install::command::write;
+use crate::agent::bridge_command::write;
 use crate::agent::{Agent, Surroundings};
 use crate::spec::places::{Holds, Level};
 use crate::spec::{PluginFile, Spec};

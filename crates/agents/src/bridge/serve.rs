@@ -159,7 +159,7 @@ impl Bridge {
 
     /// Returns the time for this event.
     fn whole(&self) -> Duration {
-        let brief = self.known.get().event.and_then(|event| self.agent.brief_wait(event.name));
+        let brief = self.known.get().event.and_then(|event| self.agent.spec().brief_wait(event.name));
         // A fifth is for the start of the process.
         brief.map_or(self.deadline, |brief| self.deadline.min(brief * 4 / 5))
     }

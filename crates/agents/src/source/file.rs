@@ -89,7 +89,6 @@ pub(super) fn parse(text: &str, outside: &Outside) -> Result<ForeignFile, String
         outside,
         reader: Reader::default(),
         found: ForeignFile::default(),
-        names: Vec::new(),
         disabled: Vec::new(),
         counts: BTreeMap::new(),
         left_out: 0,
@@ -103,8 +102,6 @@ struct File<'f> {
     outside: &'f Outside,
     reader: Reader,
     found: ForeignFile,
-    /// The names that the hooks give themselves.
-    names: Vec<Option<String>>,
     /// The names and command lines of the hooks that are switched off.
     disabled: Vec<String>,
     /// The number of hooks of each event.
@@ -247,8 +244,7 @@ impl File<'_> {
             let group = self.group(item);
             for command in &group.commands {
                 let label = format!("{label}[{count}]");
-                let Some((name, mut hook)) = self.handler(key, event.as_ref().ok(), &group, *command, label)
-                else {
+                let Some(mut hook) = self.handler(key, event.as_ref().ok(), &group, *command, label) else {
                     self.found.own += 1;
                     continue;
                 };
@@ -262,7 +258,6 @@ impl File<'_> {
                     hook.is_reported = true;
                 }
                 self.found.hooks.push(hook);
-                self.names.push(name);
             }
         }
         self.counts.insert(label, count);
@@ -307,11 +302,6 @@ impl File<'_> {
                 self.left_out
             );
             self.reader.fault(|| message);
-        }
-        for (hook, name) in self.found.hooks.iter_mut().zip(&self.names) {
-            let line = hook.command.as_ref().map(|command| command.line.to_string()).ok();
-            hook.is_disabled =
-                [name.as_ref(), line.as_ref()].into_iter().flatten().any(|it| self.disabled.contains(it));
         }
         self.found.faults = self.reader.finish();
         self.found

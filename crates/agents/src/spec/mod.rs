@@ -96,6 +96,12 @@ impl Spec {
         self.event(event).is_some_and(|it| it.event == EventKind::SessionEnd)
     }
 
+    /// Returns the time that it waits in any case at an event that is not like the others. `None` at most
+    /// events.
+    pub(crate) fn brief_wait(&self, event: &str) -> Option<Duration> {
+        self.wait.at_session_end().filter(|_| self.is_session_end(event))
+    }
+
     /// Returns the time that it waits for a hook of this event with this timeout in its entry.
     pub(crate) fn waits(&self, event: &str, configured: Option<Duration>) -> Duration {
         self.wait.of(self.is_session_end(event), configured)

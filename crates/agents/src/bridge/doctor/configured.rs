@@ -214,7 +214,7 @@ impl Configured {
             event: name.to_owned(),
             matcher: None,
             command: plugin_file::line(agent, &program, &home, name),
-            timeout: agent.waits(name, None),
+            timeout: agent.spec().waits(name, None),
             extra: Map::new(),
             position: (0, 0),
         };

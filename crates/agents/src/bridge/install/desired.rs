@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::command;
-use crate::agent::{Agent, AgentEvent, EventKind};
+use crate::agent::{Agent, AgentEvent, EventKind, bridge_command};
 use crate::bridge::Bridge;
 use crate::text;
 
@@ -111,13 +110,13 @@ pub(crate) fn desired_entries(
 
 fn one(agent: Agent, options: &InstallOptions, event: &'static AgentEvent) -> DesiredEntry {
     let form = &agent.spec().config.entry;
-    let (deadline, waits) = match agent.brief_wait(event.name) {
+    let (deadline, waits) = match agent.spec().brief_wait(event.name) {
         // The agent waits so long and no longer, and `Bridge::new` knows it.
         Some(brief) => (None, brief),
         None => (Some(options.deadline), options.deadline + SLACK),
     };
     let is_strict = options.is_strict && event.event == EventKind::BeforeToolCall;
-    let line = command::write(
+    let line = bridge_command::write(
         &options.program,
         agent,
         event.name,
@@ -167,7 +166,7 @@ mod tests {
                     let number = desired.says[form.timeout()].as_u64().unwrap();
                     assert!(i32::try_from(number).is_ok(), "{agent} {number}");
                     let says = unit.time(number as f64);
-                    let waits = agent.waits(desired.event, says);
+                    let waits = agent.spec().waits(desired.event, says);
                     let line = desired.says[agent.spec().config.entry.command()].as_str().unwrap();
                     assert!(line.contains(&format!("--event {}", desired.event)), "{line}");
                     let ours = match line.split_once("--deadline ") {

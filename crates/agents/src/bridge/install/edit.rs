@@ -4,9 +4,9 @@
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
-use super::command::{is_ours, mentions};
 use super::desired::DesiredEntry;
 use crate::agent::Agent;
+use crate::agent::bridge_command::{is_ours, mentions};
 use crate::config::{ConfigText, DocumentError, Entry, only, read};
 use crate::discovery::document::Form;
 use crate::spec::EntryForm;

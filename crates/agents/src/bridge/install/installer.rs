@@ -6,7 +6,6 @@ use super::config_file::ConfigFile;
 use super::desired::{InstallOptions, desired_entries};
 use super::edit::{events, handmade, merge, remove};
 use super::error::InstallError;
-use super::next_steps::next_steps;
 use super::outcome::{Change, FileChange, InstallFailure};
 use super::record::{Record, Store, digest};
 use crate::agent::Agent;
@@ -319,4 +318,17 @@ fn decide(
     } else {
         (Change::Removed, Some(left.bytes))
     })
+}
+
+/// Returns the steps that remain for the user.
+fn next_steps(agent: Agent, level: Level, surroundings: &Surroundings) -> Vec<String> {
+    let spec = agent.spec();
+    let root = text::escape(&surroundings.project.to_string_lossy(), 500);
+    let own = spec.next_steps.iter().filter(|(levels, _)| levels.contains(&level));
+    let mut next: Vec<String> = own.map(|(_, step)| step.replace("ROOT", &root)).collect();
+    next.push(format!("restart {} if it is running", spec.title));
+    if level == Level::Project {
+        next.push(format!("everyone who works in {root} needs hookbox on the PATH"));
+    }
+    next
 }

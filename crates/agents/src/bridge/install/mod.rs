@@ -24,22 +24,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub(crate) mod command;
 mod config_file;
 pub(crate) mod desired;
 mod diff;
 mod edit;
 pub(crate) mod error;
 mod installer;
-mod next_steps;
 pub(crate) mod outcome;
 pub(crate) mod record;
 
-pub use self::command::is_ours;
 pub use self::desired::{InstallOptions, UnknownEvent, usual_events};
 pub use self::error::InstallError;
 pub use self::installer::Installer;
 pub use self::outcome::{Change, FileChange, InstallFailure};
+pub use crate::agent::is_ours;
 
 #[cfg(test)]
 mod tests;

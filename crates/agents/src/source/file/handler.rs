@@ -79,8 +79,8 @@ impl File<'_> {
         self.spec().hooks.as_ref().unwrap_or(const { &CommandHooks::BASE })
     }
 
-    /// Reads a command, with the name that it gives itself; `None` if it is hookbox's own. A command that
-    /// cannot run is a hook all the same: it may be a guard.
+    /// Reads a command; `None` if it is hookbox's own. A command that cannot run is a hook all the same: it may
+    /// be a guard.
     pub(super) fn handler(
         &mut self,
         event: &str,
@@ -88,7 +88,7 @@ impl File<'_> {
         group: &Group<'_>,
         node: Node<'_>,
         label: String,
-    ) -> Option<(Option<String>, SourceHook)> {
+    ) -> Option<SourceHook> {
         let text = match group.text {
             text if text.len() <= MAX_TEXT => text.to_owned(),
             text => Digest::of(text.as_bytes()).to_string(),
@@ -109,14 +109,10 @@ impl File<'_> {
         let Form::Object(object) = node.form() else {
             hook.command =
                 Err(wrong(event, "an object such as {\"type\": \"command\", \"command\": \"…\"}", node));
-            return Some((None, hook));
+            return Some(hook);
         };
         let members = self.every(object, |_| false);
         let find = |name: &str| members.iter().find(|it| it.name == name);
-        let name = find("name").and_then(|name| match name.value.form() {
-            Form::Text(name) => Some(name),
-            _ => None,
-        });
         hook.observe =
             find("async").or_else(|| find("asyncRewake")).is_some_and(|it| it.value.raw() == "true");
         if let Some(condition) = find("if") {
@@ -134,9 +130,12 @@ impl File<'_> {
             }
         }
         let line = self.line(&members, node);
-        if line.as_ref().is_ok_and(|line| is_own(&line.to_string())) {
+        let shown = line.as_ref().map(ToString::to_string).unwrap_or_default();
+        if is_own(&shown) {
             return None;
         }
+        let is_named = |it: &String| *it == shown || find("name").is_some_and(|name| name.value.is_text(it));
+        hook.is_disabled = self.disabled.iter().any(is_named);
         hook.command = line.and_then(|line| {
             let line = self.rooted(line, node)?;
             self.without_env_file(&line, node);
@@ -152,7 +151,7 @@ impl File<'_> {
             let cwd = directory(find("cwd"))?;
             Ok(self.command(line, hook_of_agent, env, cwd))
         });
-        Some((name, hook))
+        Some(hook)
     }
 
     /// Returns the command with the directories and variables that the agent gives it.
