@@ -35,10 +35,21 @@ pub(crate) struct Locate {
 pub(crate) struct Find {
     #[command(flatten)]
     pub(crate) locate: Locate,
-    /// Use the hooks that are configured for this agent as well: claude, codex, gemini, qwen, copilot, cursor
-    /// or all; may be given several times.
-    #[arg(long, value_name = "AGENT", value_parser = whose)]
+    #[arg(
+        help = format!(
+            "Use the hooks that are configured for this agent as well: {} or all; may be given several times",
+            names(Agent::with_commands())
+        ),
+        long,
+        value_name = "AGENT",
+        value_parser = whose
+    )]
     from: Vec<Whose>,
+}
+
+/// Returns the names of agents, for a help text.
+pub(crate) fn names(agents: impl IntoIterator<Item = Agent>) -> String {
+    agents.into_iter().map(Agent::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// The agents of one `--from`.

@@ -59,7 +59,7 @@ fn a_hook_blocks_and_asks_in_the_words_of_every_agent() {
 
 #[test]
 fn every_agent_is_told_of_a_block_in_another_agents_words() {
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         for answer in forms() {
             let env = place(true, &answer);
             let output = env.hookbox_with(

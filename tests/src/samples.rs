@@ -10,7 +10,7 @@ use crate::environment::{Output, TestEnvironment, repository, sample, twin};
 use crate::schemas::assert_answer;
 
 /// The samples that are components, with their event.
-const COMPONENTS: [(&str, &str); 13] = [
+const COMPONENTS: &[(&str, &str)] = &[
     ("audit-log", "after_tool_call"),
     ("budget-rotate", "on_budget_exceeded"),
     ("compact-threshold", "after_turn"),
@@ -65,7 +65,7 @@ fn exec(name: &str, event: &Value) -> String {
     let output = TestEnvironment::new()
         .hookbox_with(["exec".as_ref(), file.as_os_str(), "run".as_ref()], event.to_string());
     assert_eq!(output.code, Some(0), "{output:#?}");
-    assert_answer(event_of(&COMPONENTS, name), &output.stdout);
+    assert_answer(event_of(COMPONENTS, name), &output.stdout);
     output.stdout.trim().to_owned()
 }
 
@@ -77,7 +77,7 @@ fn every_sample_is_in_a_table_here() {
         paths.filter(wanted).map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
     };
     let known = |table: &[(&str, &str)]| table.iter().map(|(name, _)| (*name).to_owned()).collect();
-    assert_eq!(names(dir.clone(), |path| path.join("Cargo.toml").is_file()), known(&COMPONENTS));
+    assert_eq!(names(dir.clone(), |path| path.join("Cargo.toml").is_file()), known(COMPONENTS));
     assert_eq!(names(dir.join("native"), |path| !path.ends_with("README.md")), known(&NATIVE));
     // Every other directory is a kind of samples that is listed in this file.
     let others = names(dir, |path| path.is_dir() && !path.join("Cargo.toml").is_file());
@@ -89,7 +89,7 @@ fn every_sample_is_in_a_table_here() {
 #[test]
 fn every_sample_names_its_event_and_has_a_page() {
     let env = TestEnvironment::new();
-    for (name, event) in COMPONENTS {
+    for &(name, event) in COMPONENTS {
         let file = sample(name);
         let hook = ["exec".as_ref(), file.as_os_str(), "hook".as_ref()];
         assert_eq!(env.hookbox(hook).stdout.trim(), event, "{name}");
@@ -151,7 +151,7 @@ fn the_components_answer_as_their_pages_say() {
 #[test]
 fn the_components_read_their_settings() {
     let env = TestEnvironment::new();
-    for (name, _) in COMPONENTS {
+    for &(name, _) in COMPONENTS {
         env.copy(&format!("home/.hookbox/hooks/{name}.wasm"), &sample(name));
     }
     env.file(

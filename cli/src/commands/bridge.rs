@@ -40,7 +40,7 @@ const WATCHER_STACK: usize = 256 << 10;
 /// Exit codes and output are the agent's. `hookbox install` writes the configuration that calls this.
 #[derive(Args, Debug)]
 pub(crate) struct ServeAgent {
-    /// The agent: claude, codex, gemini, qwen, copilot, cursor or opencode.
+    #[arg(help = format!("The agent: {}", options::names(Agent::ALL)))]
     agent: Agent,
     /// The agent's own name of the event, if its payload does not have it.
     #[arg(long, value_name = "NAME")]

@@ -55,8 +55,12 @@ pub(crate) struct Uninstall {
 /// The selection of agents and files.
 #[derive(Args, Debug)]
 struct Which {
-    /// The agents: claude, codex, gemini, qwen, copilot, cursor, opencode.
-    #[arg(value_name = "AGENT", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(
+        help = format!("The agents: {}", options::names(Agent::ALL)),
+        value_name = "AGENT",
+        required_unless_present = "all",
+        conflicts_with = "all"
+    )]
     agents: Vec<Agent>,
     /// Every agent that has a configuration directory at the user level.
     #[arg(long)]

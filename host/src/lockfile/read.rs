@@ -21,7 +21,7 @@ pub enum LockError {
     #[error("is larger than {} MiB: no {FILE} is", MAX_FILE >> 20)]
     TooLarge,
     /// The text is not TOML of this shape.
-    #[error("is no {FILE}: {0}")]
+    #[error("is not a {FILE}: {0}")]
     Garbage(String),
     /// A newer version of hookbox wrote the file.
     #[error("has version {0}, and this program knows version {VERSION}")]

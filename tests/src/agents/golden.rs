@@ -120,7 +120,7 @@ fn every_agent_has_payloads_and_every_tool_call_a_block_that_says_why() {
     for agent in Agent::ALL {
         let golden = golden(agent);
         let golden = golden.as_object().unwrap();
-        assert!(golden.len() >= 10, "{agent}");
+        assert!(golden.len() >= 10, "{agent} has {} payloads: at least 10 are needed", golden.len());
         let calls = golden.values().filter(|it| !it["replies"]["ask"].is_null());
         let blocks: Vec<&Value> = calls.map(|it| &it["replies"]["block"]["stdout"]).collect();
         assert!(!blocks.is_empty(), "{agent}");

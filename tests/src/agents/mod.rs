@@ -12,6 +12,7 @@ use hookbox::outcome::{Author, Fold};
 use hookbox::{Context, Outcome};
 use hookbox_agents::agent::{Agent, Reply, Request};
 
+use crate::bridge::needed;
 use crate::environment::repository;
 
 fn data() -> PathBuf {
@@ -31,10 +32,9 @@ pub(crate) fn payloads(agent: Agent) -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// The agent's name of the event that a file holds, where its payload does not say it.
+/// Returns the agent's name of the event of a file, if the agent's payloads do not name theirs.
 pub(crate) fn given(agent: Agent, file: &str) -> Option<&str> {
-    let event = file.split(['-', '.']).next();
-    event.filter(|_| agent == Agent::Copilot)
+    file.split(['-', '.']).next().and_then(|event| needed(agent, event))
 }
 
 fn defaults() -> Context {

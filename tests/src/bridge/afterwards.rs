@@ -31,7 +31,7 @@ const HANGS: &str = r#"echo $$ > "$HOME/pid"; sleep 1000"#;
 fn a_block_is_answered_whatever_the_hooks_of_on_error_do() {
     for run in [HANGS, "exec yes", "kill -KILL $PPID; sleep 1000"] {
         let env = listening(run);
-        for (agent, event) in BEFORE {
+        for (agent, event) in BEFORE.iter().copied() {
             let payload = call(&env, agent, event, "ls").to_string();
             let output = env.hookbox_with(args(agent, needed(agent, event), &["--deadline", "3s"]), payload);
             assert!(matches!(output.code, None | Some(0)), "{agent}: {output:#?}");
@@ -43,7 +43,7 @@ fn a_block_is_answered_whatever_the_hooks_of_on_error_do() {
 
 #[test]
 fn the_agent_has_its_answer_before_a_hook_of_on_error_has_ended() {
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         let env = listening(
             r#"cat "$HOME/gate" > /dev/null; touch "$HOME/heard"; echo '{"action": "injectContext", "warnings": ["told"]}'"#,
         );
@@ -97,7 +97,7 @@ fn asked_to_end_while_a_hook_of_on_error_runs_the_program_has_answered() {
 #[test]
 fn what_fails_after_the_ruling_is_answered_with_the_ruling() {
     let env = guard(&json!({"block": "not that"}), "pass");
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         let payload = call(&env, agent, event, "ls").to_string();
         let bridge = Bridge::new(agent, Some(event.to_owned())).deadline(Duration::from_secs(60));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -3,7 +3,6 @@
 use std::fs;
 
 use hookbox::EventName;
-use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::{BEFORE, args, blocked, call, needed, passed};
@@ -80,7 +79,7 @@ fn a_guard_that_fails_blocks_or_warns_as_its_owner_asked_in_every_agent() {
     for (what, cause, how) in failures() {
         for policy in ["block", "pass"] {
             let (env, name) = place(&how, policy);
-            for (agent, event) in BEFORE {
+            for (agent, event) in BEFORE.iter().copied() {
                 let what = format!("{what} with {policy}");
                 let payload = call(&env, agent, event, "ls").to_string();
                 let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
@@ -96,7 +95,7 @@ fn a_guard_that_fails_blocks_or_warns_as_its_owner_asked_in_every_agent() {
                 assert!(output.stderr.contains(name), "{what} in {agent}: {output:#?}");
                 // A missing program does not fail in each event: it is a problem of the session.
                 let is_failure = !matches!(how, How::Missing | How::File(..));
-                let is_shown = !matches!(agent, Agent::Copilot | Agent::Cursor | Agent::OpenCode);
+                let is_shown = agent.shows_warnings();
                 if is_failure && is_shown {
                     let shown = answer["systemMessage"].as_str().unwrap_or_default();
                     assert!(shown.contains(name) && shown.contains(cause), "{what} in {agent}: {output:#?}");
@@ -119,7 +118,7 @@ fn a_hook_that_hangs_blocks_nothing_and_leaves_nothing_behind() {
         format!("[hooks.\"{name}-guard\"]\non_failure = \"block\"\n")
     });
     env.file("home/.hookbox/hookbox.toml", tables.concat());
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         let payload = call(&env, agent, event, "ls").to_string();
         let output = env.hookbox_with(args(agent, needed(agent, event), &["--deadline", "4s"]), payload);
         passed(agent, event, &output, "a slow hook before guards");

@@ -12,25 +12,21 @@ mod unseen;
 mod words;
 
 use std::ffi::OsString;
+use std::path::Path;
+use std::sync::LazyLock;
 
 use hookbox::EventName;
-use hookbox_agents::agent::{Agent, Effect, Printed};
+use hookbox_agents::agent::{Agent, Effect, EventKind, Printed};
 use serde_json::Value;
 
 use crate::answers::Backend;
 use crate::environment::{Output, TestEnvironment};
 
 /// Every agent and its names of `before_tool_call`.
-pub(crate) const BEFORE: [(Agent, &str); 8] = [
-    (Agent::Claude, "PreToolUse"),
-    (Agent::Codex, "PreToolUse"),
-    (Agent::Gemini, "BeforeTool"),
-    (Agent::Qwen, "PreToolUse"),
-    (Agent::Copilot, "preToolUse"),
-    (Agent::Copilot, "PreToolUse"),
-    (Agent::Cursor, "preToolUse"),
-    (Agent::OpenCode, "tool.execute.before"),
-];
+pub(crate) static BEFORE: LazyLock<Vec<(Agent, &str)>> = LazyLock::new(|| {
+    let names = |agent: Agent| agent.names_of(EventKind::BeforeToolCall).map(move |name| (agent, name));
+    Agent::ALL.into_iter().flat_map(names).collect()
+});
 
 /// A place with a guard of the user's that gives this answer before a tool call, and has this `on_failure`.
 fn guard(answer: &Value, policy: &str) -> TestEnvironment {
@@ -50,9 +46,11 @@ pub(crate) fn args(agent: Agent, event: Option<&str>, more: &[&str]) -> Vec<OsSt
     ["bridge", agent.as_str()].into_iter().chain(event).chain(more.iter().copied()).map(Into::into).collect()
 }
 
-/// The event as the configuration of Copilot CLI's camelCase style has to say it.
+/// Returns the event for a command line, if the payloads of an agent do not name theirs.
 pub(crate) fn needed(agent: Agent, event: &str) -> Option<&str> {
-    Some(event).filter(|_| agent == Agent::Copilot)
+    let usual = agent.names_of(EventKind::BeforeToolCall).next().and_then(|name| agent.event(name)).unwrap();
+    let payload = agent.shell_call(usual, "ls", Path::new("/"), "s1");
+    Some(event).filter(|_| payload.get("hook_event_name").is_none())
 }
 
 pub(crate) fn effect(agent: Agent, event: &str, output: &Output) -> Effect {
@@ -74,7 +72,7 @@ fn blocked(agent: Agent, event: &str, output: &Output, what: &str) -> String {
 fn passed(agent: Agent, event: &str, output: &Output, what: &str) -> Value {
     assert_eq!(output.code, Some(0), "{what} in {agent}: {output:#?}");
     assert!(matches!(effect(agent, event, output), Effect::Runs(_)), "{what} in {agent}: {output:#?}");
-    if output.stdout.is_empty() && !matches!(agent, Agent::Cursor | Agent::OpenCode) {
+    if output.stdout.is_empty() && agent.nothing().stdout.is_empty() {
         return Value::Null;
     }
     assert_eq!(output.stdout.lines().count(), 1, "{what} in {agent}: {output:#?}");
@@ -84,7 +82,7 @@ fn passed(agent: Agent, event: &str, output: &Output, what: &str) -> Value {
 #[test]
 fn the_payload_of_a_probe_has_the_fields_of_a_real_one() {
     let env = TestEnvironment::new();
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         let all = crate::agents::payloads(agent);
         let file = if (agent, event) == (Agent::Copilot, "PreToolUse") { "PreToolUse-pascal" } else { event };
         let (_, real) = all.iter().find(|(name, _)| name == file).unwrap();

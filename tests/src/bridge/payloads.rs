@@ -41,7 +41,7 @@ fn bad(env: &TestEnvironment, agent: Agent, event: &str) -> Vec<(&'static str, V
 fn a_payload_that_cannot_be_read_is_answered_by_the_failure_policy_in_every_agent() {
     for policy in ["block", "pass"] {
         let env = guard(&json!({}), policy);
-        for (agent, event) in BEFORE {
+        for (agent, event) in BEFORE.iter().copied() {
             for (what, payload) in bad(&env, agent, event) {
                 for given in [Some(event), None] {
                     let output = env.hookbox_with(args(agent, given, &[]), &payload);
@@ -63,7 +63,7 @@ fn a_payload_that_cannot_be_read_is_answered_by_the_failure_policy_in_every_agen
 fn a_payload_of_another_event_than_the_configured_one_is_a_failure() {
     for policy in ["block", "pass"] {
         let env = guard(&json!({}), policy);
-        for (agent, event) in BEFORE {
+        for (agent, event) in BEFORE.iter().copied() {
             let other = agent.names_of(hookbox_agents::agent::EventKind::SessionStart).next().unwrap();
             let payload = json!({"hook_event_name": other, "session_id": "s1"}).to_string();
             let output = env.hookbox_with(args(agent, Some(event), &[]), payload);
@@ -81,7 +81,7 @@ fn a_payload_of_another_event_than_the_configured_one_is_a_failure() {
 fn an_odd_or_large_payload_reaches_the_guard() {
     let env = guard(&json!({"block": "not that"}), "pass");
     let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         let good = call(&env, agent, event, "LINE").to_string();
         for (what, payload) in [
             ("a large line", good.replace("LINE", &"x".repeat(1 << 20))),
@@ -114,19 +114,19 @@ fn judged(env: &TestEnvironment, agent: Agent, event: &str, what: &str, payload:
 fn every_real_payload_is_answered_and_without_a_guard_an_unknown_event_by_nothing() {
     let env = TestEnvironment::new();
     for agent in Agent::ALL {
-        let silence = if matches!(agent, Agent::Cursor | Agent::OpenCode) { "{}\n" } else { "" };
+        let silence = agent.nothing().stdout;
         for (file, payload) in payloads(agent) {
             let given = crate::agents::given(agent, &file);
             let output = env.hookbox_with(args(agent, given, &[]), payload);
             assert_eq!(
                 (output.code, output.stdout.as_str()),
-                (Some(0), silence),
+                (Some(0), silence.as_str()),
                 "{agent} {file}: {output:#?}"
             );
         }
         let output = env
             .hookbox_with(args(agent, None, &[]), r#"{"hook_event_name": "Teleported", "session_id": "s"}"#);
-        assert_eq!((output.code, output.stdout.as_str()), (Some(0), silence), "{output:#?}");
+        assert_eq!((output.code, output.stdout.as_str()), (Some(0), silence.as_str()), "{output:#?}");
     }
 }
 
@@ -134,7 +134,7 @@ fn every_real_payload_is_answered_and_without_a_guard_an_unknown_event_by_nothin
 fn an_event_on_the_command_line_that_is_none_of_the_agents_is_a_failure() {
     for policy in ["block", "pass"] {
         let env = guard(&json!({}), policy);
-        for (agent, event) in BEFORE {
+        for (agent, event) in BEFORE.iter().copied() {
             // No agent says its event here, as Copilot CLI does not in one of its styles.
             let mut payload = call(&env, agent, event, "ls");
             payload.as_object_mut().unwrap().retain(|name, _| name != "hook_event_name");
@@ -163,13 +163,13 @@ fn an_event_that_the_agent_has_and_hookbox_has_not_is_answered_by_nothing() {
         (Agent::Copilot, "subagentStart"),
         (Agent::Cursor, "beforeReadFile"),
     ] {
-        let silence = if agent == Agent::Cursor { "{}\n" } else { "" };
+        let silence = agent.nothing().stdout;
         let says = json!({"hook_event_name": event, "session_id": "s"}).to_string();
         let silent = r#"{"session_id": "s"}"#.to_owned();
         for (given, payload) in [(None, says.clone()), (Some(event), says), (Some(event), silent)] {
             let output = env.hookbox_with(args(agent, given, &[]), payload);
             let answer = (output.code, output.stdout.as_str(), output.stderr.as_str());
-            assert_eq!(answer, (Some(0), silence, ""), "{agent} {event} {given:?}: {output:#?}");
+            assert_eq!(answer, (Some(0), silence.as_str(), ""), "{agent} {event} {given:?}: {output:#?}");
         }
     }
 }
@@ -183,8 +183,8 @@ fn an_event_of_a_payload_that_nobody_knows_is_answered_by_the_failure_policy() {
                 let payload = json!({"hook_event_name": wrong, "session_id": "s"}).to_string();
                 for given in [None, Some(wrong)] {
                     let output = env.hookbox_with(args(agent, given, &[]), &payload);
-                    let silence = if matches!(agent, Agent::Cursor | Agent::OpenCode) { "{}\n" } else { "" };
-                    let want = if policy == "block" { (Some(2), "") } else { (Some(0), silence) };
+                    let silence = agent.nothing().stdout;
+                    let want = if policy == "block" { (Some(2), "") } else { (Some(0), silence.as_str()) };
                     assert_eq!((output.code, output.stdout.as_str()), want, "{agent} {wrong}: {output:#?}");
                     for part in [wrong, "hint: "] {
                         assert!(output.stderr.contains(part), "{agent} {wrong}: {output:#?}");

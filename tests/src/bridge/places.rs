@@ -39,7 +39,7 @@ fn at(
 #[test]
 fn a_model_that_changes_the_directory_does_not_escape_the_repositorys_guard() {
     let env = guarded();
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         let output = at(&env, agent, event, "repo/sub", None, &["--trust", "all"]);
         blocked(agent, event, &output, "below the repository");
         if agent.project_variable().is_none() {
@@ -56,7 +56,7 @@ fn a_model_that_changes_the_directory_does_not_escape_the_repositorys_guard() {
 #[test]
 fn a_variable_that_names_no_directory_is_not_used_and_the_user_learns_of_it() {
     let env = guarded();
-    for (agent, event) in BEFORE.into_iter().filter(|(agent, _)| agent.project_variable().is_some()) {
+    for (agent, event) in BEFORE.iter().copied().filter(|(agent, _)| agent.project_variable().is_some()) {
         let output = at(&env, agent, event, "repo", Some("gone"), &["--trust", "all"]);
         blocked(agent, event, &output, "a directory that is gone");
         assert!(output.stderr.contains(agent.project_variable().unwrap()), "{output:#?}");
@@ -66,7 +66,7 @@ fn a_variable_that_names_no_directory_is_not_used_and_the_user_learns_of_it() {
 #[test]
 fn a_variable_of_another_agent_is_not_used() {
     let env = guarded();
-    for (agent, event) in BEFORE.into_iter().filter(|(agent, _)| *agent != Agent::Claude) {
+    for (agent, event) in BEFORE.iter().copied().filter(|(agent, _)| *agent != Agent::Claude) {
         let payload = call(&env, agent, event, "ls").to_string();
         let mut command = env.command(program());
         command.args(args(agent, needed(agent, event), &["--trust", "all"]));
@@ -105,7 +105,7 @@ fn what_is_wrong_with_the_hooks_is_shown_at_the_start_of_a_session_and_else_on_s
     env.directory("repo/.git");
     env.native("repo/.hookbox/hooks/unknown", "before_tool_call", "echo '{}'");
     env.file("home/.hookbox/hookbox.toml", "[hooks.lost]\npriority = 5\n");
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         let payload = call(&env, agent, event, "ls").to_string();
         let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
         let answer = passed(agent, event, &output, "problems");
@@ -123,7 +123,7 @@ fn what_is_wrong_with_the_hooks_is_shown_at_the_start_of_a_session_and_else_on_s
                 output.stderr.contains(part) && started.stderr.contains(part),
                 "{part}: {output:#?} {started:#?}"
             );
-            let is_shown = !matches!(agent, Agent::Copilot | Agent::Cursor | Agent::OpenCode);
+            let is_shown = agent.shows_warnings();
             assert_eq!(shown.contains(part), is_shown, "{agent} {part}: {started:#?}");
         }
     }

@@ -21,7 +21,7 @@ fn a_block_that_cannot_be_written_is_exit_code_2_with_the_reason() {
     let env = guard(&json!({"block": "not that"}), "pass");
     let bridge = program();
     let bridge = bridge.to_str().unwrap();
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         let payload = call(&env, agent, event, "ls").to_string();
         for to in [">/dev/full", ">&-", ">/dev/null"] {
             let event_of = needed(agent, event).map(|event| format!("--event {event}")).unwrap_or_default();
@@ -55,7 +55,7 @@ fn what_passes_passes_also_where_nobody_reads_the_answer() {
 #[test]
 fn a_block_is_written_also_where_standard_error_is_closed_or_full() {
     let env = guard(&json!({"block": "not that", "warnings": ["w"]}), "pass");
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         for to in ["2>&-", "2>/dev/full"] {
             let payload = call(&env, agent, event, "ls").to_string();
             let line = format!("{} bridge {agent} --event {event} {to}", program().display());
@@ -88,7 +88,7 @@ fn ended(child: std::process::Child) -> Output {
 fn an_input_that_is_never_closed_is_answered_in_time() {
     for policy in ["block", "pass"] {
         let env = guard(&json!({"block": "not that"}), policy);
-        for (agent, event) in BEFORE {
+        for (agent, event) in BEFORE.iter().copied() {
             let payload = call(&env, agent, event, "ls").to_string();
             let args = args(agent, needed(agent, event), &["--deadline", "3s"]);
             // The whole event stands there: it is judged.
@@ -192,7 +192,7 @@ fn a_hook_cannot_write_into_the_answer() {
     );
     env.native("home/.hookbox/hooks/b", "before_tool_call", "printf '\\033[31mnoise'");
     let env = env.variable("HOOKBOX_LOG", "trace");
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         let payload = call(&env, agent, event, "ls").to_string();
         let output = env.hookbox_with(args(agent, Some(event), &[]), payload);
         blocked(agent, event, &output, "noise");
@@ -209,7 +209,7 @@ fn judged(agent: Agent, event: &str, reply: &Reply) -> Effect {
 #[test]
 fn a_panic_a_hang_and_an_error_while_hooks_are_looked_for_block_in_every_agent() {
     let env = TestEnvironment::new();
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         for given in [Some(event.to_owned()), None] {
             let payload = call(&env, agent, event, "ls").to_string();
             let bridge = || Bridge::new(agent, given.clone()).deadline(Duration::from_millis(50));
@@ -266,7 +266,7 @@ fn a_limit_of_the_size_of_files_ends_no_bridge_and_disarms_no_guard() {
             backend.hook(&env, "home/.hookbox", "guard", &EventName::BeforeToolCall, &answer, settings);
             // Its code is compiled by now.
             env.hookbox(["list"]);
-            for (agent, event) in BEFORE {
+            for (agent, event) in BEFORE.iter().copied() {
                 let payload = call(&env, agent, event, "ls").to_string();
                 let args = args(agent, needed(agent, event), &[]);
                 let output = env.run(&mut limited(&env, "-f 0", &args), &payload);

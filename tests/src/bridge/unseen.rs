@@ -148,7 +148,7 @@ fn is_readable(env: &TestEnvironment, what: &str) -> bool {
 fn a_home_directory_that_nobody_knows_blocks() {
     for home in ["relative", "."] {
         let env = TestEnvironment::new().variable("HOME", home);
-        for (agent, event) in BEFORE {
+        for (agent, event) in BEFORE.iter().copied() {
             let payload = call(&env, agent, event, "ls").to_string();
             let args = |more: &[&str]| args(agent, needed(agent, event), more);
             let output = env.hookbox_with(args(&[]), &payload);
@@ -165,7 +165,7 @@ fn a_command_that_was_installed_for_another_home_directory_blocks_and_says_so() 
         env.directory("other");
         let (home, means) = (env.path(home), env.path(means));
         let env = env.variable("HOME", home.to_str().unwrap());
-        for (agent, event) in BEFORE {
+        for (agent, event) in BEFORE.iter().copied() {
             let payload = call(&env, agent, event, "ls").to_string();
             let output = env.hookbox_with(
                 args(agent, needed(agent, event), &["--home", means.to_str().unwrap()]),
@@ -181,7 +181,7 @@ fn a_command_that_was_installed_for_another_home_directory_blocks_and_says_so() 
     let env = TestEnvironment::new();
     env.symlink("link", "home");
     let link = env.path("link");
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         let payload = call(&env, agent, event, "ls").to_string();
         let output = env
             .hookbox_with(args(agent, needed(agent, event), &["--home", link.to_str().unwrap()]), &payload);
@@ -211,7 +211,7 @@ fn a_home_directory_that_is_not_the_users_blocks_where_the_users_own_has_hooks()
     {
         env.directory(if has_hooks { "account/.hookbox" } else { "account" });
         let blocks = has_hooks && more.is_empty();
-        for (agent, event) in BEFORE {
+        for (agent, event) in BEFORE.iter().copied() {
             let payload = call(&env, agent, event, "ls").to_string();
             let args: Vec<OsString> =
                 args(agent, needed(agent, event), &[]).into_iter().chain(more.clone()).collect();
@@ -291,7 +291,7 @@ fn a_component_that_cannot_be_read_blocks_unless_its_owner_says_otherwise() {
         breaks(&env, &format!("home/.hookbox{file}"));
         for settings in ["", "[hooks.\"x.wasm\"]\non_failure = \"block\"\n"] {
             env.file("home/.hookbox/hookbox.toml", settings);
-            for (agent, event) in BEFORE {
+            for (agent, event) in BEFORE.iter().copied() {
                 let payload = call(&env, agent, event, "ls").to_string();
                 let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
                 let reason = blocked(agent, event, &output, what);
@@ -335,7 +335,7 @@ fn what_is_known_to_pass_passes() {
             let env = TestEnvironment::new();
             breaks(&env, &format!("home/.hookbox{file}"));
             env.file("home/.hookbox/hookbox.toml", settings);
-            for (agent, event) in BEFORE {
+            for (agent, event) in BEFORE.iter().copied() {
                 let payload = call(&env, agent, event, "ls").to_string();
                 let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
                 passed(agent, event, &output, what);
@@ -346,7 +346,7 @@ fn what_is_known_to_pass_passes() {
     // An executable says nothing of its failures: what the settings do not say is known.
     let env = TestEnvironment::new();
     env.script("home/.hookbox/hooks/odd", "no shebang\n").symlink("home/.hookbox/hooks/gone", "nowhere");
-    for (agent, event) in BEFORE {
+    for (agent, event) in BEFORE.iter().copied() {
         let payload = call(&env, agent, event, "ls").to_string();
         let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
         passed(agent, event, &output, "executables");

@@ -36,7 +36,7 @@ fn no_word_of_a_repository_reaches_the_model_in_any_agent() {
         if settings {
             by_settings(&env);
         }
-        for (agent, event) in BEFORE {
+        for (agent, event) in BEFORE.iter().copied() {
             let payload = call(&env, agent, event, "ls").to_string();
             let args = args(agent, needed(agent, event), &[]);
             let heard = env.hookbox_with(&args, &payload);

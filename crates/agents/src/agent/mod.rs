@@ -82,6 +82,11 @@ impl Agent {
         self.spec().title
     }
 
+    /// Returns true if it shows its user the warnings of a hook command that exits with 0.
+    pub fn shows_warnings(self) -> bool {
+        self.spec().answers.shows_warnings
+    }
+
     /// Returns its events that are events of hookbox, in the order of a session.
     pub fn events(self) -> &'static [AgentEvent] {
         self.spec().events
@@ -226,19 +231,12 @@ impl fmt::Display for Agent {
 
 /// The error for a name that no agent has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown agent {name:?}; hint: the agents are {}; did you mean {nearest}?", list())]
+#[error("unknown agent {name:?}; hint: the agents are {}; did you mean {nearest}?", Agent::ALL.map(Agent::as_str).join(", "))]
 pub struct UnknownAgent {
     /// The name, escaped.
     pub name: String,
     /// The nearest name that exists.
     pub nearest: &'static str,
-}
-
-/// Returns the names of the agents as a list in a sentence.
-fn list() -> String {
-    let names = Agent::ALL.map(Agent::as_str);
-    let (last, others) = names.split_last().unwrap_or((&"", &[]));
-    format!("{} and {last}", others.join(", "))
 }
 
 impl FromStr for Agent {

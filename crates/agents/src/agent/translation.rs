@@ -107,6 +107,12 @@ impl Translation<'_> {
 
     fn modify(&mut self, before: &Event, after: &Event) {
         match &after.data {
+            EventData::AfterToolCall(_) if self.at.modify == Fate::LeftOut => {
+                self.left_out("a hook changed the output");
+            }
+            EventData::UserMessageSend { .. } if self.at.modify == Fate::LeftOut => {
+                self.left_out("a hook changed the message");
+            }
             EventData::BeforeToolCall(call) => {
                 let was = before.tool_call().map_or(&Value::Null, |call| call.input.value());
                 self.input(was, call.input.value());
@@ -260,5 +266,35 @@ impl Translation<'_> {
         }
         self.plan.context = Some(context);
         self.plan
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::Agent;
+    use crate::event::{Context, ToolCall, ToolResult};
+
+    #[test]
+    fn a_change_that_an_agent_leaves_out_is_a_warning_and_no_block() {
+        let at = AgentEvent::new("postToolUse", EventKind::AfterToolCall).modify(Fate::LeftOut);
+        let event = |output| Event {
+            context: Arc::new(Context::new("c", "/w")),
+            data: EventData::AfterToolCall(ToolResult::new(ToolCall::new("bash", json!({})), output)),
+        };
+        let mut verdict = Verdict::default();
+        verdict.modified = true;
+        let (before, after) = (event(json!("old")), event(json!("new")));
+        let plan = Plan::new(Agent::Copilot.spec(), &at, &verdict, Some((&before, &after)));
+        assert_eq!((plan.decision, plan.changed), (Decision::Pass, None));
+        assert_eq!(
+            plan.warnings,
+            ["a hook changed the output, which Copilot CLI does not take from a hook at postToolUse: left \
+                 out"]
+        );
     }
 }

@@ -29,7 +29,7 @@ async fn no_skill_and_no_recipe_hides_among_other_files() {
     assert_eq!(contents.skills, ["evil"]);
     assert_eq!((contents.recipes.len(), contents.recipes[0].as_str()), (256, "evil"));
     let problems: Vec<_> = contents.problems.iter().map(|it| it.message.as_str()).collect();
-    assert_eq!(problems, ["holds 301 recipes: only the first 256 by name are listed"]);
+    assert_eq!(problems, ["has 301 recipes: only the first 256 by name are listed"]);
 }
 
 #[tokio::test]

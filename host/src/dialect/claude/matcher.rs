@@ -189,7 +189,7 @@ mod tests {
         for (pattern, want) in [
             ("Bash(", "unclosed group"),
             ("kind:shel", "the nearest is kind:shell"),
-            ("kind:shell|Ba.*", "beside names only"),
+            ("kind:shell|Ba.*", "combined with names only"),
             ("(?!Bash).*", "look-around"),
             ("(\\w{1000}){1000}", "size"),
             ("\u{1b}[", "unclosed character class"),
