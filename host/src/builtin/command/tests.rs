@@ -270,10 +270,10 @@ fn a_hostile_line_costs_little_and_panics_nowhere() {
         ".hookbox/",
         "../",
     ] {
-        for length in [1_000, 200_000, 1 << 20] {
+        for length in [1_000, 200_000] {
             judged(&piece.repeat(length / piece.len()));
         }
     }
-    // A quadratic reading takes hours.
+    // A quadratic reading takes many minutes.
     assert!(begin.elapsed() < std::time::Duration::from_secs(120), "{:?}", begin.elapsed());
 }
