@@ -26,7 +26,6 @@ mod source;
 mod stage;
 mod staging;
 mod transaction;
-mod usage;
 
 pub use contents::{Contents, PluginHook, digest};
 pub use difference::{Change, ChangedHook, Difference, Names, Paths};

@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, OpenOptions, OpenOptionsExt as _};
 
-use super::limits::{Limits, MAX_TARGET};
+use super::limits::{Limits, MAX_TARGET, Usage};
 use super::staging::{StagingDirectory, TREE};
-use super::usage::Usage;
 use super::{EntryPath, Observer, PluginError, PluginErrorKind, Plugins, Step};
 use hookbox::hook::Digest;
 use hookbox::internal::text;
@@ -80,7 +79,7 @@ impl<'a> Stage<'a> {
 
     /// Returns the limits.
     pub fn limits(&self) -> Limits {
-        self.usage.limits()
+        self.usage.limits
     }
 
     /// Returns the error about an entry that no plugin may have.
@@ -228,7 +227,7 @@ impl<'a> Stage<'a> {
         let wrong = |error: io::Error| PluginError::io(self.home.path(), error);
         sync(&self.tree).map_err(wrong)?;
         let digest = super::digest(&self.home.path().join(TREE))?;
-        let (entries, bytes) = (self.usage.entries(), self.usage.bytes());
+        let (entries, bytes) = (self.usage.entries, self.usage.bytes);
         self.observer.step(&Step::Staged);
         Ok(Staged { home: self.home, digest, entries, bytes })
     }
@@ -282,7 +281,7 @@ impl<'a> Stage<'a> {
     }
 
     fn report(&self) {
-        self.observer.step(&Step::Staging { entries: self.usage.entries(), bytes: self.usage.bytes() });
+        self.observer.step(&Step::Staging { entries: self.usage.entries, bytes: self.usage.bytes });
     }
 }
 

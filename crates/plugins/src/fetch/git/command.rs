@@ -1,7 +1,6 @@
 //! The environment and the settings of git: those of the user, without any that lead git to another
 //! repository.
 
-use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::process::Command;
@@ -33,8 +32,8 @@ pub(super) const REMOVED: [&str; 21] = [
 ];
 
 /// Settings that override the user's. A fetched repository is data: none of its hooks, monitors and
-/// submodules runs, and no maintenance. Its objects have to be well-formed.
-const SETTINGS: [&str; 17] = [
+/// submodules runs, and no maintenance.
+const SETTINGS: [&str; 15] = [
     "protocol.ext.allow=never",
     "protocol.fd.allow=never",
     "core.hooksPath=/dev/null",
@@ -54,44 +53,10 @@ const SETTINGS: [&str; 17] = [
     // A dead connection is given up. A server that only reports progress sends more than this.
     "http.lowSpeedLimit=10",
     "http.lowSpeedTime=60",
-    "transfer.fsckObjects=true",
-    "fetch.fsckObjects=true",
-];
-
-/// Checks that are left out (git-fsck(1)): the rules for plugins check names and modes in trees, and name the
-/// path.
-const IGNORED: [&str; 22] = [
-    "hasDot",
-    "hasDotdot",
-    "hasDotgit",
-    "fullPathname",
-    "duplicateEntries",
-    "zeroPaddedFilemode",
-    "badFilemode",
-    "largePathname",
-    "nullSha1",
-    "treeNotSorted",
-    // Old programs wrote odd names and dates into commits; they do not matter here.
-    "badDate",
-    "badDateOverflow",
-    "badEmail",
-    "badName",
-    "badTimezone",
-    "missingEmail",
-    "missingNameBeforeEmail",
-    "missingSpaceBeforeDate",
-    "missingSpaceBeforeEmail",
-    "missingTaggerEntry",
-    "zeroPaddedDate",
-    "badTagName",
 ];
 
 /// Sets up a command that runs git on the bare repository `dir` with these arguments.
-pub(super) fn configure<S: AsRef<OsStr>>(
-    command: &mut Command,
-    dir: &Path,
-    args: impl IntoIterator<Item = S>,
-) {
+pub(super) fn configure(command: &mut Command, dir: &Path, args: &[&str]) {
     for name in REMOVED {
         command.env_remove(name);
     }
@@ -119,9 +84,6 @@ pub(super) fn configure<S: AsRef<OsStr>>(
     }
     for setting in SETTINGS {
         command.args(["-c", setting]);
-    }
-    for id in IGNORED {
-        command.arg("-c").arg(format!("fetch.fsck.{id}=ignore"));
     }
     // Not in a repository of the user, whose settings would apply.
     command.arg("--git-dir").arg(dir).current_dir(dir.parent().unwrap_or(dir));

@@ -6,19 +6,15 @@
 //! checked.
 
 mod command;
-mod failure;
-mod listing;
-mod objects;
-mod progress;
-mod repository;
 mod revision;
 mod run;
+mod tree;
+mod words;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{GitUrl, Observer, PluginError, PluginErrorKind, Stage, Step};
-use repository::Repository;
-use revision::Revision;
+use run::Git;
 
 /// The bounds of one fetch.
 #[derive(Clone, Copy, Debug)]
@@ -50,17 +46,24 @@ pub(super) async fn fetch(
     stage: &mut Stage<'_>,
     observer: &dyn Observer,
 ) -> Result<String, PluginError> {
-    let revision = Revision::new(reference, pin)?;
+    revision::check(reference, pin)?;
     observer.step(&Step::Resolving);
-    let repository = Repository::new(url, stage.scratch(), bounds, observer).await?;
-    let commit = repository.fetch(&revision).await?;
-    let entries = listing::list(&repository, &commit, stage).await?;
+    let dir = std::path::absolute(stage.scratch().join("git"))
+        .map_err(|error| PluginError::io(stage.scratch(), error))?;
+    let git = Git { url, dir, bounds: *bounds, ends: Instant::now() + bounds.time, observer };
+    git.make("sha1").await.map_err(|failure| git.failed(failure))?;
+    let commit = git.fetch(reference, pin).await?;
+    let entries = git.list(&commit, stage).await?;
     if entries.is_empty() {
-        return Err(PluginError::new(repository.shown(), PluginErrorKind::Empty)
+        return Err(git
+            .error(PluginErrorKind::Empty)
             .hint("expected files in skills/, recipes/ or hooks/ at the top of the repository"));
     }
-    objects::write(&repository, &entries, stage).await?;
-    repository.remove();
+    git.write(&entries, stage).await?;
+    // This frees its disk space. If it fails, the repository is removed with the staging directory.
+    if let Err(error) = std::fs::remove_dir_all(&git.dir) {
+        tracing::debug!(%error, "a fetched repository cannot be removed yet");
+    }
     Ok(commit)
 }
 

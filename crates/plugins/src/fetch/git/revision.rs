@@ -1,50 +1,220 @@
-//! The revision to fetch. No I/O.
+//! Fetching a revision into the bare repository.
 
 use crate::{PluginError, PluginErrorKind, source};
+use hookbox::internal::text;
+
+use super::run::{Failure, Git};
 
 /// The fewest digits that git takes for an abbreviated commit.
 const MIN_DIGITS: usize = 4;
 
-/// A revision to fetch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Revision {
-    /// The `HEAD` of the repository.
-    Head,
-    /// A branch or a tag, or the first digits of a commit.
-    Name(String),
-    /// The commit or tag object with this id.
-    Object(String),
-    /// Exactly this commit, and the branch or tag that led to it before.
-    Pin(String, Option<String>),
+/// The reference to the fetched revision.
+const FETCHED: &str = "refs/hookbox/fetched";
+
+/// The server process for a repository on this machine. It inherits the limits of our git but not its
+/// settings, and would compare large files with each other in memory.
+const LOCAL: &str =
+    "--upload-pack=git -c core.bigFileThreshold=32m -c pack.threads=2 -c pack.windowMemory=64m upload-pack";
+
+/// The most names in a hint.
+const HINTS: usize = 3;
+
+/// The part of the history to fetch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    One,
+    All,
 }
 
-impl Revision {
-    /// Reads a reference and a pin.
-    ///
-    /// # Errors
-    ///
-    /// If git could take the reference for an option or an expression, or the pin is not a commit id.
-    pub(super) fn new(reference: Option<&str>, pin: Option<&str>) -> Result<Self, PluginError> {
-        let wrong = |about: &str, why: &str| PluginError::new(about, PluginErrorKind::Source(why.to_owned()));
-        let checked = source::checked(reference).map_err(|_| {
-            wrong(
-                reference.unwrap_or_default(),
-                "is not a branch, tag or commit: expected a name that git allows",
-            )
-        })?;
-        Ok(match (pin, checked) {
-            (Some(pin), reference) if is_id(pin) && !pin.bytes().any(|it| it.is_ascii_uppercase()) => {
-                Self::Pin(pin.to_owned(), reference)
-            }
+/// Returns the error about a reference that git could take for an option or an expression, and about a pin
+/// that is not a commit id.
+pub(super) fn check(reference: Option<&str>, pin: Option<&str>) -> Result<(), PluginError> {
+    if let Some(pin) = pin.filter(|pin| !is_id(pin) || pin.bytes().any(|it| it.is_ascii_uppercase())) {
+        let why = "is not a commit: expected 40 or 64 hexadecimal digits in small letters";
+        return Err(PluginError::new(pin, PluginErrorKind::Mismatch(why.to_owned())));
+    }
+    let is_odd = |name: &&str| source::checked(Some(name)).is_err();
+    match reference.filter(is_odd) {
+        Some(name) => {
+            let why = "is not a branch, tag or commit: expected a name that git allows";
+            Err(PluginError::new(name, PluginErrorKind::Source(why.to_owned())))
+        }
+        None => Ok(()),
+    }
+}
+
+impl Git<'_> {
+    /// Makes an empty repository, with ids in this format.
+    pub(super) async fn make(&self, format: &str) -> Result<(), Failure> {
+        let format = format!("--object-format={format}");
+        self.run(&["init", "--quiet", "--bare", "--template=", &format]).await.map(drop)
+    }
+
+    /// Fetches a branch, a tag or a commit, or exactly the commit of a pin, and returns its commit.
+    pub(super) async fn fetch(
+        &self,
+        reference: Option<&str>,
+        pin: Option<&str>,
+    ) -> Result<String, PluginError> {
+        match (pin, reference) {
             (Some(pin), _) => {
-                let why = "is not a commit: expected 40 or 64 hexadecimal digits in small letters";
-                return Err(wrong(pin, why).with_kind(PluginErrorKind::Mismatch(why.to_owned())));
+                let commit = self.object(pin, reference).await?;
+                if commit == pin { Ok(commit) } else { Err(self.mismatch(pin)) }
             }
-            (None, None) => Self::Head,
-            (None, Some(id)) if is_id(&id) => Self::Object(id.to_ascii_lowercase()),
-            (None, Some(name)) => Self::Name(name),
+            (None, Some(id)) if is_id(id) => self.object(&id.to_ascii_lowercase(), None).await,
+            (None, name) => self.named(name.unwrap_or("HEAD")).await,
+        }
+    }
+
+    async fn named(&self, name: &str) -> Result<String, PluginError> {
+        match self.try_fetch(Depth::One, &[&format!("+{name}:{FETCHED}")]).await {
+            Ok(()) => self.fetched().await,
+            Err(failure) if !is_missing(&failure) => Err(self.failed(failure)),
+            Err(_) if may_abbreviate(name) => self.abbreviated(name).await,
+            Err(_) => Err(self.not_found(name).await),
+        }
+    }
+
+    /// Fetches an object by its id. Many servers refuse that unless a branch or tag names it; then all of
+    /// these are fetched.
+    async fn object(&self, id: &str, reference: Option<&str>) -> Result<String, PluginError> {
+        match self.try_fetch(Depth::One, &[&format!("+{id}:{FETCHED}")]).await {
+            Ok(()) => return self.fetched().await,
+            Err(failure) if !is_refused(&failure) => return Err(self.failed(failure)),
+            Err(_) => {}
+        }
+        self.all(reference).await?;
+        self.commit(id).await.map_err(|failure| match failure {
+            Failure::Git(_) => self.mismatch(id),
+            failure => self.failed(failure),
         })
     }
+
+    fn mismatch(&self, id: &str) -> PluginError {
+        let what = format!("does not give the commit {id}: it is gone, or no branch and tag leads to it");
+        self.error(PluginErrorKind::Mismatch(what)).hint(
+            "was its history rewritten? look at what is there now, and update the plugin, or ask its author",
+        )
+    }
+
+    /// Fetches a commit by its first digits. No server finds such a commit, so the whole history is fetched.
+    async fn abbreviated(&self, digits: &str) -> Result<String, PluginError> {
+        self.all(None).await?;
+        match self.commit(digits).await {
+            Err(failure) if failure.contains(&["ambiguous"]) => {
+                let what = format!("has more than one commit that begins with {digits}");
+                Err(self.error(PluginErrorKind::Fetch(what)).hint("give more digits of it"))
+            }
+            Err(Failure::Git(_)) => Err(self.not_found(digits).await),
+            commit => commit.map_err(|failure| self.failed(failure)),
+        }
+    }
+
+    /// Fetches all branches and tags with their whole history.
+    async fn all(&self, reference: Option<&str>) -> Result<(), PluginError> {
+        let every = ["+refs/heads/*:refs/hookbox/heads/*", "+refs/tags/*:refs/hookbox/tags/*"];
+        // Another reference than a branch or tag, such as the head of a merge request.
+        if let Some(name) = reference.filter(|name| !is_id(name)) {
+            let [heads, tags] = every;
+            match self.try_fetch(Depth::All, &[heads, tags, &format!("+{name}:{FETCHED}")]).await {
+                Err(failure) if is_missing(&failure) => {}
+                done => return done.map_err(|failure| self.failed(failure)),
+            }
+        }
+        self.try_fetch(Depth::All, &every).await.map_err(|failure| self.failed(failure))
+    }
+
+    /// Fetches, and tries again if the server rejects `--depth`, and once if its objects have SHA-256 ids.
+    async fn try_fetch(&self, mut depth: Depth, refspecs: &[&str]) -> Result<(), Failure> {
+        let mut is_sha256 = false;
+        loop {
+            let Err(failure) = self.fetch_once(depth, refspecs).await else { return Ok(()) };
+            if depth == Depth::One && failure.contains(&["shallow"]) {
+                depth = Depth::All;
+            } else if !is_sha256 && failure.contains(&["mismatched algorithms: client sha1"]) {
+                is_sha256 = true;
+                std::fs::remove_dir_all(&self.dir).map_err(|error| self.unusable(&error))?;
+                self.make("sha256").await?;
+            } else {
+                return Err(failure);
+            }
+        }
+    }
+
+    async fn fetch_once(&self, depth: Depth, refspecs: &[&str]) -> Result<(), Failure> {
+        let mut args = vec!["fetch", "--progress", "--no-tags"];
+        args.push(match depth {
+            Depth::One => "--depth=1",
+            // A repository that is shallow itself sends all that it has.
+            Depth::All => "--update-shallow",
+        });
+        if self.url.as_str().starts_with("file://") {
+            args.push(LOCAL);
+        }
+        args.extend(["--", self.url.as_str()]);
+        args.extend(refspecs);
+        self.run(&args).await.map(drop)
+    }
+
+    /// Returns the commit that was fetched.
+    async fn fetched(&self) -> Result<String, PluginError> {
+        self.commit(FETCHED).await.map_err(|failure| match failure {
+            Failure::Git(_) => {
+                let what = "has something else than a commit there".to_owned();
+                self.error(PluginErrorKind::Fetch(what)).hint("name a branch, a tag of a commit, or a commit")
+            }
+            failure => self.failed(failure),
+        })
+    }
+
+    /// Returns the id of a commit in this repository.
+    async fn commit(&self, name: &str) -> Result<String, Failure> {
+        let printed = self.run(&["rev-parse", "--verify", &format!("{name}^{{commit}}")]).await?;
+        let id = printed.trim().to_owned();
+        if is_id(&id) { Ok(id) } else { Err(Failure::Git(vec![format!("git gives {id} for a commit")])) }
+    }
+
+    /// Returns the error for a missing branch or tag, with the nearest names.
+    async fn not_found(&self, name: &str) -> PluginError {
+        let listed = self.run(&["ls-remote", "--heads", "--tags", "--", self.url.as_str()]).await;
+        let listed = listed.unwrap_or_default();
+        let names = listed.lines().filter_map(|line| {
+            let (_, name) = line.split_once('\t')?;
+            name.strip_prefix("refs/heads/")
+                .or(name.strip_prefix("refs/tags/"))
+                .filter(|it| !it.ends_with("^{}"))
+        });
+        let mut names: Vec<&str> = names.take(10_000).collect();
+        names.sort_by_cached_key(|it| text::distance(name, text::prefix(it, 256)));
+        let near: Vec<String> = names.iter().take(HINTS).map(|it| text::escape(it, 100)).collect();
+        let fetch = |what: String| self.error(PluginErrorKind::Fetch(what));
+        match (near.as_slice(), name) {
+            ([], _) => fetch("has no branch and no tag: it is empty, or you may see none".to_owned())
+                .hint("push a commit to it first"),
+            (near, "HEAD") => {
+                fetch("has no default branch: its HEAD names one that does not exist".to_owned())
+                    .hint(format!("name one with @ or --ref: {}", near.join(", ")))
+            }
+            (near, name) => fetch(format!("has no branch, tag or commit {}", text::escape(name, 255)))
+                .hint(format!("it has {}", near.join(", "))),
+        }
+    }
+}
+
+/// Returns true if the server has no such branch or tag.
+fn is_missing(failure: &Failure) -> bool {
+    failure.contains(&["couldn't find remote ref", "Couldn't find remote ref"])
+}
+
+/// Returns true if the server does not send an object by its id, or does not have it.
+fn is_refused(failure: &Failure) -> bool {
+    failure.contains(&[
+        "not our ref",
+        "unadvertised object",
+        "couldn't find remote ref",
+        "no such remote ref",
+        "Unable to find",
+    ])
 }
 
 /// Returns true for the whole id of an object, in SHA-1 or SHA-256.
@@ -53,7 +223,7 @@ pub(super) fn is_id(text: &str) -> bool {
 }
 
 /// Returns true for text that may be the first digits of an id.
-pub(super) fn may_abbreviate(text: &str) -> bool {
+fn may_abbreviate(text: &str) -> bool {
     text.len() >= MIN_DIGITS && text.len() < 64 && text.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
@@ -62,58 +232,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_is_a_name_or_an_id() {
-        let (id, long) = ("0123456789abcdef0123456789ABCDEF01234567", "a".repeat(64));
-        for (reference, revision) in [
-            (None, Revision::Head),
-            (Some("main"), Revision::Name("main".into())),
-            (Some("feature/x+y"), Revision::Name("feature/x+y".into())),
-            (Some("refs/heads/v1"), Revision::Name("refs/heads/v1".into())),
-            (Some("+main"), Revision::Name("+main".into())),
-            (Some("tag"), Revision::Name("tag".into())),
-            (Some("0123abc"), Revision::Name("0123abc".into())),
-            (Some(id), Revision::Object(id.to_ascii_lowercase())),
-            (Some(&long), Revision::Object(long.clone())),
-        ] {
-            assert_eq!(Revision::new(reference, None).unwrap(), revision, "{reference:?}");
+    fn a_pin_is_a_whole_id_and_nothing_reaches_git_that_it_could_take_for_an_option_or_a_command() {
+        let id = "0123456789abcdef0123456789ABCDEF01234567";
+        for pin in [&id.to_lowercase(), &"a".repeat(64)] {
+            assert!(check(Some("main"), Some(pin)).is_ok(), "{pin}");
         }
-        let pinned = Revision::new(Some("main"), Some(&long)).unwrap();
-        assert_eq!(pinned, Revision::Pin(long.clone(), Some("main".into())));
         for pin in ["", "main", "0123abc", id, &"g".repeat(40)] {
-            assert!(Revision::new(None, Some(pin)).is_err(), "{pin}");
+            assert!(check(None, Some(pin)).is_err(), "{pin}");
         }
-    }
-
-    #[test]
-    fn nothing_reaches_git_that_it_could_take_for_an_option_or_a_command() {
-        for reference in [
-            "",
-            "-x",
-            "--upload-pack=x",
-            "a b",
-            "a..b",
-            "a:b",
-            "^a",
-            "a~1",
-            "a^{}",
-            "a?",
-            "a*",
-            "a[b",
-            "a\\b",
-            "a\nb",
-            "a\u{7f}",
-            "@",
-            "a@{1}",
-            "/a",
-            "a/",
-            "a//b",
-            ".a",
-            "a/.b",
-            "a.lock",
-            "a.lock/b",
-            "a.",
-        ] {
-            assert!(Revision::new(Some(reference), None).is_err(), "{reference:?}");
+        for reference in ["", "-x", "--upload-pack=x", "a:b", "^a", "a~1", "a^{}", "@", "a\nb"] {
+            assert!(check(Some(reference), None).is_err(), "{reference:?}");
         }
     }
 }

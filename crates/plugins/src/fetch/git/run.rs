@@ -3,7 +3,6 @@
 //! Git reads from a file and writes to files, so that no pipe can block it or us, and no helper that it
 //! leaves behind can hold one open.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -14,8 +13,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
 
 use super::command::configure;
-use super::failure::{Failure, Limit};
-use super::progress;
+use super::{Bounds, words};
+use crate::{GitUrl, Observer, PluginError, PluginErrorKind, Step};
 use hookbox::internal::native::signal_name;
 
 /// The time between two checks of a running git.
@@ -28,6 +27,9 @@ const GRACE: Duration = Duration::from_millis(500);
 const NOT_FOUND: i32 = 127;
 const NOT_EXECUTABLE: i32 = 126;
 
+/// The most bytes of a command's standard output that [`Git::run`] returns.
+const MAX_PRINTED: u64 = 1 << 20;
+
 /// Starts git with the file `$1` as standard input. Our end of the pipe is a leash: it closes when this
 /// process ends, however that happens, and then the shell kills git. A line on the leash means that git has
 /// ended, and that its process number may belong to another process. Without SIGXFSZ, git reports that a file
@@ -35,107 +37,137 @@ const NOT_EXECUTABLE: i32 = 126;
 const LEASH: &str = "trap '' XFSZ; file=$1; shift; exec 3<&0 <\"$file\"; \
     { read -r line <&3 || kill $$; } </dev/null >/dev/null 2>&1 & exec \"$@\" 3<&-";
 
-/// A bare repository, and the bounds within which git works on it.
-pub(super) struct Git {
+/// A bare repository, and the bounds within which git fetches one address into it.
+pub(super) struct Git<'a> {
+    /// The fetched address.
+    pub(super) url: &'a GitUrl,
     /// The bare repository. Its parent is the staging directory.
     pub(super) dir: PathBuf,
+    pub(super) bounds: Bounds,
     /// The time at which all has to be done.
     pub(super) ends: Instant,
-    /// The time that there was for all.
-    pub(super) time: Duration,
-    /// The most bytes that git may write to one file. It writes what it fetches to one pack.
-    pub(super) file: u64,
-    /// The most bytes of memory that each process of git may write to.
-    pub(super) memory: u64,
+    pub(super) observer: &'a dyn Observer,
 }
 
-impl Git {
-    /// Runs git; `on_progress` is called with the objects that it has received, and their total.
-    pub(super) async fn run<S: AsRef<OsStr>>(
-        &self,
-        args: impl IntoIterator<Item = S>,
-        on_progress: impl FnMut(u64, u64),
-    ) -> Result<(), Failure> {
-        self.start(args, Path::new("/dev/null"), None, on_progress).await
+/// A failure of git.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Git failed; its last lines.
+    Git(Vec<String>),
+    /// Git was ended because its output, which begins in this file, is longer than expected.
+    Output(File),
+    /// Git could not be run, or took too long.
+    Other(PluginError),
+}
+
+impl From<PluginError> for Failure {
+    fn from(error: PluginError) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl Failure {
+    /// Returns true if git's last lines contain one of these.
+    pub(super) fn contains(&self, any: &[&str]) -> bool {
+        matches!(self, Self::Git(lines) if lines.iter().any(|line| any.iter().any(|it| line.contains(it))))
+    }
+}
+
+impl Git<'_> {
+    /// Runs git, and returns the first bytes of its standard output.
+    pub(super) async fn run(&self, args: &[&str]) -> Result<String, Failure> {
+        let output = self.output(args, Path::new("/dev/null"), self.bounds.disk).await?;
+        let mut printed = Vec::new();
+        output.take(MAX_PRINTED).read_to_end(&mut printed).map_err(|error| self.unusable(&error))?;
+        Ok(String::from_utf8_lossy(&printed).into_owned())
     }
 
     /// Runs git with a file as its standard input, and returns the file of its standard output. Ends git when
     /// it has written more than `max` bytes; the file may have more.
-    pub(super) async fn output<S: AsRef<OsStr>>(
-        &self,
-        args: impl IntoIterator<Item = S>,
-        input: &Path,
-        max: u64,
-    ) -> Result<File, Failure> {
-        let path = self.dir.with_extension("out");
-        self.start(args, input, Some((&path, max)), |_, _| ()).await?;
-        Ok(File::open(path)?)
-    }
-
-    /// Runs git and returns the first bytes of its standard output.
-    pub(super) async fn print<S: AsRef<OsStr>>(
-        &self,
-        args: impl IntoIterator<Item = S>,
-        max: u64,
-    ) -> Result<Vec<u8>, Failure> {
-        let mut printed = Vec::new();
-        self.output(args, Path::new("/dev/null"), self.file).await?.take(max).read_to_end(&mut printed)?;
-        Ok(printed)
-    }
-
-    async fn start<S: AsRef<OsStr>>(
-        &self,
-        args: impl IntoIterator<Item = S>,
-        input: &Path,
-        output: Option<(&Path, u64)>,
-        mut on_progress: impl FnMut(u64, u64),
-    ) -> Result<(), Failure> {
-        if Instant::now() >= self.ends {
-            return Err(Limit::Time(self.time).into());
-        }
-        let errors = self.dir.with_extension("err");
-        let mut git = self.spawn(args, input, output.map(|(path, _)| path), &errors)?;
+    pub(super) async fn output(&self, args: &[&str], input: &Path, max: u64) -> Result<File, Failure> {
+        self.check_time()?;
+        let (output, errors) = (self.dir.with_extension("out"), self.dir.with_extension("err"));
+        let mut git = self.spawn(args, input, &output, &errors)?;
+        let mut last = None;
         let mut report = || {
-            if let Some((done, total)) = progress::received(&errors) {
-                on_progress(done, total);
+            if let Some(received) = words::received(&errors)
+                && last.replace(received) != Some(received)
+            {
+                self.observer.step(&Step::Fetching { done: received.0, total: Some(received.1) });
             }
         };
+        let open = || File::open(&output).map_err(|error| self.unusable(&error));
         let status = loop {
-            if let Some(status) = git.0.try_wait()? {
+            if let Some(status) = git.0.try_wait().map_err(|error| self.unusable(&error))? {
                 break status;
             }
-            if let Some((path, max)) = output
-                && path.metadata().is_ok_and(|it| it.len() > max)
-                && let Ok(begun) = File::open(path)
-            {
-                return Err(Limit::Output(begun).into());
+            if output.metadata().is_ok_and(|it| it.len() > max) {
+                return Err(Failure::Output(open()?));
             }
-            if Instant::now() >= self.ends {
-                return Err(Limit::Time(self.time).into());
-            }
+            self.check_time()?;
             report();
             tokio::time::sleep(TICK).await;
         };
         report();
-        check(status, &errors)
+        self.check(status, &errors)?;
+        Ok(open()?)
     }
 
-    fn spawn<S: AsRef<OsStr>>(
+    /// Returns the error for a failure of git.
+    pub(super) fn failed(&self, failure: Failure) -> PluginError {
+        match failure {
+            Failure::Git(lines) => words::error(&lines, self.url),
+            Failure::Output(_) => {
+                self.error(PluginErrorKind::TooLarge("git's answer is longer than any honest one".to_owned()))
+            }
+            Failure::Other(error) => error,
+        }
+    }
+
+    /// Returns an error about the fetched address.
+    pub(super) fn error(&self, kind: PluginErrorKind) -> PluginError {
+        PluginError::new(self.url.shown(), kind)
+    }
+
+    /// Returns the error about a file of git's input or output.
+    pub(super) fn unusable(&self, error: &io::Error) -> PluginError {
+        self.error(PluginErrorKind::Fetch(format!("the files of git cannot be used: {error}")))
+    }
+
+    fn check_time(&self) -> Result<(), PluginError> {
+        if Instant::now() < self.ends {
+            return Ok(());
+        }
+        let what = format!("was not fetched within {} seconds", self.bounds.time.as_secs_f32());
+        Err(self
+            .error(PluginErrorKind::Fetch(what))
+            .hint("try `git ls-remote` with the address: perhaps the host does not answer"))
+    }
+
+    fn spawn(
         &self,
-        args: impl IntoIterator<Item = S>,
+        args: &[&str],
         input: &Path,
-        output: Option<&Path>,
+        output: &Path,
         errors: &Path,
-    ) -> Result<RunningGit, Failure> {
+    ) -> Result<RunningGit, PluginError> {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(self.limits() + LEASH).arg("sh").arg(input).arg("git");
         // One allocation may not take all of the memory; it is the only bound on a system without
         // RLIMIT_DATA.
-        command.env("GIT_ALLOC_LIMIT", (self.memory / 2).to_string());
+        command.env("GIT_ALLOC_LIMIT", (self.bounds.memory / 2).to_string());
         configure(&mut command, &self.dir, args);
-        let stdout = output.map(File::create).transpose()?.map_or_else(Stdio::null, Stdio::from);
-        command.stdin(Stdio::piped()).stdout(stdout).stderr(File::create(errors)?);
-        command.spawn().map(RunningGit).map_err(Failure::NotStarted)
+        let create = |path| File::create(path).map_err(|error| self.unusable(&error));
+        command.stdin(Stdio::piped()).stdout(create(output)?).stderr(create(errors)?);
+        command.spawn().map(RunningGit).map_err(|error| self.not_started(&error))
+    }
+
+    fn not_started(&self, error: &io::Error) -> PluginError {
+        if error.kind() != io::ErrorKind::NotFound {
+            return self.error(PluginErrorKind::Fetch(format!("git cannot be started: {error}")));
+        }
+        self.error(PluginErrorKind::Fetch("git is not installed, or not on PATH".to_owned()))
+            .hint("install git; hookbox fetches repositories with it")
     }
 
     /// Returns shell commands that set the limits, which a process cannot set for its child without unsafe
@@ -143,13 +175,35 @@ impl Git {
     fn limits(&self) -> String {
         // Addresses are not limited, because helpers in Go, Java or .NET reserve many.
         let limits = [
-            ("d", Resource::Data, self.memory, 1024),
-            ("f", Resource::Fsize, self.file, 512),
-            ("t", Resource::Cpu, self.time.as_secs().saturating_add(1), 1),
+            ("d", Resource::Data, self.bounds.memory, 1024),
+            ("f", Resource::Fsize, self.bounds.disk, 512),
+            ("t", Resource::Cpu, self.bounds.time.as_secs().saturating_add(1), 1),
         ];
         let stricter = |resource, limit| getrlimit(resource).current.is_some_and(|current| current <= limit);
         let set = limits.into_iter().filter(|(_, resource, limit, _)| !stricter(*resource, *limit));
         set.map(|(letter, _, limit, unit)| format!("ulimit -{letter} {}; ", limit.div_ceil(unit))).collect()
+    }
+
+    /// Turns an exit status into a failure with the last lines of git.
+    fn check(&self, status: ExitStatus, errors: &Path) -> Result<(), Failure> {
+        if status.success() {
+            return Ok(());
+        }
+        let mut lines = words::messages(errors);
+        match status.code() {
+            // A library of git that is missing has the same status and other words.
+            Some(NOT_FOUND) if lines.iter().any(|line| line.contains("not found")) => {
+                return Err(self.not_started(&io::ErrorKind::NotFound.into()).into());
+            }
+            Some(NOT_EXECUTABLE) => {
+                return Err(self.not_started(&io::ErrorKind::PermissionDenied.into()).into());
+            }
+            _ => {}
+        }
+        if let Some(signal) = status.signal() {
+            lines.push(format!("fatal: git was ended by {}", signal_name(signal)));
+        }
+        Err(Failure::Git(lines))
     }
 }
 
@@ -188,41 +242,23 @@ impl Drop for RunningGit {
     }
 }
 
-/// Turns an exit status into an error with the last lines of git.
-fn check(status: ExitStatus, errors: &Path) -> Result<(), Failure> {
-    if status.success() {
-        return Ok(());
-    }
-    let mut lines = progress::messages(errors);
-    match status.code() {
-        // A library of git that is missing has the same status and other words.
-        Some(NOT_FOUND) if lines.iter().any(|line| line.contains("not found")) => {
-            return Err(Failure::NotStarted(io::ErrorKind::NotFound.into()));
-        }
-        Some(NOT_EXECUTABLE) => return Err(Failure::NotStarted(io::ErrorKind::PermissionDenied.into())),
-        _ => {}
-    }
-    if let Some(signal) = status.signal() {
-        lines.push(format!("fatal: git was ended by {}", signal_name(signal)));
-    }
-    Err(Failure::Git(lines))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn git(dir: &Path) -> Git {
+    fn git<'a>(dir: &Path, url: &'a GitUrl) -> Git<'a> {
         let time = Duration::from_millis(2500);
-        Git { dir: dir.join("git"), ends: Instant::now() + time, time, file: 1 << 20, memory: 64 << 20 }
+        let bounds = Bounds { time, disk: 1 << 20, memory: 64 << 20, ..Bounds::default() };
+        Git { url, dir: dir.join("git"), bounds, ends: Instant::now() + time, observer: &crate::Silent }
     }
 
     #[test]
     fn the_limits_hold_for_the_program_that_the_shell_becomes() {
         let temp = tempfile::tempdir().unwrap();
+        let url = "https://h/a/b".parse().unwrap();
         // A shell that is limited more strictly already reports that, and goes on.
         for (before, limits) in [("", "65536 2048 3"), ("ulimit -d 32768; ", "32768 2048 3")] {
-            let script = format!("{before}{}{LEASH}", git(temp.path()).limits());
+            let script = format!("{before}{}{LEASH}", git(temp.path(), &url).limits());
             let mut command = Command::new("/bin/sh");
             command.args([
                 "-c",
@@ -261,10 +297,10 @@ mod tests {
     #[tokio::test]
     async fn no_git_is_started_when_the_time_is_over() {
         let temp = tempfile::tempdir().unwrap();
-        let git = Git { ends: Instant::now(), ..git(temp.path()) };
-        let failure = git.run(["init", "--bare"], |_, _| ()).await.unwrap_err();
-        let error = failure.about(&"https://h/a/b".parse().unwrap()).to_string();
-        assert_eq!(error, "https://h/a/b: was not fetched within 2.5 seconds");
+        let url = "https://h/a/b".parse().unwrap();
+        let git = Git { ends: Instant::now(), ..git(temp.path(), &url) };
+        let failure = git.run(&["init", "--bare"]).await.unwrap_err();
+        assert_eq!(git.failed(failure).to_string(), "https://h/a/b: was not fetched within 2.5 seconds");
         assert!(!git.dir.exists());
     }
 }

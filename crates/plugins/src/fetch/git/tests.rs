@@ -117,7 +117,7 @@ fn variables_that_git_sets_for_its_hooks_do_not_reach_our_git() {
         local.lines().filter(|it| !settings.contains(it) && !REMOVED.contains(it)).collect();
     assert_eq!(left, [""; 0]);
     let mut command = Command::new("git");
-    configure(&mut command, &source.path("source"), ["version"]);
+    configure(&mut command, &source.path("source"), &["version"]);
     let value = |name: &str| command.get_envs().find(|(it, _)| *it == name).map(|(_, value)| value);
     assert_eq!(value("GIT_DIR"), Some(None));
     assert_eq!(value("LC_ALL"), Some(Some(OsStr::new("C"))));
@@ -135,6 +135,6 @@ fn a_reference_that_git_refuses_is_refused_here() {
         let mut command = Command::new("git");
         let allowed =
             command.args(["check-ref-format", "--allow-onelevel", name]).status().unwrap().success();
-        assert_eq!(Revision::new(Some(name), None).is_ok(), allowed, "{name:?}");
+        assert_eq!(revision::check(Some(name), None).is_ok(), allowed, "{name:?}");
     }
 }
