@@ -216,7 +216,7 @@ mod tests {
                 "line 2: is not UTF-8",
                 "move it aside: mv",
             ),
-            (|it| fs::write(it, "garbage").unwrap(), "is no plugins.lock", "move it aside: mv"),
+            (|it| fs::write(it, "garbage").unwrap(), "is not a plugins.lock", "move it aside: mv"),
             (
                 |it| fs::File::create(it).unwrap().set_len(lockfile::MAX_FILE + 1).unwrap(),
                 "is larger than 4 MiB",

@@ -88,7 +88,7 @@ fn an_installation_that_fails_changes_nothing() {
             "org/repo",
             |it| it.file(".hookbox/plugins.lock", "garbage"),
             Replace::Yes,
-            "is no plugins.lock",
+            "is not a plugins.lock",
             "move it aside",
         ),
         (
