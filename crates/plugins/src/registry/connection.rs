@@ -1,5 +1,5 @@
-//! A connection to one repository of a registry. It logs in if the registry asks for that, and sends
-//! credentials to the registry only.
+//! Requests to one repository of a registry. They log in if the registry asks for that, and send credentials to
+//! the registry only.
 
 use std::path::PathBuf;
 
@@ -29,12 +29,13 @@ pub(super) enum Access {
     Push,
 }
 
-/// A connection to a repository.
-pub(super) struct Connection {
+/// A repository.
+pub(super) struct Repository {
     pub(super) transport: Transport,
     /// The host, as users write it.
     registry: String,
-    repository: String,
+    /// The path in the registry.
+    pub(super) path: String,
     access: Access,
     docker_config: Option<PathBuf>,
     /// The header of the last login.
@@ -62,8 +63,8 @@ impl Request {
     }
 }
 
-impl Connection {
-    /// Sets up a connection. This sends nothing.
+impl Repository {
+    /// Sets up the repository of a reference. This sends nothing.
     pub(super) async fn new(
         reference: &OciReference,
         access: Access,
@@ -72,7 +73,7 @@ impl Connection {
         Ok(Self {
             transport: Transport::new(reference, options).await?,
             registry: reference.registry.clone(),
-            repository: reference.repository.clone(),
+            path: reference.repository.clone(),
             access,
             docker_config: options.docker_config.clone(),
             authorization: None,
@@ -175,7 +176,7 @@ impl Connection {
     /// Returns the scope of the token to ask for.
     fn scope(&self) -> String {
         let actions = if self.access == Access::Push { "pull,push" } else { "pull" };
-        format!("repository:{}:{actions}", self.repository)
+        format!("repository:{}:{actions}", self.path)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The credentials of `docker login`, read when a registry requires them. They are neither kept nor shown.
 
 use std::fmt;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,8 +10,6 @@ use super::address;
 use crate::{PluginError, PluginErrorKind};
 use hookbox::escape;
 
-/// The most bytes of docker's configuration.
-const MAX_CONFIG: u64 = 1 << 20;
 /// The time limit of a credential helper. Some ask the user.
 const HELPER: Duration = Duration::from_secs(60);
 
@@ -52,17 +49,12 @@ pub(super) async fn find(registry: &str, config: Option<PathBuf>) -> Result<Opti
 }
 
 fn look(path: &Path, server: &str) -> Result<Option<Login>, PluginError> {
-    let mut text = Vec::new();
-    match std::fs::File::open(path).and_then(|file| file.take(MAX_CONFIG + 1).read_to_end(&mut text)) {
-        Ok(_) if text.len() as u64 > MAX_CONFIG => {
-            return Err(failed(path, &format!("it has more than {MAX_CONFIG} bytes")));
-        }
-        Ok(_) => {}
+    let config = match std::fs::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(path, &error.to_string())),
-    }
+        config => config.map_err(|error| failed(path, &error.to_string()))?,
+    };
     // The output of a helper may contain a secret, so no error repeats it.
-    match docker_credential::get_credential_from_reader(text.as_slice(), server) {
+    match docker_credential::get_credential_from_reader(config.as_slice(), server) {
         Ok(DockerCredential::UsernamePassword(user, password)) => Ok(Some(Login::Password(user, password))),
         Ok(DockerCredential::IdentityToken(token)) => Ok(Some(Login::Identity(token))),
         Err(CredentialRetrievalError::NoCredentialConfigured) => Ok(None),

@@ -23,26 +23,23 @@ pub(super) const WASM: &str = "application/wasm";
 pub(super) const WASM_CONFIG: &str = "application/vnd.wasm.config.v0+json";
 
 /// A reference to content.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Descriptor {
     pub(super) media_type: String,
-    pub(super) digest: String,
-    pub(super) size: i64,
+    pub(super) digest: Digest,
+    pub(super) size: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) annotations: Option<BTreeMap<String, String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) artifact_type: Option<String>,
 }
 
 impl Descriptor {
     fn new(content: &Content) -> Self {
         Self {
             media_type: content.media_type.to_owned(),
-            digest: Digest::of(&content.bytes).to_string(),
-            size: i64::try_from(content.bytes.len()).unwrap_or(i64::MAX),
+            digest: content.digest.clone(),
+            size: content.bytes.len() as u64,
             annotations: None,
-            artifact_type: None,
         }
     }
 }
@@ -65,14 +62,31 @@ pub(super) struct Manifest {
 /// An index: a list of manifests.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Index {
-    pub(super) manifests: Vec<Descriptor>,
+    pub(super) manifests: Vec<Listed>,
+}
+
+/// A manifest of an index.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Listed {
+    /// A digest of any algorithm.
+    pub(super) digest: String,
+    pub(super) artifact_type: Option<String>,
 }
 
 /// Content to publish.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
-    pub(super) bytes: Bytes,
     pub(super) media_type: &'static str,
+    pub(super) digest: Digest,
+    pub(super) bytes: Bytes,
+}
+
+impl Content {
+    pub(super) fn new(media_type: &'static str, bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        Self { media_type, digest: Digest::of(&bytes), bytes }
+    }
 }
 
 impl Manifest {

@@ -32,9 +32,8 @@ pub use artifact::PLUGIN_ARTIFACT_TYPE;
 pub use push::Description;
 pub use signature::PublicKey;
 
-use self::artifact::{Artifact, Blob, Mismatch};
-use self::connection::Access;
-use self::repository::Repository;
+use self::artifact::{Artifact, Mismatch};
+use self::connection::{Access, Repository};
 use super::blocking::blocking;
 use super::{Observer, OciReference, PluginError, PluginErrorKind, PluginName, Resolved, Stage, Step};
 use hookbox::hook::Digest;
@@ -118,7 +117,7 @@ impl Registry {
             return Err(too_slow(reference, whole));
         };
         let (digest, artifact) = fetched?;
-        blocking(|| artifact.write(name, stage))?;
+        blocking(|| write(&artifact, name, stage))?;
         Ok(Resolved::Manifest(digest))
     }
 
@@ -130,7 +129,7 @@ impl Registry {
         key: Option<&PublicKey>,
         stage: &Stage<'_>,
         observer: &dyn Observer,
-    ) -> Result<(Digest, Fetched), PluginError> {
+    ) -> Result<(Digest, Artifact), PluginError> {
         observer.step(&Step::Resolving);
         let mut repository = Repository::new(reference, Access::Pull, &self.options).await?;
         let (digest, manifest) = resolve(&mut repository, reference, pin).await?;
@@ -144,25 +143,25 @@ impl Registry {
                 hint.unwrap_or("publish a plugin with `hookbox plugin publish`, or a component with `wkg`");
             PluginError::new(&named, PluginErrorKind::Fetch(what)).hint(hint)
         };
-        let (layer, limit, kind) = match Artifact::parse(&manifest).map_err(foreign)? {
+        let artifact = Artifact::parse(&manifest).map_err(foreign)?;
+        let (layer, limit) = match &artifact {
             Artifact::Component { config, layer } => {
-                let config = repository.bytes(&config, MAX_CONFIG).await?;
+                let config = repository.bytes(config, MAX_CONFIG).await?;
                 artifact::check_component(&config).map_err(foreign)?;
-                let limit = stage.limits().file;
-                (layer, limit, FetchedKind::Component)
+                (layer, stage.limits().file)
             }
-            Artifact::Directory { layer, is_gzip } => {
-                (layer, archive_limit(stage), FetchedKind::Archive { is_gzip })
-            }
+            Artifact::Directory { layer, .. } => (layer, archive_limit(stage)),
         };
-        let path = stage.scratch().join("layer");
-        let Blob { size, .. } = layer;
-        observer.step(&Step::Fetching { done: 0, total: Some(size) });
-        repository
-            .file(&layer, limit, &path, |done| observer.step(&Step::Fetching { done, total: Some(size) }))
-            .await?;
-        Ok((digest, Fetched { path, size, kind }))
+        let report = |done| observer.step(&Step::Fetching { done, total: Some(layer.size) });
+        report(0);
+        repository.file(layer, limit, &fetched_layer(stage), report).await?;
+        Ok((digest, artifact))
     }
+}
+
+/// Returns the path of the fetched layer.
+fn fetched_layer(stage: &Stage<'_>) -> PathBuf {
+    stage.scratch().join("layer")
 }
 
 /// Returns the most bytes of an archive, packed or not.
@@ -172,33 +171,17 @@ fn archive_limit(stage: &Stage<'_>) -> u64 {
     limits.bytes.saturating_add(entries.saturating_mul(ARCHIVE_OVERHEAD))
 }
 
-/// A fetched layer, checked against its digest.
-struct Fetched {
-    path: PathBuf,
-    /// The number of its bytes.
-    size: u64,
-    kind: FetchedKind,
-}
-
-enum FetchedKind {
-    Component,
-    Archive { is_gzip: bool },
-}
-
-impl Fetched {
-    /// Writes the layer into the stage.
-    fn write(&self, name: &PluginName, stage: &mut Stage<'_>) -> Result<(), PluginError> {
-        let file = std::fs::File::open(&self.path).map_err(|error| PluginError::io(&self.path, error))?;
-        match self.kind {
-            FetchedKind::Component => {
-                let repo = name.repo();
-                let file_name =
-                    if repo.ends_with(".wasm") { repo.to_owned() } else { format!("{repo}.wasm") };
-                let path = stage.path(format!("hooks/{file_name}").as_bytes())?;
-                stage.file(&path, false, Some(self.size), file)
-            }
-            FetchedKind::Archive { is_gzip } => archive::unpack(file, is_gzip, archive_limit(stage), stage),
+/// Writes the fetched layer of an artifact into the stage.
+fn write(artifact: &Artifact, name: &PluginName, stage: &mut Stage<'_>) -> Result<(), PluginError> {
+    let path = fetched_layer(stage);
+    let file = std::fs::File::open(&path).map_err(|error| PluginError::io(&path, error))?;
+    match artifact {
+        Artifact::Component { layer, .. } => {
+            let hook = name.repo().strip_suffix(".wasm").unwrap_or(name.repo());
+            let path = stage.path(format!("hooks/{hook}.wasm").as_bytes())?;
+            stage.file(&path, false, Some(layer.size), file)
         }
+        Artifact::Directory { is_gzip, .. } => archive::unpack(file, *is_gzip, archive_limit(stage), stage),
     }
 }
 

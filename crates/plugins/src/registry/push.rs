@@ -7,9 +7,8 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::artifact::{PLUGIN_ARTIFACT_TYPE, PLUGIN_CONFIG_MEDIA_TYPE};
-use super::connection::Access;
+use super::connection::{Access, Repository};
 use super::manifest::{self, ComponentConfig, Content, Manifest};
-use super::repository::Repository;
 use super::{Registry, pack, too_slow};
 use crate::{Observer, OciReference, PluginError, PluginErrorKind, PluginName, Staged, Step};
 use hookbox::escape;
@@ -70,11 +69,10 @@ impl Registry {
                 PluginError::new(&about, PluginErrorKind::Unexpected(what))
             };
             let config = ComponentConfig::new(&component).map_err(not_a_component)?;
-            let config = json(&about, &config)?;
-            let config = Content { bytes: config, media_type: manifest::WASM_CONFIG };
-            let layer = Content { bytes: component.into(), media_type: manifest::WASM };
+            let config = Content::new(manifest::WASM_CONFIG, json(&about, &config)?);
+            let layer = Content::new(manifest::WASM, component);
             let manifest = Manifest::new(&layer, &config, None, annotations);
-            Ready::new(&about, layer, config, &manifest)
+            Ok(([layer, config], json(&about, &manifest)?))
         };
         self.push(reference, ready, observer).await
     }
@@ -96,22 +94,22 @@ impl Registry {
         let (about, annotations) = (reference.to_string(), description.annotations());
         let (name, top) = (name.to_string(), plugin.path());
         let ready = move || {
-            let layer = Content { bytes: pack::pack(&top)?.into(), media_type: manifest::TAR_GZIP };
+            let layer = Content::new(manifest::TAR_GZIP, pack::pack(&top)?);
             let contents: BTreeMap<&str, Vec<String>> = pack::contents(&top)?.into_iter().collect();
             let config = json!({"format": FORMAT, "name": name, "contents": contents});
-            let config = Content { bytes: config.to_string().into(), media_type: PLUGIN_CONFIG_MEDIA_TYPE };
+            let config = Content::new(PLUGIN_CONFIG_MEDIA_TYPE, config.to_string());
             let manifest = Manifest::new(&layer, &config, Some(PLUGIN_ARTIFACT_TYPE), annotations);
-            Ready::new(&about, layer, config, &manifest)
+            Ok(([layer, config], json(&about, &manifest)?))
         };
         self.push(reference, ready, observer).await
     }
 
-    /// Publishes the artifact that `ready` makes. That runs on another thread, because packing and hashing
+    /// Publishes the content and the manifest that `ready` makes. That runs on another thread, because packing and hashing
     /// block.
     async fn push(
         &self,
         reference: &OciReference,
-        ready: impl FnOnce() -> Result<Ready, PluginError> + Send + 'static,
+        ready: impl FnOnce() -> Result<([Content; 2], Bytes), PluginError> + Send + 'static,
         observer: &dyn Observer,
     ) -> Result<Digest, PluginError> {
         if reference.digest.is_some() {
@@ -120,18 +118,18 @@ impl Registry {
         }
         let tag = reference.tag.as_deref().unwrap_or("latest");
         let pushed = async {
-            let Ready { blobs, manifest } = tokio::task::spawn_blocking(ready).await.map_err(|error| {
+            let (contents, manifest) = tokio::task::spawn_blocking(ready).await.map_err(|error| {
                 PluginError::new(reference.to_string(), PluginErrorKind::Io(io::Error::other(error)))
             })??;
-            let total =
-                blobs.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>() + manifest.len() as u64;
+            let bytes = contents.iter().map(|it| &it.bytes).chain([&manifest]);
+            let total = bytes.map(|it| it.len() as u64).sum();
             observer.step(&Step::Resolving);
             let mut repository = Repository::new(reference, Access::Push, &self.options).await?;
             let mut done = 0;
-            for (digest, content) in blobs {
+            for content in contents {
                 observer.step(&Step::Fetching { done, total: Some(total) });
-                done += content.len() as u64;
-                repository.upload(&digest, content).await?;
+                done += content.bytes.len() as u64;
+                repository.upload(content).await?;
             }
             let digest = Digest::of(&manifest);
             repository.put_manifest(tag, manifest).await?;
@@ -140,20 +138,6 @@ impl Registry {
         };
         let whole = self.options.timeouts.whole;
         tokio::time::timeout(whole, pushed).await.unwrap_or_else(|_| Err(too_slow(reference, whole)))
-    }
-}
-
-/// An artifact that can be uploaded.
-struct Ready {
-    blobs: [(Digest, Bytes); 2],
-    manifest: Bytes,
-}
-
-impl Ready {
-    /// Makes an artifact of one layer.
-    fn new(about: &str, layer: Content, config: Content, manifest: &Manifest) -> Result<Self, PluginError> {
-        let blobs = [layer.bytes, config.bytes].map(|bytes| (Digest::of(&bytes), bytes));
-        Ok(Self { blobs, manifest: json(about, manifest)? })
     }
 }
 

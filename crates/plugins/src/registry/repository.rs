@@ -8,38 +8,19 @@ use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
 use reqwest::{Method, Response, StatusCode, Url};
 use tokio::io::AsyncWriteExt as _;
 
-use super::Options;
-use super::artifact::Blob;
-use super::connection::{Access, Connection, Request};
-use super::manifest;
-use crate::{OciReference, PluginError, PluginErrorKind};
+use super::connection::{Repository, Request};
+use super::manifest::{self, Content, Descriptor};
+use crate::{PluginError, PluginErrorKind};
 use hookbox::escape;
 use hookbox::hook::Digest;
 
 /// The most bytes of a manifest: registries must accept as many (OCI distribution specification 1.1).
 const MAX_MANIFEST: u64 = 4 << 20;
 
-/// A repository.
-pub(super) struct Repository {
-    connection: Connection,
-    /// The name in the registry.
-    name: String,
-}
-
 impl Repository {
-    /// Sets up the repository of a reference. This sends nothing.
-    pub(super) async fn new(
-        reference: &OciReference,
-        access: Access,
-        options: &Options,
-    ) -> Result<Self, PluginError> {
-        let connection = Connection::new(reference, access, options).await?;
-        Ok(Self { connection, name: reference.repository.clone() })
-    }
-
     /// Returns the host and the name, for messages.
     pub(super) fn name(&self) -> &str {
-        &self.connection.transport.name
+        &self.transport.name
     }
 
     /// Gets the bytes of the manifest with this tag or digest; `None` if there is none. The caller compares
@@ -48,9 +29,9 @@ impl Repository {
         let types = [manifest::MANIFEST, manifest::INDEX, manifest::DOCKER_MANIFEST, manifest::DOCKER_INDEX];
         let request = Request::new(Method::GET, self.url(&["manifests", reference]));
         let request = types.into_iter().fold(request, |request, kind| request.header(ACCEPT, kind));
-        let Some(response) = self.connection.get(request).await? else { return Ok(None) };
+        let Some(response) = self.get(request).await? else { return Ok(None) };
         let announced = announced(&response);
-        let bytes = self.connection.transport.read(response, MAX_MANIFEST, "a manifest").await?;
+        let bytes = self.transport.read(response, MAX_MANIFEST, "a manifest").await?;
         let digest = Digest::of(&bytes);
         match announced.filter(|it| *it != digest) {
             Some(other) => Err(self.mismatch(format!(
@@ -71,17 +52,17 @@ impl Repository {
         url.query_pairs_mut().append_pair("artifactType", kind);
         let request = Request::new(Method::GET, url).header(ACCEPT, manifest::INDEX);
         // Registries before version 1.1 of the specification have a tag with the index instead.
-        if let Ok(Some(response)) = self.connection.get(request).await {
-            let index = self.connection.transport.read(response, MAX_MANIFEST, "a list of referrers").await;
+        if let Ok(Some(response)) = self.get(request).await {
+            let index = self.transport.read(response, MAX_MANIFEST, "a list of referrers").await;
             return index.map(Some);
         }
         self.manifest(&format!("sha256-{}", artifact.hex())).await
     }
 
     /// Gets small content.
-    pub(super) async fn bytes(&mut self, blob: &Blob, limit: u64) -> Result<Bytes, PluginError> {
+    pub(super) async fn bytes(&mut self, blob: &Descriptor, limit: u64) -> Result<Bytes, PluginError> {
         let response = self.blob(blob, limit).await?;
-        let bytes = self.connection.transport.read(response, blob.size, "content").await?;
+        let bytes = self.transport.read(response, blob.size, "content").await?;
         self.check(blob, bytes.len() as u64, &Digest::of(&bytes))?;
         Ok(bytes)
     }
@@ -89,7 +70,7 @@ impl Repository {
     /// Gets large content, and writes it to a new file. `progress` is called with the number of bytes so far.
     pub(super) async fn file(
         &mut self,
-        blob: &Blob,
+        blob: &Descriptor,
         limit: u64,
         to: &Path,
         mut progress: impl FnMut(u64),
@@ -100,7 +81,7 @@ impl Repository {
         let mut options = tokio::fs::OpenOptions::new();
         let mut file = options.write(true).create_new(true).mode(0o600).open(to).await.map_err(local)?;
         let (mut hash, mut done) = (sha2::Sha256::new(), 0);
-        while let Some(chunk) = self.connection.transport.chunk(&mut response).await? {
+        while let Some(chunk) = self.transport.chunk(&mut response).await? {
             done += chunk.len() as u64;
             if done > blob.size {
                 return Err(self.too_long(blob));
@@ -113,35 +94,35 @@ impl Repository {
         self.check(blob, done, &Digest::from_hash(hash.finalize().into()))
     }
 
-    async fn blob(&mut self, blob: &Blob, limit: u64) -> Result<Response, PluginError> {
+    async fn blob(&mut self, blob: &Descriptor, limit: u64) -> Result<Response, PluginError> {
         if blob.size > limit {
             let kind = escape(&blob.media_type, 120);
             let what = format!("expected at most {limit} bytes of {kind}, found {}", blob.size);
             return Err(PluginError::new(self.name(), PluginErrorKind::TooLarge(what)));
         }
         let request = Request::new(Method::GET, self.url(&["blobs", &blob.digest.to_string()]));
-        self.connection.get(request).await?.ok_or_else(|| {
+        self.get(request).await?.ok_or_else(|| {
             let what = format!("expected the content {}, found nothing", blob.digest);
             self.failed(what).hint("publish the plugin again")
         })
     }
 
     /// Uploads content, unless the registry has it already.
-    pub(super) async fn upload(&mut self, digest: &Digest, bytes: Bytes) -> Result<(), PluginError> {
-        let digest = digest.to_string();
+    pub(super) async fn upload(&mut self, content: Content) -> Result<(), PluginError> {
+        let digest = content.digest.to_string();
         let head = Request::new(Method::HEAD, self.url(&["blobs", &digest]));
-        if self.connection.send(&head).await?.status() == StatusCode::OK {
+        if self.send(&head).await?.status() == StatusCode::OK {
             return Ok(());
         }
         // Some registries require this header, and an empty body has none by default.
         let begin =
             Request::new(Method::POST, self.url(&["blobs", "uploads", ""])).header(CONTENT_LENGTH, "0");
-        let begun = self.connection.expect(&begin, StatusCode::ACCEPTED, "to begin an upload").await?;
-        let mut url = self.connection.transport.location(&begun)?;
+        let begun = self.expect(&begin, StatusCode::ACCEPTED, "to begin an upload").await?;
+        let mut url = self.transport.location(&begun)?;
         url.query_pairs_mut().append_pair("digest", &digest);
         let mut put = Request::new(Method::PUT, url).header(CONTENT_TYPE, "application/octet-stream");
-        put.body = Some(bytes);
-        self.connection.expect(&put, StatusCode::CREATED, "to store content").await.map(drop)
+        put.body = Some(content.bytes);
+        self.expect(&put, StatusCode::CREATED, "to store content").await.map(drop)
     }
 
     /// Stores a manifest under a tag.
@@ -150,7 +131,7 @@ impl Repository {
         let url = self.url(&["manifests", tag]);
         let mut put = Request::new(Method::PUT, url).header(CONTENT_TYPE, manifest::MANIFEST);
         put.body = Some(manifest);
-        let response = self.connection.expect(&put, StatusCode::CREATED, "to store a manifest").await?;
+        let response = self.expect(&put, StatusCode::CREATED, "to store a manifest").await?;
         match announced(&response).filter(|it| *it != digest) {
             Some(other) => {
                 Err(self.mismatch(format!("expected it to store the manifest {digest}, found {other}")))
@@ -161,19 +142,19 @@ impl Repository {
 
     /// Returns an address below this repository.
     fn url(&self, parts: &[&str]) -> Url {
-        let mut url = self.connection.transport.root.clone();
+        let mut url = self.transport.root.clone();
         if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().extend(self.name.split('/')).extend(parts);
+            path.pop_if_empty().extend(self.path.split('/')).extend(parts);
         }
         url
     }
 
-    fn too_long(&self, blob: &Blob) -> PluginError {
+    fn too_long(&self, blob: &Descriptor) -> PluginError {
         self.mismatch(format!("expected {} bytes of {}, found more", blob.size, blob.digest))
     }
 
     /// Checks the size and the digest of received content.
-    fn check(&self, blob: &Blob, size: u64, digest: &Digest) -> Result<(), PluginError> {
+    fn check(&self, blob: &Descriptor, size: u64, digest: &Digest) -> Result<(), PluginError> {
         let wanted = &blob.digest;
         if size > blob.size {
             return Err(self.too_long(blob));
@@ -195,7 +176,7 @@ impl Repository {
 
     /// Returns the error about a request that failed.
     pub(super) fn failed(&self, what: impl Into<String>) -> PluginError {
-        self.connection.transport.failed(what)
+        self.transport.failed(what)
     }
 }
 

@@ -13,9 +13,9 @@ use base64::engine::general_purpose::STANDARD;
 
 pub use self::key::PublicKey;
 
-use super::artifact::{Blob, image_manifest};
+use super::artifact::image_manifest;
+use super::connection::Repository;
 use super::manifest::Index;
-use super::repository::Repository;
 use crate::{PluginError, PluginErrorKind};
 use hookbox::escape;
 use hookbox::hook::Digest;
@@ -86,11 +86,11 @@ async fn simple(
     for layer in manifest.layers.iter().take(MAX_SIGNATURES) {
         let annotations = layer.annotations.as_ref();
         let signature = annotations.and_then(|it| it.get(simple_signing::ANNOTATION));
-        let checked = match (Blob::new(layer), signature.map(|it| STANDARD.decode(it))) {
+        let checked = match signature.map(|it| STANDARD.decode(it)) {
             _ if layer.media_type != simple_signing::MEDIA_TYPE => {
                 Err(format!("it is of type {}", escape(&layer.media_type, 80)))
             }
-            (Ok(blob), Some(Ok(signature))) => match repository.bytes(&blob, MAX_PAYLOAD).await {
+            Some(Ok(signature)) => match repository.bytes(layer, MAX_PAYLOAD).await {
                 Ok(payload) if key.has_signed(&payload, &signature) => {
                     simple_signing::check(&payload, artifact)
                 }
@@ -100,9 +100,8 @@ async fn simple(
                 Ok(_) => Err(ANOTHER_KEY.to_owned()),
                 Err(error) => Err(error.to_string()),
             },
-            (Err(mismatch), _) => Err(format!("it has {}", mismatch.found)),
-            (_, None) => Err(format!("it has no annotation {}", simple_signing::ANNOTATION)),
-            (_, Some(Err(_))) => Err("it is not base64".to_owned()),
+            None => Err(format!("it has no annotation {}", simple_signing::ANNOTATION)),
+            Some(Err(_)) => Err("it is not base64".to_owned()),
         };
         match checked {
             Ok(()) => return Ok(true),
@@ -163,10 +162,9 @@ async fn one_bundle(
     let [layer] = manifest.layers.as_slice() else {
         return Err(format!("it has {} layers", manifest.layers.len()));
     };
-    let blob = Blob::new(layer).map_err(|mismatch| format!("it has {}", mismatch.found))?;
-    if blob.media_type != bundle::MEDIA_TYPE {
-        return Err(format!("it is of type {}", escape(&blob.media_type, 80)));
+    if layer.media_type != bundle::MEDIA_TYPE {
+        return Err(format!("it is of type {}", escape(&layer.media_type, 80)));
     }
-    let bytes = repository.bytes(&blob, MAX_BUNDLE).await.map_err(text)?;
+    let bytes = repository.bytes(layer, MAX_BUNDLE).await.map_err(text)?;
     bundle::check(&bytes, artifact, key)
 }
