@@ -1,6 +1,5 @@
 //! Repairing what an interrupted command left.
 
-use std::fmt;
 use std::io;
 
 use super::dir_ops::{self, EntryKind};
@@ -8,63 +7,6 @@ use super::staging::{self, ASIDE};
 use super::{Lock, PluginError, PluginName, Plugins, PluginsLock, digest, lock_file};
 use hookbox::internal::lockfile::PENDING;
 use hookbox::internal::text;
-
-/// A repair, or the failure of one. Its text is for the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Repair {
-    /// An interrupted change was finished.
-    Finished {
-        /// The plugin.
-        name: PluginName,
-        /// The kind of change: `installation`, `replacement` or `removal`.
-        what: &'static str,
-    },
-    /// An interrupted change was undone: the plugin is as it was before.
-    Undone {
-        /// The plugin.
-        name: PluginName,
-        /// The kind of change.
-        what: &'static str,
-    },
-    /// The files that interrupted commands had fetched were removed.
-    Swept {
-        /// The number of directories.
-        directories: usize,
-    },
-    /// A directory of an interrupted command cannot be removed.
-    Left {
-        /// Its name in the plugins directory.
-        directory: String,
-        /// The reason, escaped.
-        why: String,
-    },
-}
-
-impl fmt::Display for Repair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Finished { name, what } => {
-                write!(f, "{name}: its {what} was cut short before: it is finished now")
-            }
-            Self::Undone { name, what } => {
-                write!(f, "{name}: its {what} was cut short before: nothing of it was done")
-            }
-            Self::Swept { directories: 1 } => {
-                write!(f, "removed what a command that was cut short had fetched")
-            }
-            Self::Swept { directories } => {
-                write!(f, "removed what {directories} commands that were cut short had fetched")
-            }
-            Self::Left { directory, why } => {
-                write!(
-                    f,
-                    "{directory}, which a command that was cut short left in the plugins directory, cannot be removed: {why}"
-                )
-            }
-        }
-    }
-}
 
 /// Returns true if [`repair`] has something to do here. A change that another process makes right now does
 /// not count, so a command that changes nothing need not wait for it.
@@ -91,12 +33,13 @@ pub fn needs_repair(plugins: &Plugins) -> Result<bool, PluginError> {
 }
 
 /// Repairs what interrupted commands left. A change that was begun is finished or undone, so that the plugin
-/// and the lock file agree; fetched files are removed. Returns all repairs, to show to the user.
+/// and the lock file agree; fetched files are removed. Returns a sentence for each repair, and for each
+/// directory that cannot be removed, to show to the user.
 ///
 /// # Errors
 ///
 /// An error of the lock file or of the file system. The next call repairs the rest.
-pub fn repair(lock: &PluginsLock<'_>) -> Result<Vec<Repair>, PluginError> {
+pub fn repair(lock: &PluginsLock<'_>) -> Result<Vec<String>, PluginError> {
     let wrong = |error: io::Error| PluginError::io(lock.plugins().path(), error);
     let mut repairs = Vec::new();
     put_back(lock).map_err(wrong)?;
@@ -119,7 +62,7 @@ fn put_back(lock: &PluginsLock<'_>) -> io::Result<()> {
 
 /// Decides about the lock file that an interrupted change prepared: it counts if the plugin has changed
 /// already.
-fn settle(lock: &PluginsLock<'_>) -> Result<Option<Repair>, PluginError> {
+fn settle(lock: &PluginsLock<'_>) -> Result<Option<String>, PluginError> {
     let plugins = lock.plugins();
     let Some(after) = lock_file::prepared(plugins)? else {
         return lock_file::discard(plugins).map(|()| None);
@@ -137,10 +80,10 @@ fn settle(lock: &PluginsLock<'_>) -> Result<Option<Repair>, PluginError> {
     };
     if is_done {
         lock_file::commit(plugins)?;
-        return Ok(Some(Repair::Finished { name, what }));
+        return Ok(Some(format!("{name}: its {what} was cut short before: it is finished now")));
     }
     lock_file::discard(plugins)?;
-    Ok(Some(Repair::Undone { name, what }))
+    Ok(Some(format!("{name}: its {what} was cut short before: nothing of it was done")))
 }
 
 /// Returns the one plugin in which two lock files differ, and the kind of change. hookbox prepares no other
@@ -169,7 +112,7 @@ fn aside(dir: &cap_std::fs::Dir) -> io::Result<Vec<String>> {
 }
 
 /// Removes replaced plugins and the staging directories of dead processes.
-fn sweep(lock: &PluginsLock<'_>, repairs: &mut Vec<Repair>) -> io::Result<()> {
+fn sweep(lock: &PluginsLock<'_>, repairs: &mut Vec<String>) -> io::Result<()> {
     let dir = lock.dir();
     let mut directories = 0;
     for name in staging::all(dir)?.into_iter().chain(aside(dir)?) {
@@ -180,13 +123,16 @@ fn sweep(lock: &PluginsLock<'_>, repairs: &mut Vec<Repair>) -> io::Result<()> {
         };
         match removed {
             Ok(()) => directories += 1,
-            Err(error) => {
-                repairs.push(Repair::Left { directory: name, why: text::escape(&error.to_string(), 300) });
-            }
+            Err(error) => repairs.push(format!(
+                "{name}, which a command that was cut short left in the plugins directory, cannot be removed: {}",
+                text::escape(&error.to_string(), 300)
+            )),
         }
     }
-    if directories > 0 {
-        repairs.push(Repair::Swept { directories });
+    match directories {
+        0 => {}
+        1 => repairs.push("removed what a command that was cut short had fetched".to_owned()),
+        _ => repairs.push(format!("removed what {directories} commands that were cut short had fetched")),
     }
     Ok(())
 }
