@@ -23,11 +23,18 @@ const HINT: Style = AnsiColor::Cyan.on_default().bold();
 pub(crate) struct InputError {
     what: String,
     hint: Hint,
+    exit: u8,
 }
 
 impl InputError {
     pub(crate) fn new(what: impl Into<String>, hint: impl Into<Hint>) -> Self {
-        Self { what: what.into(), hint: hint.into() }
+        Self { what: what.into(), hint: hint.into(), exit: EXIT_USAGE }
+    }
+
+    /// Makes the error about a change that only a human may make. The exit code is that of a failure: the
+    /// command line is right.
+    pub(crate) fn refused(what: impl Into<String>, hint: impl Into<Hint>) -> Self {
+        Self { exit: EXIT_FAILED, ..Self::new(what, hint) }
     }
 
     /// Returns the hint.
@@ -44,34 +51,28 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-/// A change that only a human may make. The exit code is that of a failure: the command line is right.
-#[derive(Debug)]
-pub(crate) struct Refused(pub(crate) InputError);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for Refused {}
-
 /// Prints an error and returns the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(interrupted) = error.downcast_ref::<Interrupted>() {
         return ExitCode::from(interrupted.exit_code());
     }
     complain(error);
-    ExitCode::from(if error.is::<InputError>() { EXIT_USAGE } else { EXIT_FAILED })
+    let of_input = error.downcast_ref::<InputError>().map(|it| it.exit);
+    let is_usage = error.downcast_ref::<PluginError>().is_some_and(PluginError::is_usage);
+    ExitCode::from(of_input.unwrap_or(if is_usage { EXIT_USAGE } else { EXIT_FAILED }))
 }
 
 /// Prints an error and its hint.
 pub(crate) fn complain(error: &anyhow::Error) {
     say(format_args!("{ERROR}error:{ERROR:#} {error:#}"));
-    let of_input = error.downcast_ref::<InputError>().map(InputError::hint);
-    let of_plugin = error.downcast_ref::<PluginError>().and_then(|it| it.hint.as_ref());
-    let of_refused = error.downcast_ref::<Refused>().map(|it| it.0.hint());
-    of_input.or(of_refused).or(of_plugin).into_iter().for_each(hint);
+    if let Some(error) = error.downcast_ref::<InputError>() {
+        hint(&error.hint);
+    } else if let Some(error) = error.downcast_ref::<PluginError>() {
+        match &error.hint {
+            None if error.is_usage() => hint("see `hookbox plugin --help`"),
+            next => next.iter().for_each(hint),
+        }
+    }
 }
 
 /// Writes a line to standard error. A failure is ignored: the data on standard output still counts.

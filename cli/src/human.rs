@@ -8,7 +8,7 @@ use hookbox::internal::private_dir;
 use hookbox::internal::text::shell_word;
 use hookbox_agents::bridge::above::{Sign, sign};
 
-use crate::error::{InputError, Refused};
+use crate::error::InputError;
 use crate::{approval, options};
 
 /// Refuses a change by an agent. If an agent has a session open beside this process, a human has to answer on
@@ -35,7 +35,7 @@ pub(crate) fn required(locate: &options::Locate, files: &[PathBuf], asks: bool) 
         }
         Some(sign) => {
             let hint = format!("open a terminal outside of the agent and run: {}", command_line());
-            Err(Refused(InputError::new(format!("this needs a human: {sign}"), hint)).into())
+            Err(InputError::refused(format!("this needs a human: {sign}"), hint).into())
         }
     }
 }

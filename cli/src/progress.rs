@@ -14,19 +14,6 @@ pub(crate) struct Progress {
     what: String,
 }
 
-/// The state of a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Shown {
-    /// The beginning, printed as a line: git and ssh may ask a question here.
-    Begun(String),
-    /// The progress is not known.
-    Spinner(String),
-    /// The done part, and the whole.
-    Bar(String, u64, u64),
-    /// No progress.
-    Nothing,
-}
-
 impl Progress {
     /// A bar for this, which is escaped already.
     pub(crate) fn new(what: &str) -> Self {
@@ -38,59 +25,44 @@ impl Progress {
         Self { bar, what: what.to_owned() }
     }
 
-    /// Clears the bar, so that the next output has a line of its own.
-    pub(crate) fn clear(&self) {
-        self.bar.finish_and_clear();
+    fn spin(&self, text: String) {
+        if self.bar.length().is_some() {
+            self.bar.unset_length();
+            self.bar.set_style(style(false));
+        }
+        self.bar.set_message(text);
+        self.bar.tick();
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.clear();
+        self.bar.finish_and_clear();
     }
 }
 
 impl Observer for Progress {
     fn step(&self, step: &Step<'_>) {
-        match shown(step, &self.what) {
-            Shown::Begun(text) => {
-                if !self.bar.is_hidden() {
-                    say(text);
-                }
-            }
-            Shown::Spinner(text) => {
-                if self.bar.length().is_some() {
-                    self.bar.unset_length();
-                    self.bar.set_style(style(false));
-                }
-                self.bar.set_message(text);
-                self.bar.tick();
-            }
-            Shown::Bar(text, done, total) => {
+        let what = &self.what;
+        match step {
+            // A line of its own: git and ssh may ask a question here.
+            Step::Resolving if self.bar.is_hidden() => {}
+            Step::Resolving => say(format_args!("looking for {what}")),
+            Step::Fetching { done, total: Some(total) } if *total > 0 => {
                 if self.bar.length().is_none() {
                     self.bar.set_style(style(true));
                 }
-                self.bar.set_length(total);
-                self.bar.set_position(done);
-                self.bar.set_message(text);
+                self.bar.set_length(*total);
+                self.bar.set_position((*done).min(*total));
+                self.bar.set_message(format!("fetching {what}"));
             }
-            Shown::Nothing => self.clear(),
+            Step::Fetching { .. } => self.spin(format!("fetching {what}")),
+            Step::Staging { entries, bytes } => {
+                self.spin(format!("unpacking {what} ({entries} entries, {} KiB)", bytes.div_ceil(1024)));
+            }
+            // The next output has a line of its own.
+            _ => self.bar.finish_and_clear(),
         }
-    }
-}
-
-/// Returns the state that the terminal shows for a step.
-fn shown(step: &Step<'_>, what: &str) -> Shown {
-    match step {
-        Step::Resolving => Shown::Begun(format!("looking for {what}")),
-        Step::Fetching { done, total: Some(total) } if *total > 0 => {
-            Shown::Bar(format!("fetching {what}"), (*done).min(*total), *total)
-        }
-        Step::Fetching { .. } => Shown::Spinner(format!("fetching {what}")),
-        Step::Staging { entries, bytes } => {
-            Shown::Spinner(format!("unpacking {what} ({entries} entries, {} KiB)", bytes.div_ceil(1024)))
-        }
-        _ => Shown::Nothing,
     }
 }
 
@@ -113,17 +85,16 @@ mod tests {
 
     #[test]
     fn a_bar_says_what_is_done_and_how_far_it_is() {
-        let spinner = |text: &str| Shown::Spinner(text.to_owned());
-        for (step, want) in [
-            (Step::Resolving, Shown::Begun("looking for a/b".to_owned())),
-            (Step::Fetching { done: 5, total: None }, spinner("fetching a/b")),
-            (Step::Fetching { done: 5, total: Some(0) }, spinner("fetching a/b")),
-            (Step::Fetching { done: 5, total: Some(9) }, Shown::Bar("fetching a/b".to_owned(), 5, 9)),
-            (Step::Fetching { done: 10, total: Some(9) }, Shown::Bar("fetching a/b".to_owned(), 9, 9)),
-            (Step::Staging { entries: 3, bytes: 1025 }, spinner("unpacking a/b (3 entries, 2 KiB)")),
-            (Step::Staged, Shown::Nothing),
+        let progress = Progress::new("a/b");
+        for (step, text, length) in [
+            (Step::Fetching { done: 5, total: None }, "fetching a/b", None),
+            (Step::Fetching { done: 5, total: Some(0) }, "fetching a/b", None),
+            (Step::Fetching { done: 10, total: Some(9) }, "fetching a/b", Some(9)),
+            (Step::Staging { entries: 3, bytes: 1025 }, "unpacking a/b (3 entries, 2 KiB)", None),
         ] {
-            assert_eq!(shown(&step, "a/b"), want, "{step:?}");
+            progress.step(&step);
+            assert_eq!((&*progress.bar.message(), progress.bar.length()), (text, length), "{step:?}");
+            assert!(length.is_none_or(|length| progress.bar.position() == length), "{step:?}");
         }
     }
 }

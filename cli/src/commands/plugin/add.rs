@@ -9,7 +9,6 @@ use hookbox::internal::text::shell_word;
 use hookbox_plugins::{Contents, Hosts, Locked, PluginError, PluginErrorKind, Plugins, Replace, Source};
 
 use super::consent::{Answer, Consent};
-use super::failed;
 use super::fetch_options::FetchOptions;
 use super::fetched::{FetchRequest, FetchedPlugin, check_locked, is_interrupt, summary};
 use super::locations::{self, Base, Environment};
@@ -111,8 +110,8 @@ impl Add {
         for (request, source) in requests {
             let installed = async {
                 let request = request?;
-                hookbox_plugins::check_name(&plugins, &request.name, self.replace()).map_err(failed)?;
-                let before = plugins.lock().map_err(failed)?;
+                hookbox_plugins::check_name(&plugins, &request.name, self.replace())?;
+                let before = plugins.lock()?;
                 before.get(&request.name).into_iter().for_each(|locked| options.warn_of(locked));
                 let fetched = request.fetch(env, &plugins, options).await?;
                 fetched.show();
@@ -138,7 +137,7 @@ impl Add {
         let is_name = !source.contains(':') && !source.starts_with(['.', '/']);
         let hosts = if is_name { env.hosts_of_names()? } else { Hosts::new(env.cwd()) };
         let source = Source::parse(source, &hosts);
-        let source = source.and_then(|it| it.at(self.reference.as_deref())).map_err(failed)?;
+        let source = source.and_then(|it| it.at(self.reference.as_deref()))?;
         if source.has_password() {
             let what = format!(
                 "{}: expected an address without a password: plugins.lock would contain it",
@@ -148,7 +147,7 @@ impl Add {
         }
         let name = match &self.name {
             Some(name) => locations::name(name)?,
-            None => source.name().map_err(failed)?,
+            None => source.name()?,
         };
         let key = options.key(&source, None)?;
         Ok(FetchRequest { name, source, locked: None, key })
@@ -169,7 +168,7 @@ impl Add {
             return Err(InputError::new(what, hint).into());
         };
         locations::repair(&plugins);
-        let lock = plugins.lock().map_err(failed)?;
+        let lock = plugins.lock()?;
         if lock.iter().next().is_none() {
             let path = escape(&plugins.lock_path().to_string_lossy(), 4096);
             say(format_args!("{path} names no plugin, so that there is nothing to install"));
@@ -208,13 +207,13 @@ impl Add {
         options: &FetchOptions,
         locked: &Locked,
     ) -> anyhow::Result<Option<FetchRequest>> {
-        let installed = hookbox_plugins::installed(plugins).map_err(failed)?;
+        let installed = hookbox_plugins::installed(plugins)?;
         if let Some(installed) = installed.iter().find(|it| it.name == locked.name) {
-            let now = hookbox_plugins::digest(&installed.path).map_err(failed)?;
+            let now = hookbox_plugins::digest(&installed.path)?;
             if now == locked.tree {
                 let contents = Contents::look(&installed.path, &locked.name, &env.runtime);
                 let hooks = unless_interrupted(contents).await?.locked();
-                check_locked(locked, &Locked { hooks, ..locked.clone() }).map_err(failed)?;
+                check_locked(locked, &Locked { hooks, ..locked.clone() })?;
                 return Ok(None);
             }
             if !self.force {
@@ -223,12 +222,12 @@ impl Add {
                     locked.tree
                 );
                 let error = PluginError::new(locked.name.to_string(), PluginErrorKind::Mismatch(what));
-                return Err(failed(error.hint("give --force to replace it by what plugins.lock says")));
+                return Err(error.hint("give --force to replace it by what plugins.lock says").into());
             }
         }
         // The path of a directory is relative to the base.
         let source = Source::parse(&locked.source, &Hosts::new(plugins.base()));
-        let source = source.and_then(|it| it.at(locked.reference.as_deref())).map_err(failed)?;
+        let source = source.and_then(|it| it.at(locked.reference.as_deref()))?;
         let key = options.key(&source, Some(locked))?;
         Ok(Some(FetchRequest { name: locked.name.clone(), source, locked: Some(locked.clone()), key }))
     }

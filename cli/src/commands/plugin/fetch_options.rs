@@ -6,7 +6,6 @@ use hookbox::escape;
 use hookbox_plugins::registry::PublicKey;
 use hookbox_plugins::{Locked, PluginError, PluginErrorKind, Source};
 
-use super::failed;
 use crate::error::{InputError, warn};
 
 /// The options for fetching.
@@ -44,11 +43,8 @@ impl FetchOptions {
                     key.fingerprint()
                 );
                 let error = PluginError::new(source.shown(), PluginErrorKind::Mismatch(what));
-                Err(failed(
-                    error.hint(
-                        "give the same key, or take the new one: hookbox plugin add … --force --key FILE",
-                    ),
-                ))
+                let hint = "give the same key, or take the new one: hookbox plugin add … --force --key FILE";
+                Err(error.hint(hint).into())
             }
             (None, Some(Some(_))) => {
                 let what = format!(

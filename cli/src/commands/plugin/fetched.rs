@@ -15,7 +15,7 @@ use super::fetch_options::FetchOptions;
 use super::locations::{Environment, KnownPlugin};
 use super::record_trust::{self, Decision, ShownPlugin};
 use super::row::{self, Row};
-use super::{failed, locations, of_source};
+use super::{locations, of_source};
 use crate::error::{hint, say};
 use crate::interrupt::{Interrupted, unless_interrupted};
 use crate::progress::Progress;
@@ -53,7 +53,7 @@ impl FetchRequest {
     ) -> anyhow::Result<FetchedPlugin> {
         let shown = self.source.shown();
         let (resolved, staged) =
-            self.stage(plugins, options).await.map_err(|error| of_source(error, &shown))?;
+            self.stage(plugins, options).await?.map_err(|error| of_source(error, &shown))?;
         let Self { name, source, locked: pinned, key } = self;
         let contents = unless_interrupted(Contents::look(&staged.path(), &name, &env.runtime)).await?;
         check_not_empty(&contents, &shown)?;
@@ -75,7 +75,7 @@ impl FetchRequest {
         };
         let locked = match pinned {
             Some(pinned) => {
-                check_locked(&pinned, &fetched).map_err(failed)?;
+                check_locked(&pinned, &fetched)?;
                 pinned
             }
             None => fetched,
@@ -84,8 +84,12 @@ impl FetchRequest {
     }
 
     /// Fetches the plugin into a staging directory. A signal ends this, and removes the directory.
-    async fn stage(&self, plugins: &Plugins, options: &FetchOptions) -> anyhow::Result<(Resolved, Staged)> {
-        let fetched = unless_interrupted(async {
+    async fn stage(
+        &self,
+        plugins: &Plugins,
+        options: &FetchOptions,
+    ) -> Result<Result<(Resolved, Staged), PluginError>, Interrupted> {
+        unless_interrupted(async {
             let progress = Progress::new(&self.name.to_string());
             let mut stage = Stage::new(plugins, &progress)?;
             let resolved = self.fetch_into(&mut stage, options, &progress).await?;
@@ -93,8 +97,8 @@ impl FetchRequest {
             // A signal that arrived during blocking work is noticed here.
             tokio::task::yield_now().await;
             Ok((resolved, staged))
-        });
-        fetched.await?.map_err(failed)
+        })
+        .await
     }
 
     async fn fetch_into(
@@ -125,7 +129,7 @@ pub(super) fn check_not_empty(contents: &Contents, shown: &str) -> anyhow::Resul
     let mut error = PluginError::new("", PluginErrorKind::Empty);
     // The source is escaped already.
     error.what = shown.to_owned();
-    Err(failed(error.hint(hint)))
+    Err(error.hint(hint).into())
 }
 
 /// Checks that a plugin matches its entry of the lock file. The error lists all differences.
@@ -207,7 +211,7 @@ impl FetchedPlugin {
         let tree = staged.digest().clone();
         let installed = {
             let lock = locations::lock(plugins)?;
-            hookbox_plugins::install(&lock, staged, locked, replace, &Silent).map_err(failed)?
+            hookbox_plugins::install(&lock, staged, locked, replace, &Silent)?
         };
         let manager = env.manager().await?;
         match decision {

@@ -12,7 +12,6 @@ use hookbox_plugins::{
     needs_repair,
 };
 
-use super::failed;
 use crate::compiler;
 use crate::error::{InputError, note, warn, warn_with_hint};
 use crate::interrupt::unless_interrupted;
@@ -107,13 +106,13 @@ impl<'a> Environment<'a> {
         let dir = base.path.join(root);
         let missing = [dir.join("plugins"), dir].into_iter().filter(|dir| !dir.exists());
         let new = NewDirectories(missing.collect());
-        let plugins = Plugins::open(base.location, &base.path, root).map_err(failed)?;
+        let plugins = Plugins::open(base.location, &base.path, root)?;
         Ok((plugins, new))
     }
 
     /// Opens the first root of a base, if it has plugins.
     pub(super) fn find_first(&self, base: &Base) -> anyhow::Result<Option<Plugins>> {
-        Plugins::find(base.location, &base.path, self.first_root()).map_err(failed)
+        Ok(Plugins::find(base.location, &base.path, self.first_root())?)
     }
 
     fn first_root(&self) -> &str {
@@ -147,8 +146,8 @@ impl Drop for NewDirectories {
 
 /// Locks a plugins directory to change it, and prints the repairs that were made.
 pub(super) fn lock(plugins: &Plugins) -> anyhow::Result<PluginsLock<'_>> {
-    let lock = plugins.lock_exclusively().map_err(failed)?;
-    for repair in hookbox_plugins::repair(&lock).map_err(failed)? {
+    let lock = plugins.lock_exclusively()?;
+    for repair in hookbox_plugins::repair(&lock)? {
         note(repair);
     }
     Ok(lock)
@@ -165,10 +164,10 @@ pub(super) fn repair(plugins: &Plugins) {
 }
 
 /// Reads the name of a plugin.
-pub(super) fn name(word: &str) -> anyhow::Result<PluginName> {
+pub(super) fn name(word: &str) -> Result<PluginName, PluginError> {
     word.parse().map_err(|error| {
         let error = PluginError::new(word, PluginErrorKind::Name(error));
-        failed(error.hint("give its name as ORG/REPO; see `hookbox plugin list`"))
+        error.hint("give its name as ORG/REPO; see `hookbox plugin list`")
     })
 }
 
@@ -213,10 +212,10 @@ impl KnownPlugin {
 
 /// Returns all plugins of a plugins directory and its lock file, by name.
 pub(super) fn plugins(plugins: &Plugins) -> anyhow::Result<Vec<KnownPlugin>> {
-    let installed = hookbox_plugins::installed(plugins).map_err(failed)?;
+    let installed = hookbox_plugins::installed(plugins)?;
     let mut all: Vec<KnownPlugin> = installed.into_iter().map(KnownPlugin::from).collect();
     all.extend(by_hand(plugins));
-    let lock = plugins.lock().map_err(failed)?;
+    let lock = plugins.lock()?;
     for locked in lock.iter() {
         let dir = locked.name.dir();
         if !all.iter().any(|it| it.dir == dir) {
@@ -273,7 +272,7 @@ pub(super) fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Pl
         Some(found) => Ok(found),
         None => {
             let error = PluginError::new(name(word)?.to_string(), PluginErrorKind::NotInstalled);
-            Err(failed(error.hint("see `hookbox plugin list`")))
+            Err(error.hint("see `hookbox plugin list`").into())
         }
     }
 }

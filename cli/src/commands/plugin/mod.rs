@@ -20,8 +20,6 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use hookbox_plugins::{PluginError, PluginErrorKind};
 
-use crate::error::InputError;
-
 /// Install, list, show, update, remove and publish plugins: directories with skills, recipes and hooks.
 #[derive(Args, Debug)]
 pub(crate) struct Plugin {
@@ -53,21 +51,9 @@ impl Plugin {
 }
 
 /// Names the source in the error about an empty plugin.
-fn of_source(error: anyhow::Error, shown: &str) -> anyhow::Error {
-    match error.downcast::<PluginError>() {
-        Ok(error) if matches!(error.kind, PluginErrorKind::Empty) => {
-            PluginError { what: shown.to_owned(), ..error }.into()
-        }
-        Ok(error) => error.into(),
-        Err(error) => error,
+fn of_source(error: PluginError, shown: &str) -> PluginError {
+    match error.kind {
+        PluginErrorKind::Empty => PluginError { what: shown.to_owned(), ..error },
+        _ => error,
     }
-}
-
-/// Converts an error: wrong input of the user has another exit code than a failure.
-fn failed(error: PluginError) -> anyhow::Error {
-    if error.is_usage() {
-        let hint = error.hint.clone().unwrap_or_else(|| "see `hookbox plugin --help`".into());
-        return InputError::new(error.to_string(), hint).into();
-    }
-    error.into()
 }

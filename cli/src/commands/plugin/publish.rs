@@ -14,7 +14,7 @@ use hookbox_plugins::{
 use serde_json::json;
 
 use super::fetched::check_not_empty;
-use super::{describe, failed, of_source};
+use super::{describe, of_source};
 use crate::compiler;
 use crate::error::{InputError, say};
 use crate::{approval, input, output};
@@ -54,8 +54,8 @@ impl Publish {
         if !self.reference.starts_with("oci://") {
             return Err(self.no_reference());
         }
-        let source = Source::parse(&self.reference, &Hosts::new("/")).map_err(failed)?;
-        let name = source.name().map_err(failed)?;
+        let source = Source::parse(&self.reference, &Hosts::new("/"))?;
+        let name = source.name()?;
         let Source::Oci(reference) = source else {
             return Err(self.no_reference());
         };
@@ -73,12 +73,12 @@ impl Publish {
             let title = name.to_string();
             let description = Description { title, source, ..Description::default() };
             let pushed = registry.push_directory(&reference, &name, &plugin, &description, &Silent).await;
-            ("directory", pushed.map_err(failed)?)
+            ("directory", pushed?)
         } else {
             let bytes = input::component(&self.path)?;
             let description = Description { source, ..described(&self.path, bytes.clone()).await? };
             let pushed = registry.push_component(&reference, bytes, &description, &Silent).await;
-            ("component", pushed.map_err(failed)?)
+            ("component", pushed?)
         };
         self.say(&reference, kind, digest)
     }
@@ -115,12 +115,12 @@ async fn described(path: &Path, bytes: Vec<u8>) -> anyhow::Result<Description> {
 
 /// Stages a directory, and checks that `add` would install it and that all its components are hooks.
 async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Result<Staged> {
-    let plugins = Plugins::open(Location::Local, scratch, ".hookbox").map_err(failed)?;
-    let mut stage = Stage::new(&plugins, &Silent).map_err(failed)?;
+    let plugins = Plugins::open(Location::Local, scratch, ".hookbox")?;
+    let mut stage = Stage::new(&plugins, &Silent)?;
     let path = path.canonicalize()?;
-    fetch::directory(&path, &mut stage, &Silent).map_err(failed)?;
+    fetch::directory(&path, &mut stage, &Silent)?;
     let shown = escape(&path.to_string_lossy(), 1024);
-    let staged = stage.finish().map_err(|error| of_source(failed(error), &shown))?;
+    let staged = stage.finish().map_err(|error| of_source(error, &shown))?;
     let hooks = staged.path().join("hooks");
     let mut components = Vec::new();
     for entry in hooks.read_dir().into_iter().flatten() {

@@ -13,7 +13,6 @@ use hookbox::trust::{Record, Scope};
 use hookbox_plugins::{Contents, Installed, Location, Plugins};
 
 use super::consent::Answer;
-use super::failed;
 use crate::approval;
 use crate::commands::trust;
 use crate::error::{InputError, hint, say, warn};
@@ -172,7 +171,7 @@ fn not_shown(manager: &Manager, hook: &Approvable, runs: Option<&str>, plugin: &
 
 /// Checks that a plugin is in the state that was shown.
 fn is_as_shown(installed: &Installed, shown: &ShownPlugin<'_>) -> anyhow::Result<()> {
-    let now = hookbox_plugins::digest(&installed.path).map_err(failed)?;
+    let now = hookbox_plugins::digest(&installed.path)?;
     if now == *shown.tree {
         return Ok(());
     }

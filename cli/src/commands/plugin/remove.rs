@@ -10,7 +10,7 @@ use hookbox_plugins::{PluginError, PluginErrorKind, PluginName, Plugins, Silent}
 use serde_json::{Value, json};
 
 use super::locations::{self, Environment, KnownPlugin};
-use super::{failed, record_trust};
+use super::record_trust;
 use crate::error::{EXIT_FAILED, complain, say};
 use crate::{human, options, output};
 
@@ -71,7 +71,7 @@ impl Remove {
             let lock = locations::lock(plugins)?;
             // In this order, because a kill in between must not leave trust without a plugin.
             let records = record_trust::forget(manager, plugins, &known.path, &[])?;
-            hookbox_plugins::remove(&lock, name, &Silent).map_err(failed)?;
+            hookbox_plugins::remove(&lock, name, &Silent)?;
             records
         };
         let location = plugins.location().as_str();
@@ -93,7 +93,7 @@ fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Plugins, Know
             let what = "was put there by hand, under a name that is none of a plugin (org@repo)".to_owned();
             let path = shell_word(&known.path.to_string_lossy());
             let error = PluginError::new(&known.name, PluginErrorKind::Unexpected(what));
-            Err(failed(error.hint(format!("remove it yourself: rm -r {}", escape(&path, 4096)))))
+            Err(error.hint(format!("remove it yourself: rm -r {}", escape(&path, 4096))).into())
         }
     }
 }

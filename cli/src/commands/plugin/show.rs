@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::escape;
 
+use super::describe;
 use super::locations::{self, Environment};
 use super::row;
-use super::{describe, failed};
 use crate::{options, output};
 
 /// Show one plugin with all details.
@@ -37,7 +37,7 @@ impl Show {
         all.iter().for_each(locations::repair);
         let (plugins, known) = locations::find(&all, &self.name)?;
         if !known.is_here {
-            return Err(failed(known.missing(plugins)));
+            return Err(known.missing(plugins).into());
         }
         let (row, contents) = row::one(&env, plugins, &known).await?;
         if self.json {

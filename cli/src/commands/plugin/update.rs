@@ -16,7 +16,7 @@ use super::fetch_options::FetchOptions;
 use super::fetched::{FetchRequest, FetchedPlugin, is_interrupt, summary};
 use super::locations::{self, Environment, KnownPlugin};
 use super::record_trust::Decision;
-use super::{failed, row};
+use super::row;
 use crate::error::{EXIT_FAILED, complain, say, warn};
 use crate::{human, options, output};
 
@@ -121,7 +121,7 @@ impl Update {
                     false => "see `hookbox plugin list`; --global updates those of your home directory",
                     true => "see `hookbox plugin list`",
                 };
-                return Err(failed(error.hint(hint)));
+                return Err(error.hint(hint).into());
             };
             found.push(known.remove(at));
         }
@@ -138,16 +138,16 @@ impl Update {
         let Some(locked) = known.locked.clone() else {
             let what = "was not installed by hookbox, so its source is not known".to_owned();
             let error = PluginError::new(&known.name, PluginErrorKind::Unexpected(what));
-            return Err(failed(error.hint("install it: hookbox plugin add SOURCE --force")));
+            return Err(error.hint("install it: hookbox plugin add SOURCE --force").into());
         };
         if !known.is_here {
-            return Err(failed(known.missing(plugins)));
+            return Err(known.missing(plugins).into());
         }
         let name = locked.name.clone();
         // The path of a directory is relative to the base.
-        let source = Source::parse(&locked.source, &Hosts::new(plugins.base())).map_err(failed)?;
+        let source = Source::parse(&locked.source, &Hosts::new(plugins.base()))?;
         let reference = self.reference.as_deref().or(locked.reference.as_deref());
-        let source = source.at(reference).map_err(failed)?;
+        let source = source.at(reference)?;
         // A key on the command line is for the plugins that it names.
         let verified = Some(&locked).filter(|it| it.key.is_some() || self.names.is_empty());
         let key = options.key(&source, verified)?;
@@ -165,7 +165,7 @@ impl Update {
         fetched: FetchedPlugin,
     ) -> anyhow::Result<Value> {
         let name = fetched.name.to_string();
-        let now = hookbox_plugins::digest(&old.known.path).map_err(failed)?;
+        let now = hookbox_plugins::digest(&old.known.path)?;
         let by_hand = now != old.locked.tree;
         let same_bytes = now == *fetched.tree();
         let new = fetched.locked.clone();
@@ -209,7 +209,7 @@ impl Update {
             let what = "was changed by hand since it was installed".to_owned();
             let error = PluginError::new(&name, PluginErrorKind::Mismatch(what));
             let hint = "give --force to replace it; what is switched off in hookbox.toml stays so, what is renamed to .disable does not";
-            return Err(failed(error.hint(hint)));
+            return Err(error.hint(hint).into());
         }
         lines.iter().for_each(say);
         let answer = if changes.is_asked() {
