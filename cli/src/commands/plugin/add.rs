@@ -8,13 +8,14 @@ use hookbox::escape;
 use hookbox::internal::text::shell_word;
 use hookbox_plugins::{Contents, Hosts, Locked, PluginError, PluginErrorKind, Plugins, Replace, Source};
 
-use super::consent::{Answer, Consent};
+use super::Results;
+use super::consent::Consent;
 use super::fetch_options::FetchOptions;
-use super::fetched::{FetchRequest, FetchedPlugin, check_locked, is_interrupt, summary};
+use super::fetched::{FetchRequest, FetchedPlugin, check_locked, summary};
 use super::locations::{self, Base, Environment};
 use super::record_trust::Decision;
 use super::row::Row;
-use crate::error::{EXIT_FAILED, InputError, complain, say};
+use crate::error::{InputError, say};
 use crate::interrupt::{Interrupted, unless_interrupted};
 use crate::{human, options, output};
 
@@ -57,13 +58,6 @@ pub(crate) struct Add {
     locate: options::Locate,
 }
 
-/// The results of a command.
-#[derive(Default)]
-struct Done {
-    rows: Vec<Row>,
-    failures: usize,
-}
-
 impl Add {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.locate.enter()?;
@@ -71,19 +65,13 @@ impl Add {
         let env = Environment::new(&self.locate)?;
         let base = env.base(self.global)?;
         let options = FetchOptions::new(self.plain_http, self.key.as_deref())?;
-        let mut done = Done::default();
-        let result = if self.sources.is_empty() {
+        let mut done = Results::new(self.json);
+        let ended = if self.sources.is_empty() {
             self.install_locked(&env, &base, &options, &mut done).await
         } else {
             self.install_sources(&env, &base, &options, &mut done).await
         };
-        // Plugins that were installed before a failure are printed as well.
-        if self.json && (result.is_ok() || !done.rows.is_empty()) {
-            let rows: anyhow::Result<Vec<_>> = done.rows.iter().map(Row::with_origin).collect();
-            output::json(&rows?)?;
-        }
-        result?;
-        Ok(if done.failures == 0 { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+        done.finish(ended)
     }
 
     async fn install_sources(
@@ -91,7 +79,7 @@ impl Add {
         env: &Environment<'_>,
         base: &Base,
         options: &FetchOptions,
-        done: &mut Done,
+        done: &mut Results,
     ) -> anyhow::Result<()> {
         if self.name.is_some() && self.sources.len() > 1 {
             let what = format!("--name: expected one source, found {}", self.sources.len());
@@ -160,7 +148,7 @@ impl Add {
         env: &Environment<'_>,
         base: &Base,
         options: &FetchOptions,
-        done: &mut Done,
+        done: &mut Results,
     ) -> anyhow::Result<()> {
         let Some(plugins) = env.find_first(base)?.filter(|it| it.lock_path().exists()) else {
             let what = "expected a source, or a plugins.lock here that names plugins; found neither";
@@ -233,8 +221,8 @@ impl Add {
     }
 
     /// Returns the decision about all hooks that were shown.
-    fn decision(&self, answer: Answer) -> Decision<'static> {
-        Decision { answer, grant: self.consent.grant, besides: &[] }
+    fn decision(&self, trust: bool) -> Decision<'static> {
+        Decision { trust, grant: self.consent.grant, besides: &[] }
     }
 
     fn replace(&self) -> Replace {
@@ -242,11 +230,11 @@ impl Add {
     }
 
     /// Asks once for trust in the hooks of these plugins.
-    async fn ask(&self, fetched: &[FetchedPlugin]) -> Result<Answer, Interrupted> {
+    async fn ask(&self, fetched: &[FetchedPlugin]) -> Result<bool, Interrupted> {
         let names: Vec<String> =
             fetched.iter().filter(|it| it.has_hooks()).map(|it| it.name.to_string()).collect();
         if names.is_empty() {
-            return Ok(Answer::No);
+            return Ok(false);
         }
         let grant = if self.consent.grant { ", and grant what it asks for" } else { "" };
         let question = format!(
@@ -256,23 +244,18 @@ impl Add {
         self.consent.ask(question).await
     }
 
-    fn installed(&self, row: Row, done: &mut Done) -> anyhow::Result<()> {
+    fn installed(&self, row: Row, done: &mut Results) -> anyhow::Result<()> {
         if !self.json {
             output::line(&summary("Installed", &row))?;
         }
-        done.rows.push(row);
+        done.rows.push(row.with_origin()?);
         Ok(())
     }
 
     /// Prints an error and goes on, if the user wants that.
-    fn failed(&self, what: &str, error: anyhow::Error, done: &mut Done) -> anyhow::Result<()> {
-        if !self.continue_on_error || is_interrupt(&error) {
-            return Err(error);
-        }
-        complain(&error);
-        say(format_args!("{} was not installed", escape(what, 1024)));
-        done.failures += 1;
-        Ok(())
+    fn failed(&self, what: &str, error: anyhow::Error, done: &mut Results) -> anyhow::Result<()> {
+        let what = format!("{} was not installed", escape(what, 1024));
+        done.failed(error, self.continue_on_error, what)
     }
 }
 

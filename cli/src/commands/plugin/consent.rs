@@ -20,36 +20,24 @@ pub(super) struct Consent {
     no_trust: bool,
 }
 
-/// The user's answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// Trust the hooks as shown.
-    Yes,
-    /// Trust none of them.
-    No,
-}
-
 impl Consent {
     /// Returns true if the user has to be asked.
     pub(super) fn asks(&self) -> bool {
         !self.yes && !self.no_trust
     }
 
-    /// Asks on the terminal. Without one, and without `--yes`, the answer is no.
-    pub(super) async fn ask(&self, question: String) -> Result<Answer, Interrupted> {
-        if self.yes {
-            return Ok(Answer::Yes);
-        }
-        if self.no_trust {
-            return Ok(Answer::No);
+    /// Returns true if the user trusts what is shown. Asks on the terminal; without one, and without `--yes`,
+    /// the answer is no.
+    pub(super) async fn ask(&self, question: String) -> Result<bool, Interrupted> {
+        if !self.asks() {
+            return Ok(self.yes);
         }
         if !approval::has_terminal() {
             say("there is no terminal to ask on: nothing is trusted (--yes trusts what is shown)");
-            return Ok(Answer::No);
+            return Ok(false);
         }
         // On another thread, so that a signal ends the wait.
         let asked = async { tokio::task::spawn_blocking(move || approval::ask(&question)).await };
-        let is_yes = unless_interrupted(asked).await?.unwrap_or(false);
-        Ok(if is_yes { Answer::Yes } else { Answer::No })
+        Ok(unless_interrupted(asked).await?.unwrap_or(false))
     }
 }

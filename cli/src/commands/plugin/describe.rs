@@ -8,31 +8,7 @@ use hookbox::{Kind, OnFailure};
 use hookbox_plugins::{Contents, PluginHook};
 
 use crate::approval;
-use crate::error::{say, warn_with_hint};
-
-/// The origin of a plugin, escaped.
-pub(super) struct Origin<'a> {
-    pub(super) source: &'a str,
-    /// The commit or the manifest.
-    pub(super) resolved: Option<String>,
-}
-
-/// Describes a plugin on standard error: its origin, its contents, and the rights that its hooks ask for.
-pub(super) fn show(name: &str, origin: &Origin<'_>, contents: &Contents) {
-    say(name);
-    say(format_args!("  source  {}", origin.source));
-    if let Some(resolved) = &origin.resolved {
-        say(format_args!("  is      {resolved}"));
-    }
-    say(format_args!("  skills  {}", list(&contents.skills)));
-    say(format_args!("  recipes {}", list(&contents.recipes)));
-    say(format_args!("  hooks   {}", counts(contents)));
-    contents.hooks.iter().flat_map(|it| hook(it, false)).for_each(say);
-    if contents.enabled().any(|it| it.kind != Kind::Component) {
-        say("  once they are trusted, native hooks and commands run with all your rights");
-    }
-    problems(name, contents);
-}
+use crate::error::warn_with_hint;
 
 /// Warns about the problems of a plugin.
 pub(super) fn problems(name: &str, contents: &Contents) {

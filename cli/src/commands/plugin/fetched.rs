@@ -1,19 +1,18 @@
 //! Fetching a plugin, and installing a fetched one.
 
 use hookbox::Digest;
-use hookbox::escape;
 use hookbox::internal::text::shell_word;
+use hookbox::{Kind, escape};
 use hookbox_plugins::registry::{Options, PublicKey, Registry};
 use hookbox_plugins::{
     Contents, Files, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Resolved, Silent,
     Source, Stage, Staged,
 };
 
-use super::consent::Answer;
-use super::describe::{self, Origin};
+use super::describe;
 use super::fetch_options::FetchOptions;
 use super::locations::{Environment, KnownPlugin};
-use super::record_trust::{self, Decision, ShownPlugin};
+use super::record_trust::{self, Decision};
 use super::row::{self, Row};
 use super::{locations, of_source};
 use crate::error::{hint, say};
@@ -182,12 +181,25 @@ impl FetchedPlugin {
         Files::of(&self.staged.path())
     }
 
-    /// Describes the plugin on standard error.
+    /// Describes the plugin on standard error: its origin, its contents, and the rights that its hooks ask
+    /// for.
     pub(super) fn show(&self) {
-        let manifest = self.locked.manifest.as_ref().map(|it| format!("manifest {it}"));
-        let commit = self.locked.commit.as_ref().map(|it| format!("commit {it}"));
-        let origin = Origin { source: &self.shown, resolved: commit.or(manifest) };
-        describe::show(&self.name.to_string(), &origin, &self.contents);
+        let (name, contents) = (self.name.to_string(), &self.contents);
+        say(&name);
+        say(format_args!("  source  {}", self.shown));
+        if let Some(commit) = &self.locked.commit {
+            say(format_args!("  is      commit {commit}"));
+        } else if let Some(manifest) = &self.locked.manifest {
+            say(format_args!("  is      manifest {manifest}"));
+        }
+        say(format_args!("  skills  {}", describe::list(&contents.skills)));
+        say(format_args!("  recipes {}", describe::list(&contents.recipes)));
+        say(format_args!("  hooks   {}", describe::counts(contents)));
+        contents.hooks.iter().flat_map(|it| describe::hook(it, false)).for_each(say);
+        if contents.enabled().any(|it| it.kind != Kind::Component) {
+            say("  once they are trusted, native hooks and commands run with all your rights");
+        }
+        describe::problems(&name, contents);
         if self.signed {
             say("  signed  by the key that was given");
         }
@@ -208,17 +220,15 @@ impl FetchedPlugin {
         decision: Option<Decision<'_>>,
     ) -> anyhow::Result<Row> {
         let Self { name, locked, contents, staged, .. } = self;
-        let tree = staged.digest().clone();
         let installed = {
             let lock = locations::lock(plugins)?;
             hookbox_plugins::install(&lock, staged, locked, replace, &Silent)?
         };
         let manager = env.manager().await?;
         match decision {
-            Some(decision) if decision.answer == Answer::Yes => {
-                let shown = ShownPlugin { contents: &contents, tree: &tree };
+            Some(decision) if decision.trust => {
                 if contents.enabled().next().is_some()
-                    && let Err(error) = record_trust::record(&manager, &installed, &shown, &decision)
+                    && let Err(error) = record_trust::record(&manager, &installed, &contents, &decision)
                 {
                     say(format_args!("{name} is installed, and nothing of it was trusted"));
                     return Err(error);
@@ -230,7 +240,7 @@ impl FetchedPlugin {
             None => {}
         }
         let known = KnownPlugin::from(installed);
-        let row = row::of(plugins, &known, &contents, &manager, &row::records(&manager)?);
+        let row = row::of(plugins, &known, &contents, &manager)?;
         advise(&row, decision.is_some_and(|it| it.grant));
         Ok(row)
     }
@@ -268,71 +278,4 @@ fn advise(row: &Row, granted: bool) {
 pub(super) fn summary(verb: &str, row: &Row) -> String {
     let (skills, recipes, hooks) = row.counts();
     format!("{verb} {}:\n  Skills:  {skills}\n  Recipes: {recipes}\n  Hooks:   {hooks}", row.name)
-}
-
-/// Returns true if a signal ended the work, so that no other is begun.
-pub(super) fn is_interrupt(error: &anyhow::Error) -> bool {
-    error.is::<Interrupted>()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hookbox::Kind;
-    use hookbox_plugins::LockedHook;
-
-    fn locked() -> Locked {
-        let hook = |name: &str, kind| LockedHook {
-            name: name.to_owned(),
-            kind,
-            digest: Digest::of(name.as_bytes()),
-        };
-        Locked {
-            name: "org/repo".parse().unwrap(),
-            source: "https://example.com/org/repo".to_owned(),
-            reference: None,
-            commit: Some("0".repeat(40)),
-            manifest: None,
-            tree: Digest::of(b"tree"),
-            key: None,
-            installed: "2026-01-01T00:00:00Z".to_owned(),
-            hooks: vec![hook("a", Kind::Native), hook("b.wasm", Kind::Component)],
-        }
-    }
-
-    #[test]
-    fn every_difference_from_the_lock_file_is_named() {
-        type Change = fn(&mut Locked);
-        let cases: [(Change, &[&str]); 10] = [
-            (|_| {}, &[]),
-            (|it| it.installed = "2026-02-01T00:00:00Z".to_owned(), &[]),
-            (|it| it.commit = Some("1".repeat(40)), &["commit: expected 0000", "found 1111"]),
-            (|it| it.commit = None, &["commit: expected 0000", "found none"]),
-            (|it| it.manifest = Some(Digest::of(b"m")), &["manifest: expected none, found sha256:"]),
-            (|it| it.tree = Digest::of(b"other"), &["tree: expected sha256:"]),
-            (|it| it.key = Some(Digest::of(b"k")), &["key: expected none, found sha256:"]),
-            (
-                |it| it.hooks[0].kind = Kind::Component,
-                &["hook a: expected native sha256:", "found component"],
-            ),
-            (|it| it.hooks[0].digest = Digest::of(b"x"), &["hook a: expected native sha256:"]),
-            (
-                |it| it.hooks[1].name = "evil\u{1b}.wasm".to_owned(),
-                &[
-                    "hook b.wasm: expected component sha256:",
-                    "found none; hook evil\\u{1b}.wasm: expected none",
-                ],
-            ),
-        ];
-        for (change, want) in cases {
-            let mut found = locked();
-            change(&mut found);
-            let checked = check_locked(&locked(), &found);
-            assert_eq!(checked.is_ok(), want.is_empty(), "{want:?}");
-            let text = checked.err().map(|error| error.to_string()).unwrap_or_default();
-            for part in want {
-                assert!(text.contains(part), "{part}: {text}");
-            }
-        }
-    }
 }

@@ -15,10 +15,16 @@ mod row;
 mod show;
 mod update;
 
+use std::fmt;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use hookbox_plugins::{PluginError, PluginErrorKind};
+use serde_json::Value;
+
+use crate::error::{EXIT_FAILED, complain, say};
+use crate::interrupt::Interrupted;
+use crate::output;
 
 /// Install, list, show, update, remove and publish plugins: directories with skills, recipes and hooks.
 #[derive(Args, Debug)]
@@ -55,5 +61,39 @@ fn of_source(error: PluginError, shown: &str) -> PluginError {
     match error.kind {
         PluginErrorKind::Empty => PluginError { what: shown.to_owned(), ..error },
         _ => error,
+    }
+}
+
+/// The results of a command for several plugins.
+struct Results {
+    as_json: bool,
+    rows: Vec<Value>,
+    failures: usize,
+}
+
+impl Results {
+    fn new(as_json: bool) -> Self {
+        Self { as_json, rows: Vec::new(), failures: 0 }
+    }
+
+    /// Prints an error and goes on with the next plugin, if `goes_on` and no signal ended the work. `what`
+    /// tells what was not done.
+    fn failed(&mut self, error: anyhow::Error, goes_on: bool, what: impl fmt::Display) -> anyhow::Result<()> {
+        if !goes_on || error.is::<Interrupted>() {
+            return Err(error);
+        }
+        complain(&error);
+        say(what);
+        self.failures += 1;
+        Ok(())
+    }
+
+    /// Prints the rows as JSON, also those before an error that ended the command.
+    fn finish(self, ended: anyhow::Result<()>) -> anyhow::Result<ExitCode> {
+        if self.as_json && (ended.is_ok() || !self.rows.is_empty()) {
+            output::json(&self.rows)?;
+        }
+        ended?;
+        Ok(if self.failures == 0 { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
     }
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use hookbox::Digest;
 use hookbox::Kind;
 use hookbox::capability::Capability;
 use hookbox::escape;
@@ -12,22 +11,15 @@ use hookbox::manager::Manager;
 use hookbox::trust::{Record, Scope};
 use hookbox_plugins::{Contents, Installed, Location, Plugins};
 
-use super::consent::Answer;
 use crate::approval;
 use crate::commands::trust;
 use crate::error::{InputError, hint, say, warn};
 
-/// A plugin as it was shown to the user.
-pub(super) struct ShownPlugin<'a> {
-    pub(super) contents: &'a Contents,
-    /// The digest of the plugin.
-    pub(super) tree: &'a Digest,
-}
-
 /// The user's decision.
 #[derive(Clone, Copy)]
 pub(super) struct Decision<'a> {
-    pub(super) answer: Answer,
+    /// True to trust the hooks as shown.
+    pub(super) trust: bool,
     /// True to grant the rights that the hooks ask for.
     pub(super) grant: bool,
     /// The full names of the hooks that the user was not asked about. Their records stay.
@@ -45,12 +37,12 @@ pub(super) fn hooks<'m>(all: &'m [Approvable], plugin: &Path) -> impl Iterator<I
 pub(super) fn record(
     manager: &Manager,
     installed: &Installed,
-    shown: &ShownPlugin<'_>,
+    shown: &Contents,
     decision: &Decision<'_>,
 ) -> anyhow::Result<()> {
     let file = approval::trust_file(manager)?;
     let all = manager.approvable();
-    is_as_shown(installed, shown)?;
+    is_as_shown(installed)?;
     let mut records: Vec<Record> = Vec::new();
     let mut namesakes = Vec::new();
     let asked =
@@ -69,7 +61,7 @@ pub(super) fn record(
             }
         }
     }
-    is_as_shown(installed, shown)?;
+    is_as_shown(installed)?;
     approval::update(&file, |held| {
         for record in &mut records {
             // The same bytes keep their grants, and the hooks that they replace.
@@ -105,12 +97,12 @@ fn of(
     manager: &Manager,
     hook: &Approvable,
     plugin: &Path,
-    shown: &ShownPlugin<'_>,
+    shown: &Contents,
     grant: bool,
 ) -> Result<Record, InputError> {
     approval::showable(hook)?;
     let name = || escape(&hook.name, 200);
-    let looked = shown.contents.hooks.iter().find(|it| it.full_name == hook.name && it.kind == hook.kind);
+    let looked = shown.hooks.iter().find(|it| it.full_name == hook.name && it.kind == hook.kind);
     let looked = looked.ok_or_else(|| InputError::new(format!("{}: was not shown", name()), AGAIN))?;
     if let Some(problem) = &looked.problem {
         let what = format!("{}: cannot be trusted: {}", name(), escape(problem, 1024));
@@ -170,9 +162,9 @@ fn not_shown(manager: &Manager, hook: &Approvable, runs: Option<&str>, plugin: &
 }
 
 /// Checks that a plugin is in the state that was shown.
-fn is_as_shown(installed: &Installed, shown: &ShownPlugin<'_>) -> anyhow::Result<()> {
+fn is_as_shown(installed: &Installed) -> anyhow::Result<()> {
     let now = hookbox_plugins::digest(&installed.path)?;
-    if now == *shown.tree {
+    if installed.locked.as_ref().is_some_and(|it| it.tree == now) {
         return Ok(());
     }
     let what =

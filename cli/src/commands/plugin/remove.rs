@@ -10,8 +10,7 @@ use hookbox_plugins::{PluginError, PluginErrorKind, PluginName, Plugins, Silent}
 use serde_json::{Value, json};
 
 use super::locations::{self, Environment, KnownPlugin};
-use super::record_trust;
-use crate::error::{EXIT_FAILED, complain, say};
+use super::{Results, record_trust};
 use crate::{human, options, output};
 
 /// Remove plugins, with the trust in their hooks and their grants.
@@ -42,22 +41,14 @@ impl Remove {
         // All plugins are found before the first one is removed.
         let found: anyhow::Result<Vec<_>> = self.names.iter().map(|name| find(&all, name)).collect();
         let manager = env.manager().await?;
-        let mut removed = Vec::new();
-        let mut failures = 0;
+        let mut results = Results::new(self.json);
         for (plugins, known, name) in found? {
             match self.one(plugins, &known, &name, &manager) {
-                Ok(row) => removed.push(row),
-                Err(error) => {
-                    complain(&error);
-                    say(format_args!("{name} was not removed"));
-                    failures += 1;
-                }
+                Ok(row) => results.rows.push(row),
+                Err(error) => results.failed(error, true, format_args!("{name} was not removed"))?,
             }
         }
-        if self.json {
-            output::json(&removed)?;
-        }
-        Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+        results.finish(Ok(()))
     }
 
     fn one(

@@ -59,27 +59,22 @@ pub(super) struct HookRow {
     granted: Vec<Capability>,
 }
 
-/// All hooks that discovery found here, and the user's records of them.
-struct Found<'a> {
-    entries: &'a [Entry],
-    approvable: &'a [Approvable],
-    records: &'a Records,
-}
-
 /// Returns the row of a plugin.
 pub(super) fn of(
     plugins: &Plugins,
     known: &KnownPlugin,
     contents: &Contents,
     manager: &Manager,
-    records: &Records,
-) -> Row {
+) -> anyhow::Result<Row> {
     let (entries, approvable) = (manager.entries(), manager.approvable());
-    let found = Found { entries: &entries, approvable: &approvable, records };
-    let hooks: Vec<HookRow> = contents.hooks.iter().map(|it| HookRow::of(it, known, &found)).collect();
+    // Without a private directory there are no records.
+    let records = manager.trust_file().map(|file| approval::read(&file)).transpose()?.unwrap_or_default();
+    let hooks = contents.hooks.iter();
+    let hooks: Vec<HookRow> =
+        hooks.map(|it| HookRow::of(it, known, &entries, &approvable, &records)).collect();
     let locked = known.locked.as_ref();
     let is_changed = |tree: &Digest| hookbox_plugins::digest(&known.path).map_or(true, |now| now != *tree);
-    Row {
+    Ok(Row {
         name: known.name.clone(),
         location: plugins.location().as_str(),
         path: known.path.to_string_lossy().into_owned(),
@@ -98,7 +93,7 @@ pub(super) fn of(
             trusted: hooks.iter().all(|it| it.trusted || !it.is_usable()),
             hooks,
         },
-    }
+    })
 }
 
 /// Reads the contents of one plugin, and warns about its problems.
@@ -110,7 +105,7 @@ pub(super) async fn one(
     let manager = env.manager().await?;
     let contents = Contents::look_in(&known.path, &known.dir, &env.runtime).await;
     describe::problems(&escape(&known.name, 200), &contents);
-    let row = of(plugins, known, &contents, &manager, &records(&manager)?);
+    let row = of(plugins, known, &contents, &manager)?;
     Ok((row, contents))
 }
 
@@ -120,7 +115,6 @@ pub(super) async fn all(env: &Environment<'_>, bases: Vec<Base>) -> anyhow::Resu
     all.iter().for_each(locations::repair);
     let mut rows = Vec::new();
     let manager = env.manager().await?;
-    let records = records(&manager)?;
     for plugins in &all {
         let known = match locations::plugins(plugins) {
             Ok(known) => known,
@@ -142,15 +136,10 @@ pub(super) async fn all(env: &Environment<'_>, bases: Vec<Base>) -> anyhow::Resu
                 continue;
             }
             describe::problems(&escape(&plugin.name, 200), &contents);
-            rows.push(of(plugins, plugin, &contents, &manager, &records));
+            rows.push(of(plugins, plugin, &contents, &manager)?);
         }
     }
     Ok(rows)
-}
-
-/// Reads the user's records of hooks. Without a private directory there are none.
-pub(super) fn records(manager: &Manager) -> anyhow::Result<Records> {
-    manager.trust_file().map_or_else(|| Ok(Records::default()), |file| approval::read(&file))
 }
 
 impl Row {
@@ -200,16 +189,22 @@ impl Row {
 }
 
 impl HookRow {
-    fn of(hook: &PluginHook, known: &KnownPlugin, found: &Found<'_>) -> Self {
+    fn of(
+        hook: &PluginHook,
+        known: &KnownPlugin,
+        entries: &[Entry],
+        approvable: &[Approvable],
+        records: &Records,
+    ) -> Self {
         let mut hook = hook.clone();
-        let approvable = record_trust::hooks(found.approvable, &known.path)
+        let approvable = record_trust::hooks(approvable, &known.path)
             .find(|it| it.name == hook.full_name && it.kind == hook.kind);
-        let record = approvable.and_then(|it| current(it, found.records));
+        let record = approvable.and_then(|it| current(it, records));
         let trusted = approvable.is_some_and(|it| it.trusted) || record.is_some_and(|it| it.trusted);
         let file = known.path.join(&hook.file);
         let is_this = |it: &&Entry| it.name == hook.full_name && it.path.as_ref() == Some(&file);
         let mut events = hook.events();
-        if let Some(entry) = found.entries.iter().find(is_this) {
+        if let Some(entry) = entries.iter().find(is_this) {
             hook.status = entry.status;
             if !entry.events.is_empty() {
                 events.clone_from(&entry.events);

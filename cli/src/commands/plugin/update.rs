@@ -11,13 +11,13 @@ use hookbox_plugins::{
 use serde_json::{Value, json};
 
 use super::carried_trust::TrustChanges;
-use super::consent::{Answer, Consent};
+use super::consent::Consent;
 use super::fetch_options::FetchOptions;
-use super::fetched::{FetchRequest, FetchedPlugin, is_interrupt, summary};
+use super::fetched::{FetchRequest, FetchedPlugin, summary};
 use super::locations::{self, Environment, KnownPlugin};
 use super::record_trust::Decision;
-use super::row;
-use crate::error::{EXIT_FAILED, complain, say, warn};
+use super::{Results, row};
+use crate::error::{say, warn};
 use crate::{human, options, output};
 
 /// Update plugins from their sources, and show the changes.
@@ -76,30 +76,21 @@ impl Update {
         if found.is_empty() {
             say("plugins.lock names no plugin here");
         }
-        let (several, mut rows, mut failures) = (found.len() > 1, Vec::new(), 0);
-        let mut ended = Ok(());
+        // With several plugins, the others are updated all the same.
+        let (several, mut results, mut ended) = (found.len() > 1, Results::new(self.json), Ok(()));
         for (plugins, known) in found {
-            let name = known.name.clone();
+            let name = escape(&known.name, 200);
             match self.one(&env, plugins, known, &options).await {
-                Ok(row) => rows.push(row),
-                Err(error) if !several || is_interrupt(&error) => {
-                    ended = Err(error);
-                    break;
-                }
-                // The others are updated all the same.
+                Ok(row) => results.rows.push(row),
                 Err(error) => {
-                    complain(&error);
-                    say(format_args!("{} was not updated", escape(&name, 200)));
-                    failures += 1;
+                    ended = results.failed(error, several, format_args!("{name} was not updated"));
                 }
             }
+            if ended.is_err() {
+                break;
+            }
         }
-        // Plugins that were updated before a failure are printed as well.
-        if self.json && (ended.is_ok() || !rows.is_empty()) {
-            output::json(&rows)?;
-        }
-        ended?;
-        Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+        results.finish(ended)
     }
 
     /// Returns the named plugins, or all that have a source.
@@ -194,7 +185,7 @@ impl Update {
             lines.push("  other files of it".to_owned());
         }
         let manager = env.manager().await?;
-        let trusted = row::of(plugins, &old.known, &old.contents, &manager, &row::records(&manager)?);
+        let trusted = row::of(plugins, &old.known, &old.contents, &manager)?;
         let is_trusted = |hook: &str| trusted.is_trusted(hook);
         let changes = TrustChanges::between(&old.contents, &fetched.contents, same_bytes, is_trusted);
         if by_hand {
@@ -212,7 +203,7 @@ impl Update {
             return Err(error.hint(hint).into());
         }
         lines.iter().for_each(say);
-        let answer = if changes.is_asked() {
+        let trust = if changes.is_asked() {
             fetched.show();
             changes.lines().iter().for_each(say);
             let grant = if self.consent.grant { ", and grant what they ask for" } else { "" };
@@ -221,12 +212,11 @@ impl Update {
             );
             self.consent.ask(question).await?
         } else {
-            Answer::No
+            false
         };
         let besides = changes.besides();
         // The same bytes keep their records.
-        let decision =
-            Decision { answer, grant: self.consent.grant && changes.is_asked(), besides: &besides };
+        let decision = Decision { trust, grant: self.consent.grant && changes.is_asked(), besides: &besides };
         let decision = (!same_bytes).then_some(decision);
         let installed = fetched.install(env, plugins, Replace::Yes, decision).await?;
         self.print(&summary("Updated", &installed))?;
