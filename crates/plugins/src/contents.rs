@@ -8,7 +8,7 @@ use cap_std::fs::Dir;
 use serde::Serialize;
 
 use super::limits::{MAX_BYTES, MAX_ENTRIES, MAX_FILE};
-use super::{LockedHook, PluginError, PluginErrorKind, PluginName};
+use super::{LockedHook, PluginError, PluginErrorKind};
 use hookbox::Runtime;
 use hookbox::capability::Capability;
 use hookbox::event::EventName;
@@ -100,13 +100,9 @@ impl PluginHook {
 
 impl Contents {
     /// Reads the plugin in this directory, and nothing outside of it. This only runs `describe` of its
-    /// components, in a sandbox without grants.
-    pub async fn look(dir: &Path, name: &PluginName, runtime: &Runtime) -> Self {
-        Self::look_in(dir, &name.dir(), runtime).await
-    }
-
-    /// Reads a plugin whose directory has any name, because a user may have put it there.
-    pub async fn look_in(dir: &Path, called: &str, runtime: &Runtime) -> Self {
+    /// components, in a sandbox without grants. `called` is the name of its directory: `org@repo`, or any
+    /// other that a user gave it.
+    pub async fn look(dir: &Path, called: &str, runtime: &Runtime) -> Self {
         let discovery = discovery::examine_plugin(dir, called, runtime).await;
         let mut contents = Self::default();
         match Dir::open_ambient_dir(dir, ambient_authority()) {

@@ -73,9 +73,9 @@ pub struct Change {
 impl Difference {
     /// Compares two states of a plugin.
     pub fn between(before: &Contents, after: &Contents) -> Self {
-        let find = |contents: &'_ Contents, name: &str| -> Option<PluginHook> {
-            contents.hooks.iter().find(|it| it.name == name).cloned()
-        };
+        fn find<'a>(contents: &'a Contents, name: &str) -> Option<&'a PluginHook> {
+            contents.hooks.iter().find(|it| it.name == name)
+        }
         let mut difference = Self {
             skills: Names::between(&before.skills, &after.skills),
             recipes: Names::between(&before.recipes, &after.recipes),
@@ -84,7 +84,7 @@ impl Difference {
         for hook in &before.hooks {
             match find(after, &hook.name) {
                 None => difference.hooks_removed.push(hook.name.clone()),
-                Some(after) => difference.hooks_changed.extend(ChangedHook::new(Some(hook), &after)),
+                Some(after) => difference.hooks_changed.extend(ChangedHook::new(Some(hook), after)),
             }
         }
         let added = after.hooks.iter().filter(|hook| find(before, &hook.name).is_none());

@@ -108,12 +108,6 @@ impl PluginError {
         self
     }
 
-    /// Sets the kind.
-    #[must_use]
-    pub(super) fn with_kind(self, kind: PluginErrorKind) -> Self {
-        Self { kind, ..self }
-    }
-
     /// Returns true if the input of the user is wrong.
     pub fn is_usage(&self) -> bool {
         matches!(self.kind, PluginErrorKind::Name(_) | PluginErrorKind::Source(_))

@@ -102,7 +102,7 @@ impl Source {
             None => (source, None),
         };
         let name: PluginName =
-            name.parse().map_err(|error| wrong("").with_kind(PluginErrorKind::Name(error)))?;
+            name.parse().map_err(|error| PluginError { kind: PluginErrorKind::Name(error), ..wrong("") })?;
         let url = GitUrl::new(format!("{}/{name}", hosts.git.trim_end_matches('/'))).map_err(wrong)?;
         Ok(Self::Git { url, reference: checked(reference).map_err(wrong)? })
     }

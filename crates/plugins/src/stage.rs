@@ -42,7 +42,6 @@ pub struct Staged {
     home: StagingDirectory,
     digest: Digest,
     entries: usize,
-    bytes: u64,
 }
 
 impl<'a> Stage<'a> {
@@ -97,15 +96,6 @@ impl<'a> Stage<'a> {
         EntryPath::new(path).map_err(|error| PluginError::new(String::from_utf8_lossy(path), error))
     }
 
-    /// Checks that a file of this size would fit, before it is read.
-    ///
-    /// # Errors
-    ///
-    /// [`PluginErrorKind::TooLarge`].
-    pub fn room(&self, path: &EntryPath, len: u64) -> Result<(), PluginError> {
-        self.usage.check_room(path, len)
-    }
-
     /// Writes a directory. The directories of files are written with them.
     ///
     /// # Errors
@@ -134,7 +124,7 @@ impl<'a> Stage<'a> {
         if !path.as_str().contains('/') {
             return Err(self.refuse(path.as_str(), "is a file: expected a directory"));
         }
-        self.room(path, len.unwrap_or_default())?;
+        self.usage.check_room(path, len.unwrap_or_default())?;
         self.parents(path)?;
         self.add(path, Written::File)?;
         let wrong = |error: io::Error| PluginError::io(path.as_path(), error);
@@ -204,12 +194,11 @@ impl<'a> Stage<'a> {
             return Err(PluginError::new("the plugin", PluginErrorKind::Empty)
                 .hint("expected files in skills/, recipes/ or hooks/ at the top of the source"));
         }
-        let mut links: Vec<(&EntryPath, &Path)> = Vec::new();
-        for (path, what) in self.written.values() {
-            if let Written::Symlink(target) = what {
-                links.push((path, target));
-            }
-        }
+        let links = self.written.values().filter_map(|(path, what)| match what {
+            Written::Symlink(target) => Some((path, target)),
+            Written::Directory | Written::File => None,
+        });
+        let mut links: Vec<(&EntryPath, &PathBuf)> = links.collect();
         links.sort();
         for (path, target) in links {
             // This follows the symlink, and others on its path, below the tree.
@@ -227,9 +216,8 @@ impl<'a> Stage<'a> {
         let wrong = |error: io::Error| PluginError::io(self.home.path(), error);
         sync(&self.tree).map_err(wrong)?;
         let digest = super::digest(&self.home.path().join(TREE))?;
-        let (entries, bytes) = (self.usage.entries, self.usage.bytes);
         self.observer.step(&Step::Staged);
-        Ok(Staged { home: self.home, digest, entries, bytes })
+        Ok(Staged { home: self.home, digest, entries: self.usage.entries })
     }
 
     fn is_installed(&self, path: &EntryPath) -> Result<(), PluginError> {
@@ -299,11 +287,6 @@ impl Staged {
     /// Returns the number of files, directories and symlinks.
     pub fn entries(&self) -> usize {
         self.entries
-    }
-
-    /// Returns the number of bytes of all files.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// Returns the staging directory.

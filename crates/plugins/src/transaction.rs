@@ -91,14 +91,13 @@ pub(super) fn put(
         return Err(PluginError::new(name.to_string(), PluginErrorKind::Mismatch(what)));
     }
     let before = plugins.lock()?;
-    let action = match is_installed(plugins, lock.dir(), &before, &name, replace)? {
-        true => Action::Replace { exchanges },
-        false => Action::Install,
-    };
+    let is_there = is_installed(plugins, lock.dir(), &before, &name, replace)?;
     let mut after = before.clone();
     after.insert(locked.clone());
     let after = (after != before).then_some(after);
-    Change::new(lock, &name, staged.into_staging(), observer).make(&action, after.as_ref())?;
+    Change::new(lock, &name, staged.into_staging(), observer).make(after.as_ref(), |change| {
+        if is_there { change.replace(exchanges) } else { change.rename(Spot::Staged, Spot::Plugin) }
+    })?;
     Ok(Installed { name, dir, path, locked: Some(locked) })
 }
 
@@ -143,15 +142,9 @@ pub fn remove(
     }
     let staging = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
     let after = locked.is_some().then_some(&after);
-    Change::new(lock, name, staging, observer).make(&Action::Remove, after)?;
+    Change::new(lock, name, staging, observer)
+        .make(after, |change| change.rename(Spot::Plugin, Spot::Staged))?;
     Ok(Removed { name: name.clone(), path: Some(path), locked })
-}
-
-/// A kind of change.
-enum Action {
-    Install,
-    Replace { exchanges: bool },
-    Remove,
 }
 
 /// A name that a directory can have.
@@ -193,16 +186,20 @@ impl<'a> Change<'a> {
         Self { lock, name, dir, aside, staging, moves: Vec::new(), observer }
     }
 
-    /// Makes the change; `after` is the new lock file, if that changes too. An error undoes the change; if
-    /// that fails too, the hint of the error tells so.
-    fn make(mut self, action: &Action, after: Option<&Lock>) -> Result<(), PluginError> {
+    /// Makes the change; `after` is the new lock file, if that changes too, and `moves` moves the plugin. An
+    /// error undoes the change; if that fails too, the hint of the error tells so.
+    fn make(
+        mut self,
+        after: Option<&Lock>,
+        moves: impl FnOnce(&mut Self) -> io::Result<()>,
+    ) -> Result<(), PluginError> {
         let plugins = self.lock.plugins();
         if let Some(after) = after {
             lock_file::prepare(plugins, after)?;
         }
         self.observer.step(&Step::Prepared(self.name));
-        let moved =
-            self.move_plugin(action).map_err(|error| PluginError::io(plugins.path().join(&self.dir), error));
+        let moved = moves(&mut self).and_then(|()| self.sync());
+        let moved = moved.map_err(|error| PluginError::io(plugins.path().join(&self.dir), error));
         let done = moved.and_then(|()| {
             self.observer.step(&Step::Exchanged(self.name));
             after.map_or(Ok(()), |_| lock_file::commit(plugins))
@@ -233,24 +230,17 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    fn move_plugin(&mut self, action: &Action) -> io::Result<()> {
-        match action {
-            Action::Install => self.rename(Spot::Staged, Spot::Plugin)?,
-            Action::Remove => self.rename(Spot::Plugin, Spot::Staged)?,
-            Action::Replace { exchanges: true }
-                if dir_ops::exchange(self.at(Spot::Plugin), self.at(Spot::Staged))? =>
-            {
-                self.moves.push(Move::Exchanged);
-            }
-            Action::Replace { .. } => {
-                self.rename(Spot::Plugin, Spot::Aside)?;
-                // Without this, a crash of the machine could lose both names.
-                self.sync()?;
-                self.observer.step(&Step::Withdrawn(self.name));
-                self.rename(Spot::Staged, Spot::Plugin)?;
-            }
+    /// Replaces the plugin in one step, or in two if the file system cannot exchange two directories.
+    fn replace(&mut self, exchanges: bool) -> io::Result<()> {
+        if exchanges && dir_ops::exchange(self.at(Spot::Plugin), self.at(Spot::Staged))? {
+            self.moves.push(Move::Exchanged);
+            return Ok(());
         }
-        self.sync()
+        self.rename(Spot::Plugin, Spot::Aside)?;
+        // Without this, a crash of the machine could lose both names.
+        self.sync()?;
+        self.observer.step(&Step::Withdrawn(self.name));
+        self.rename(Spot::Staged, Spot::Plugin)
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -54,7 +54,7 @@ impl FetchRequest {
         let (resolved, staged) =
             self.stage(plugins, options).await?.map_err(|error| of_source(error, &shown))?;
         let Self { name, source, locked: pinned, key } = self;
-        let contents = unless_interrupted(Contents::look(&staged.path(), &name, &env.runtime)).await?;
+        let contents = unless_interrupted(Contents::look(&staged.path(), &name.dir(), &env.runtime)).await?;
         check_not_empty(&contents, &shown)?;
         let (commit, manifest) = match resolved {
             Resolved::Commit(commit) => (Some(commit), None),

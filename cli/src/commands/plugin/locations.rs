@@ -195,6 +195,14 @@ impl From<Installed> for KnownPlugin {
 }
 
 impl KnownPlugin {
+    /// A plugin with a directory of this name, which is not here.
+    fn unseen(plugins: &Plugins, dir: String) -> Self {
+        // The names of its hooks begin with this.
+        let name = dir.replacen('@', "/", 1);
+        let (id, path) = (PluginName::from_dir(&dir).ok(), plugins.path().join(&dir));
+        Self { name, id, dir, path, locked: None, is_here: false }
+    }
+
     /// Returns the error about a plugin that only the lock file names.
     pub(super) fn missing(&self, plugins: &Plugins) -> PluginError {
         let mut flags = String::new();
@@ -214,45 +222,27 @@ impl KnownPlugin {
 pub(super) fn plugins(plugins: &Plugins) -> anyhow::Result<Vec<KnownPlugin>> {
     let installed = hookbox_plugins::installed(plugins)?;
     let mut all: Vec<KnownPlugin> = installed.into_iter().map(KnownPlugin::from).collect();
-    all.extend(by_hand(plugins));
+    let by_hand = by_hand(plugins).into_iter();
+    all.extend(by_hand.map(|dir| KnownPlugin { is_here: true, ..KnownPlugin::unseen(plugins, dir) }));
     let lock = plugins.lock()?;
     for locked in lock.iter() {
         let dir = locked.name.dir();
         if !all.iter().any(|it| it.dir == dir) {
-            all.push(KnownPlugin {
-                name: locked.name.to_string(),
-                id: Some(locked.name.clone()),
-                path: plugins.path().join(&dir),
-                dir,
-                locked: Some(locked.clone()),
-                is_here: false,
-            });
+            let locked = Some(locked.clone());
+            all.push(KnownPlugin { locked, ..KnownPlugin::unseen(plugins, dir) });
         }
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(all)
 }
 
-/// Returns the directories that discovery searches although their names are not `org@repo`.
-fn by_hand(plugins: &Plugins) -> Vec<KnownPlugin> {
+/// Returns the names of the directories that discovery searches although they are not `org@repo`.
+fn by_hand(plugins: &Plugins) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(plugins.path()) else { return Vec::new() };
-    let directories = entries
-        .take(MAX_NAMES)
-        .filter_map(|entry| entry.ok())
-        .filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()));
+    let entries = entries.take(MAX_NAMES).filter_map(|entry| entry.ok());
+    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()));
     let names = directories.filter_map(|entry| entry.file_name().into_string().ok());
-    names
-        .filter(|name| !name.starts_with(".hookbox-") && PluginName::from_dir(name).is_err())
-        .map(|dir| KnownPlugin {
-            // The names of its hooks begin with this.
-            name: dir.replacen('@', "/", 1),
-            id: None,
-            path: plugins.path().join(&dir),
-            dir,
-            locked: None,
-            is_here: true,
-        })
-        .collect()
+    names.filter(|name| !name.starts_with(".hookbox-") && PluginName::from_dir(name).is_err()).collect()
 }
 
 /// Finds the plugin of this name, and its plugins directory.

@@ -135,7 +135,7 @@ async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Resul
         let bytes = input::component(&hooks.join(&file))?;
         input::load(&runtime, &path.join("hooks").join(&file), bytes).await?;
     }
-    let contents = Contents::look(&staged.path(), name, &runtime).await;
+    let contents = Contents::look(&staged.path(), &name.dir(), &runtime).await;
     check_not_empty(&contents, &shown)?;
     describe::problems(&shown, &contents);
     Ok(staged)

@@ -103,7 +103,7 @@ pub(super) async fn one(
     known: &KnownPlugin,
 ) -> anyhow::Result<(Row, Contents)> {
     let manager = env.manager().await?;
-    let contents = Contents::look_in(&known.path, &known.dir, &env.runtime).await;
+    let contents = Contents::look(&known.path, &known.dir, &env.runtime).await;
     describe::problems(&escape(&known.name, 200), &contents);
     let row = of(plugins, known, &contents, &manager)?;
     Ok((row, contents))
@@ -130,7 +130,7 @@ pub(super) async fn all(env: &Environment<'_>, bases: Vec<Base>) -> anyhow::Resu
                 warn_with_hint(&error, error.hint.as_ref());
                 continue;
             }
-            let contents = Contents::look_in(&plugin.path, &plugin.dir, &env.runtime).await;
+            let contents = Contents::look(&plugin.path, &plugin.dir, &env.runtime).await;
             // A directory with another name need not be a plugin.
             if plugin.id.is_none() && contents.is_empty() {
                 continue;

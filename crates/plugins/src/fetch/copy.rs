@@ -123,7 +123,6 @@ impl Copy<'_, '_> {
             );
             return Err(self.stage.refuse(path.as_str(), why));
         }
-        self.stage.room(path, before.len())?;
         let written = self.stage.file(path, mode & 0o111 != 0, Some(before.len()), &file);
         let after = file.metadata().map_err(wrong)?;
         let state = |it: &cap_std::fs::Metadata| (it.mode(), it.len(), it.mtime(), it.mtime_nsec());

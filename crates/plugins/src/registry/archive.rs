@@ -65,10 +65,7 @@ fn write<R: Read>(mut entry: tar::Entry<'_, R>, stage: &mut Stage<'_>) -> Result
         // The oldest archives mark a directory only by the end of its name.
         EntryType::Regular if plain.ends_with(b"/") && size == 0 => return stage.directory(&path),
         EntryType::Regular if plain.ends_with(b"/") => "is a file with the name of a directory",
-        EntryType::Regular => {
-            stage.room(&path, size)?;
-            return stage.file(&path, mode & 0o111 != 0, Some(size), &mut entry);
-        }
+        EntryType::Regular => return stage.file(&path, mode & 0o111 != 0, Some(size), &mut entry),
         EntryType::Directory => return stage.directory(&path),
         EntryType::Symlink => {
             let target = entry.link_name_bytes().unwrap_or_default();

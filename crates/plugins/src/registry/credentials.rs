@@ -1,6 +1,5 @@
 //! The credentials of `docker login`, read when a registry requires them. They are neither kept nor shown.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,12 +18,6 @@ pub(super) enum Login {
     Password(String, String),
     /// A token that is exchanged for others.
     Identity(String),
-}
-
-impl fmt::Debug for Login {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Login")
-    }
 }
 
 /// Finds docker's credentials for this registry. `config` is the directory of docker's configuration; the
