@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use hookbox::internal::discovery::{self, Options};
+use hookbox::internal::private_dir;
 use hookbox::{Allocation, Compiler, Runtime, compile_here};
 
 use crate::error::say;
@@ -23,6 +25,14 @@ pub(crate) fn own() -> Option<Compiler> {
 /// Makes an engine for the few calls of one process.
 pub(crate) fn runtime(cache: Option<&Path>) -> Runtime {
     Runtime::compiled_by(Allocation::OnDemand, cache, own())
+}
+
+/// Makes an engine that keeps compiled components in the user's cache. Without a cache it compiles each of
+/// them; `hookbox list` gives the reason.
+pub(crate) fn cached_runtime(options: &Options) -> Runtime {
+    let repository = discovery::repository(options);
+    let cache = private_dir::default_cache(options.home.as_deref());
+    runtime(cache.and_then(|dir| private_dir::open(&dir, repository.as_deref()).ok()).as_deref())
 }
 
 /// Compiles a component, if the command line asks for it.

@@ -1,6 +1,7 @@
 //! Reading input of a user: files and standard input.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use hookbox::Runtime;
@@ -16,46 +17,34 @@ const MAX_EVENT: u64 = 256 << 20;
 /// Reads one JSON object from standard input; empty input is an empty object. Odd fields reach the hooks, as
 /// [`json`] reads them: a guard is never skipped because of odd input.
 pub(crate) fn object_from_stdin() -> Result<Map<String, Value>, InputError> {
-    let mut text = Vec::new();
     let hint = "pass the event's data as one JSON object, such as {\"tool_name\":\"bash\"}";
-    std::io::stdin().lock().take(MAX_EVENT + 1).read_to_end(&mut text).map_err(|error| {
-        InputError::new(format!("standard input: expected a JSON object, found: {error}"), hint)
+    let wrong = |what: String| InputError::new(format!("standard input: {what}"), hint);
+    let text = bounded(std::io::stdin().lock(), MAX_EVENT).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => wrong(error.to_string()),
+        _ => wrong(format!("expected a JSON object, found: {error}")),
     })?;
-    if text.len() as u64 > MAX_EVENT {
-        return Err(InputError::new(format!("standard input: has more than {MAX_EVENT} bytes"), hint));
-    }
     if text.trim_ascii().is_empty() {
         return Ok(Map::new());
     }
     let members = json::object(&text).map_err(|error| {
-        let found = other_type(&text).map_or_else(
+        wrong(other_type(&text).map_or_else(
             || format!("expected JSON, found: {error}"),
             |found| format!("expected a JSON object, found {found}"),
-        );
-        InputError::new(format!("standard input: {found}"), hint)
+        ))
     })?;
     Ok(members.iter().map(|(name, raw)| (name.clone(), json::value(raw))).collect())
 }
 
 /// Reads a file, or standard input for `-`.
 pub(crate) fn text(path: &Path) -> Result<Vec<u8>, InputError> {
-    let wrong = |what: String| {
-        InputError::new(
-            format!("{}: {what}", path.display()),
-            "give a file that you may read, or - for standard input",
-        )
+    let read = match path.as_os_str() == "-" {
+        true => bounded(std::io::stdin().lock(), MAX_EVENT),
+        false => bounded_file(path, MAX_EVENT),
     };
-    let mut bytes = Vec::new();
-    let read = if path.as_os_str() == "-" {
-        std::io::stdin().lock().take(MAX_EVENT + 1).read_to_end(&mut bytes)
-    } else {
-        std::fs::File::open(path).and_then(|file| file.take(MAX_EVENT + 1).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| wrong(error.to_string()))?;
-    if bytes.len() as u64 > MAX_EVENT {
-        return Err(wrong(format!("has more than {MAX_EVENT} bytes")));
-    }
-    Ok(bytes)
+    read.map_err(|error| {
+        let hint = "give a file that you may read, or - for standard input";
+        InputError::new(format!("{}: {error}", path.display()), hint)
+    })
 }
 
 /// Returns the type of the text, if it is JSON but not an object.
@@ -86,8 +75,7 @@ pub(crate) fn regular_file(path: &Path) -> Result<(), InputError> {
 pub(crate) fn is_wasm(path: &Path) -> bool {
     let mut start = [0; 4];
     path.extension().is_some_and(|extension| extension == "wasm")
-        || std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-            && start == *b"\0asm"
+        || File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\0asm"
 }
 
 /// Loads a hook component, whose path is for errors.
@@ -101,14 +89,22 @@ pub(crate) async fn load(runtime: &Runtime, path: &Path, bytes: Vec<u8>) -> Resu
 /// Reads a component.
 pub(crate) fn component(path: &Path) -> Result<Vec<u8>, InputError> {
     regular_file(path)?;
-    let hint = "give a component (.wasm) that you may read";
-    let wrong = |what: String| InputError::new(format!("{}: {what}", path.display()), hint);
-    let file = std::fs::File::open(path).map_err(|error| wrong(error.to_string()))?;
+    bounded_file(path, hookbox::internal::wasm::MAX_COMPONENT).map_err(|error| {
+        let hint = "give a component (.wasm) that you may read";
+        InputError::new(format!("{}: {error}", path.display()), hint)
+    })
+}
+
+fn bounded_file(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    bounded(File::open(path)?, max)
+}
+
+/// Reads input of at most `max` bytes.
+fn bounded(from: impl Read, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let max = hookbox::internal::wasm::MAX_COMPONENT;
-    file.take(max + 1).read_to_end(&mut bytes).map_err(|error| wrong(error.to_string()))?;
+    from.take(max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max {
-        return Err(wrong(format!("has more than {max} bytes")));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("has more than {max} bytes")));
     }
     Ok(bytes)
 }

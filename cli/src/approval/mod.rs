@@ -15,7 +15,7 @@ use hookbox::manager::Manager;
 use hookbox::trust::{Records, Scope, TrustFile, TrustFileError, TrustFileErrorKind};
 
 pub(crate) use self::find::{find, find_plugin, find_record, records_of_plugin};
-pub(crate) use self::show::{line, list, means, show, show_namesakes, showable};
+pub(crate) use self::show::{answers, line, list, means, show, show_namesakes, showable};
 
 use crate::error::InputError;
 

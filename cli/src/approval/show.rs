@@ -84,9 +84,7 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
             let events: Vec<&str> = if hook.events.is_empty() { asked.collect() } else { declared.collect() };
             say(format_args!("  says    {}", escape(&manifest.description, 300)));
             say(format_args!("  events  {}", events.join(" ")));
-            let mut answers = vec!["pass", "block", "ask", "warn"];
-            answers.extend(manifest.answers.names());
-            say(format_args!("  answers {}", answers.join(" ")));
+            say(format_args!("  answers {}", answers(&manifest.answers.names())));
         }
         None if hook.needs_trust => {
             let events = hook.events.iter().map(EventName::as_str).collect::<Vec<_>>().join(" ");
@@ -140,6 +138,11 @@ pub(crate) fn show_namesakes(hook: &Approvable, replaces: &[(Scope, PathBuf)]) {
             say(format_args!("  has the name of {shown}: both run, unless you give --replace"));
         }
     }
+}
+
+/// Lists the answers of a component in one line: those of every hook, and these.
+pub(crate) fn answers(declared: &[&str]) -> String {
+    [&["pass", "block", "ask", "warn"], declared].concat().join(" ")
 }
 
 /// Explains a right.

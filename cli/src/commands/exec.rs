@@ -9,7 +9,7 @@ use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use hookbox::internal::dialect::kodelet;
 use hookbox::internal::wasm::ComponentHook;
-use hookbox::internal::{discovery, facts, native, private_dir};
+use hookbox::internal::{discovery, facts, native};
 use hookbox::{Context, Descriptor, Event, EventName, Hook, Kind, OnFailure, Outcome, Settings};
 
 use super::run::event_name;
@@ -81,12 +81,8 @@ impl Exec {
             return Ok(Arc::new(native::NativeHook::new(descriptor, program)));
         }
         let bytes = input::component(&self.file)?;
-        let home = std::env::home_dir();
         let cwd = std::env::current_dir().unwrap_or_default();
-        let repository = discovery::repository(&discovery::Options::new(cwd, home.clone()));
-        let cache = private_dir::default_cache(home.as_deref())
-            .and_then(|directory| private_dir::open(&directory, repository.as_deref()).ok());
-        let runtime = compiler::runtime(cache.as_deref());
+        let runtime = compiler::cached_runtime(&discovery::Options::new(cwd, std::env::home_dir()));
         let component = input::load(&runtime, &self.file, bytes).await?;
         let manifest = component.manifest();
         let mut descriptor = Descriptor::new(name, Kind::Component);

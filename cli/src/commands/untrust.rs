@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::escape;
-use hookbox::trust::{Record, TrustFile};
 
 use crate::{approval, human, options, output};
 
@@ -28,31 +27,25 @@ impl Untrust {
         let manager = self.find.manager().await?;
         let file = &approval::trust_file(&manager)?;
         let held = approval::read(file)?;
-        let record = match approval::find_record(&manager, &held, &self.hook) {
-            Ok(record) => record,
-            Err(error) => {
-                let records = approval::records_of_plugin(&manager, &held, &self.hook);
-                return if records.is_empty() { Err(error.into()) } else { self.plugin(file, &records) };
-            }
+        let found = approval::find_record(&manager, &held, &self.hook);
+        let (is_one, taken) = match found {
+            Ok(record) => (true, vec![record]),
+            Err(error) => match approval::records_of_plugin(&manager, &held, &self.hook) {
+                records if records.is_empty() => return Err(error.into()),
+                records => (false, records),
+            },
         };
-        approval::update(file, |records| records.remove(&record.scope, &record.path))?;
-        if self.json {
-            return output::json(&record);
-        }
-        output::line(&format!("took back trust and grants of {}", escape(&record.name, 200)))
-    }
-
-    /// Removes the records of the hooks of a plugin.
-    fn plugin(&self, file: &TrustFile, records: &[Record]) -> anyhow::Result<ExitCode> {
-        approval::update(file, |held| {
-            for record in records {
-                held.remove(&record.scope, &record.path);
+        approval::update(file, |records| {
+            for record in &taken {
+                records.remove(&record.scope, &record.path);
             }
         })?;
-        if self.json {
-            return output::json(&records);
+        match taken.as_slice() {
+            [record] if self.json && is_one => return output::json(record),
+            records if self.json => return output::json(&records),
+            _ => {}
         }
-        for record in records {
+        for record in &taken {
             output::line(&format!("took back trust and grants of {}", escape(&record.name, 200)))?;
         }
         Ok(ExitCode::SUCCESS)

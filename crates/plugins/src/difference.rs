@@ -96,16 +96,18 @@ impl Difference {
     pub fn of_files(before: (&Contents, &Files), after: (&Contents, &Files)) -> Self {
         let mut difference = Self::between(before.0, after.0);
         let covered = difference.covered(before.0, after.0);
-        let others = |paths: &mut dyn Iterator<Item = &Path>| -> Vec<String> {
-            let others = paths.filter(|path| !covered.iter().any(|it| path.starts_with(it)));
-            others.map(|path| path.to_string_lossy().into_owned()).collect()
-        };
-        let (before, after) = (before.1, after.1);
-        difference.other_files = Paths {
-            added: others(&mut after.only(before)),
-            removed: others(&mut before.only(after)),
-            changed: others(&mut before.changed(after)),
-        };
+        let (Files(before), Files(after)) = (before.1, after.1);
+        let paths: BTreeSet<&PathBuf> = before.keys().chain(after.keys()).collect();
+        for path in paths.into_iter().filter(|path| !covered.iter().any(|it| path.starts_with(it))) {
+            let Paths { added, removed, changed } = &mut difference.other_files;
+            let list = match (before.get(path), after.get(path)) {
+                (None, _) => added,
+                (_, None) => removed,
+                (before, after) if before != after => changed,
+                _ => continue,
+            };
+            list.push(path.to_string_lossy().into_owned());
+        }
         difference
     }
 

@@ -10,7 +10,7 @@ use hookbox::internal::files::{EntryKind, FileAccess};
 
 /// All files and symlinks of a plugin, each with its kind and digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Files(BTreeMap<PathBuf, String>);
+pub struct Files(pub(super) BTreeMap<PathBuf, String>);
 
 impl Files {
     /// Lists the files below this directory, without following symlinks.
@@ -58,17 +58,6 @@ impl Files {
         }
         Ok(Self(files))
     }
-
-    /// Returns the paths that `those` does not have.
-    pub(super) fn only<'a>(&'a self, those: &'a Self) -> impl Iterator<Item = &'a Path> {
-        self.0.keys().filter(|path| !those.0.contains_key(*path)).map(PathBuf::as_path)
-    }
-
-    /// Returns the paths that both have, with differences.
-    pub(super) fn changed<'a>(&'a self, after: &'a Self) -> impl Iterator<Item = &'a Path> {
-        let both = self.0.iter().filter(|(path, state)| after.0.get(*path).is_some_and(|now| now != *state));
-        both.map(|(path, _)| path.as_path())
-    }
 }
 
 #[cfg(test)]
@@ -77,10 +66,6 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
-
-    fn paths<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<&'a str> {
-        paths.map(|it| it.to_str().unwrap()).collect()
-    }
 
     #[test]
     fn files_differ_by_bytes_execute_bit_and_what_a_symlink_says() {
@@ -101,10 +86,11 @@ mod tests {
         fs::write(after.join("hooks/lib/bytes"), "y").unwrap();
         fs::set_permissions(after.join("hooks/lib/mode"), fs::Permissions::from_mode(0o755)).unwrap();
         let (before, after) = (Files::of(before).unwrap(), Files::of(after).unwrap());
-        assert_eq!(paths(before.changed(&after)), ["hooks/lib/bytes", "hooks/lib/mode", "link"]);
-        assert_eq!(paths(before.only(&after)), ["hooks/lib/before"]);
-        assert_eq!(paths(after.only(&before)), ["hooks/lib/after"]);
-        assert_eq!(paths(before.changed(&before)), [""; 0]);
+        let differ = |path: &&PathBuf| before.0.get(*path) != after.0.get(*path);
+        let all: std::collections::BTreeSet<&PathBuf> = before.0.keys().chain(after.0.keys()).collect();
+        let differing: Vec<&str> = all.into_iter().filter(differ).map(|it| it.to_str().unwrap()).collect();
+        let want = ["hooks/lib/after", "hooks/lib/before", "hooks/lib/bytes", "hooks/lib/mode", "link"];
+        assert_eq!(differing, want);
         assert!(Files::of(&temp.path().join("gone")).is_err());
     }
 }

@@ -39,7 +39,7 @@ pub use hookbox::internal::lockfile::{
 pub use installed::{Installed, installed};
 pub use lock::PluginsLock;
 pub use observer::{Observer, Silent, Step};
-pub use repair::{needs_repair, repair};
+pub use repair::{Repair, needs_repair, repair};
 pub use source::{DEFAULT_GIT_HOST, GitUrl, Hosts, OciReference, Resolved, Source};
 pub use stage::{Stage, Staged};
 pub use transaction::{Removed, Replace, check_name, install, remove};

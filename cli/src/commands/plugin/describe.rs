@@ -57,9 +57,7 @@ pub(super) fn hook(hook: &PluginHook, trusted: bool) -> Vec<String> {
         field("fails", "by blocking");
     }
     if hook.kind == Kind::Component && !events.is_empty() {
-        let mut answers = vec!["pass", "block", "ask", "warn"];
-        answers.extend(&hook.answers);
-        field("answers", &answers.join(" "));
+        field("answers", &approval::answers(&hook.answers));
     }
     for right in &hook.asks {
         field("asks", &format!("to {} ({})", approval::means(right), escape(&right.to_string(), 1024)));

@@ -125,10 +125,8 @@ pub(super) fn check_not_empty(contents: &Contents, shown: &str) -> anyhow::Resul
     }
     describe::problems(shown, contents);
     let hint = "expected skills/NAME/SKILL.md, recipes/NAME.md, or hooks/NAME with an execute bit or .wasm";
-    let mut error = PluginError::new("", PluginErrorKind::Empty);
     // The source is escaped already.
-    error.what = shown.to_owned();
-    Err(error.hint(hint).into())
+    Err(PluginError { what: shown.to_owned(), kind: PluginErrorKind::Empty, hint: Some(hint.into()) }.into())
 }
 
 /// Checks that a plugin matches its entry of the lock file. The error lists all differences.

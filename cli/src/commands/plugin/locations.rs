@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use hookbox::Runtime;
 use hookbox::escape;
 use hookbox::internal::discovery::{self, Options};
-use hookbox::internal::private_dir;
 use hookbox::manager::Manager;
 use hookbox_plugins::{
     Hosts, Installed, Location, Locked, PluginError, PluginErrorKind, PluginName, Plugins, PluginsLock,
@@ -38,11 +37,8 @@ impl<'a> Environment<'a> {
     /// Sets up the environment. Call it after [`options::Locate::enter`].
     pub(super) fn new(locate: &'a options::Locate) -> Result<Self, InputError> {
         let options = locate.discovery()?;
-        let repository = discovery::repository(&options);
-        let cache = private_dir::default_cache(options.home.as_deref());
-        // Without a cache every command compiles the components; `hookbox list` gives the reason.
-        let cache = cache.and_then(|dir| private_dir::open(&dir, repository.as_deref()).ok());
-        Ok(Self { locate, options, runtime: compiler::runtime(cache.as_deref()) })
+        let runtime = compiler::cached_runtime(&options);
+        Ok(Self { locate, options, runtime })
     }
 
     /// Discovers the hooks. A signal ends the hooks that are asked for their events.

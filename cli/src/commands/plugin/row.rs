@@ -96,19 +96,6 @@ pub(super) fn of(
     })
 }
 
-/// Reads the contents of one plugin, and warns about its problems.
-pub(super) async fn one(
-    env: &Environment<'_>,
-    plugins: &Plugins,
-    known: &KnownPlugin,
-) -> anyhow::Result<(Row, Contents)> {
-    let manager = env.manager().await?;
-    let contents = Contents::look(&known.path, &known.dir, &env.runtime).await;
-    describe::problems(&escape(&known.name, 200), &contents);
-    let row = of(plugins, known, &contents, &manager)?;
-    Ok((row, contents))
-}
-
 /// Reads all plugins of these bases, in the order of their roots and names.
 pub(super) async fn all(env: &Environment<'_>, bases: Vec<Base>) -> anyhow::Result<Vec<Row>> {
     let all = env.all(bases);

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::escape;
+use hookbox_plugins::Contents;
 
 use super::describe;
 use super::locations::{self, Environment};
@@ -39,7 +40,10 @@ impl Show {
         if !known.is_here {
             return Err(known.missing(plugins).into());
         }
-        let (row, contents) = row::one(&env, plugins, &known).await?;
+        let manager = env.manager().await?;
+        let contents = Contents::look(&known.path, &known.dir, &env.runtime).await;
+        describe::problems(&escape(&known.name, 200), &contents);
+        let row = row::of(plugins, &known, &contents, &manager)?;
         if self.json {
             return output::json(&row);
         }

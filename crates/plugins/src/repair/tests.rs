@@ -6,7 +6,8 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 fn repaired(root: &TestRoot) -> Vec<String> {
-    repair(&root.open().lock_exclusively().unwrap()).unwrap()
+    let done = repair(&root.open().lock_exclusively().unwrap()).unwrap();
+    done.iter().map(ToString::to_string).collect()
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Public keys, and checking their signatures.
 
-use std::fmt;
-
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use webpki::{Error, RawPublicKeyEntity, ring};
@@ -27,7 +25,7 @@ const ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 8] = [
 const MAX_PEM: usize = 16 << 10;
 
 /// A public key to verify signatures with: ECDSA on P-256 or P-384, Ed25519, or RSA of 2048 to 8192 bits.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct PublicKey {
     info: SubjectPublicKeyInfoDer<'static>,
 }
@@ -82,12 +80,6 @@ impl PublicKey {
     pub(super) fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
         let Ok(entity) = RawPublicKeyEntity::try_from(&self.info) else { return false };
         ALGORITHMS.iter().any(|algorithm| entity.verify_signature(*algorithm, message, signature).is_ok())
-    }
-}
-
-impl fmt::Debug for PublicKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PublicKey").field(&self.fingerprint()).finish()
     }
 }
 
