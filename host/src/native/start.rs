@@ -76,7 +76,7 @@ fn failure(error: &io::Error, program: &Path, directory: Option<&Path>) -> HookE
             let program = &directory.map_or_else(|| program.to_owned(), |directory| directory.join(program));
             if !program.exists() {
                 let shown = text::escape(&program.to_string_lossy(), 256);
-                return HookError::new(Cause::NotFound, format!("no longer exists: {shown}"));
+                return HookError::new(Cause::NotFound, format!("does not exist: {shown}"));
             }
             spawn(missing_interpreter(program))
         }

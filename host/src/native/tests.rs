@@ -167,7 +167,7 @@ async fn what_cannot_be_started_says_why_and_is_never_handed_to_a_shell() {
         (&no_interpreter, Cause::Spawn, "the interpreter of its shebang is missing: /no/such/interpreter -x"),
         (&windows, Cause::Spawn, "/bin/sh\\r; the line ends with a carriage return"),
         (&plain, Cause::Spawn, "permission denied"),
-        (&missing, Cause::NotFound, "no longer exists"),
+        (&missing, Cause::NotFound, "does not exist"),
     ] {
         let error = run(program).await.unwrap_err();
         assert_eq!(error.cause, cause, "{error}");
