@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 pub use context::{AbsentTokens, Context, InvokedBy, TokenBudget, Usage};
 pub(crate) use context::{now_ms, rfc3339};
-pub use document::Document;
+pub use document::{Document, DocumentError};
 pub use name::{Allows, EventName, UnknownEvent};
 pub use tool::{Facts, ResolvedPath, ToolCall, ToolKind, ToolResult};
 
