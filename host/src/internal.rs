@@ -115,3 +115,8 @@ pub mod wasm {
 }
 
 pub use crate::files::private_dir;
+
+/// Creates the result of a call that another agent made.
+pub fn tool_result(call: crate::ToolCall, output: impl Into<crate::Document>) -> crate::ToolResult {
+    crate::ToolResult::new(call, output)
+}

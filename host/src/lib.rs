@@ -49,9 +49,9 @@
 //! let call = ToolCall::from_text("bash", r#"{"command": "make test"}"#).with_id("call-1");
 //! let verdict = session.before_tool_call(call.clone()).await;
 //! let result = match verdict.decision {
-//!     ToolDecision::Run(input) => {
-//!         let output = json!({"toolName": "bash", "success": true}); // run the tool with `input`, not with the call's
-//!         ToolResult::new(call.with_input(input), output)
+//!     ToolDecision::Run(call) => {
+//!         let output = json!({"toolName": "bash", "success": true}); // run the tool with `call.input`
+//!         call.finished(output)
 //!     }
 //!     // Nobody is here to ask.
 //!     ToolDecision::Ask { ruling, .. } | ToolDecision::Block(ruling) => {

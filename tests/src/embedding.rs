@@ -7,13 +7,13 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use hookbox::Runtime;
-use hookbox::event::{AgentStop, EventData, InvokedBy};
+use hookbox::event::{AgentStop, ErrorEvent, ErrorSource, EventData, InvokedBy};
 use hookbox::internal::private_dir;
 use hookbox::internal::private_dir::PrivateErrorKind;
 use hookbox::internal::wasm::Component;
 use hookbox::manager::Manager;
-use hookbox::session::{Decision, OutputDecision, Session, ToolDecision};
-use hookbox::{EventName, Hook, Outcome, Status, ToolCall, ToolResult};
+use hookbox::session::{Decision, OutputDecision, Session};
+use hookbox::{Event, EventName, Hook, Outcome, Status, ToolCall};
 use hookbox_agent::{Agent, Scripted, Step, Tools};
 use serde_json::{Value, json};
 
@@ -74,17 +74,79 @@ async fn an_empty_manager_yields_verdicts_and_reports_of_nothing() {
         assert_eq!((manager.hooks().len(), manager.entries().len(), manager.problems().len()), (0, 0, 0));
         let session = manager.session("c");
         let verdict = session.before_tool_call(call("ls")).await;
-        assert_eq!(verdict.decision, ToolDecision::Run(json!({"command": "ls"}).into()));
+        assert_eq!(verdict.decision.permitted().unwrap().input, json!({"command": "ls"}).into());
         assert!(!verdict.modified);
         let mut empty = hookbox::Report::new(BEFORE.clone());
         (empty.started, empty.duration) = (verdict.report.started, verdict.report.duration);
         assert_eq!(verdict.report, empty);
         assert_eq!(session.user_message_send("hello").await.decision, Decision::Proceed("hello".to_owned()));
-        let result = ToolResult::new(call("ls"), json!("out"));
+        let result = verdict.decision.permitted().unwrap().clone().finished(json!("out"));
         let after = session.after_tool_call(result).await;
         assert_eq!(after.decision, OutputDecision::Proceed(json!("out").into()));
         assert!(session.agent_stop(AgentStop::default()).await.follow_ups.is_empty());
     }
+}
+
+#[tokio::test]
+async fn one_method_makes_a_whole_tool_call() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hear = |name: &'static str| {
+        let heard = Arc::clone(&heard);
+        move |event: &Event| heard.lock().unwrap().push(format!("{name} {}", said(event)))
+    };
+    let (after, error) = (hear("after"), hear("error"));
+    let manager = Manager::builder()
+        .directories(false)
+        .on("judge", EventName::BeforeToolCall, |event| async move {
+            Ok(match said(&event).as_str() {
+                "blocked" => Outcome::block("not here"),
+                "asked" => Outcome::ask("sure?"),
+                "old" => Outcome::modify(json!({"text": "new"})),
+                _ => Outcome::inject("noted"),
+            })
+        })
+        .on("after", EventName::AfterToolCall, move |event| {
+            after(&event);
+            let stops = said(&event) == "stops";
+            async move { Ok(if stops { Outcome::block("enough") } else { Outcome::pass() }) }
+        })
+        .on("error", EventName::OnError, move |event| {
+            error(&event);
+            async { Ok(Outcome::modify(json!("try again"))) }
+        })
+        .build()
+        .await;
+    let session = manager.session("c");
+    for (text, answer, ran, by, events) in [
+        ("fine", "did fine", true, None, &["after fine"][..]),
+        ("old", "did new", true, None, &["after new"]),
+        ("blocked", "error: not here", false, Some("judge"), &["after blocked"]),
+        ("asked", "error: sure?", false, Some("judge"), &["after asked"]),
+        ("fails", "error: try again", true, None, &["after fails", "error fails"]),
+        ("stops", "did stops\nstop and change course: enough", true, Some("after"), &["after stops"]),
+    ] {
+        let run = session.tool(ToolCall::new("do", json!({"text": text})), |call| async move {
+            let text: String = call.input.get("/text").unwrap().unwrap();
+            if text == "fails" { call.failed("broken") } else { call.finished(json!(format!("did {text}"))) }
+        });
+        let run = run.await;
+        let ruled = run.ruling.as_ref().map(|ruling| ruling.by.as_str());
+        assert_eq!((run.text.as_str(), run.ran, ruled), (answer, ran, by), "{text}");
+        assert_eq!(std::mem::take(&mut *heard.lock().unwrap()), events, "{text}");
+        assert_eq!(run.context.len(), usize::from(["fine", "fails", "stops"].contains(&text)), "{text}");
+        assert_eq!(run.reports.len(), events.len() + 1, "{text}");
+    }
+}
+
+/// The text in the input of the call that an event is about.
+fn said(event: &Event) -> String {
+    let call = match &event.data {
+        EventData::BeforeToolCall(call) => call,
+        EventData::AfterToolCall(result) => &result.call,
+        EventData::OnError(ErrorEvent { source: ErrorSource::Tool(call), .. }) => call,
+        other => panic!("{other:?}"),
+    };
+    call.input.get("/text").unwrap().unwrap()
 }
 
 #[tokio::test]

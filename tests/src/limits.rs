@@ -8,7 +8,6 @@ use hookbox::event::EventData;
 use hookbox::hook::Cause;
 use hookbox::internal::chain::Fired;
 use hookbox::report::HookReport;
-use hookbox::session::ToolDecision;
 use hookbox::{Status, ToolCall};
 use serde_json::{Value, json};
 
@@ -175,7 +174,11 @@ async fn one_process_survives_them_all_and_the_guard_is_well() {
             assert_eq!(hostile(&fired).status, Status::Failed, "{deed}: {:#?}", hostile(&fired));
             guarded(&fired, deed);
             let healthy = session.before_tool_call(ToolCall::new("bash", json!({"command": "ls"}))).await;
-            assert_eq!(healthy.decision, ToolDecision::Run(json!({"command": "ls"}).into()), "after {deed}");
+            assert_eq!(
+                healthy.decision.permitted().unwrap().input,
+                json!({"command": "ls"}).into(),
+                "after {deed}"
+            );
         }
     }
 }

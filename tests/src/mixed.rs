@@ -156,8 +156,8 @@ async fn one_event_goes_through_ten_hooks_of_every_kind_and_the_report_reads_in_
     ];
     assert_eq!(ran, expected);
     assert_eq!(env.read("home/ran"), None, "what nobody trusts does not run");
-    let ToolDecision::Ask { ruling, input } = &verdict.decision else { panic!("{verdict:?}") };
-    assert_eq!((ruling.by.as_str(), input.value()), (&*ask, &json!({"command": "ls -l"})));
+    let ToolDecision::Ask { ruling, call } = &verdict.decision else { panic!("{verdict:?}") };
+    assert_eq!((ruling.by.as_str(), call.input.value()), (&*ask, &json!({"command": "ls -l"})));
     assert!(verdict.modified);
     assert_eq!(verdict.context.len(), 1);
     let change = &verdict.report.hook("lists").unwrap().changes[0];

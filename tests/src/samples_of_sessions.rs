@@ -1,9 +1,10 @@
 //! Sample hooks that belong together, through whole sessions.
 
 use hookbox::event::{AfterTurn, AgentStop, Document, Usage};
+use hookbox::internal::tool_result;
 use hookbox::manager::Manager;
 use hookbox::report::HookReport;
-use hookbox::session::{Session, ToolDecision};
+use hookbox::session::Session;
 use hookbox::{Report, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
@@ -59,7 +60,7 @@ fn shell(line: &str) -> ToolCall {
 }
 
 fn result(line: &str, output: Value, success: bool) -> ToolResult {
-    let mut result = ToolResult::new(shell(line), output);
+    let mut result = tool_result(shell(line), output);
     result.success = Some(success);
     result
 }
@@ -475,7 +476,7 @@ async fn a_session_goes_round_with_all_of_them_together() {
     for attempt in 1..=2 {
         let before = one.before_tool_call(shell("make")).await;
         healthy(&before.report);
-        assert_eq!(before.decision, ToolDecision::Run(shell("make").input), "{attempt}");
+        assert_eq!(before.decision.permitted().unwrap().input, shell("make").input, "{attempt}");
         healthy(&one.after_tool_call(result("make", json!({"error": "error: no rule"}), false)).await.report);
     }
     let warned = one.before_tool_call(shell("make")).await;
@@ -508,7 +509,8 @@ async fn a_session_goes_round_with_all_of_them_together() {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert_eq!(of(&start.report, "session-memory").metadata["retained_anchors"], 4);
-    assert_eq!(two.before_tool_call(fetch.clone()).await.decision, ToolDecision::Run(fetch.input));
+    let two = two.before_tool_call(fetch.clone()).await;
+    assert_eq!(two.decision.permitted().unwrap().input, fetch.input);
 }
 
 /// Measures the cost of a conversation of a megabyte, as on the pages.

@@ -34,7 +34,7 @@ mod source;
 mod spec;
 
 use hookbox::internal::chain;
-use hookbox::internal::{builtin, dialect, discovery, facts, files, json, native, text};
+use hookbox::internal::{builtin, dialect, discovery, facts, files, json, native, text, tool_result};
 use hookbox::{event, hook, manager, outcome, session};
 
 pub use crate::agent::Agent;

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use hookbox::event::ErrorSource;
-use hookbox::session::{OutputDecision, ToolDecision};
-use hookbox::{Document, ToolCall, ToolResult};
+use hookbox::session::ToolDecision;
+use hookbox::{ToolCall, ToolResult};
 use serde_json::{Value, json};
 
 use crate::model::Model;
@@ -17,8 +17,8 @@ impl<M: Model> Agent<M> {
         (self.watch)(Step::Wants(&call.name, &call.input));
         let verdict = self.thread.session.before_tool_call(call.clone()).await;
         self.note(&verdict);
-        let input = match verdict.decision {
-            ToolDecision::Run(input) => input,
+        let permitted = match verdict.decision {
+            ToolDecision::Run(call) => call,
             ToolDecision::Ask { ruling, .. } => {
                 let why = self.unasked(&ruling);
                 return self.refuse(call, &why).await;
@@ -29,14 +29,14 @@ impl<M: Model> Agent<M> {
             }
         };
         if verdict.modified {
-            self.because(format!("the input is now {}", input.text()));
+            self.because(format!("the input is now {}", permitted.input.text()));
         }
-        let call = call.with_input(input);
+        let call = ToolCall::clone(&permitted);
 
         let started = Instant::now();
         let ran = self.run_tool(&call).await;
         (self.watch)(Step::Ran(&call.name, &ran.text));
-        let mut result = ToolResult::new(call.clone(), structured(&call.name, &ran));
+        let mut result = permitted.finished(structured(&call.name, &ran));
         result.duration_ms = u64::try_from(started.elapsed().as_millis()).ok();
         result.exit_status = ran.exit_status;
         let after = self.thread.session.after_tool_call(result).await;
@@ -44,16 +44,12 @@ impl<M: Model> Agent<M> {
         if after.modified {
             self.because("the model sees another output than the tool's");
         }
-        let (output, ruling) = match after.decision {
-            OutputDecision::Proceed(output) => (output, None),
-            OutputDecision::Block { ruling, output } => (output, Some(ruling)),
-        };
-        let mut output = text_of(&output);
+        let mut output = after.decision.text();
         if !ran.success {
             output = format!("error: {}", self.failed(ErrorSource::Tool(call), output, 1).await);
         }
-        if let Some(ruling) = ruling {
-            output = format!("{output}\nstop and change course: {}", self.blocked(&ruling));
+        if let Some(ruling) = after.decision.blocked() {
+            output = format!("{output}\nstop and change course: {}", self.blocked(ruling));
         }
         output
     }
@@ -78,29 +74,4 @@ fn structured(tool: &str, ran: &Ran) -> Value {
     let text = if ran.success { "output" } else { "error" };
     let now = jiff::Timestamp::now().to_string();
     json!({"toolName": tool, "success": ran.success, text: ran.text, "timestamp": now})
-}
-
-/// The text in an output, which a hook may have replaced by any value.
-fn text_of(output: &Document) -> String {
-    let fields = [output.pointer("/output"), output.pointer("/error"), Some(output.value())];
-    let text = fields.into_iter().flatten().find_map(Value::as_str);
-    text.unwrap_or(output.text()).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_output_that_a_hook_replaced_by_another_value_still_reaches_the_model() {
-        for (output, want) in [
-            (json!({"success": true, "output": "fine"}), "fine"),
-            (json!({"success": false, "error": "broken"}), "broken"),
-            (json!("plain"), "plain"),
-            (json!({"summary": "short"}), r#"{"summary":"short"}"#),
-            (json!(null), "null"),
-        ] {
-            assert_eq!(text_of(&output.into()), want);
-        }
-    }
 }

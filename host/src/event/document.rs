@@ -87,8 +87,7 @@ impl Document {
         self.text().len() as u64
     }
 
-    /// Returns the value at a JSON Pointer (RFC 6901).
-    pub fn pointer(&self, pointer: &str) -> Option<&Value> {
+    pub(crate) fn pointer(&self, pointer: &str) -> Option<&Value> {
         self.0.value.pointer(pointer)
     }
 }

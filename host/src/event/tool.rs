@@ -131,16 +131,9 @@ impl ToolCall {
         self.id = Some(id.into());
         self
     }
-
-    /// Returns the call with this input, which a hook may have changed.
-    #[must_use]
-    pub fn with_input(mut self, input: Document) -> Self {
-        self.input = input;
-        self
-    }
 }
 
-/// A tool call that is over.
+/// A tool call that is over: [`PermittedCall::finished`](crate::session::PermittedCall::finished) makes one.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolResult {
@@ -162,15 +155,16 @@ pub struct ToolResult {
 
 impl ToolResult {
     /// Creates the result of a call with this output. `success` and `error` are taken from the output if it
-    /// is a kodelet `StructuredToolResult`.
-    pub fn new(call: ToolCall, output: impl Into<Document>) -> Self {
+    /// is a kodelet `StructuredToolResult`. An agent gets results from the call that the verdict permits.
+    pub(crate) fn new(call: ToolCall, output: impl Into<Document>) -> Self {
         let output = output.into();
         let success = output.pointer("/success").and_then(Value::as_bool);
         let error = output.pointer("/error").and_then(Value::as_str).map(str::to_owned);
         Self { call, output, success, error, duration_ms: None, exit_status: None, cost_tokens: None }
     }
 
-    /// Creates the result of a call that a hook blocked: the tool did not run, and `reason` is the error.
+    /// Creates the result of a call that did not run, with the reason as the error: after a block, or if the
+    /// agent refuses the call.
     pub fn blocked(call: ToolCall, reason: &str) -> Self {
         let output = json!({
             "toolName": call.name, "success": false, "error": reason, "timestamp": rfc3339(now_ms()),

@@ -2,6 +2,7 @@
 
 mod decided;
 mod monitor;
+mod tool;
 mod verdict;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 pub use self::decided::Decided;
 pub use self::monitor::BudgetMonitor;
+pub use self::tool::{PermittedCall, ToolRun};
 pub use self::verdict::{
     Decision, ErrorVerdict, GateVerdict, MessageVerdict, Noted, Notes, OutputDecision, OutputVerdict,
     StopVerdict, ToolDecision, ToolVerdict, Turn, TurnVerdict,

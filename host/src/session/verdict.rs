@@ -2,8 +2,11 @@
 
 use std::ops::Deref;
 
+use serde_json::Value;
+
+use super::PermittedCall;
 use crate::chain::Fired;
-use crate::event::{Document, EventData, Message};
+use crate::event::{Document, EventData, Message, ToolCall};
 use crate::outcome::{Callback, Ruling, Verdict, Warning};
 use crate::report::Report;
 
@@ -44,24 +47,32 @@ impl<T> Decision<T> {
     }
 }
 
-/// The decision whether a tool may run, with the input to run it with: a hook may have changed it.
+/// The decision whether a tool may run, with the call to run: a hook may have changed its input.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "the tool must not run after a block"]
 pub enum ToolDecision {
-    /// The tool may run with this input.
-    Run(Document),
+    /// The tool may run with the input of this call.
+    Run(PermittedCall),
     /// The user decides. An agent without a user to ask treats this as a block.
     Ask {
         /// The hook that asks, and why.
         ruling: Ruling,
-        /// The input to run the tool with if the user agrees.
-        input: Document,
+        /// The call to run if the user agrees.
+        call: PermittedCall,
     },
     /// The tool must not run.
     Block(Ruling),
 }
 
 impl ToolDecision {
+    /// Returns the call if the tool may run without a question.
+    pub fn permitted(&self) -> Option<&PermittedCall> {
+        match self {
+            Self::Run(call) => Some(call),
+            Self::Ask { .. } | Self::Block(_) => None,
+        }
+    }
+
     /// Returns the ruling of a block; a question is none.
     pub fn blocked(&self) -> Option<&Ruling> {
         match self {
@@ -87,6 +98,14 @@ pub enum OutputDecision {
 }
 
 impl OutputDecision {
+    /// Returns the output as text for the model: a string, or the `output` or `error` of a kodelet
+    /// `StructuredToolResult`, or else JSON.
+    pub fn text(&self) -> String {
+        let (Self::Proceed(output) | Self::Block { output, .. }) = self;
+        let fields = [output.pointer("/output"), output.pointer("/error"), Some(output.value())];
+        fields.into_iter().flatten().find_map(Value::as_str).unwrap_or(output.text()).to_owned()
+    }
+
     /// Returns the ruling of a block.
     pub fn blocked(&self) -> Option<&Ruling> {
         match self {
@@ -141,7 +160,7 @@ verdict! {
 }
 
 verdict! {
-    /// The verdict of `before_tool_call`. The input is inside the decision that lets the tool run:
+    /// The verdict of `before_tool_call`. The call to run is inside the decision that lets the tool run:
     ///
     /// ```
     /// # use hookbox::{ToolCall, manager::Manager, session::ToolDecision};
@@ -150,8 +169,8 @@ verdict! {
     /// let call = ToolCall::new("bash", serde_json::json!({"command": "ls"}));
     /// let verdict = session.before_tool_call(call).await;
     /// match verdict.decision {
-    ///     ToolDecision::Run(input) => println!("run {}", input.text()),
-    ///     ToolDecision::Ask { ruling, input } => println!("{}? {}", ruling.for_user(), input.text()),
+    ///     ToolDecision::Run(call) => println!("run {}", call.input.text()),
+    ///     ToolDecision::Ask { ruling, call } => println!("{}? {}", ruling.for_user(), call.input.text()),
     ///     ToolDecision::Block(ruling) => println!("the model reads: {}", ruling.for_model()),
     /// }
     /// # }
@@ -169,7 +188,7 @@ verdict! {
     /// # }
     /// ```
     ToolVerdict {
-        /// The decision, with the input for the tool.
+        /// The decision, with the call to run.
         decision: ToolDecision,
         /// True if a hook changed the input. False after a block.
         modified: bool,
@@ -250,15 +269,16 @@ impl From<Fired> for MessageVerdict {
 
 impl From<Fired> for ToolVerdict {
     fn from(mut fired: Fired) -> Self {
-        let input = match fired.event.data {
-            EventData::BeforeToolCall(call) => call.input,
-            _ => Document::absent(),
+        let call = match fired.event.data {
+            EventData::BeforeToolCall(call) => call,
+            _ => ToolCall::new("", Document::absent()),
         };
+        let call = PermittedCall::new(call);
         let modified = fired.verdict.modified;
         let decision = match (fired.verdict.block.take(), fired.verdict.ask.take()) {
             (Some(ruling), _) => ToolDecision::Block(ruling),
-            (None, Some(ruling)) => ToolDecision::Ask { ruling, input },
-            (None, None) => ToolDecision::Run(input),
+            (None, Some(ruling)) => ToolDecision::Ask { ruling, call },
+            (None, None) => ToolDecision::Run(call),
         };
         Self { decision, modified, notes: notes(fired.verdict, fired.report) }
     }
@@ -307,5 +327,25 @@ impl From<Fired> for GateVerdict {
         let callback = fired.verdict.callback.take();
         let decision = Decision::new(&mut fired.verdict, ());
         Self { decision, callback, notes: notes(fired.verdict, fired.report) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_output_that_a_hook_replaced_by_another_value_still_reaches_the_model() {
+        for (output, want) in [
+            (json!({"success": true, "output": "fine"}), "fine"),
+            (json!({"success": false, "error": "broken"}), "broken"),
+            (json!("plain"), "plain"),
+            (json!({"summary": "short"}), r#"{"summary":"short"}"#),
+            (json!(null), "null"),
+        ] {
+            assert_eq!(OutputDecision::Proceed(output.into()).text(), want);
+        }
     }
 }

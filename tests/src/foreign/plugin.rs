@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use hookbox::ToolCall;
+use hookbox::internal::tool_result;
 use hookbox::session::ToolDecision;
-use hookbox::{ToolCall, ToolResult};
 use hookbox_agents::{Agent, AgentHooks};
 use serde_json::{Value, json};
 
@@ -216,7 +217,7 @@ async fn an_embedding_agent_runs_a_plugin_from_its_directory() {
     let session = manager.session("s").cwd(env.path("repo").to_str().unwrap());
     let call = |command: &str| ToolCall::new("bash", json!({"command": command}));
     let changed = session.before_tool_call(call("git push")).await;
-    assert_eq!(changed.decision, ToolDecision::Run(json!({"command": "git push --dry-run"}).into()));
+    assert_eq!(changed.decision.permitted().unwrap().input, json!({"command": "git push --dry-run"}).into());
     // A line that does not quote its plugin's directory does not start there, as in Claude Code: it fails, and says so.
     let verdict = session.before_tool_call(call("rm -rf /")).await;
     assert_eq!(verdict.report.hooks[0].name, "claude:plugin/rails#PreToolUse[0]");
@@ -233,7 +234,7 @@ async fn an_embedding_agent_runs_a_plugin_from_its_directory() {
         ToolDecision::Block(ruling) => assert_eq!(ruling.for_user(), "rm -rf is not allowed here"),
         other => panic!("{other:?}"),
     }
-    let after = session.after_tool_call(ToolResult::new(call("ls"), json!("out"))).await;
+    let after = session.after_tool_call(tool_result(call("ls"), json!("out"))).await;
     assert_eq!(after.context, ["run the linter before you go on"]);
 }
 

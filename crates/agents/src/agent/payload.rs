@@ -12,6 +12,7 @@ use crate::event::{
 };
 use crate::json;
 use crate::spec::Spec;
+use crate::tool_result;
 
 /// A payload that is being read.
 pub(super) struct Reader {
@@ -112,7 +113,7 @@ impl Reader {
         let own_status = self.unneeded(|fields| fields.whole::<i32>("exit_status"));
         let exit_status = exit_status.or(own_status);
         let success = (self.spec.tool_success)(&output, exit_status);
-        let mut result = ToolResult::new(call, output);
+        let mut result = tool_result(call, output);
         result.success = success.or(result.success);
         result.duration_ms = duration_ms;
         result.exit_status = exit_status;
