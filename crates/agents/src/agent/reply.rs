@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::event::AgentEvent;
-use super::json::{decision, optional};
 use super::plan::{Decision, Plan};
 use crate::spec::Spec;
 use crate::text;
@@ -55,10 +54,9 @@ impl Reply {
 
 /// Returns the reply that follows a plan.
 pub(crate) fn write(spec: &Spec, event: &AgentEvent, plan: Plan) -> Reply {
-    let mut answer = match (&plan.follow_up, spec.answers.follow_up_key) {
-        (None, _) => (spec.answers.write)(event, &plan),
-        (Some(message), None) => decision("block", message),
-        (Some(message), key) => optional(key.unwrap_or_default(), Some(message.as_str())),
+    let mut answer = match &plan.follow_up {
+        None => (spec.answers.write)(event, &plan),
+        Some(message) => (spec.answers.follow_up)(event, message),
     };
     // A block, a question or a change has no other field beside it: some agents would drop it then.
     let is_plain = plan.decision == Decision::Pass && plan.changed.is_none() && plan.follow_up.is_none();

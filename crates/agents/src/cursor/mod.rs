@@ -5,6 +5,7 @@ mod reply;
 
 use serde_json::json;
 
+use crate::agent::json::optional;
 use crate::event::{EventData, InvokedBy, ToolKind};
 use crate::spec::prelude::*;
 
@@ -80,7 +81,7 @@ pub(crate) static SPEC: Spec = Spec {
     answers: Answers {
         write: reply::write,
         empty: "{}\n",
-        follow_up_key: Some("followup_message"),
+        follow_up: |_, message| optional("followup_message", Some(message)),
         shows_warnings: false,
         changed_output: reply::changed_output,
         max_context: Some(10_000),

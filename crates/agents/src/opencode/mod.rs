@@ -60,7 +60,7 @@ pub(crate) static SPEC: Spec = Spec {
         write,
         // The plugin takes an empty answer for a failure.
         empty: "{}\n",
-        follow_up_key: Some("follow_up"),
+        follow_up: |_, message| optional("follow_up", Some(message)),
         shows_warnings: false,
         changed_output: |_, _, new| ChangedOutput::Whole(text(new).into()),
         // The plugin takes nothing beside the two fields; an answer with another field is a failure, which

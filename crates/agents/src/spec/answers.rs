@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::agent::effect::Effect;
 use crate::agent::event::AgentEvent;
+use crate::agent::json::decision;
 use crate::agent::output::{ChangedOutput, as_reason};
 use crate::agent::plan::Plan;
 
@@ -15,8 +16,8 @@ type Fields = Map<String, Value>;
 pub(crate) struct Answers {
     /// Returns the fields of the answer that follows a plan without a message.
     pub(crate) write: fn(&AgentEvent, &Plan) -> Fields,
-    /// The field of a message with which the agent goes on. `None`: it is the reason of a block.
-    pub(crate) follow_up_key: Option<&'static str>,
+    /// Returns the fields of the answer with which the agent goes on with a message.
+    pub(crate) follow_up: fn(&AgentEvent, &str) -> Fields,
     /// The output of a hook command that has nothing to answer.
     pub(crate) empty: &'static str,
     /// True if the agent shows its user a `systemMessage`.
@@ -43,7 +44,7 @@ impl Answers {
     /// Answers of which nothing is known to differ from Claude Code's.
     pub(crate) const BASE: Self = Self {
         write: |_, _| Fields::new(),
-        follow_up_key: None,
+        follow_up: |_, message| decision("block", message),
         empty: "",
         shows_warnings: true,
         asks_with_changed_input: false,
