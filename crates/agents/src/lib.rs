@@ -27,6 +27,7 @@ mod cursor;
 mod finding;
 mod gemini;
 mod gemini_family;
+mod kimi;
 mod opencode;
 mod protection;
 mod qwen;

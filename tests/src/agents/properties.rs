@@ -33,6 +33,7 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
             !(is_specific && is_own && has_reason && has_only)
         }
         Agent::Claude | Agent::Qwen => !(is_specific && is_own),
+        Agent::Kimi => !is_specific,
         Agent::Gemini => !matches!(answer["decision"].as_str(), Some("deny" | "block")),
         Agent::Copilot => {
             let is_pascal = event.starts_with('P');
@@ -149,7 +150,7 @@ proptest! {
             let mut asked = verdict;
             asked.ask = ruling;
             let reply = request.answer(&asked, &request.event);
-            let is_asked = reply.stdout.contains("\"ask\"") && !matches!(agent, Agent::Codex | Agent::Cursor | Agent::OpenCode);
+            let is_asked = reply.stdout.contains("\"ask\"") && !matches!(agent, Agent::Codex | Agent::Cursor | Agent::Kimi | Agent::OpenCode);
             prop_assert!(!asks || is_asked || !runs(agent, name, &reply), "{:?}", reply);
             for event in [Some(name), None] {
                 let reply = agent.failed(event, OnFailure::Block, &failure);

@@ -50,6 +50,7 @@ fn file(agent: Agent) -> &'static str {
         Agent::Qwen => "home/.qwen/settings.json",
         Agent::Copilot => "home/.copilot/hooks/hookbox.json",
         Agent::Cursor => "home/.cursor/hooks.json",
+        Agent::Kimi => "home/.kimi-code/config.toml",
         Agent::OpenCode => unreachable!("it has no command hooks"),
     }
 }
@@ -66,7 +67,7 @@ fn entry(agent: Agent, command: &str) -> Value {
         Agent::Copilot => {
             json!({"type": "command", "bash": format!("{command} --event preToolUse"), "timeoutSec": 20})
         }
-        Agent::Cursor => json!({"command": command, "timeout": 20}),
+        Agent::Cursor | Agent::Kimi => json!({"command": command, "timeout": 20}),
         Agent::Gemini => json!({"type": "command", "name": "hookbox", "command": command, "timeout": 20_000}),
         _ => json!({"type": "command", "command": command, "timeout": 20}),
     }
@@ -79,7 +80,7 @@ fn configure(env: &TestEnvironment, agent: Agent, entry: &Value) {
 
 fn grouped(agent: Agent, entry: &Value, matcher: Option<&str>) -> Value {
     let mut group = match agent {
-        Agent::Copilot | Agent::Cursor => entry.clone(),
+        Agent::Copilot | Agent::Cursor | Agent::Kimi => entry.clone(),
         _ => json!({"hooks": [entry]}),
     };
     if let Some(matcher) = matcher {
@@ -89,6 +90,10 @@ fn grouped(agent: Agent, entry: &Value, matcher: Option<&str>) -> Value {
 }
 
 fn configure_with(env: &TestEnvironment, agent: Agent, list: &Value) {
+    if agent == Agent::Kimi {
+        env.file(file(agent), tables(event(agent), list));
+        return;
+    }
     let mut configuration = json!({"hooks": {event(agent): list}});
     if matches!(agent, Agent::Copilot | Agent::Cursor) {
         configuration["version"] = json!(1);
@@ -97,6 +102,18 @@ fn configure_with(env: &TestEnvironment, agent: Agent, list: &Value) {
     if agent == Agent::Codex {
         trust(env, list);
     }
+}
+
+/// Returns `[[hooks]]` tables of these entries.
+fn tables(event: &str, list: &Value) -> String {
+    let mut text = String::new();
+    for entry in list.as_array().unwrap() {
+        text += &format!("[[hooks]]\nevent = \"{event}\"\n");
+        for (key, value) in entry.as_object().unwrap() {
+            text += &format!("{key} = {value}\n");
+        }
+    }
+    text
 }
 
 /// The settings that Codex writes when its user trusts every hook in `/hooks`.

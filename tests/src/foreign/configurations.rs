@@ -6,6 +6,11 @@ use serde_json::{Value, json};
 use super::{all_of, bash, problems, statuses, verdict};
 use crate::environment::TestEnvironment;
 
+/// The agents that read command hooks of a project.
+pub(super) fn of_projects() -> impl Iterator<Item = Agent> {
+    Agent::with_commands().filter(|agent| *agent != Agent::Kimi)
+}
+
 /// A project with a hook of this agent before a tool call, whose script does this.
 fn project(agent: Agent, script: &str) -> TestEnvironment {
     let env = TestEnvironment::new();
@@ -30,7 +35,7 @@ pub(super) fn configure(env: &TestEnvironment, agent: Agent, line: &str) {
             ".cursor/hooks.json",
             json!({"version": 1, "hooks": {"preToolUse": [{"command": line, "matcher": "Shell"}]}}),
         ),
-        Agent::OpenCode => unreachable!("it has no command hooks"),
+        Agent::Kimi | Agent::OpenCode => unreachable!("a project has no command hooks of it"),
     };
     env.file(&format!("repo/{path}"), content.to_string());
 }
@@ -44,13 +49,13 @@ fn name(agent: Agent) -> &'static str {
         Agent::Qwen => ".qwen/settings.json#PreToolUse[0]",
         Agent::Copilot => ".github/hooks/guard.json#preToolUse[0]",
         Agent::Cursor => ".cursor/hooks.json#preToolUse[0]",
-        Agent::OpenCode => unreachable!("it has no command hooks"),
+        Agent::Kimi | Agent::OpenCode => unreachable!("a project has no command hooks of it"),
     }
 }
 
 #[test]
 fn a_configuration_is_found_where_its_agent_has_it_and_only_when_it_is_asked_for() {
-    for agent in Agent::with_commands() {
+    for agent in of_projects() {
         let env = project(agent, "cat > /dev/null");
         assert_eq!(env.list(&[]), Vec::<Value>::new(), "{agent}");
         let rows = env.list(&all_of(agent));
@@ -172,7 +177,7 @@ fn each_agents_answers_block_ask_and_change() {
             assert_eq!((&found["blocked"], &found["input"]), (&json!(false), &want), "{agent} {answer}");
         }
     }
-    for agent in Agent::with_commands() {
+    for agent in of_projects() {
         let env = project(agent, "cat > /dev/null\necho 'not here' >&2\nexit 2");
         let found = verdict(&env, agent, "before_tool_call", &bash("ls"));
         assert_eq!((&found["blocked"], &found["reason"]), (&json!(true), &json!("not here")), "{agent}");
@@ -182,7 +187,7 @@ fn each_agents_answers_block_ask_and_change() {
 #[test]
 fn every_failure_passes_with_a_warning_or_blocks_as_the_settings_say() {
     let hangs = "cat > /dev/null\nexec sleep 60";
-    for agent in Agent::with_commands() {
+    for agent in of_projects() {
         let blocks_anyway = |script: &str| {
             // Copilot CLI takes every exit code but 0 for a no.
             agent == Agent::Copilot && script.contains("exit 1")
@@ -490,4 +495,29 @@ fn cursors_events_of_single_tools_are_sent_as_cursor_sends_them() {
     );
     assert_eq!((&lines[1]["tool_name"], &lines[1]["tool_input"]), (&json!("MCP:echo"), &json!("{\"a\":1}")));
     assert_eq!(lines[2]["edits"], json!([{"old_string": "o", "new_string": "n"}]));
+}
+
+#[test]
+fn a_users_hooks_in_a_toml_file_block_in_any_agent() {
+    let env = TestEnvironment::new();
+    env.script("home/guard.sh", "#!/bin/bash\ngrep -o '\"tool_input\":[^}]*}' >&2\nexit 2\n");
+    let guard = env.path("home/guard.sh").display().to_string();
+    let hooks = format!(
+        "a = 1\n[[hooks]]\nevent = \"PreToolUse\"\nmatcher = \"^(Bash|Write)$\"\ncommand = \"{guard}\"\n"
+    );
+    env.file("home/.kimi-code/config.toml", &hooks);
+    let from = ["before_tool_call", "--from", "kimi"];
+    let found = env.event(&from, &bash("ls"));
+    assert_eq!(
+        (&found["blocked"], &found["blocked_by"]),
+        (&json!(true), &json!("~/.kimi-code/config.toml#PreToolUse[0]")),
+        "{found}"
+    );
+    assert_eq!(found["reason"], r#""tool_input":{"command":"ls"}"#);
+    let write = json!({"tool_name": "write_file", "tool_input": {"file_path": "/a", "content": "b"}});
+    assert_eq!(env.event(&from, &write)["reason"], r#""tool_input":{"path":"/a","content":"b"}"#);
+    let read = json!({"tool_name": "read_file", "tool_input": {"file_path": "/a"}});
+    assert_eq!(env.event(&from, &read)["blocked"], false);
+    env.file("home/.kimi-code/config.toml", "hooks = ");
+    assert!(problems(&env, &["--from", "kimi"]).iter().any(|it| it.contains("expected TOML")));
 }

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use crate::agents::{payloads, read};
 
 /// Events whose data hookbox does not know: no hook of theirs is sent anything.
-const NOT_SENT: [(Agent, &str); 7] = [
+const NOT_SENT: [(Agent, &str); 8] = [
+    (Agent::Kimi, "TurnStarted"),
     (Agent::Claude, "PostToolBatch"),
     (Agent::Qwen, "PostToolBatch"),
     (Agent::Gemini, "AfterModel"),
@@ -19,7 +20,10 @@ const NOT_SENT: [(Agent, &str); 7] = [
 ];
 
 /// Fields that hookbox does not know, and leaves out.
-const ABSENT: [(Agent, &str); 13] = [
+const ABSENT: [(Agent, &str); 16] = [
+    (Agent::Kimi, "agent_name"),
+    (Agent::Kimi, "token_count"),
+    (Agent::Kimi, "estimated_token_count"),
     (Agent::Claude, "prompt_id"),
     (Agent::Claude, "background_tasks"),
     (Agent::Claude, "session_crons"),
@@ -37,7 +41,8 @@ const ABSENT: [(Agent, &str); 13] = [
 ];
 
 /// Fields that hookbox does not know, and that hold a text all the same, for a hook may need one.
-const OTHER_TEXT: [(Agent, &str); 10] = [
+const OTHER_TEXT: [(Agent, &str); 11] = [
+    (Agent::Kimi, "model"),
     (Agent::Codex, "turn_id"),
     (Agent::Codex, "model"),
     (Agent::Qwen, "model"),

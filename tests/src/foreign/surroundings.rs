@@ -3,7 +3,7 @@
 use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
-use super::configurations::configure;
+use super::configurations::{configure, of_projects};
 use super::{all_of, bash, problems, statuses, verdict};
 use crate::environment::TestEnvironment;
 
@@ -17,7 +17,7 @@ fn claude(env: Value, line: &str) -> String {
 fn a_line_runs_in_the_shell_of_its_agent() {
     // Elsewhere than in bash this guard passes without a word.
     let guard = "if [[ a == a* ]]; then echo no >&2; exit 2; fi";
-    for agent in Agent::with_commands().filter(|agent| *agent != Agent::Claude) {
+    for agent in of_projects().filter(|agent| *agent != Agent::Claude) {
         let env = TestEnvironment::new();
         configure(&env, agent, guard);
         let found = verdict(&env, agent, "before_tool_call", &bash("ls"));

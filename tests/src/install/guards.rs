@@ -4,7 +4,7 @@ use hookbox_agents::agent::{Agent, EventKind};
 use hookbox_agents::config::{Level, read};
 use serde_json::json;
 
-use super::{agents, done, path_of};
+use super::{agents, done, levels, path_of};
 use crate::environment::{TestEnvironment, program, sample};
 
 #[test]
@@ -39,7 +39,7 @@ fn the_command_of_every_agent_blocks_what_a_guard_blocks() {
 #[test]
 fn what_was_installed_blocks_where_home_is_another_one_and_says_so() {
     for agent in agents() {
-        for level in [Level::User, Level::Project] {
+        for level in levels(agent) {
             let env = TestEnvironment::new();
             env.directory("other");
             done(&env.hookbox(["install", agent.as_str(), &format!("--{level}")]));
@@ -94,8 +94,10 @@ fn a_tool_call_cannot_change_what_was_installed_wherever_it_is() {
     for env in [TestEnvironment::new(), elsewhere] {
         env.directory("repo/.git");
         for agent in agents().chain([Agent::OpenCode]) {
-            for level in ["--user", "--project"] {
-                let rows = env.hookbox(["install", agent.as_str(), level, "--json"]).json();
+            let both = [Level::User, Level::Project];
+            for level in both.into_iter().filter(|it| *it == Level::User || agent != Agent::Kimi) {
+                let level = format!("--{level}");
+                let rows = env.hookbox(["install", agent.as_str(), &level, "--json"]).json();
                 let path = rows[0]["path"].as_str().unwrap();
                 let call = json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "{}"}});
                 let verdict = env.event(&["PreToolUse"], &call);

@@ -28,8 +28,14 @@ fn refused(output: &Output, code: i32, words: &[&str]) {
 
 /// The agents that have a file of commands.
 fn agents() -> impl Iterator<Item = Agent> {
-    let here = Surroundings::new("/srv/shop");
-    Agent::ALL.into_iter().filter(move |agent| file(*agent, Level::Project, &here).is_some())
+    let here = Surroundings { home: Some("/home/ada".into()), ..Surroundings::new("/srv/shop") };
+    Agent::ALL.into_iter().filter(move |agent| file(*agent, Level::User, &here).is_some())
+}
+
+/// The levels at which such an agent has its file.
+fn levels(agent: Agent) -> impl Iterator<Item = Level> {
+    let here = Surroundings { home: Some("/home/ada".into()), ..Surroundings::new("/srv/shop") };
+    [Level::User, Level::Project].into_iter().filter(move |level| file(agent, *level, &here).is_some())
 }
 
 fn path_of(env: &TestEnvironment, agent: Agent, level: Level) -> std::path::PathBuf {
@@ -78,7 +84,7 @@ fn the_original_comes_back_byte_for_byte() {
 #[test]
 fn a_file_that_was_not_there_goes_with_its_directories() {
     for agent in agents() {
-        for level in [Level::User, Level::Project] {
+        for level in levels(agent) {
             let env = TestEnvironment::new();
             let path = path_of(&env, agent, level);
             let flag = format!("--{level}");
@@ -331,6 +337,48 @@ fn what_switches_hooks_off_is_said() {
     assert!(output.stderr.contains("\"disableAllHooks\": true switches every hook off"), "{output:#?}");
     let rows = env.hookbox(["install", "codex", "--json"]).json();
     assert!(rows[0]["next"][0].as_str().unwrap().contains("/hooks"));
+}
+
+#[test]
+fn kimi_code_keeps_every_other_line_of_its_file() {
+    let (path, agent) = ("home/.kimi-code/config.toml", "kimi");
+    let mine = "# mine\ndefault_model = \"k2\"\n\n[[hooks]] # notifies me\nevent = \"Stop\"\ncommand = \"\"\"\n[[hooks]]\n\"\"\"\n\n[providers.k]\ntype = \"kimi\"";
+    let env = TestEnvironment::new();
+    env.file(path, mine);
+    done(&env.hookbox(["install", agent]));
+    let installed = env.read(path).unwrap();
+    assert!(installed.starts_with(mine), "{installed}");
+    assert!(installed.contains("\n[[hooks]]\nevent = \"PreToolUse\"\ncommand = \""), "{installed}");
+    assert!(env.hookbox(["install", agent]).stdout.contains("is as it should be"));
+    done(&env.hookbox(["install", agent, "--event", "PreToolUse", "--deadline", "10m"]));
+    let narrow = env.read(path).unwrap();
+    assert_eq!(narrow.matches(" bridge kimi ").count(), 1, "{narrow}");
+    assert!(narrow.contains("--deadline 585s") && narrow.contains("timeout = 600"), "{narrow}");
+
+    // Kimi Code writes the file again, and adds settings of its own.
+    let edited = narrow.replace("\"k2\"", "\"k3\"") + "\n[thinking]\nmode = \"on\"\n";
+    env.file(path, &edited);
+    done(&env.hookbox(["uninstall", agent]));
+    let left = env.read(path).unwrap();
+    assert_eq!(left, mine.replace("\"k2\"", "\"k3\"") + "\n\n[thinking]\nmode = \"on\"\n");
+
+    env.file(path, mine);
+    done(&env.hookbox(["install", agent]));
+    done(&env.hookbox(["uninstall", agent]));
+    assert_eq!(env.read(path).unwrap(), mine);
+
+    refused(&env.hookbox(["install", agent, "--project"]), 2, &["Kimi Code", "project"]);
+    for (text, want) in [
+        ("[[hooks]]\nevent = \"Stopp\"\ncommand = \"x\"\n", "unknown event"),
+        ("hooks = [{event = \"Stop\", command = \"x\"}]\n", "[[hooks]] tables"),
+        ("hooks = []\n", "[[hooks]] tables"),
+        ("hooks = ", "expected TOML"),
+        ("\u{feff}a = 1\n", "byte order mark"),
+    ] {
+        env.file(path, text);
+        refused(&env.hookbox(["install", agent]), 1, &[want]);
+        assert_eq!(env.read(path).unwrap(), text);
+    }
 }
 
 #[test]

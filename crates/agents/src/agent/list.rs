@@ -38,6 +38,8 @@ agents! {
     Copilot = copilot,
     /// Cursor, by its documentation.
     Cursor = cursor,
+    /// Kimi Code (checked with 2.1).
+    Kimi = kimi,
     /// OpenCode (checked with 1.18), by the plugin in `assets/opencode/`: it runs no commands.
     OpenCode = opencode,
 }

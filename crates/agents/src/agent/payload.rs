@@ -57,7 +57,7 @@ impl Reader {
         Ok(match self.own.event {
             EventKind::SessionStart => EventData::SessionStart { source: self.text(&["source"])? },
             EventKind::SessionEnd => EventData::SessionEnd { reason: self.text(&["reason"])? },
-            EventKind::UserMessageSend => EventData::UserMessageSend { message: self.text(&["prompt"])? },
+            EventKind::UserMessageSend => EventData::UserMessageSend { message: self.message()? },
             EventKind::BeforeToolCall => EventData::BeforeToolCall(self.call()?),
             EventKind::AfterToolCall => EventData::AfterToolCall(self.result()?),
             EventKind::OnError => EventData::OnError(self.error()?),
@@ -90,6 +90,19 @@ impl Reader {
         })
     }
 
+    /// Reads the user's message: text, or parts of which some have text.
+    fn message(&mut self) -> Result<Option<String>, PayloadError> {
+        match self.fields.any("prompt") {
+            Some(Value::Array(parts)) => {
+                let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
+                Ok(Some(texts.join("\n")))
+            }
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(message)) => Ok(Some(message)),
+            Some(other) => Err(self.fields.error("prompt", "a string", &other)),
+        }
+    }
+
     fn call(&mut self) -> Result<ToolCall, PayloadError> {
         let Some(name) = self.text(&["tool_name", "toolName"])? else {
             return Err(self.fields.error("tool_name", "a string", &Value::Null));
@@ -97,7 +110,7 @@ impl Reader {
         let input = self.any(&["tool_input", "toolArgs", "toolInput"]);
         let mut call =
             ToolCall::new(name, input.map_or_else(Document::absent, |input| Document::new(as_object(input))));
-        call.id = self.unneeded_text(&["tool_use_id", "toolUseId"]);
+        call.id = self.unneeded_text(&["tool_use_id", "toolUseId", "tool_call_id"]);
         Ok(call)
     }
 
@@ -124,7 +137,9 @@ impl Reader {
         let is_of_tool = is_after_tool(self.own.name);
         let source = if is_of_tool { ErrorSource::Tool(self.call()?) } else { ErrorSource::Turn(None) };
         let interrupted = self.unneeded(|fields| fields.flag("is_interrupt")) == Some(true);
-        let mut kind = self.unneeded_text(&["failure_type"]).or(interrupted.then(|| "interrupt".to_owned()));
+        let mut kind = self
+            .unneeded_text(&["failure_type", "error_type"])
+            .or(interrupted.then(|| "interrupt".to_owned()));
         let details = self.text(&["error_details", "error_message"])?;
         let message = match (self.fields.any("error"), details) {
             // The class of the error, and its message.
@@ -135,7 +150,7 @@ impl Reader {
             (Some(Value::String(message)), None) => message,
             (Some(Value::Object(error)), details) => {
                 let mut error = Fields::new(error);
-                kind = kind.or(error.text("name").ok().flatten());
+                kind = kind.or(error.text("name").ok().flatten()).or(error.text("code").ok().flatten());
                 error.text("message").ok().flatten().or(details).unwrap_or_default()
             }
             (Some(other), _) => return Err(self.fields.error("error", "a string or an object", &other)),

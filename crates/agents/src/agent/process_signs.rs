@@ -85,6 +85,8 @@ mod tests {
             ("/usr/bin/node", "node", "node MODULES/@github/copilot/index.js", Some("Copilot CLI")),
             ("/home/u/x/node", "node", "/home/u/.local/bin/cursor-agent --x", Some("Cursor")),
             ("", "opencode", "", Some("OpenCode")),
+            ("/usr/bin/node", "kimi-code", "kimi-code", Some("Kimi Code")),
+            ("/usr/bin/node", "node", "node MODULES/@moonshot-ai/kimi-code/dist/main.mjs", Some("Kimi Code")),
             ("/usr/bin/kodelet", "kodelet", "kodelet run", Some("kodelet")),
             ("/bin/bash", "kodelet", "/bin/bash /usr/bin/kodelet", Some("kodelet")),
             ("/usr/share/cursor/cursor", "cursor", "/usr/share/cursor/cursor .", None),

@@ -7,6 +7,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::CstRootNode;
 use regex::{Captures, Regex};
 
+use super::toml_hooks::hooks_json;
 use crate::discovery::document::{Document, Form, Member, Node, Object};
 use crate::discovery::reader::at;
 use crate::spec::Spec;
@@ -54,23 +55,20 @@ pub(crate) struct ConfigText<'a> {
     spec: &'static Spec,
     /// The text without its byte order mark.
     text: &'a str,
-    /// The same text in strict JSON, in which every value has its line and column.
+    /// The same text in strict JSON, in which every value has its line and column; of a TOML file only the
+    /// hooks.
     strict: Cow<'a, str>,
 }
 
 impl<'a> ConfigText<'a> {
     /// Checks the bytes of a file of this agent.
     pub(crate) fn new(spec: &'static Spec, bytes: &'a [u8]) -> Result<Self, DocumentError> {
-        if bytes.len() > MAX_BYTES {
-            let what = format!("expected at most {MAX_BYTES} bytes, found {}", bytes.len());
-            return Err(DocumentError::new(what, "see what made the file so large"));
-        }
-        let text = str::from_utf8(bytes).map_err(|error| {
-            let what = format!("expected UTF-8, found something else at byte {}", error.valid_up_to());
-            DocumentError::new(what, BY_HAND)
-        })?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let strict = if spec.config.reads_comments { strict(text) } else { Cow::Borrowed(text) };
+        let text = text_of(bytes)?;
+        let strict = match &spec.config {
+            config if config.is_toml => Cow::Owned(hooks_json(text)?),
+            config if config.reads_comments => strict(text),
+            _ => Cow::Borrowed(text),
+        };
         Ok(Self { spec, text, strict })
     }
 
@@ -117,6 +115,19 @@ impl<'a> ConfigText<'a> {
             DocumentError::new(what, BY_HAND)
         })
     }
+}
+
+/// Returns the text of a file without its byte order mark.
+pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, DocumentError> {
+    if bytes.len() > MAX_BYTES {
+        let what = format!("expected at most {MAX_BYTES} bytes, found {}", bytes.len());
+        return Err(DocumentError::new(what, "see what made the file so large"));
+    }
+    let text = str::from_utf8(bytes).map_err(|error| {
+        let what = format!("expected UTF-8, found something else at byte {}", error.valid_up_to());
+        DocumentError::new(what, BY_HAND)
+    })?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 /// Returns the member of this name. A duplicate is an error: one reader takes the first, another the last.

@@ -22,9 +22,10 @@ mod parser_error;
 mod paths;
 mod read;
 mod switch;
+mod toml_hooks;
 
 pub(crate) use self::codex_settings::{toml_settings, toml_switches};
-pub(crate) use self::document::{ConfigText, json_value, only, without_comments};
+pub(crate) use self::document::{ConfigText, json_value, only, text_of as toml_text, without_comments};
 pub use self::document::{DocumentError, MAX_BYTES};
 pub use self::entry::Entry;
 pub(crate) use self::parser_error::{json_error, parser_error};
@@ -32,4 +33,5 @@ pub use self::paths::file;
 pub use self::read::{Configuration, Problem, read};
 pub use self::switch::Switch;
 pub(crate) use self::switch::switches;
+pub(crate) use self::toml_hooks::{HookTable, hook_tables, hooks_json, table as toml_table};
 pub use crate::agent::{Level, Surroundings};

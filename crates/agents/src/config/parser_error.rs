@@ -24,6 +24,9 @@ pub(crate) fn parser_error(spec: &Spec, bytes: &[u8]) -> Option<String> {
     if text.len() < whole.len() && !parser.reads_mark {
         return Some(format!("line 1, column 1: {} reads no file with a byte order mark", spec.title));
     }
+    if spec.config.is_toml {
+        return (parser.check)(text);
+    }
     let plain = if spec.config.reads_comments { without_comments(text) } else { Cow::Borrowed(text) };
     if plain.chars().all(char::is_whitespace) {
         return None;

@@ -50,6 +50,7 @@ mod tests {
                 ["/home/ada/.copilot/hooks/hookbox.json", "/srv/shop/.github/hooks/hookbox.json", ""],
             ),
             (Agent::Cursor, ["/home/ada/.cursor/hooks.json", "/srv/shop/.cursor/hooks.json", ""]),
+            (Agent::Kimi, ["/home/ada/.kimi-code/config.toml", "", ""]),
             (Agent::OpenCode, ["", "", ""]),
         ] {
             let found = Level::ALL.map(|level| {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use crate::agent::{Agent, Level};
 use crate::agent_hooks::event_name;
-use crate::config::{Switch, switches, without_comments};
+use crate::config::{Switch, hooks_json, switches, without_comments};
 use crate::discovery::document::{Document, Form, Member, Node, Object};
 use crate::discovery::reader::{Fault, Reader, at, unknown, wrong};
 use crate::discovery::{MAX_HOOKS, SourceHook};
@@ -77,7 +77,11 @@ pub(super) struct ForeignFile {
 pub(super) fn parse(text: &str, outside: &Outside) -> Result<ForeignFile, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let takes_comments = outside.agent.spec().config.reads_comments;
-    let text = if takes_comments { without_comments(text) } else { Cow::Borrowed(text) };
+    let text = match &outside.agent.spec().config {
+        config if config.is_toml => Cow::Owned(hooks_json(text).map_err(|error| error.what)?),
+        _ if takes_comments => without_comments(text),
+        _ => Cow::Borrowed(text),
+    };
     let document = Document::parse(&text).map_err(|(spot, why)| {
         let has_comments = !takes_comments && without_comments(&text) != text;
         let agent = outside.agent.title();

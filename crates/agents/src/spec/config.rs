@@ -7,6 +7,8 @@ use crate::agent::disable_settings::DisableSetting;
 /// The format of an agent's configuration files.
 #[derive(Debug)]
 pub(crate) struct ConfigFormat {
+    /// True if it is TOML with a `[[hooks]]` table for each hook.
+    pub(crate) is_toml: bool,
     /// True if the agent reads comments (`//` and `/* */`).
     pub(crate) reads_comments: bool,
     /// The errors of the agent's own parser; `None` if its parser is not known.
@@ -32,6 +34,7 @@ pub(crate) struct ConfigFormat {
 impl ConfigFormat {
     /// Settings in strict JSON with groups of entries, without switches.
     pub(crate) const BASE: Self = Self {
+        is_toml: false,
         reads_comments: false,
         parser: Some(ParserRules { reads_mark: false, check: |_| None }),
         entry: EntryForm::GROUPED,
@@ -94,7 +97,7 @@ pub(crate) struct EntryForm {
     pub(crate) takes_null_matcher: bool,
     /// True if the timeout may be null.
     pub(crate) takes_null_timeout: bool,
-    /// The longest timeout: a longer one is over at once.
+    /// The longest timeout: a longer one is over at once, or an error.
     pub(crate) longest_timeout: Option<Duration>,
 }
 

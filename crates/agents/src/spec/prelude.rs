@@ -6,7 +6,7 @@ pub(crate) use super::{
     PluginFile, ProcessSigns, Spec, ToolEvent, ToolNames,
 };
 pub(crate) use crate::agent::disable_settings::{DisableSetting, LeavesOut};
-pub(crate) use crate::agent::effect;
+pub(crate) use crate::agent::effect::{self, Effect};
 pub(crate) use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};
 pub(crate) use crate::agent::event::{AgentEvent, EventKind, is_pascal};
 pub(crate) use crate::agent::output::{ChangedOutput, text};

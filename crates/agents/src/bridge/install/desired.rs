@@ -113,7 +113,10 @@ fn one(agent: Agent, options: &InstallOptions, event: &'static AgentEvent) -> De
     let (deadline, waits) = match agent.spec().brief_wait(event.name) {
         // The agent waits so long and no longer, and `Bridge::new` knows it.
         Some(brief) => (None, brief),
-        None => (Some(options.deadline), options.deadline + SLACK),
+        None => {
+            let waits = (options.deadline + SLACK).min(form.longest_timeout.unwrap_or(Duration::MAX));
+            (Some(options.deadline.min(waits.saturating_sub(SLACK))), waits)
+        }
     };
     let is_strict = options.is_strict && event.event == EventKind::BeforeToolCall;
     let line = bridge_command::write(
@@ -150,8 +153,8 @@ mod tests {
 
     /// The agents that have a file of commands.
     fn agents() -> impl Iterator<Item = Agent> {
-        let here = Surroundings::new("/srv/shop");
-        Agent::ALL.into_iter().filter(move |agent| file(*agent, Level::Project, &here).is_some())
+        let here = Surroundings { home: Some("/home/ada".into()), ..Surroundings::new("/srv/shop") };
+        Agent::ALL.into_iter().filter(move |agent| file(*agent, Level::User, &here).is_some())
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Adds our entries to an agent's configuration and takes them out, in a syntax tree that keeps comments and
 //! blanks.
 
+use std::fmt;
+
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
 use super::desired::DesiredEntry;
+use super::edit_toml;
 use crate::agent::Agent;
 use crate::agent::bridge_command::{is_ours, mentions};
 use crate::config::{ConfigText, DocumentError, Entry, only, read};
@@ -50,6 +53,9 @@ pub(super) fn merge(
             format!("expected a command line that hookbox knows again, found {}", text::escape(line, 300));
         return Err(DocumentError::new(what, "give another path with --program; nothing was changed"));
     }
+    if agent.spec().config.is_toml {
+        return edit_toml::merge(agent, bytes, desired);
+    }
     let before = before.and_then(|it| parse(agent, it, &[]).ok());
     let tree = parse(agent, bytes, desired)?;
     let root = tree.object_value_or_set();
@@ -80,6 +86,9 @@ pub(super) fn merge(
 /// Returns the configuration without our entries, and without the groups, lists and keys that were made for
 /// them.
 pub(super) fn remove(agent: Agent, bytes: &[u8], before: Option<&[u8]>) -> Result<Left, DocumentError> {
+    if agent.spec().config.is_toml {
+        return edit_toml::remove(agent, bytes);
+    }
     let before = before.and_then(|it| parse(agent, it, &[]).ok());
     let tree = parse(agent, bytes, &[])?;
     if let Some(root) = tree.object_value() {
@@ -205,9 +214,10 @@ fn form(agent: Agent) -> &'static EntryForm {
     &agent.spec().config.entry
 }
 
-fn written(bytes: &[u8], tree: &CstRootNode) -> Vec<u8> {
+/// Returns a new text with the byte order mark of the old one.
+pub(super) fn written(bytes: &[u8], text: impl fmt::Display) -> Vec<u8> {
     let mark = if bytes.starts_with(MARK.as_bytes()) { MARK } else { "" };
-    format!("{mark}{tree}").into_bytes()
+    format!("{mark}{text}").into_bytes()
 }
 
 fn hooks(tree: &CstRootNode) -> Option<CstObject> {

@@ -28,6 +28,7 @@ mod config_file;
 pub(crate) mod desired;
 mod diff;
 mod edit;
+mod edit_toml;
 pub(crate) mod error;
 mod installer;
 pub(crate) mod outcome;

@@ -1,0 +1,84 @@
+//! Adds our entries to a TOML configuration and takes them out. Every other line stays as it is.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::desired::DesiredEntry;
+use super::edit::{Left, written};
+use crate::agent::Agent;
+use crate::agent::bridge_command::is_ours;
+use crate::config::{DocumentError, HookTable, hook_tables, toml_table, toml_text};
+
+/// Returns the configuration with these entries of ours, after all others.
+pub(super) fn merge(agent: Agent, bytes: &[u8], desired: &[DesiredEntry]) -> Result<Vec<u8>, DocumentError> {
+    let text = toml_text(bytes)?;
+    let mut added = String::new();
+    for entry in desired {
+        let _ = write!(added, "\n[[hooks]]\nevent = {}\n", quoted(entry.event));
+        for (key, value) in &entry.says {
+            let value = value.as_str().map_or_else(|| value.to_string(), quoted);
+            let _ = writeln!(added, "{key} = {value}");
+        }
+    }
+    // Entries that are as they should be keep their place in the file.
+    if text.contains(&added) && ours(agent, text)?.len() == desired.len() {
+        return Ok(bytes.to_vec());
+    }
+    let mut merged = without(agent, text)?;
+    if !merged.is_empty() && !merged.ends_with('\n') {
+        merged.push('\n');
+    }
+    let added = if merged.is_empty() { added.trim_start() } else { &added };
+    merged.push_str(added);
+    // A list on one line cannot have tables as well.
+    toml_table(&merged).map_err(|_| not_tables())?;
+    Ok(written(bytes, &merged))
+}
+
+/// Returns the configuration without our entries.
+pub(super) fn remove(agent: Agent, bytes: &[u8]) -> Result<Left, DocumentError> {
+    let left = without(agent, toml_text(bytes)?)?;
+    let is_bare = left.trim().is_empty();
+    Ok(Left { bytes: written(bytes, &left), is_bare })
+}
+
+fn without(agent: Agent, text: &str) -> Result<String, DocumentError> {
+    let mut left = text.to_owned();
+    for table in ours(agent, text)?.iter().rev() {
+        let mut lines = table.lines.clone();
+        // The blank line that separates it from the one before.
+        if left.get(..lines.start).is_some_and(|before| before.ends_with("\n\n")) {
+            lines.start -= 1;
+        }
+        left.replace_range(lines, "");
+    }
+    let others = |text: &str| {
+        let mut table = toml_table(text)?;
+        if let Some(toml::Value::Array(hooks)) = table.get_mut("hooks") {
+            let line = |it: &toml::Value| it.get("command").and_then(|it| it.as_str()).map(str::to_owned);
+            hooks.retain(|it| line(it).is_none_or(|line| !is_ours(agent, &line)));
+        }
+        table.retain(|name, value| name != "hooks" || value.as_array().is_none_or(|it| !it.is_empty()));
+        Ok(table)
+    };
+    if others(text)? == others(&left)? { Ok(left) } else { Err(not_tables()) }
+}
+
+fn ours(agent: Agent, text: &str) -> Result<Vec<HookTable>, DocumentError> {
+    let mut tables = hook_tables(text)?.ok_or_else(not_tables)?;
+    tables.retain(|it| is_ours(agent, &it.command));
+    Ok(tables)
+}
+
+fn not_tables() -> DocumentError {
+    DocumentError::new(
+        "expected hooks in [[hooks]] tables without further tables, found them in another form",
+        "write each hook as a [[hooks]] table; nothing was changed",
+    )
+}
+
+/// Returns a text as TOML. A basic string of TOML has the escapes of JSON, and no raw delete character.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+}
