@@ -23,8 +23,12 @@ pub(crate) struct Client {
     command: fn(&Place, Trust) -> Command,
     /// Records the trust that its user gives to the hooks, if the client asks for it.
     pub(crate) trust: Option<fn(&Place) -> io::Result<()>>,
+    /// The version of node that it needs, if it does not run with older ones.
+    pub(crate) node: Option<&'static str>,
     /// True if a hook may change the input of a tool; otherwise a change is a block.
     pub(crate) changes_input: bool,
+    /// True if a hook may give the model text at the start of a session.
+    pub(crate) injects_at_start: bool,
     /// Whether it shows the user a hook's warning when it runs without a terminal. For one that does not, the warnings are
     /// kept in a file.
     pub(crate) shows_warnings: bool,
@@ -42,7 +46,7 @@ pub(crate) enum Trust {
 }
 
 /// Every client. The first two are run where nobody says which.
-pub(crate) const ALL: [Client; 6] = [
+pub(crate) const ALL: [Client; 7] = [
     Client {
         name: "codex",
         package: "@openai/codex",
@@ -50,6 +54,8 @@ pub(crate) const ALL: [Client; 6] = [
         configure: codex,
         command: run_codex,
         trust: Some(trust_codex),
+        node: None,
+        injects_at_start: true,
         changes_input: true,
         shows_warnings: false,
     },
@@ -60,6 +66,8 @@ pub(crate) const ALL: [Client; 6] = [
         configure: gemini,
         command: run_gemini,
         trust: Some(trust_gemini),
+        node: None,
+        injects_at_start: true,
         changes_input: true,
         shows_warnings: true,
     },
@@ -70,6 +78,8 @@ pub(crate) const ALL: [Client; 6] = [
         configure: nothing,
         command: run_claude,
         trust: None,
+        node: None,
+        injects_at_start: true,
         changes_input: true,
         shows_warnings: true,
     },
@@ -80,6 +90,8 @@ pub(crate) const ALL: [Client; 6] = [
         configure: qwen,
         command: run_qwen,
         trust: None,
+        node: None,
+        injects_at_start: true,
         changes_input: false,
         shows_warnings: false,
     },
@@ -90,6 +102,8 @@ pub(crate) const ALL: [Client; 6] = [
         configure: nothing,
         command: run_copilot,
         trust: None,
+        node: None,
+        injects_at_start: true,
         changes_input: true,
         shows_warnings: false,
     },
@@ -100,10 +114,31 @@ pub(crate) const ALL: [Client; 6] = [
         configure: opencode,
         command: run_opencode,
         trust: None,
+        node: None,
+        injects_at_start: true,
         changes_input: true,
         shows_warnings: true,
     },
+    Client {
+        name: "kimi",
+        package: "@moonshot-ai/kimi-code",
+        version: "2.1.0",
+        configure: kimi,
+        command: run_kimi,
+        trust: None,
+        node: Some("22.23.3"),
+        injects_at_start: false,
+        changes_input: false,
+        shows_warnings: false,
+    },
 ];
+
+/// Returns the npm package that has node for this machine.
+pub(crate) fn node_package() -> String {
+    let system = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
+    let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+    format!("node-{system}-{machine}")
+}
 
 impl Client {
     /// The client of that name.
@@ -201,6 +236,7 @@ fn variables(name: &str, place: &Place, trust: Trust) -> Vec<(&'static str, Stri
             ("COPILOT_OFFLINE", text("true")),
             ("COPILOT_AUTO_UPDATE", text("false")),
         ],
+        "kimi" => vec![("KIMI_DISABLE_TELEMETRY", text("1"))],
         _ => vec![
             ("OPENCODE_DISABLE_AUTOUPDATE", text("1")),
             ("OPENCODE_DISABLE_MODELS_FETCH", text("1")),
@@ -341,6 +377,34 @@ fn run_opencode(place: &Place, _: Trust) -> Command {
     let program = of_platform(&place.client.join("node_modules"), "opencode-").join("bin/opencode");
     let mut command = Command::new(program);
     command.args(["run", "--print-logs", "--log-level", "WARN", PROMPT]);
+    command
+}
+
+fn kimi(place: &Place, _: Trust) -> io::Result<()> {
+    let url = &place.url;
+    let config = format!(
+        r#"default_model = "mock"
+telemetry = false
+
+[providers.mock]
+type = "openai"
+base_url = "{url}/v1"
+api_key = "test"
+
+[models.mock]
+provider = "mock"
+model = "mock-model"
+max_context_size = 100000
+"#
+    );
+    place.home_file(".kimi-code/config.toml", &config)
+}
+
+fn run_kimi(place: &Place, _: Trust) -> Command {
+    let modules = place.client.join("node_modules");
+    let mut command = Command::new(modules.join(node_package()).join("bin/node"));
+    command.arg(modules.join("@moonshot-ai/kimi-code/dist/main.mjs"));
+    command.args(["--output-format", "stream-json", "-p", PROMPT]);
     command
 }
 

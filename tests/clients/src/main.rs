@@ -31,7 +31,7 @@ use crate::place::Place;
 const USAGE: &str = "\
 usage: cargo test-clients [--agent NAME]... [--all] [--case TEXT] [--keep DIR]
 
-  --agent NAME  codex, gemini, claude, qwen, copilot or opencode; may be given again [default: codex and gemini]
+  --agent NAME  codex, gemini, claude, qwen, copilot, opencode or kimi; may be given again [default: codex and gemini]
   --all         every agent
   --case TEXT   only the cases whose name holds this
   --keep DIR    leave what the clients wrote, printed and asked in DIR";
@@ -103,7 +103,9 @@ impl Options {
         let cache = self.target.join("clients");
         let mut dirs = Vec::new();
         for client in &self.clients {
-            dirs.push(npm::install(&cache, client.package, client.version)?);
+            let node: Vec<_> =
+                client.node.map(|version| (client::node_package(), version)).into_iter().collect();
+            dirs.push(npm::install(&cache, client.package, client.version, &node)?);
         }
         enter_namespace()?;
         let scratch = tempfile::Builder::new().prefix("hookbox-clients-").tempdir();

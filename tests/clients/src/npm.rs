@@ -12,10 +12,21 @@ use crate::process;
 /// The longest time of the registry.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// The directory below `cache` with the package in its `node_modules`; it is installed if it does not exist.
-pub(crate) fn install(cache: &Path, package: &str, version: &str) -> Result<PathBuf, String> {
+/// The directory below `cache` with the package in its `node_modules`; it is installed if it does not exist, with
+/// these packages beside it.
+pub(crate) fn install(
+    cache: &Path,
+    package: &str,
+    version: &str,
+    beside: &[(String, &str)],
+) -> Result<PathBuf, String> {
     let dir = cache.join(format!("{}-{version}", package.replace(['@', '/'], "-").trim_start_matches('-')));
-    if installed(&dir, package).as_deref() == Some(version) {
+    let is_installed = || {
+        let mut all =
+            beside.iter().map(|(package, version)| (package.as_str(), *version)).chain([(package, version)]);
+        all.all(|(package, version)| installed(&dir, package).as_deref() == Some(version))
+    };
+    if is_installed() {
         return Ok(dir);
     }
     let wanted = format!("{package}@{version}");
@@ -33,9 +44,10 @@ pub(crate) fn install(cache: &Path, package: &str, version: &str) -> Result<Path
         "--save-exact",
         &wanted,
     ]);
+    npm.args(beside.iter().map(|(package, version)| format!("{package}@{version}")));
     let ended = process::run(&mut npm, LIMIT, &dir).map_err(|error| fail(&error))?;
     match ended.status {
-        Some(status) if status.success() && installed(&dir, package).as_deref() == Some(version) => Ok(dir),
+        Some(status) if status.success() && is_installed() => Ok(dir),
         Some(status) => Err(fail(&format!("npm ended with {status}\n{}", ended.stderr.trim()))),
         None => Err(fail(&format!("npm was not ready within {LIMIT:?}"))),
     }

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, which Qwen Code, Copilot CLI and OpenCode speak.
+//! OpenAI's chat completions, which Qwen Code, Copilot CLI, OpenCode and Kimi Code speak.
 
 use serde_json::{Value, json};
 
