@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::error::InputError;
 
 /// The largest event on standard input, in bytes.
-const MAX_EVENT: u64 = 256 << 20;
+pub(crate) const MAX_EVENT: u64 = 256 << 20;
 
 /// Reads one JSON object from standard input; empty input is an empty object. Odd fields reach the hooks, as
 /// [`json`] reads them: a guard is never skipped because of odd input.

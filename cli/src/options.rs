@@ -204,6 +204,13 @@ impl Discover {
         Ok(telemetry::attach(builder).build().await)
     }
 
+    /// Finds the hooks for a process that serves many events.
+    pub(crate) async fn lasting(&self, timeout: Option<Duration>) -> Result<Manager, InputError> {
+        let limits = Limits { timeout, ..Limits::default() };
+        let builder = self.configure(Manager::builder())?.limits(limits);
+        Ok(telemetry::attach(builder).build().await)
+    }
+
     /// Finds the hooks for one event of another agent in this directory, within the time that is left. At the
     /// start of a session every component is read anew.
     pub(crate) async fn serving(

@@ -7,11 +7,12 @@ use crate::interrupt::unless_interrupted;
 use clap::{Args, ValueEnum};
 use hookbox::internal::chain::Fired;
 use hookbox::internal::dialect::Dialect;
+use hookbox::internal::dialect::fields::PayloadError;
 use hookbox::internal::text;
 use hookbox::manager::SwitchedOff;
 use hookbox::report::{HookReport, Report};
-use hookbox::{Context, EventName};
-use serde_json::{Value, json};
+use hookbox::{Context, Event, EventName};
+use serde_json::{Map, Value, json};
 
 use crate::error::{InputError, warn, warn_with_hint};
 use crate::{input, options, output};
@@ -59,19 +60,13 @@ impl Run {
         let name = event_name(&self.event)?;
         self.discover.enter()?;
         let payload = input::object_from_stdin()?;
-        // A guard runs also if somebody removed the working directory, which is a problem of the manager's.
-        let cwd = std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
-        let defaults = Context::new(conversation_id(), cwd);
-        let decoded = Dialect::of(&name, &payload).decode(&name, payload, &defaults).map_err(|error| {
+        let event = event(&name, payload, &context()).map_err(|error| {
             InputError::new(
                 format!("standard input: {error}"),
                 format!("see the data of {name} in docs/src/events.md"),
             )
         })?;
-        for field in &decoded.unknown {
-            warn(format_args!("{name} has no field {:?}: ignored", text::escape(field, 80)));
-        }
-        let begins = decoded.event.name() == EventName::SessionStart;
+        let begins = event.name() == EventName::SessionStart;
         let manager = unless_interrupted(self.discover.running(self.timeout, begins)).await??;
         for problem in manager.problems().iter() {
             warn_with_hint(problem, problem.hint.as_ref());
@@ -80,8 +75,8 @@ impl Run {
         if let Some(why) = manager.switched_off().filter(|why| *why != SwitchedOff::Asked) {
             warn(why);
         }
-        let session = manager.session(decoded.event.context.conversation_id.clone());
-        let mut decided = unless_interrupted(session.decide(decoded.event)).await?;
+        let session = manager.session(event.context.conversation_id.clone());
+        let mut decided = unless_interrupted(session.decide(event)).await?;
         // A request to end the process while failures are reported still gets the verdict.
         let _ = unless_interrupted(decided.follow_up()).await;
         let fired = decided.into_fired();
@@ -107,14 +102,32 @@ pub(crate) fn event_name(name: &str) -> Result<EventName, InputError> {
     })
 }
 
-/// Makes a conversation id for an event without one, to distinguish runs in a log.
-fn conversation_id() -> String {
+/// Returns the context of an event that does not name its conversation or directory. The id distinguishes runs
+/// in a log.
+pub(crate) fn context() -> Context {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    format!("run-{:x}-{:x}", now.as_nanos(), std::process::id())
+    let id = format!("run-{:x}-{:x}", now.as_nanos(), std::process::id());
+    // A guard runs also if somebody removed the working directory, which is a problem of the manager's.
+    let cwd = std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
+    Context::new(id, cwd)
+}
+
+/// Reads an event's data: kodelet's fields, or Base Coat's envelope. A field that the event does not have is a
+/// warning.
+pub(crate) fn event(
+    name: &EventName,
+    data: Map<String, Value>,
+    defaults: &Context,
+) -> Result<Event, PayloadError> {
+    let decoded = Dialect::of(name, &data).decode(name, data, defaults)?;
+    for field in &decoded.unknown {
+        warn(format_args!("{name} has no field {:?}: ignored", text::escape(field, 80)));
+    }
+    Ok(decoded.event)
 }
 
 /// Prints what is not in the verdict: failures, and the text of hooks that the model must not see.
-fn tell(fired: &Fired) {
+pub(crate) fn tell(fired: &Fired) {
     for warning in &fired.verdict.warnings {
         warn(text::escape(&warning.text, 4_000));
     }

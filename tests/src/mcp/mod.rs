@@ -2,6 +2,7 @@
 
 mod http;
 mod life;
+mod served;
 mod stdio;
 
 use std::collections::BTreeMap;
