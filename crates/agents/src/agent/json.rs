@@ -49,3 +49,13 @@ pub(crate) fn context(plan: &Plan) -> Map<String, Value> {
 pub(crate) fn text_of<'a>(fields: &'a Map<String, Value>, name: &str) -> &'a str {
     fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }
+
+/// Returns the denial of a permission that the agent would ask its user for.
+pub(crate) fn denial(reason: &str) -> Map<String, Value> {
+    object([("behavior", json!("deny")), ("message", json!(reason))])
+}
+
+/// Returns the denial of a permission as the decision for an event.
+pub(crate) fn denied(event: &AgentEvent, reason: &str) -> Map<String, Value> {
+    specific(event, object([("decision", denial(reason).into())]))
+}

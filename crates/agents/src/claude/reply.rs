@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::agent::event::{AgentEvent, EventKind};
-use crate::agent::json::{context, decision, object, optional, permission, specific, stop};
+use crate::agent::json::{context, decision, denied, optional, permission, specific, stop};
 use crate::agent::output::{ChangedOutput, text};
 use crate::agent::plan::{Decision, Plan};
 
@@ -15,10 +15,7 @@ pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     match &plan.decision {
         Decision::Stop(reason) => stop(reason),
         Decision::Block(reason) if is_before => specific(event, permission("deny", reason)),
-        Decision::Block(reason) if event.event == EventKind::PermissionRequest => {
-            let decision = json!({"behavior": "deny", "message": reason});
-            specific(event, object([("decision", decision)]))
-        }
+        Decision::Block(reason) if event.event == EventKind::PermissionRequest => denied(event, reason),
         Decision::Block(reason) => {
             let mut answer = decision("block", reason);
             answer.extend(specific(event, changed));

@@ -60,7 +60,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::stop("SubagentStop"),
         AgentEvent::new("PreCompact", EventKind::PreCompact).block(Honoured).inject(LeftOut),
         AgentEvent::new("PostCompact", EventKind::PostCompact).inject(LeftOut),
-        AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(LeftOut),
+        AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(Honoured),
     ],
     other_events: &["SubagentStart", "Interrupt", "PreModelRequest", "PostModelRequest"],
     tools: ToolNames {

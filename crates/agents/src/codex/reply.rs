@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::agent::effect::{self, Effect};
 use crate::agent::event::{AgentEvent, EventKind};
-use crate::agent::json::{context, decision, object, permission, specific, stop};
+use crate::agent::json::{context, decision, denied, object, permission, specific, stop};
 use crate::agent::plan::{Decision, Plan};
 use crate::text;
 
@@ -14,6 +14,7 @@ pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     match &plan.decision {
         Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason) => match event.event {
             EventKind::BeforeToolCall => specific(event, permission("deny", reason)),
+            EventKind::PermissionRequest => denied(event, reason),
             EventKind::PreCompact => stop(reason),
             _ => decision("block", reason),
         },

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::agent::event::{AgentEvent, EventKind, is_pascal};
-use crate::agent::json::{context, decision, optional, permission, specific};
+use crate::agent::json::{context, decision, denial, optional, permission, specific};
 use crate::agent::plan::{Decision, Plan};
 
 pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
@@ -19,6 +19,10 @@ pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
         // It knows no block there: the reason replaces the output.
         (Decision::Block(reason) | Decision::Stop(reason), EventKind::AfterToolCall) => {
             return result(json!({"resultType": "success", "textResultForLlm": reason}));
+        }
+        // Its answer is flat in both styles.
+        (Decision::Block(reason) | Decision::Stop(reason), EventKind::PermissionRequest) => {
+            return denial(reason);
         }
         (Decision::Block(reason) | Decision::Stop(reason), _) => return decision("block", reason),
         (Decision::Ask(reason), _) => decided(permission("ask", reason)),

@@ -49,7 +49,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::stop("SubagentStop"),
         AgentEvent::new("PreCompact", EventKind::PreCompact).block(LeftOut).inject(LeftOut),
         AgentEvent::new("PostCompact", EventKind::PostCompact).inject(LeftOut),
-        AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(LeftOut),
+        AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(Honoured),
         AgentEvent::new("Notification", EventKind::Notification),
     ],
     other_events: &OTHER_EVENTS,

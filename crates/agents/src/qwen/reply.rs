@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::agent::event::{AgentEvent, EventKind};
-use crate::agent::json::{context, decision, permission, specific, stop};
+use crate::agent::json::{context, decision, denied, permission, specific, stop};
 use crate::agent::plan::{Decision, Plan};
 
 pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
@@ -12,6 +12,7 @@ pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
         Decision::Ask(reason) => specific(event, permission("ask", reason)),
         Decision::Block(reason) | Decision::Stop(reason) => match event.event {
             EventKind::BeforeToolCall => specific(event, permission("deny", reason)),
+            EventKind::PermissionRequest => denied(event, reason),
             EventKind::AfterToolCall => stop(reason),
             _ => decision("block", reason),
         },
