@@ -96,14 +96,16 @@ impl Which {
     fn open(&self) -> Result<(Installer, Surroundings), InputError> {
         self.locate.enter()?;
         let options = self.locate.discovery()?;
-        let project = discovery::repository(&options).unwrap_or_else(|| options.cwd.clone());
+        let repository = discovery::repository(&options);
+        let project = repository.clone().unwrap_or_else(|| options.cwd.clone());
         let data = private_dir::default_data(options.home.as_deref()).ok_or_else(|| {
             let what = "expected a place for the original files, found no home directory";
             InputError::new(what, "set HOME or XDG_DATA_HOME")
         })?;
         let surroundings = Surroundings { home: options.home.clone(), ..Surroundings::new(project) };
         let surroundings = surroundings.variables(|name| std::env::var_os(name));
-        Ok((Installer::new(surroundings.clone(), data).dry(self.dry_run), surroundings))
+        let installer = Installer::new(surroundings.clone(), data).repository(repository).dry(self.dry_run);
+        Ok((installer, surroundings))
     }
 
     /// Requires a human, if anything is to be changed.
@@ -303,6 +305,9 @@ fn complain(failure: InstallFailure) -> ExitCode {
     };
     report(&InputError::new(what, hint).into())
 }
+        InstallFailure::Project { level, .. } => {
+            format!("go into a project's directory, or leave out --{level}")
+        }
 
 impl Install {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {

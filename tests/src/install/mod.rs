@@ -295,6 +295,32 @@ fn what_can_be_known_before_is_wrong_for_all_or_none() {
 }
 
 #[test]
+fn it_works_from_every_directory() {
+    for directory in ["home", ".", "/"] {
+        let env = TestEnvironment::new();
+        let cwd = env.path(directory);
+        let cwd = ["--cwd", cwd.to_str().unwrap()];
+        for agent in ["claude", "opencode"] {
+            let rows = env.hookbox([&["install", agent, "--json"][..], &cwd].concat()).json();
+            assert_eq!(rows[0]["change"], "created", "{directory}");
+            let rows = env.hookbox([&["uninstall", agent, "--json"][..], &cwd].concat()).json();
+            assert_eq!(rows[0]["change"], "deleted", "{directory}");
+            // Its files would be the user's own there, or those of many projects.
+            for command in ["install", "uninstall"] {
+                let output = env.hookbox([&[command, agent, "--project"][..], &cwd].concat());
+                refused(&output, 2, &["is not a project"]);
+            }
+        }
+    }
+    let env = TestEnvironment::new();
+    let inside = env.path("repo/data");
+    let env = env.variable("XDG_DATA_HOME", inside.to_str().unwrap());
+    env.directory("repo/.git");
+    refused(&env.hookbox(["install", "claude"]), 1, &["lies inside the repository"]);
+    assert!(!inside.exists());
+}
+
+#[test]
 fn a_program_below_a_directory_with_a_sign_in_its_name_is_installed_once() {
     let env = TestEnvironment::new();
     for program in ["/opt/v=1/hookbox", "v=1"] {

@@ -11,6 +11,7 @@ use super::record::{Record, Store, digest};
 use crate::agent::Agent;
 use crate::bridge::Bridge;
 use crate::bridge::plugin_file::{self, Origin};
+use crate::conditions::real;
 use crate::config::{Level, Surroundings, file, parser_error, read};
 use crate::spec::PluginFile;
 use crate::spec::places::{Holds, HookPlace};
@@ -20,6 +21,7 @@ use crate::text;
 #[derive(Clone, Debug)]
 pub struct Installer {
     surroundings: Surroundings,
+    repository: Option<PathBuf>,
     data: PathBuf,
     dry: bool,
 }
@@ -28,7 +30,15 @@ impl Installer {
     /// Creates an installer for these directories. `data` is hookbox's private data directory, which keeps
     /// the originals.
     pub fn new(surroundings: Surroundings, data: impl Into<PathBuf>) -> Self {
-        Self { surroundings, data: data.into(), dry: false }
+        let repository = Some(surroundings.project.clone());
+        Self { surroundings, repository, data: data.into(), dry: false }
+    }
+
+    /// Sets the repository, in which the originals must not be kept (default: the project). `None` if the
+    /// working directory is in none, such as the home directory and `/`.
+    #[must_use]
+    pub fn repository(self, repository: Option<PathBuf>) -> Self {
+        Self { repository, ..self }
     }
 
     /// Only reports what would change (default: false).
@@ -61,6 +71,9 @@ impl Installer {
     /// Returns the file of an agent at a level, which is the same wherever the agent starts.
     fn settled(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
         let path = self.file(agent, level)?;
+        if Level::IN_PROJECT.contains(&level) && self.repository.is_none() && self.is_around_home() {
+            return Err(InstallFailure::Project { level, directory: self.surroundings.project.clone() });
+        }
         match self.surroundings.unsettled(agent.spec().moved_by.as_ref()) {
             Some((variable, value)) if level == Level::User => {
                 let value = text::escape(&value.to_string_lossy(), 200);
@@ -68,6 +81,14 @@ impl Installer {
             }
             _ => Ok(path),
         }
+    }
+
+    /// Returns true if the project's directory contains the home directory, or is `/`. Its configuration
+    /// would be the user's own, or that of many projects.
+    fn is_around_home(&self) -> bool {
+        let project = real(&self.surroundings.project);
+        let home = self.surroundings.home.as_deref().map(real);
+        project.parent().is_none() || home.is_some_and(|home| home.starts_with(project))
     }
 
     /// Checks these options for an agent at a level, without reading its file.
@@ -92,7 +113,7 @@ impl Installer {
         if self.dry {
             Ok(Store::read_only(&self.data))
         } else {
-            Store::open(&self.data, &self.surroundings.project)
+            Store::open(&self.data, self.repository.as_deref())
         }
     }
 

@@ -8,6 +8,7 @@ use super::diff::unified;
 use super::error::InstallError;
 use crate::agent::Agent;
 use crate::config::{Level, Switch};
+use crate::text;
 
 /// The kind of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,14 +89,22 @@ pub enum InstallFailure {
         /// The level.
         level: Level,
     },
+    /// The directory contains the home directory, so it is not a project.
+    #[error("{} is not a project: it contains the home directory, or the whole system", text::escape(&directory.to_string_lossy(), 1000))]
+    Project {
+        /// The level.
+        level: Level,
+        /// The directory.
+        directory: PathBuf,
+    },
     /// The home directory is not known.
     #[error("expected the configuration of {} in the home directory, found no home directory", agent.title())]
     Home {
         /// The agent.
         agent: Agent,
     },
-    /// The agent runs a plugin, whose events and time are fixed.
-    #[error("{} runs hookbox by a plugin, whose events and time are fixed", agent.title())]
+    /// The agent runs a plugin, whose events, time and hooks are fixed.
+    #[error("{} runs hookbox by a plugin, whose events, time and hooks are fixed", agent.title())]
     Fixed {
         /// The agent.
         agent: Agent,

@@ -62,9 +62,9 @@ pub(crate) struct Store {
 
 impl Store {
     /// Opens the records for changes. Waits for another process, up to [`FileLock::PATIENCE`].
-    pub(crate) fn open(data: &Path, project: &Path) -> Result<Self, InstallError> {
+    pub(crate) fn open(data: &Path, repository: Option<&Path>) -> Result<Self, InstallError> {
         let private = |path: &Path| {
-            private_dir::open(path, Some(project)).map_err(|error| {
+            private_dir::open(path, repository).map_err(|error| {
                 let hint = "set XDG_DATA_HOME to a directory of your own, outside of the project";
                 InstallError::new(path, error.kind.to_string(), hint)
             })
