@@ -54,10 +54,10 @@ pub(crate) fn names(agents: impl IntoIterator<Item = Agent>) -> String {
 
 /// The agents of one `--from`.
 #[derive(Clone, Debug)]
-pub(crate) struct Whose(Vec<Agent>);
+pub(crate) struct Whose(pub(crate) Vec<Agent>);
 
 /// Reads the agents of `--from`.
-fn whose(text: &str) -> Result<Whose, String> {
+pub(crate) fn whose(text: &str) -> Result<Whose, String> {
     if text == "all" {
         return Ok(Whose(Agent::with_commands().collect()));
     }

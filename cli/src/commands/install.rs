@@ -35,6 +35,16 @@ pub(crate) struct Install {
     /// Maximum time to answer, such as 10s, up to 10m; the agent is told to wait 15 s longer [default: 15s].
     #[arg(long, value_name = "D", value_parser = options::duration)]
     deadline: Option<Duration>,
+    #[arg(
+        help = format!(
+            "Let hookbox run the hooks that are configured for this agent as well: {} or all; may be repeated",
+            options::names(Agent::with_commands())
+        ),
+        long,
+        value_name = "AGENT",
+        value_parser = options::whose
+    )]
+    from: Vec<options::Whose>,
     /// The program that the agent runs [default: the path of this one; for a project, hookbox].
     #[arg(long, value_name = "PATH")]
     program: Option<String>,
@@ -284,7 +294,7 @@ fn complain(failure: InstallFailure) -> ExitCode {
             hint(next);
             return if code == ExitCode::SUCCESS { ExitCode::from(EXIT_FAILED) } else { code };
         }
-        InstallFailure::Fixed { .. } => "leave out --event and --deadline".to_owned(),
+        InstallFailure::Fixed { .. } => "leave out --event, --from and --deadline".to_owned(),
         InstallFailure::Deadline { .. } => {
             what = format!("--deadline: {what}");
             "give a time such as 15s, up to 10m".to_owned()
@@ -295,6 +305,9 @@ fn complain(failure: InstallFailure) -> ExitCode {
             )
         }
         InstallFailure::Home { .. } => "set HOME".to_owned(),
+        InstallFailure::Project { level, .. } => {
+            format!("go into a project's directory, or leave out --{level}")
+        }
         InstallFailure::Level { .. } => "use --user or --project, if the agent has that level".to_owned(),
         InstallFailure::Event(error) => {
             let names: Vec<_> = error.agent.events().iter().map(|it| it.name).collect();
@@ -305,9 +318,6 @@ fn complain(failure: InstallFailure) -> ExitCode {
     };
     report(&InputError::new(what, hint).into())
 }
-        InstallFailure::Project { level, .. } => {
-            format!("go into a project's directory, or leave out --{level}")
-        }
 
 impl Install {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
@@ -337,8 +347,12 @@ impl Install {
         let home = surroundings.home.as_ref().filter(|_| level != Level::Project);
         let home = home.and_then(|home| home.to_str()).filter(|home| !home.contains(['\n', '\r']));
         let home = home.map(str::to_owned);
+        let mut from: Vec<Agent> = self.from.into_iter().flat_map(|it| it.0).collect();
+        from.sort();
+        from.dedup();
         let options = InstallOptions {
             events: self.events,
+            from,
             home,
             deadline,
             is_strict: self.strict,

@@ -4,7 +4,9 @@ mod files;
 mod guards;
 
 use hookbox_agents::Agent;
+use hookbox_agents::agent::EventKind;
 use hookbox_agents::config::{Level, Surroundings, file, read};
+use serde_json::json;
 
 use crate::environment::{Output, TestEnvironment, program};
 
@@ -318,6 +320,33 @@ fn it_works_from_every_directory() {
     env.directory("repo/.git");
     refused(&env.hookbox(["install", "claude"]), 1, &["lies inside the repository"]);
     assert!(!inside.exists());
+}
+
+#[test]
+fn hooks_of_another_agent_run_in_an_agent_that_was_told_so() {
+    let guard = json!({"hooks": {"PreToolUse": [{"hooks": [
+        {"type": "command", "command": "echo not from codex >&2; exit 2"},
+    ]}]}});
+    for (agent, path) in [(Agent::Claude, CLAUDE), (Agent::Gemini, "home/.gemini/settings.json")] {
+        let env = TestEnvironment::new();
+        env.file("home/.codex/hooks.json", guard.to_string());
+        done(&env.hookbox(["install", agent.as_str(), "--from", "codex"]));
+        done(&env.hookbox(["install", agent.as_str()]));
+        assert!(!env.read(path).unwrap().contains("--from"));
+        done(&env.hookbox(["install", agent.as_str(), "--from", "all"]));
+        let entries = read(agent, env.read(path).unwrap().as_bytes()).unwrap().entries;
+        let own = agent.names_of(EventKind::BeforeToolCall).last().unwrap();
+        let line = &entries.iter().find(|it| it.event == own).unwrap().command;
+        assert!(line.contains(" --from codex") && !line.contains(&format!(" --from {agent}")), "{line}");
+        let payload = agent.shell_call(agent.event(own).unwrap(), "ls", &env.path("repo"), "s").to_string();
+        let output = env.run(env.command("sh").args(["-c", line]), payload);
+        assert!(output.stdout.contains("not from codex"), "{agent}: {output:#?}");
+    }
+    let env = TestEnvironment::new();
+    done(&env.hookbox(["install", "claude", "--from", "codex", "--from", "cursor"]));
+    assert_eq!(env.hookbox(["uninstall", "claude", "--json"]).json()[0]["change"], "deleted");
+    refused(&env.hookbox(["install", "opencode", "--from", "claude"]), 2, &["fixed", "--from"]);
+    refused(&env.hookbox(["install", "claude", "--from", "opencode"]), 2, &["no command hooks"]);
 }
 
 #[test]

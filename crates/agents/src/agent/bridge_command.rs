@@ -19,6 +19,7 @@ pub(crate) fn write(
     agent: Agent,
     event: &str,
     home: Option<&str>,
+    from: &[Agent],
     deadline: Option<Duration>,
     is_strict: bool,
 ) -> String {
@@ -30,6 +31,9 @@ pub(crate) fn write(
     let mut line = format!("{word} bridge {agent} --event {event}");
     if let Some(home) = home {
         line.push_str(&format!(" --home {}", shell_word(home)));
+    }
+    for agent in from {
+        line.push_str(&format!(" --from {agent}"));
     }
     if let Some(deadline) = deadline {
         line.push_str(&format!(" --deadline {}", show_duration(deadline)));
@@ -96,6 +100,7 @@ pub fn is_ours(agent: Agent, line: &str) -> bool {
     for option in options.chunks(2) {
         match option {
             [option, event] if option == "--event" => has_event |= agent.event(event).is_some(),
+            [option, name] if option == "--from" && name.parse::<Agent>().is_ok() => {}
             [option, _] if option == "--deadline" || option == "--home" => {}
             _ => return false,
         }
@@ -174,10 +179,11 @@ mod tests {
                     let event = agent.events()[0].name;
                     let deadline = Some(Duration::from_millis(1500));
                     let home = "/home/ada lovelace/it's $HOME";
-                    assert!(is_ours(agent, &write(program, agent, event, Some(home), deadline, strict)));
-                    let line = write(program, agent, event, None, deadline, strict);
-                    assert!(is_ours(agent, &line), "{line}");
                     let other = if agent == Agent::Claude { Agent::Codex } else { Agent::Claude };
+                    let long = write(program, agent, event, Some(home), &[other, agent], deadline, strict);
+                    assert!(is_ours(agent, &long), "{long}");
+                    let line = write(program, agent, event, None, &[], deadline, strict);
+                    assert!(is_ours(agent, &line), "{line}");
                     assert!(!is_ours(other, &line), "{line}");
                     let output = std::process::Command::new("sh")
                         .args([
@@ -204,7 +210,7 @@ mod tests {
                 let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
                 std::fs::set_permissions(&path, mode).unwrap();
             }
-            let line = write(path.to_str().unwrap(), Agent::Codex, "PreToolUse", None, None, true);
+            let line = write(path.to_str().unwrap(), Agent::Codex, "PreToolUse", None, &[], None, true);
             let output = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
             assert_eq!(output.status.code(), Some(2));
             assert!(String::from_utf8_lossy(&output.stderr).contains("hookbox did not answer"));
@@ -228,6 +234,7 @@ mod tests {
             "hookbox bridge claude --cwd /srv/shop --event Stop",
             "hookbox bridge claude --event",
             "hookbox bridge claude --home $HOME",
+            "hookbox bridge claude --from nobody",
             "hookbox bridge claude Stop",
             "guard hookbox bridge claude",
             "$HOME/hookbox bridge claude",
@@ -241,7 +248,7 @@ mod tests {
         for line in [
             " hookbox bridge claude ",
             "'hookbox' \"bridge\" 'claude' --event Stop",
-            "hookbox bridge claude --event Stop --home '/home/ada lovelace' --deadline 15s",
+            "hookbox bridge claude --event Stop --home '/home/ada lovelace' --from codex --deadline 15s",
         ] {
             assert!(is_ours(Agent::Claude, line) && mentions("claude", line), "{line}");
         }

@@ -74,7 +74,7 @@ pub(super) fn recognize(plugin: &PluginFile, bytes: &[u8]) -> Origin {
 
 /// Returns the command of the plugin at an event, as a line for a shell.
 pub(super) fn line(agent: Agent, program: &str, home: &str, event: &str) -> String {
-    write(program, agent, event, Some(home).filter(|home| !home.is_empty()), None, false)
+    write(program, agent, event, Some(home).filter(|home| !home.is_empty()), &[], None, false)
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ pub struct InstallOptions {
     /// The home directory (default: none). If `HOME` is another one when the agent runs hookbox, hookbox
     /// blocks. `None` is for files that others use as well.
     pub home: Option<String>,
+    /// The agents whose hooks run as well (default: none). An agent's own are left out: it runs them itself.
+    pub from: Vec<Agent>,
     /// The maximum time to answer (default: [`Bridge::DEADLINE`]): above 0, up to
     /// [`InstallOptions::MAX_DEADLINE`].
     pub deadline: Duration,
@@ -44,6 +46,7 @@ impl InstallOptions {
             events: Vec::new(),
             program: program.into(),
             home: None,
+            from: Vec::new(),
             deadline: Bridge::DEADLINE,
             is_strict: false,
         }
@@ -119,11 +122,13 @@ fn one(agent: Agent, options: &InstallOptions, event: &'static AgentEvent) -> De
         }
     };
     let is_strict = options.is_strict && event.event == EventKind::BeforeToolCall;
+    let from: Vec<Agent> = options.from.iter().copied().filter(|from| *from != agent).collect();
     let line = bridge_command::write(
         &options.program,
         agent,
         event.name,
         options.home.as_deref(),
+        &from,
         deadline,
         is_strict && form.strict_key.is_none(),
     );

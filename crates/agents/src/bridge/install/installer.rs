@@ -101,7 +101,8 @@ impl Installer {
         if !options.has_deadline() {
             return Err(InstallFailure::Deadline { found: options.deadline });
         }
-        let is_usual = options.events.is_empty() && options.deadline == Bridge::DEADLINE;
+        let is_usual =
+            options.events.is_empty() && options.from.is_empty() && options.deadline == Bridge::DEADLINE;
         match agent.spec().plugin {
             None => Ok(desired_entries(agent, options).map(drop)?),
             Some(_) if is_usual => Ok(()),
