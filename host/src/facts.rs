@@ -16,7 +16,8 @@ use serde_json::Value;
 pub(crate) use self::paths::MAX_PATHS;
 pub(crate) use self::tools::claude_name;
 pub use self::tools::kind_of;
-pub use self::tools::{claude_names, mcp_names};
+pub use crate::event::{is_same_mcp_tool, mcp_names};
+pub use self::tools::claude_names;
 
 use crate::event::{Document, Facts, ToolKind};
 

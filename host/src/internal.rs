@@ -36,7 +36,7 @@ pub mod discovery {
 pub mod facts {
     //! Facts about a tool call.
 
-    pub use crate::facts::{claude_names, kind_of, mcp_names, of};
+    pub use crate::facts::{claude_names, is_same_mcp_tool, kind_of, mcp_names, of};
 }
 
 pub mod files {

@@ -5,6 +5,7 @@
 
 mod context;
 mod document;
+mod mcp_tool;
 mod name;
 mod tool;
 
@@ -16,6 +17,8 @@ use serde_json::{Map, Value};
 pub use context::{AbsentTokens, Context, InvokedBy, TokenBudget, Usage};
 pub(crate) use context::{now_ms, rfc3339};
 pub use document::{Document, DocumentError};
+#[doc(hidden)]
+pub use mcp_tool::{is_same_mcp_tool, mcp_names};
 pub use name::{Allows, EventName, UnknownEvent};
 pub use tool::{Facts, ResolvedPath, ToolCall, ToolKind, ToolResult};
 

@@ -195,28 +195,6 @@ pub fn claude_names(name: &str) -> impl Iterator<Item = &'static str> {
     tool(name).into_iter().flat_map(|tool| tool.claude.into_iter().chain(tool.also.iter().copied()))
 }
 
-/// The server and the tool that a name of an MCP tool may mean, the likeliest first; nothing for any other name.
-///
-/// `mcp__SERVER__TOOL` (Claude Code, Codex, Qwen) says both. `mcp_SERVER_TOOL` (Gemini) may be read in several ways where a
-/// name has a `_`; `MCP:TOOL` (Cursor) does not say the server.
-pub fn mcp_names(name: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
-    let strip = |head: &str| {
-        let begins = name.get(..head.len()).is_some_and(|it| it.eq_ignore_ascii_case(head));
-        name.get(head.len()..).filter(|_| begins)
-    };
-    let whole = strip("mcp__").and_then(|rest| rest.split_once("__"));
-    let alone = strip("mcp:").filter(|tool| !tool.is_empty());
-    let joined = strip("mcp_").filter(|_| whole.is_none()).unwrap_or_default();
-    let cuts = joined.match_indices('_').take(MAX_CUTS).filter_map(|(at, _)| joined.split_at_checked(at));
-    let readings = cuts.map(|(server, tool)| (server, tool.trim_start_matches('_')));
-    let said =
-        whole.into_iter().chain(readings).filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
-    said.map(|(server, tool)| (Some(server), tool)).chain(alone.map(|tool| (None, tool)))
-}
-
-/// In how many ways the name of an MCP tool is read.
-const MAX_CUTS: usize = 16;
-
 /// Returns the kind of a tool by its name; [`ToolKind::Other`] for a name that is not in the table.
 ///
 /// `mcp__SERVER__TOOL` (Claude Code, Codex, Qwen), `mcp_SERVER_TOOL` (Gemini) and `MCP:TOOL` (Cursor) are tools of MCP servers.
@@ -292,24 +270,6 @@ mod tests {
         }
         assert_eq!(claude_names("apply_patch").collect::<Vec<_>>(), ["Edit", "Write"]);
         assert_eq!(claude_names("subagent").collect::<Vec<_>>(), ["Agent", "Task"]);
-    }
-
-    #[test]
-    fn the_tool_of_a_server_is_read_in_every_spelling() {
-        for (name, want) in [
-            ("mcp__t__echo", vec![(Some("t"), "echo")]),
-            ("mcp__my_server__a__b", vec![(Some("my_server"), "a__b")]),
-            ("mcp_t_echo", vec![(Some("t"), "echo")]),
-            ("mcp_my_server_x", vec![(Some("my"), "server_x"), (Some("my_server"), "x")]),
-            ("MCP:echo", vec![(None, "echo")]),
-            ("mcp_", vec![]),
-            ("mcp__", vec![]),
-            ("mcp_echo", vec![]),
-            ("Bash", vec![]),
-            ("", vec![]),
-        ] {
-            assert_eq!(mcp_names(name).collect::<Vec<_>>(), want, "{name:?}");
-        }
     }
 
     #[test]

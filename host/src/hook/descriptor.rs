@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Budget, Digest};
 use crate::capability::Capability;
-use crate::event::{Event, EventName};
+use crate::event::{Event, EventName, is_same_mcp_tool};
 use crate::outcome::Answers;
 
 /// The kind of a hook.
@@ -132,7 +132,8 @@ pub const DEFAULT_PRIORITY: i32 = 50;
 pub struct Subscription {
     /// The event.
     pub event: EventName,
-    /// Only for these tools: names as agents spell them, or kinds such as `kind:shell`. Empty: all.
+    /// Only for these tools: names as agents spell them, or kinds such as `kind:shell`. A name of a tool of an
+    /// MCP server is the tool in every agent's spelling. Empty: all.
     pub tools: Vec<String>,
     /// Lower runs first.
     pub priority: i32,
@@ -155,6 +156,7 @@ impl Subscription {
             Some(call) if !self.tools.is_empty() => self.tools.iter().any(|pattern| {
                 pattern == &call.name
                     || pattern.strip_prefix("kind:").is_some_and(|kind| kind == call.facts.kind.as_str())
+                    || is_same_mcp_tool(pattern, &call.name, call.facts.kind)
             }),
             _ => true,
         }

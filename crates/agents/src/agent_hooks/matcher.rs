@@ -98,7 +98,11 @@ impl Matcher {
     /// Returns true if it names a tool with these names.
     fn names_one_of(&self, called: &[String]) -> bool {
         let Rule::Listed { names, regex } = &self.rule else {
-            return called.iter().any(|name| self.matches(name, true));
+            let names_mcp_tool = |name: &String| match &self.rule {
+                Rule::Names(matcher) => matcher.names_mcp_tool(name),
+                _ => false,
+            };
+            return called.iter().any(|name| self.matches(name, true) || names_mcp_tool(name));
         };
         let aliases = self.agent.spec().tools.aliases;
         let further = called.iter().flat_map(|name| aliases(name));

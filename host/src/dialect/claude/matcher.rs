@@ -88,6 +88,13 @@ impl Matcher {
         }
     }
 
+    /// Returns true if one of its names is this tool of an MCP server, in the spelling of any agent.
+    pub fn names_mcp_tool(&self, called: &str) -> bool {
+        let (Rule::Names(names) | Rule::Kinds(names, _)) = &self.0 else { return false };
+        let kind = facts::kind_of(called);
+        names.iter().any(|name| facts::is_same_mcp_tool(name, called, kind))
+    }
+
     /// Returns whether the hook is for this event. The matcher may have any name of a tool: the agent's own,
     /// and Claude Code's. Events without anything to match (`UserPromptSubmit`, `Stop`) are for every hook.
     pub fn is_for(&self, event: &Event) -> bool {
@@ -97,7 +104,8 @@ impl Matcher {
                 || facts::claude_names(&call.name).any(|name| self.matches(name))
                 || facts::mcp_names(&call.name).any(|(server, tool)| {
                     server.is_some_and(|server| self.matches(&format!("mcp__{server}__{tool}")))
-                });
+                })
+                || self.names_mcp_tool(&call.name);
         }
         subject(event).is_none_or(|subject| self.matches(&subject))
     }
