@@ -24,6 +24,7 @@ pub(crate) mod bridge_command;
 pub(crate) mod disable_settings;
 pub(crate) mod effect;
 pub(crate) mod event;
+pub(crate) mod exit_status;
 pub(crate) mod json;
 mod list;
 pub(crate) mod output;

@@ -8,8 +8,9 @@ use crate::dialect::claude::Session;
 use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::{
     AbsentTokens, AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, EventData, InvokedBy,
-    ToolCall, ToolResult, Usage,
+    ToolCall, ToolKind, ToolResult, Usage,
 };
+use crate::facts;
 use crate::json;
 use crate::spec::Spec;
 use crate::tool_result;
@@ -124,7 +125,9 @@ impl Reader {
         let exit_status =
             output.get("exitCode").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
         let own_status = self.unneeded(|fields| fields.whole::<i32>("exit_status"));
-        let exit_status = exit_status.or(own_status);
+        let is_shell = facts::kind_of(&call.name) == ToolKind::Shell;
+        let told = || (self.spec.tools.exit_status)(&output).filter(|_| is_shell);
+        let exit_status = exit_status.or(own_status).or_else(told);
         let success = (self.spec.tool_success)(&output, exit_status);
         let mut result = tool_result(call, output);
         result.success = success.or(result.success);

@@ -438,3 +438,47 @@ fn an_input_that_the_agent_would_take_for_another_is_not_taken() {
         assert_eq!(new.as_object().is_some_and(takes), want, "{agent} {new}");
     }
 }
+
+#[test]
+fn a_failed_command_is_seen_as_failed_by_the_status_in_its_text() {
+    let shell = |tool: &str, key: &str, output: Value| json!({"session_id": "s", "tool_name": tool, "tool_input": {"command": "false"}, key: output});
+    let copilot = |code: u8| {
+        let text = format!("bad\n<shellId: 0 completed with exit code {code}>");
+        json!({"sessionId": "s", "toolName": "bash", "toolArgs": {"command": "false"},
+            "toolResult": {"resultType": "success", "textResultForLlm": text}})
+    };
+    let lines = |code: &str| json!({"llmContent": format!("Output: bad\n{code}Process Group PGID: 1")});
+    let codex = |code: u8| json!(format!("Exit code: {code}\nWall time: 0.1 seconds\nOutput:\nbad\n"));
+    let (run, response) = ("run_shell_command", "tool_response");
+    for (agent, event, payload, success, status) in [
+        (Agent::Gemini, "AfterTool", shell(run, response, lines("Exit Code: 3\n")), Some(false), Some(3)),
+        (Agent::Gemini, "AfterTool", shell(run, response, lines("")), None, None),
+        (Agent::Gemini, "AfterTool", shell("read_file", response, lines("Exit Code: 3\n")), None, None),
+        (
+            Agent::Qwen,
+            "PostToolUse",
+            shell(run, response, lines("Exit Code: 3\nSignal: (none)\n")),
+            Some(false),
+            Some(3),
+        ),
+        (Agent::Qwen, "PostToolUse", shell(run, response, lines("Exit Code: 0\n")), Some(true), Some(0)),
+        (Agent::Codex, "PostToolUse", shell("Bash", response, codex(3)), Some(false), Some(3)),
+        (Agent::Codex, "PostToolUse", shell("Bash", response, codex(0)), Some(true), Some(0)),
+        (Agent::Codex, "PostToolUse", shell("Bash", response, json!("bad\n")), None, None),
+        (Agent::Copilot, "postToolUse", copilot(3), Some(false), Some(3)),
+        (Agent::Copilot, "postToolUse", copilot(0), Some(true), Some(0)),
+        // Its output is the command's own alone.
+        (
+            Agent::Claude,
+            "PostToolUse",
+            shell("Bash", response, json!({"stdout": "Exit Code: 3"})),
+            Some(true),
+            None,
+        ),
+    ] {
+        let EventData::AfterToolCall(result) = read(agent, event, &payload).event.data else {
+            panic!("{event}")
+        };
+        assert_eq!((result.success, result.exit_status), (success, status), "{agent} {payload}");
+    }
+}

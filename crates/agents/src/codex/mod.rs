@@ -68,9 +68,13 @@ pub(crate) static SPEC: Spec = Spec {
         // It knows Edit and Write for its apply_patch.
         claude_names: ClaudeNames::InMatchers,
         mcp_name: Some("mcp__SERVER__TOOL"),
+        exit_status: exit_status::in_first_lines,
         ..ToolNames::BASE
     },
-    tool_success: |output, _| output.get("isError").and_then(|it| it.as_bool()).map(|is_error| !is_error),
+    tool_success: |output, status| {
+        let is_error = output.get("isError").and_then(|it| it.as_bool());
+        is_error.map(|is_error| !is_error).or(status.map(|status| status == 0))
+    },
     counts_follow_ups: false,
     answers: Answers {
         write: reply::write,

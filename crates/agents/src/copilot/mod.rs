@@ -105,11 +105,14 @@ pub(crate) static SPEC: Spec = Spec {
             ("Edit", "new_string", "new_str"),
         ],
         mcp_aliases: &["mcp__SERVER__TOOL", "SERVER-TOOL"],
+        exit_status: exit_status::in_shell_mark,
         ..ToolNames::BASE
     },
-    tool_success: |output, _| {
+    tool_success: |output, status| {
         let kind = output.get("resultType").or_else(|| output.get("result_type"));
-        kind.and_then(Value::as_str).map(|kind| kind == "success")
+        let has_worked = kind.and_then(Value::as_str).map(|kind| kind == "success");
+        // A command that fails is a success of the tool.
+        if status.is_some_and(|status| status != 0) { Some(false) } else { has_worked }
     },
     counts_follow_ups: false,
     answers: Answers {

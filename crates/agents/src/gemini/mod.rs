@@ -63,9 +63,13 @@ pub(crate) static SPEC: Spec = Spec {
         ],
         mcp_name: Some("mcp_SERVER_TOOL"),
         mcp_aliases: &["mcp_SERVER_TOOL"],
+        exit_status: exit_status::in_last_lines,
         ..ToolNames::BASE
     },
-    tool_success: |output, _| output.get("error").filter(|error| !error.is_null()).map(|_| false),
+    tool_success: |output, status| {
+        let is_error = output.get("error").is_some_and(|error| !error.is_null());
+        if is_error { Some(false) } else { status.map(|status| status == 0) }
+    },
     counts_follow_ups: false,
     answers: Answers {
         write: reply::write,

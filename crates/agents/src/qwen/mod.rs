@@ -68,9 +68,10 @@ pub(crate) static SPEC: Spec = Spec {
         ],
         mcp_name: Some("mcp__SERVER__TOOL"),
         aliases: aliases::aliases,
+        exit_status: exit_status::in_last_lines,
         ..ToolNames::BASE
     },
-    tool_success: |_, _| Some(true),
+    tool_success: |_, status| Some(status.is_none_or(|status| status == 0)),
     counts_follow_ups: false,
     answers: Answers {
         write: reply::write,

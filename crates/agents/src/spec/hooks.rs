@@ -24,6 +24,8 @@ pub(crate) struct ToolNames {
     pub(crate) mcp_aliases: &'static [&'static str],
     /// Returns the further names by which a matcher may mean one of the agent's tools.
     pub(crate) aliases: fn(&str) -> Vec<String>,
+    /// Returns the exit status in the output of a shell tool, if the payload has no field for it.
+    pub(crate) exit_status: fn(&Value) -> Option<i32>,
 }
 
 impl ToolNames {
@@ -35,6 +37,7 @@ impl ToolNames {
         mcp_name: None,
         mcp_aliases: &["mcp__SERVER__TOOL"],
         aliases: |_| Vec::new(),
+        exit_status: |_| None,
     };
 }
 

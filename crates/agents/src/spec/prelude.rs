@@ -9,6 +9,7 @@ pub(crate) use crate::agent::disable_settings::{DisableSetting, LeavesOut};
 pub(crate) use crate::agent::effect::{self, Effect};
 pub(crate) use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};
 pub(crate) use crate::agent::event::{AgentEvent, EventKind, is_pascal};
+pub(crate) use crate::agent::exit_status;
 pub(crate) use crate::agent::output::{ChangedOutput, text};
 pub(crate) use crate::agent::sample_payload::{SampleCall, TIME};
 pub(crate) use crate::agent::surroundings::MovedBy;
