@@ -112,6 +112,8 @@ pub struct AgentEvent {
     pub follow_up: Fate,
     /// True if `hookbox install` adds an entry for it, unless its user names other events.
     pub is_usual: bool,
+    /// True if hooks do not see it with an empty message.
+    pub is_nothing_if_empty: bool,
 }
 
 impl AgentEvent {
@@ -127,6 +129,7 @@ impl AgentEvent {
             inject: never,
             follow_up: never,
             is_usual: true,
+            is_nothing_if_empty: false,
         }
     }
 
@@ -182,6 +185,11 @@ impl AgentEvent {
     /// Returns the same event, which is installed only by name.
     pub(crate) const fn unusual(self) -> Self {
         Self { is_usual: false, ..self }
+    }
+
+    /// Returns the same event, which hooks do not see with an empty message.
+    pub(crate) const fn unless_empty(self) -> Self {
+        Self { is_nothing_if_empty: true, ..self }
     }
 
     /// Returns true for the stop of a subagent, which is hookbox's `agent_stop` as well.

@@ -9,7 +9,7 @@ use super::plan::Plan;
 use super::{Agent, Reply, payload, reply};
 use crate::dialect::claude::Session;
 use crate::dialect::fields::{Fields, PayloadError, describe};
-use crate::event::{Context, Event};
+use crate::event::{AgentPayload, Context, Event, EventData};
 use crate::json;
 use crate::outcome::Verdict;
 use crate::text;
@@ -104,8 +104,8 @@ impl Agent {
     ///
     /// `event` is the agent's own name of the event, from the command line: Copilot CLI's camelCase payloads
     /// do not name their event. Missing parts of the context come from `defaults`, and the `agent` is the
-    /// agent's name. `None` is an event that the agent has and hookbox has not: answer it by
-    /// [`nothing`](Agent::nothing).
+    /// agent's name. `None` is an event that the agent has and hookbox has not, or that no hook is to see: answer
+    /// it by [`nothing`](Agent::nothing).
     ///
     /// * The name of a tool stays the agent's own. An input that is not an object reaches the hooks
     ///   unchanged, and one that JSON cannot represent as text.
@@ -136,6 +136,11 @@ impl Agent {
     }
 
     /// Returns the event of a payload that [`read`](Agent::read) may have refused, for
+        if own.is_nothing_if_empty
+            && matches!(&data, EventData::UserMessageSend { message: Some(text) } if text.is_empty())
+        {
+            return Ok(None);
+        }
     /// [`failed`](Agent::failed): the event of the payload if the agent has it, else that of the command
     /// line.
     pub fn event_of(self, payload: &[u8], event: Option<&str>) -> Option<&'static AgentEvent> {

@@ -29,6 +29,17 @@ fn call(input: Value) -> Value {
 }
 
 #[test]
+fn no_hook_sees_the_empty_message_of_qwen_code_after_a_round_of_tools() {
+    let read = |agent: Agent, event: &str, prompt: &str| {
+        let payload = json!({"hook_event_name": event, "session_id": "s", "prompt": prompt}).to_string();
+        agent.read(payload.as_bytes(), None, &Context::new("", "/")).unwrap().is_some()
+    };
+    assert!(!read(Agent::Qwen, "UserPromptSubmit", ""));
+    assert!(read(Agent::Qwen, "UserPromptSubmit", "hi"));
+    assert!(read(Agent::Claude, "UserPromptSubmit", ""));
+}
+
+#[test]
 fn an_agent_is_known_by_its_name_and_by_no_other() {
     for agent in Agent::ALL {
         assert_eq!(agent.to_string().parse(), Ok(agent));

@@ -40,7 +40,8 @@ pub(crate) static SPEC: Spec = Spec {
     events: &[
         AgentEvent::new("SessionStart", EventKind::SessionStart).inject(Honoured),
         AgentEvent::new("SessionEnd", EventKind::SessionEnd),
-        AgentEvent::message("UserPromptSubmit", Blocks, Honoured),
+        // It fires again after each round of tools, with an empty message.
+        AgentEvent::message("UserPromptSubmit", Blocks, Honoured).unless_empty(),
         AgentEvent::before("PreToolUse", Honoured, Blocks, LeftOut),
         AgentEvent::after("PostToolUse", Honoured, Blocks),
         AgentEvent::error("PostToolUseFailure", Told, Honoured),
