@@ -9,7 +9,12 @@ use crate::agent::plan::{Decision, Plan};
 
 pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     match &plan.decision {
-        Decision::Ask(reason) => decision("ask", reason),
+        Decision::Ask(reason) => {
+            // It shows this text with its question, and not the reason.
+            let mut answer = decision("ask", reason);
+            answer.insert("systemMessage".to_owned(), reason.as_str().into());
+            answer
+        }
         Decision::Block(reason) | Decision::Stop(reason) => match event.event {
             EventKind::BeforeToolCall | EventKind::UserMessageSend => decision("deny", reason),
             _ => decision("block", reason),
