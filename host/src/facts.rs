@@ -5,6 +5,7 @@
 //! case, `_`, `-` and `.`, so that `WebFetch`, `webfetch` and `web_fetch` are one entry. Hooks get the raw
 //! input as well.
 
+mod checkout;
 mod command;
 mod paths;
 mod tools;
@@ -13,11 +14,12 @@ use std::path::Path;
 
 use serde_json::Value;
 
+pub use self::checkout::Checkout;
 pub(crate) use self::paths::MAX_PATHS;
 pub(crate) use self::tools::claude_name;
+pub use self::tools::claude_names;
 pub use self::tools::kind_of;
 pub use crate::event::{is_same_mcp_tool, mcp_names};
-pub use self::tools::claude_names;
 
 use crate::event::{Document, Facts, ToolKind};
 

@@ -10,7 +10,6 @@
 
 mod call;
 mod conversation;
-mod git;
 mod model;
 mod recipe;
 mod rotation;
@@ -24,7 +23,7 @@ use hookbox::session::Session;
 use hookbox::{Document, InvokedBy, Report};
 
 pub use conversation::Conversation;
-pub use git::Checkout;
+pub use hookbox::session::Checkout;
 #[cfg(feature = "openai")]
 pub use model::OpenAi;
 pub use model::{Model, Reply, Scripted};

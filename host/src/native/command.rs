@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 use super::combine::Combined;
 use super::process::{Ended, Process};
-use super::{SETTINGS_VARIABLE, Verify, as_json, verified_within, with_log};
+use super::{SETTINGS_VARIABLE, Verify, as_json, checkout, verified_within, with_log};
 use crate::dialect::{Wire, base_coat, kodelet};
 use crate::event::Event;
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Settings};
@@ -322,7 +322,9 @@ impl Hook for CommandHook {
             return self.run_on_wire(&**wire, event, budget).await;
         }
         let payload = base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event));
-        let printed = self.end(payload.to_string(), &[], budget).await?.succeeded()?;
+        let place: Vec<_> =
+            checkout(event).filter_map(|(name, value)| Some((name, value.to_str()?.to_owned()))).collect();
+        let printed = self.end(payload.to_string(), &place, budget).await?.succeeded()?;
         with_log(kodelet::outcome(&event.name(), &printed.stdout), printed.log)
     }
 }

@@ -35,6 +35,9 @@ pub use crate::native::start::{DEPTH_VARIABLE, depth};
 /// Holds a hook's own settings, a JSON object, when its table of hookbox.toml has some.
 pub(crate) const SETTINGS_VARIABLE: &str = "HOOKBOX_SETTINGS";
 
+/// The variables with the repository and the branch of an event, if they are known.
+pub(crate) const CHECKOUT_VARIABLES: [&str; 2] = ["HOOKBOX_REPOSITORY", "HOOKBOX_BRANCH"];
+
 /// The longest answer to `hook`, in bytes; the longest name of an event has 18.
 const MAX_NAME: usize = 4096;
 
@@ -102,7 +105,8 @@ impl Hook for NativeHook {
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
         let wall = verified_within(self.verify.as_ref(), budget.wall).await?;
         let settings = self.settings.as_deref().map(OsStr::new);
-        let variables: Vec<_> = settings.map(|settings| (SETTINGS_VARIABLE, settings)).into_iter().collect();
+        let settings = settings.map(|settings| (SETTINGS_VARIABLE, settings));
+        let variables: Vec<_> = settings.into_iter().chain(checkout(event)).collect();
         let process = Process {
             program: &self.program,
             args: &["run"],
@@ -117,6 +121,15 @@ impl Hook for NativeHook {
         let printed = process.run().await?;
         with_log(kodelet::outcome(&event.name(), &printed.stdout), printed.log)
     }
+}
+
+/// Returns the variables with the repository and the branch of an event. kodelet's payload has no such fields.
+fn checkout(event: &Event) -> impl Iterator<Item = (&'static str, &OsStr)> {
+    let names = [&event.context.repository, &event.context.branch];
+    // A variable with a zero byte in it would keep the process from starting.
+    let known = |value: &&String| !value.contains('\0');
+    let variables = CHECKOUT_VARIABLES.into_iter().zip(names);
+    variables.filter_map(move |(name, value)| Some((name, OsStr::new(value.as_ref().filter(known)?))))
 }
 
 /// Returns the `settings` of a hook's table in hookbox.toml as one JSON object; `None` if there are none.

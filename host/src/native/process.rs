@@ -13,6 +13,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::hook::{Cause, HookError};
+use crate::native::CHECKOUT_VARIABLES;
 use crate::native::group::Group;
 use crate::native::output::{Log, Pipe};
 use crate::native::start::{DEPTH_VARIABLE, depth, start};
@@ -163,6 +164,10 @@ impl Process<'_> {
             let given = names.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
             command.env_clear().envs(given);
         }
+        // The hook that started this process was perhaps in another repository.
+        CHECKOUT_VARIABLES.iter().for_each(|name| {
+            command.env_remove(name);
+        });
         command
             .args(self.args)
             .env(DEPTH_VARIABLE, depth().saturating_add(1).to_string())

@@ -23,6 +23,7 @@ use crate::event::{
     AfterTurn, AgentStop, Context, Document, ErrorEvent, Event, EventData, InvokedBy, TokenBudget, ToolCall,
     ToolResult, Usage, now_ms,
 };
+pub use crate::facts::Checkout;
 use crate::live::Live;
 use crate::mutex;
 use crate::outcome::{MAX_CONTEXT, Warning};
@@ -82,7 +83,7 @@ impl Session {
         self.with(|context| context.agent = Some(name.into()))
     }
 
-    /// Returns the session in this repository, on this branch.
+    /// Returns the session in this repository, on this branch. [`Checkout::of`] finds both.
     #[must_use]
     pub fn repository(self, repository: impl Into<String>, branch: Option<String>) -> Self {
         self.with(|context| {

@@ -139,3 +139,49 @@ fn a_crowd_of_problems_is_no_wall_of_text() {
     let shown = start(&env, "repo", "repo")["systemMessage"].as_str().unwrap().to_owned();
     assert!(shown.lines().count() <= 9 && shown.contains("and 32 more"), "{shown}");
 }
+
+#[test]
+fn a_hook_gets_the_repository_and_branch_of_the_project_and_not_of_the_models_directory() {
+    let env = TestEnvironment::new();
+    let remote = "[remote \"origin\"]\n\turl = git@host.example:org/name.git\n";
+    env.file("repo/.git/HEAD", "ref: refs/heads/fix/7-x\n").file("repo/.git/config", remote);
+    env.file("elsewhere/.git/HEAD", "ref: refs/heads/other\n");
+    env.native(
+        "home/.hookbox/hooks/native",
+        "before_tool_call",
+        "echo \"${HOOKBOX_REPOSITORY-none} ${HOOKBOX_BRANCH-none}\" > \"$HOME/native\"; echo '{}'",
+    );
+    let declared = json!({"version": 1, "hooks": {"PreToolUse": [{"command": "cat > \"$HOME/declared\""}]}});
+    env.file("home/.hookbox/hooks.json", declared.to_string());
+    let seen = |what: &str| {
+        let native = env.read("home/native").unwrap_or_else(|| panic!("{what}"));
+        let declared: Value = serde_json::from_str(&env.read("home/declared").unwrap()).unwrap();
+        let text = |key: &str| declared[key].as_str().unwrap_or("none").to_owned();
+        assert_eq!(native.trim(), format!("{} {}", text("repository"), text("branch")), "{what}");
+        native.trim().to_owned()
+    };
+    for (agent, event) in BEFORE.iter().copied() {
+        passed(agent, event, &at(&env, agent, event, "repo", None, &[]), "in the repository");
+        assert_eq!(seen("in the repository"), "org/name fix/7-x", "{agent}");
+        if agent.project_variable().is_some() {
+            passed(agent, event, &at(&env, agent, event, "elsewhere", Some("repo"), &[]), "after cd");
+            assert_eq!(seen("after cd"), "org/name fix/7-x", "{agent}");
+        }
+    }
+    let plain = env.path("elsewhere");
+    let (agent, event) = BEFORE[0];
+    passed(agent, event, &at(&env, agent, event, "elsewhere", None, &[]), "without a remote");
+    assert_eq!(seen("without a remote"), format!("{} other", plain.display()));
+    passed(agent, event, &at(&env, agent, event, "home", None, &[]), "without a repository");
+    assert_eq!(seen("without a repository"), "none none");
+}
+
+#[test]
+fn the_first_root_of_a_workspace_is_the_project_if_the_agent_sets_no_variable() {
+    let env = guarded();
+    let mut payload = call(&env, Agent::Cursor, "preToolUse", "ls");
+    payload["cwd"] = json!(env.path("elsewhere"));
+    payload["workspace_roots"] = json!([env.path("repo"), env.path("elsewhere")]);
+    let output = env.hookbox_with(args(Agent::Cursor, None, &["--trust", "all"]), payload.to_string());
+    blocked(Agent::Cursor, "preToolUse", &output, "a guard of the first root");
+}

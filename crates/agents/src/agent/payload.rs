@@ -1,6 +1,8 @@
 //! Reads the fields of a payload. Most agents use the same names; of two names, the second is Copilot CLI's
 //! or Cursor's.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use super::event::{AgentEvent, EventKind, is_after_tool};
@@ -20,12 +22,18 @@ pub(super) struct Reader {
     pub(super) spec: &'static Spec,
     pub(super) own: &'static AgentEvent,
     pub(super) fields: Fields,
+    /// The first directory of the project.
+    pub(super) root: Option<PathBuf>,
     /// True if the agent reports that a hook has already made it go on.
     pub(super) goes_on: Option<bool>,
     pub(super) notes: Vec<String>,
 }
 
 impl Reader {
+    pub(super) fn new(spec: &'static Spec, own: &'static AgentEvent, fields: Fields) -> Self {
+        Self { spec, own, fields, root: None, goes_on: None, notes: Vec::new() }
+    }
+
     pub(super) fn context(&mut self, context: &mut Context) -> Result<Session, PayloadError> {
         // Each is taken out, so that the data of an event that is passed on does not repeat it.
         for id in ["conversation_id", "sessionId", "session_id"] {
@@ -33,9 +41,11 @@ impl Reader {
                 context.conversation_id = id;
             }
         }
-        let roots = self.unneeded(|fields| fields.texts("workspace_roots"));
+        let roots = self.unneeded(|fields| fields.texts("workspace_roots")).unwrap_or_default();
+        let root = roots.into_iter().find(|root| root.starts_with('/'));
+        self.root = root.as_ref().map(PathBuf::from);
         let cwd = self.fields.text("cwd")?.filter(|cwd| !cwd.is_empty());
-        if let Some(cwd) = cwd.or_else(|| roots?.into_iter().next()) {
+        if let Some(cwd) = cwd.or(root) {
             context.cwd = cwd;
         }
         if let Some(at) = self.unneeded(Fields::timestamp) {

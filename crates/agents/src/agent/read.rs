@@ -1,5 +1,6 @@
 //! Reads an agent's JSON as an event.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -25,6 +26,9 @@ pub struct Request {
     pub event: Event,
     /// Facts about the session that an event does not have.
     pub session: Session,
+    /// The first directory of the project, if the payload names it. The working directory of the event may be
+    /// another one, because it follows the model's `cd`.
+    pub root: Option<PathBuf>,
     /// True if a hook has already made the agent go on; `None` if the agent does not report that.
     pub goes_on: Option<bool>,
     /// Fields of the payload that could not be read, and that nothing needs.
@@ -127,7 +131,9 @@ impl Agent {
         let Some(own) = self.own_event(&mut fields, event)? else { return Ok(None) };
         let mut context = defaults.clone();
         context.agent = Some(self.as_str().to_owned());
-        let mut read = payload::Reader { spec: self.spec(), own, fields, goes_on: None, notes: Vec::new() };
+        let sent = AgentPayload { event: own.name.to_owned(), json: payload.to_owned() };
+        context.payload = Some(Arc::new(sent));
+        let mut read = payload::Reader::new(self.spec(), own, fields);
         let session = read.context(&mut context)?;
         let data = read.data(&mut context)?;
         let event = Event { context: Arc::new(context), data };
@@ -135,6 +141,12 @@ impl Agent {
         Ok(Some(Request { agent: self, own, event, session, goes_on, notes }))
     }
 
+        let event = Event { context: Arc::new(context), data };
+        let (root, goes_on, notes) = (read.root, read.goes_on, read.notes);
+        Ok(Some(Request { agent: self, own, event, session, root, goes_on, notes }))
+    }
+
+    /// Returns the event of a payload that [`read`](Agent::read) may have refused, for
     /// Returns the event of a payload that [`read`](Agent::read) may have refused, for
         if own.is_nothing_if_empty
             && matches!(&data, EventData::UserMessageSend { message: Some(text) } if text.is_empty())

@@ -14,7 +14,7 @@ use crate::hook::Cause;
 use crate::hook::OnFailure;
 use crate::manager::Manager;
 use crate::outcome::Warning;
-use crate::session::{Decided, MAX_FOLLOW_UPS};
+use crate::session::{Checkout, Decided, MAX_FOLLOW_UPS};
 use crate::text;
 
 /// The facts about an event so far, to answer it if [`Bridge::answer`] does not.
@@ -208,7 +208,8 @@ impl Bridge {
         E: fmt::Display,
     {
         let says = request.as_ref().ok().map(|request| PathBuf::from(&request.event.context.cwd));
-        let directory = self.directory(says.as_deref()).unwrap_or(here);
+        let root = request.as_ref().ok().and_then(|request| request.root.clone());
+        let directory = self.directory(root.as_deref().or(says.as_deref())).unwrap_or(here);
         let manager = match manager(directory).await {
             Ok(manager) => manager,
             Err(error) => {
@@ -225,6 +226,7 @@ impl Bridge {
             self.stale(says.as_deref()).into_iter().chain(problems(&manager, false)).collect();
         let off = problems(&manager, true);
         self.note_session(&manager, &request, directory);
+        set_checkout(&mut request, directory);
         let count = self.follow_ups(&manager, &mut request);
         let session = manager.session(request.event.context.conversation_id.clone());
         // A tenth is for what comes before and after the hooks. The look into what is not trusted is on its
@@ -309,6 +311,14 @@ impl Bridge {
         *follow_ups = count.so_far();
         Some(count)
     }
+}
+
+/// Sets the repository and branch of the directory from which hooks are looked for. The working directory of
+/// the event follows the model's `cd`.
+fn set_checkout(request: &mut Request, directory: &Path) {
+    let context = Arc::make_mut(&mut request.event.context);
+    let Checkout { repository, branch } = Checkout::of(directory);
+    (context.repository, context.branch) = (repository, branch);
 }
 
 /// Counts that hooks make the agent go on. Messages that cannot be counted, or are too many, are not applied.

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 /// The longest part of a file of `.git` that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The longest name, in bytes.
-const MAX_NAME: usize = 255;
+/// The longest name, in bytes: that of a path.
+const MAX_NAME: usize = 4096;
 
 /// The repository and the branch that is checked out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkout {
-    /// The repository: `org/repo` of the remote `origin`, else the name of the directory.
+    /// The repository: `org/repo` of the remote `origin`, else the path of the directory. Two directories of
+    /// one name are two repositories.
     pub repository: Option<String>,
     /// The branch; none on a detached head.
     pub branch: Option<String>,
@@ -22,17 +23,24 @@ pub struct Checkout {
 impl Checkout {
     /// Finds the repository and branch of this directory, or of the nearest one above it with a `.git`.
     /// Without one both are absent.
+    ///
+    /// Both are what the files of `.git` say. They name a place; they do not prove whose it is.
     pub fn of(directory: &Path) -> Self {
-        let found = directory.ancestors().find_map(|dir| Some((dir, git_directory(&dir.join(".git"))?)));
-        let Some((top, git)) = found else { return Self::default() };
+        let found = directory.ancestors().find_map(|dir| git_directory(&dir.join(".git")));
+        let Some(git) = found else { return Self::default() };
         // A worktree has a head of its own, and shares the rest.
         let shared = read(&git.join("commondir")).map_or(git.clone(), |to| git.join(to.trim()));
         let remote = read(&shared.join("config")).and_then(|config| origin(&config));
-        let by_name = || top.file_name().map(|name| name.to_string_lossy().into_owned());
+        let by_path = || {
+            let shared = shared.canonicalize().ok()?;
+            let is_usual = shared.file_name().is_some_and(|name| name == ".git");
+            let top = shared.parent().filter(|_| is_usual).unwrap_or(&shared);
+            top.to_str().map(str::to_owned)
+        };
         let branch = read(&git.join("HEAD"))
             .and_then(|head| Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned()));
         Self {
-            repository: remote.or_else(by_name).filter(|name| is_name(name)),
+            repository: remote.filter(|name| is_name(name)).or_else(by_path).filter(|name| is_name(name)),
             branch: branch.filter(|name| is_name(name)),
         }
     }
@@ -48,7 +56,7 @@ fn git_directory(git: &Path) -> Option<PathBuf> {
     to.is_dir().then_some(to)
 }
 
-/// `org/repo` of the remote `origin`, whatever the form of its URL.
+/// Returns `org/repo` of the remote `origin`, whatever the form of its URL.
 fn origin(config: &str) -> Option<String> {
     let section = config.split_once("[remote \"origin\"]")?.1;
     let lines = section.lines().map(str::trim).take_while(|line| !line.starts_with('['));
@@ -65,8 +73,8 @@ fn is_name(name: &str) -> bool {
 }
 
 fn read(path: &Path) -> Option<String> {
-    // A pipe is not opened: it would be waited for.
-    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    // A pipe is not opened: it would be waited for. Git writes no symlinks here.
+    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut text = String::new();
     File::open(path).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
     Some(text)
@@ -108,6 +116,10 @@ mod tests {
         put(&at("repo/.git/worktrees/w/commondir"), "../..\n");
         put(&at("w/.git"), &format!("gitdir: {}\n", at("repo/.git/worktrees/w").display()));
         put(&at("plain/.git/HEAD"), "ref: refs/heads/a\u{1b}[31m\n");
+        put(&at("other/plain/.git/HEAD"), "ref: refs/heads/main\n");
+        put(&at("sly/.git/config"), "[remote \"origin\"]\nurl = host:a/b\u{1b}[31m\n");
+        std::os::unix::fs::symlink(at("repo/.git/HEAD"), at("sly/.git/HEAD")).unwrap();
+        let path = |name: &str| at(name).canonicalize().unwrap().to_str().unwrap().to_owned();
         fs::create_dir_all(at("repo/sub/deep")).unwrap();
         let of = |path: &str| Checkout::of(&at(path));
         let checkout = |repository: &str, branch: Option<&str>| Checkout {
@@ -116,7 +128,13 @@ mod tests {
         };
         assert_eq!(of("repo/sub/deep"), checkout("org/repo", Some("feat/145-hooks")));
         assert_eq!(of("w"), checkout("org/repo", None), "a worktree on a detached head");
-        assert_eq!(of("plain"), checkout("plain", None), "a name that a terminal would obey is none");
+        assert_eq!(of("plain"), checkout(&path("plain"), None), "a name that a terminal would obey is none");
+        assert_eq!(of("other/plain"), checkout(&path("other/plain"), Some("main")));
+        assert_eq!(
+            of("sly"),
+            checkout(&path("sly"), None),
+            "a symlink, and a remote that a terminal would obey"
+        );
         assert_eq!(of("nowhere"), Checkout::default());
     }
 }
