@@ -1,5 +1,6 @@
 //! Claude Code, checked with 2.1.
 
+mod hook;
 mod reply;
 mod settings;
 
@@ -116,6 +117,8 @@ pub(crate) static SPEC: Spec = Spec {
         }))
     },
     hooks: Some(CommandHooks {
+        encode: hook::encode,
+        optional_fields: &["prompt_id", "agent_id", "agent_type", "mcp_server"],
         has_failure_event: true,
         restores_changes: false,
         session_variable: Some("CLAUDE_CODE_SESSION_ID"),

@@ -56,7 +56,7 @@ fn block_at(event: &EventName) -> Block {
     }
 }
 
-/// Reads the answer to this event, like [`outcome`], and translates a changed input into the fields of the
+/// Reads the answer to this event, like [`outcome`], and translates a changed input or output into the fields of the
 /// agent's tool.
 ///
 /// # Errors
@@ -64,8 +64,14 @@ fn block_at(event: &EventName) -> Block {
 /// Those of [`outcome`].
 pub fn outcome_of(event: &Event, exit_code: i32, stdout: &[u8], stderr: &str) -> Result<Outcome, HookError> {
     let mut outcome = outcome(&event.name(), exit_code, stdout, stderr)?;
-    if let (EventData::BeforeToolCall(call), Action::Modify(value)) = (&event.data, &mut outcome.action) {
-        *value = tool::restore(call, &event.context.cwd, value.take());
+    match (&event.data, &mut outcome.action) {
+        (EventData::BeforeToolCall(call), Action::Modify(value)) => {
+            *value = tool::restore(call, &event.context.cwd, value.take());
+        }
+        (EventData::AfterToolCall(result), Action::Modify(value)) => {
+            *value = tool::restore_response(result.output.value(), value.take());
+        }
+        _ => {}
     }
     Ok(outcome)
 }

@@ -28,7 +28,7 @@ pub use self::multi_file::{MAX_FILES, Split};
 pub use self::payload::encode;
 pub use self::payload::last_said;
 pub use self::style::{CLAUDE, Style, Text};
-pub use self::tool::{call, restore};
+pub use self::tool::{call, restore, shell_response};
 pub use self::wire::ClaudeWire;
 
 /// The facts of a session of Claude Code that an event does not have.

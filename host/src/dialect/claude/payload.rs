@@ -19,7 +19,7 @@ const REASONS: [&str; 6] =
 ///
 /// * `session_id` is the conversation; `transcript_path` is empty if it is not known.
 /// * A tool's name and input are in Claude Code's words (see the module's `tool.rs`); its output is the
-///   agent's own.
+///   agent's own, but for the text of a shell tool, which is Claude Code's `stdout`.
 /// * A rotation is Claude Code's `/clear`: a session ends with the reason `clear`, and another one starts
 ///   with this source.
 /// * A field that the agent did not give is absent. `prompt_id`, `background_tasks` and `session_crons` are
@@ -43,7 +43,7 @@ pub fn encode(event: &Event, session: &Session) -> Option<Value> {
         EventData::BeforeToolCall(call) => payload.call(call, &context.cwd),
         EventData::AfterToolCall(result) => {
             payload.call(&result.call, &context.cwd);
-            let output = Some(result.output.value().clone()).filter(|output| !output.is_null());
+            let output = Some(tool::response(result)).filter(|output| !output.is_null());
             let id = payload.0.shift_remove("tool_use_id");
             payload.put("tool_response", output);
             payload.put("tool_use_id", id);
@@ -170,6 +170,7 @@ mod tests {
         };
         let mut result = ToolResult::new(bash(), json!({"stdout": "hi", "stderr": ""}));
         result.duration_ms = Some(62);
+        let of_text = ToolResult::new(bash(), json!("hi\n"));
         let error = |source, kind: Option<&str>| {
             EventData::OnError(ErrorEvent {
                 source,
@@ -216,6 +217,19 @@ mod tests {
                     "hook_event_name": "PostToolUse", "tool_name": "Bash",
                     "tool_input": {"command": "echo hi", "description": "run a command"},
                     "tool_response": {"stdout": "hi", "stderr": ""}, "tool_use_id": "t", "duration_ms": 62,
+                }),
+            ),
+            (
+                EventData::AfterToolCall(of_text),
+                true,
+                json!({
+                    "hook_event_name": "PostToolUse", "tool_name": "Bash",
+                    "tool_input": {"command": "echo hi", "description": "run a command"},
+                    "tool_response": {
+                        "stdout": "hi\n", "stderr": "", "interrupted": false, "isImage": false,
+                        "noOutputExpected": false,
+                    },
+                    "tool_use_id": "t",
                 }),
             ),
             (

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::event::ToolCall;
+use crate::event::{ToolCall, ToolResult};
 use crate::facts;
 
 /// Fields of a text (plain, see [`facts::plain`]) and what Claude Code calls them, by its name of the tool.
@@ -77,6 +77,33 @@ pub fn restore(call: &ToolCall, cwd: &str, updated: Value) -> Value {
         }
     }
     Value::Object(updated)
+}
+
+/// Returns the output of a tool as a hook of Claude Code reads it: the text of a shell tool in the fields of
+/// Claude Code's own, and any other output unchanged.
+pub(super) fn response(result: &ToolResult) -> Value {
+    match result.output.value() {
+        Value::String(text) if super::tool_name(&result.call.name) == "Bash" => shell_response(text),
+        output => output.clone(),
+    }
+}
+
+/// Returns this text as the output of Claude Code's shell tool.
+pub fn shell_response(text: &str) -> Value {
+    json!({
+        "stdout": text, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false,
+    })
+}
+
+/// Returns an output that a hook of Claude Code changed: as text if only Claude Code has the fields of it.
+pub(super) fn restore_response(original: &Value, changed: Value) -> Value {
+    let text = |name: &str| changed.get(name).and_then(Value::as_str);
+    let (Some(stdout), None) = (text("stdout"), original.get("stdout")) else { return changed };
+    match text("stderr") {
+        None | Some("") => stdout.into(),
+        Some(stderr) if stdout.is_empty() => stderr.into(),
+        Some(stderr) => format!("{stdout}\n{stderr}").into(),
+    }
 }
 
 fn translate(call: &ToolCall, cwd: &str) -> Vec<Translated> {
@@ -275,6 +302,20 @@ mod tests {
             let call = ToolCall::new(name, input.clone());
             let (_, shown) = super::call(&call, "/w");
             assert_eq!(restore(&call, "/w", shown), input, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_changed_output_of_a_shell_comes_back_as_the_text_that_it_was() {
+        for (original, changed, want) in [
+            (json!("a"), json!({"stdout": "b", "stderr": ""}), json!("b")),
+            (json!("a"), json!({"stdout": "b", "stderr": "c"}), json!("b\nc")),
+            (json!({"llmContent": "a"}), json!({"stdout": "", "stderr": "c"}), json!("c")),
+            (json!("a"), json!("b"), json!("b")),
+            (json!({"stdout": "a"}), json!({"stdout": "b"}), json!({"stdout": "b"})),
+            (json!({"x": 1}), json!({"x": 2}), json!({"x": 2})),
+        ] {
+            assert_eq!(restore_response(&original, changed.clone()), want, "{original} {changed}");
         }
     }
 
