@@ -61,3 +61,19 @@ fn no_word_of_a_repository_reaches_the_model_in_any_agent() {
         }
     }
 }
+
+#[test]
+fn the_lines_of_a_message_for_the_user_stay_lines() {
+    let env = TestEnvironment::new();
+    let said = json!({"systemMessage": "one\n\ttwo\u{1b}[31m"});
+    env.file("home/said.json", said.to_string());
+    let entry = json!({"hooks": [{"type": "command", "command": "cat \"$HOME/said.json\""}]});
+    env.file("home/.claude/settings.json", json!({"hooks": {"PreToolUse": [entry]}}).to_string());
+    for (agent, event) in BEFORE.iter().copied().filter(|(agent, _)| agent.shows_warnings()) {
+        let payload = call(&env, agent, event, "ls").to_string();
+        let output = env.hookbox_with(args(agent, None, &["--from", "claude"]), payload);
+        let answer: Value = serde_json::from_str(&output.stdout).unwrap();
+        let message = answer["systemMessage"].as_str().unwrap();
+        assert!(message.contains("one\n\ttwo\\u{1b}[31m"), "{agent}: {message:?}");
+    }
+}

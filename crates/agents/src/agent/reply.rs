@@ -62,7 +62,7 @@ pub(crate) fn write(spec: &Spec, event: &AgentEvent, plan: Plan) -> Reply {
     let is_plain = plan.decision == Decision::Pass && plan.changed.is_none() && plan.follow_up.is_none();
     if spec.answers.shows_warnings && is_plain && !plan.warnings.is_empty() {
         let mut lines: Vec<String> =
-            plan.warnings.iter().take(MAX_SHOWN).map(|warning| shown(warning)).collect();
+            plan.warnings.iter().take(MAX_SHOWN).map(|it| text::escape_lines(it, WARNING_SHOWN)).collect();
         if let more @ 1.. = plan.warnings.len().saturating_sub(MAX_SHOWN) {
             lines.push(format!("and {more} more, which hookbox writes to standard error"));
         }
