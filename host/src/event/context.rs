@@ -1,5 +1,6 @@
 //! The context of an event: conversation, directory, tokens, time.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,15 @@ impl From<Usage> for TokenBudget {
     }
 }
 
+/// The payload with which an agent called its hook command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentPayload {
+    /// The agent's name of the event, such as `PreToolUse`.
+    pub event: String,
+    /// The bytes of the JSON object.
+    pub json: Vec<u8>,
+}
+
 /// The conversation, directory, agent and time of an event.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -102,6 +112,9 @@ pub struct Context {
     pub timestamp_ms: u64,
     /// The token budget, when the agent knows it.
     pub budget: Option<TokenBudget>,
+    /// The payload of the agent, if the event came to a hook command. Hooks that were written for an agent
+    /// read fields of it that an event does not have.
+    pub payload: Option<Arc<AgentPayload>>,
 }
 
 impl Context {
@@ -118,6 +131,7 @@ impl Context {
             mode: None,
             timestamp_ms: now_ms(),
             budget: None,
+            payload: None,
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use context::{AbsentTokens, Context, InvokedBy, TokenBudget, Usage};
+pub use context::{AbsentTokens, AgentPayload, Context, InvokedBy, TokenBudget, Usage};
 pub(crate) use context::{now_ms, rfc3339};
 pub use document::{Document, DocumentError};
 #[doc(hidden)]

@@ -136,23 +136,17 @@ impl Agent {
         let mut read = payload::Reader::new(self.spec(), own, fields);
         let session = read.context(&mut context)?;
         let data = read.data(&mut context)?;
-        let event = Event { context: Arc::new(context), data };
-        let (goes_on, notes) = (read.goes_on, read.notes);
-        Ok(Some(Request { agent: self, own, event, session, goes_on, notes }))
-    }
-
+        if own.is_nothing_if_empty
+            && matches!(&data, EventData::UserMessageSend { message: Some(text) } if text.is_empty())
+        {
+            return Ok(None);
+        }
         let event = Event { context: Arc::new(context), data };
         let (root, goes_on, notes) = (read.root, read.goes_on, read.notes);
         Ok(Some(Request { agent: self, own, event, session, root, goes_on, notes }))
     }
 
     /// Returns the event of a payload that [`read`](Agent::read) may have refused, for
-    /// Returns the event of a payload that [`read`](Agent::read) may have refused, for
-        if own.is_nothing_if_empty
-            && matches!(&data, EventData::UserMessageSend { message: Some(text) } if text.is_empty())
-        {
-            return Ok(None);
-        }
     /// [`failed`](Agent::failed): the event of the payload if the agent has it, else that of the command
     /// line.
     pub fn event_of(self, payload: &[u8], event: Option<&str>) -> Option<&'static AgentEvent> {
@@ -167,7 +161,8 @@ impl Agent {
         name.as_str().map(str::to_owned)
     }
 
-    fn object(self, payload: &[u8]) -> Result<Map<String, Value>, ReadError> {
+    /// Returns the fields of a payload.
+    pub(crate) fn object(self, payload: &[u8]) -> Result<Map<String, Value>, ReadError> {
         let not_an_object = |found: String| ReadError::NotAnObject { agent: self.title(), found };
         if payload.trim_ascii().is_empty() {
             return Err(not_an_object("nothing".to_owned()));

@@ -69,6 +69,9 @@ pub(super) fn is(agent: Agent, name: &str, event: &Event) -> bool {
         let kind = event.tool_call().map(|call| facts::kind_of(&call.name));
         return kind.is_some_and(|kind| it.kinds.contains(&kind)) && has_worked(&event.data);
     }
+    if is_sent(spec, name, event) {
+        return true;
+    }
     match &event.data {
         EventData::AgentStop(_) => is_of_subagent(name) == (event.context.invoked_by == InvokedBy::Subagent),
         EventData::OnError(error) => match error.source {
@@ -79,6 +82,13 @@ pub(super) fn is(agent: Agent, name: &str, event: &Event) -> bool {
         EventData::AfterToolCall(_) if hooks.has_failure_event => has_worked(&event.data),
         _ => true,
     }
+}
+
+/// Returns true if the agent at work is this one, and sent its event of this name.
+fn is_sent(spec: &Spec, name: &str, event: &Event) -> bool {
+    let context = &event.context;
+    let sent = context.payload.as_ref().is_some_and(|payload| payload.event == name);
+    sent && context.agent.as_deref() == Some(spec.name)
 }
 
 fn has_worked(data: &EventData) -> bool {

@@ -13,6 +13,7 @@ mod event;
 mod matcher;
 pub(crate) mod payload;
 pub(crate) mod rule;
+mod sent;
 
 use serde_json::Value;
 
@@ -20,6 +21,7 @@ pub use self::event::{Unknown, event_name};
 pub use self::matcher::Matcher;
 pub use crate::agent::tools::TOOLS;
 
+use self::sent::Sent;
 use crate::agent::{Agent, tools};
 use crate::dialect::Wire;
 use crate::dialect::claude::{self, MatcherError, Session, Split};
@@ -107,8 +109,13 @@ impl Wire for AgentHook {
         claude::split(event, |event| self.is_for(event))
     }
 
+    /// Returns the input for an event. A hook of the agent that sent the event reads that agent's payload, with
+    /// the changes of other hooks; a hook of another agent reads the facts that both agents have.
     fn encode(&self, event: &Event) -> Option<Value> {
-        self.encode(event, &Session::default())
+        match Sent::of(event) {
+            Some(sent) => sent.encode(self, event),
+            None => self.encode(event, &Session::default()),
+        }
     }
 
     fn variables(&self, event: &Event) -> Vec<(&'static str, String)> {

@@ -90,6 +90,7 @@ pub(crate) static SPEC: Spec = Spec {
         }))
     },
     hooks: Some(CommandHooks {
+        optional_fields: &["agent_id", "agent_type"],
         encode: hook::encode,
         outcome: hook::outcome,
         // A list of names has no comma and no space.

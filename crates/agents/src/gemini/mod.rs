@@ -92,6 +92,7 @@ pub(crate) static SPEC: Spec = Spec {
             Ok(Rule::Word { word: word.to_owned(), regex: compile(word)? })
         },
         merges_input: true,
+        optional_fields: &["mcp_context"],
         output_fields: &["llmContent", "returnDisplay"],
         output_text_fields: &["llmContent"],
         session_variable: Some("GEMINI_SESSION_ID"),

@@ -80,6 +80,8 @@ pub(crate) struct CommandHooks {
     pub(crate) restores_changes: bool,
     /// True if a changed input is put over the original one.
     pub(crate) merges_input: bool,
+    /// Fields that the agent sends if it knows them. They come from the payload of another agent.
+    pub(crate) optional_fields: &'static [&'static str],
     /// The fields that mark an output as the agent's own.
     pub(crate) output_fields: &'static [&'static str],
     /// The fields that contain the text of a changed output.
@@ -115,6 +117,7 @@ impl CommandHooks {
         sees_single_files: true,
         restores_changes: true,
         merges_input: false,
+        optional_fields: &[],
         output_fields: &[],
         output_text_fields: &[],
         session_variable: None,

@@ -61,6 +61,7 @@ fn context(fields: &mut Fields, defaults: &Context) -> Result<Context, PayloadEr
         mode: fields.text("mode")?.or(base.mode),
         timestamp_ms: fields.timestamp()?.unwrap_or(base.timestamp_ms),
         budget: fields.budget()?.or(base.budget),
+        payload: base.payload,
     })
 }
 
