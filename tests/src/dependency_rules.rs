@@ -19,8 +19,15 @@ const CLAUDE: [&str; 5] = [
 const LOADING: [&str; 6] = ["load::", "wasm::", "mcp::", "native::process", "store::", "network::"];
 
 /// The directories with code of packages outside of `crates/agents`.
-const CODE: [&str; 6] =
-    ["host/src", "cli/src", "crates/plugins/src", "crates/redact/src", "examples/agent/src", "guest-sdk/src"];
+const CODE: [&str; 7] = [
+    "host/src",
+    "cli/src",
+    "crates/plugins/src",
+    "crates/redact/src",
+    "crates/shell/src",
+    "examples/agent/src",
+    "guest-sdk/src",
+];
 
 /// Calls `each` with the path, relative to the repository, and each line of code: not of a comment, nor of a test.
 fn lines_of_code(mut each: impl FnMut(&str, &str)) {

@@ -29,8 +29,15 @@ const OF_PLUGIN: &str = "audit-log";
 const FORGE: &str = "forge";
 
 /// The crates that are published, each after those that it needs.
-const PUBLISHED: [&str; 6] =
-    ["hookbox-redact", "hookbox", "hookbox-agents", "hookbox-plugins", "hookbox-sdk", "hookbox-cli"];
+const PUBLISHED: [&str; 7] = [
+    "hookbox-redact",
+    "hookbox-shell",
+    "hookbox",
+    "hookbox-agents",
+    "hookbox-plugins",
+    "hookbox-sdk",
+    "hookbox-cli",
+];
 
 /// Variables that must not reach a nested cargo: flags and wrappers for the build of the host.
 const HOST_ONLY: [&str; 8] = [

@@ -12,11 +12,12 @@ mod values;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use hookbox_shell::{Use, Word, assignment, base_name};
+
 use self::expansion::{GIVEN, without_variables};
 use super::hookbox_process;
-use super::programs::{self, Use, assignment, base_name, is_hookbox};
+use super::programs::{self, is_hookbox};
 use super::protected::Protected;
-use super::shell::{self, Word};
 
 /// The longest line that is read, in bytes. A longer one is refused if it mentions a protected path.
 const MAX_LINE: usize = 64 << 10;
@@ -138,7 +139,7 @@ impl Judge<'_> {
         if text.len() > MAX_LINE || depth > MAX_DEPTH {
             return self.mentioned(text);
         }
-        let script = shell::read(text);
+        let script = hookbox_shell::read(text);
         if script.odd
             && let Some(found) = self.mentioned(text)
         {

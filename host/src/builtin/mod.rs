@@ -8,7 +8,6 @@ mod programs;
 mod protected;
 mod realpath_cache;
 mod self_protection;
-mod shell;
 
 use std::fmt;
 use std::path::PathBuf;

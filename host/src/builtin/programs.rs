@@ -1,76 +1,8 @@
-//! The effects of known programs. Every word of an unknown program counts, so that a program that is missing here costs a
-//! question and weakens no guard.
+//! The programs that hookbox must know by their names: itself, and those that end, remove or move things.
+
+use hookbox_shell::{Use, assignment, base_name, unwrapped};
 
 use super::protected::is_match;
-
-/// The effect of a program on the files that its words name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
-    /// The program only reads the files, and runs none of its words.
-    Reads,
-    /// The program may change the files, and runs none of its words.
-    Keeps,
-    /// The program runs its words as a shell does.
-    Shell,
-    /// Unknown.
-    Any,
-}
-
-/// Programs by their effect. With one of the options or first words in the last field, the effect is unknown.
-const KNOWN: [(Use, &str, &str); 19] = [
-    (
-        Use::Reads,
-        "cat ls head tail grep egrep fgrep zgrep ag stat wc diff cmp comm jq echo test [ [[ pwd",
-        "",
-    ),
-    (Use::Reads, "which type du cut tr nl od hexdump base64 md5sum sha1sum sha256sum shasum cksum", ""),
-    (Use::Reads, "realpath readlink basename dirname column fold mkdir paste rev tac strings seq date", ""),
-    (
-        Use::Reads,
-        "id whoami hostname uname printenv ps pgrep df free uptime sleep jobs true false : exit",
-        "",
-    ),
-    (
-        Use::Reads,
-        "return break continue wait shift unset shopt ulimit umask local export declare typeset",
-        "",
-    ),
-    (Use::Reads, "readonly read set getopts times popd pushd cd for select case let expr cal nproc dirs", ""),
-    (Use::Reads, "Get-Content Get-ChildItem Select-String pbcopy wl-copy xclip lsof lsblk tee printf bd", ""),
-    (Use::Reads, "mapfile readarray man", "-C -P -H --pager"),
-    (Use::Reads, "sort", "-o --output --compress-program -T"),
-    (Use::Reads, "tree less more bat", "-o -O --log-file --pager"),
-    (Use::Reads, "rg file yq", "--pre --hostname-bin -C --compile -i --in-place --inplace"),
-    (Use::Reads, "fd fdfind", "-x -X --exec --exec-batch"),
-    (Use::Keeps, "cp mv rm rmdir ln touch truncate chmod chown chgrp dd shred unlink trash mdbook patch", ""),
-    (
-        Use::Keeps,
-        "gzip gunzip zstd unzip black ruff prettier eslint mdformat apply_patch applypatch wget",
-        "",
-    ),
-    (
-        Use::Keeps,
-        "tar zip install",
-        "-I -F -T --checkpoint-action --to-command --strip-program --info-script",
-    ),
-    (Use::Keeps, "make gmake ninja cmake rsync scp", "-f --file --makefile --eval -E -P -e --rsh -S -o"),
-    (Use::Keeps, "pip pip3 pipx npm pnpm yarn brew apt apt-get apk dnf go rustup", "run exec dlx x -exec -o"),
-    (Use::Keeps, "cargo conda poetry uv gem pacman snap bun", "run r exec tool x --config"),
-    (Use::Shell, "sh bash zsh dash ksh ash fish eval su watch parallel script trap source . alias", ""),
-];
-
-/// Subcommands of git that change no file that they name, and others that run none of their words.
-const GIT_READS: &str = "diff status log show add commit blame ls-files ls-tree ls-remote grep rev-parse rev-list \
-    branch remote fetch push tag check-ignore shortlog describe merge-base cat-file name-rev reflog notes";
-const GIT_KEEPS: &str = "checkout switch merge stash reset restore rm mv clone init worktree cherry-pick revert pull \
-    clean apply am";
-
-/// Options with which git runs more, or writes.
-const GIT_RUNS: &str =
-    "--output --ext-diff -O --open-files-in-pager --upload-pack --receive-pack --exec --template";
-
-/// Subcommands of GitHub's program that only send requests.
-const HUB_READS: &str = "issue pr release run api gist label search workflow auth";
 
 /// Programs that end other programs.
 const ENDERS: &str = "kill pkill killall killall5 skill fuser tskill taskkill";
@@ -85,36 +17,14 @@ const REMOVALS: &str = "rmtree rmSync rmdirSync rm_rf rm_r remove_dir_all remove
 const HOOKBOX_READS: &str = "list run exec inspect explain demo help bridge doctor schema completions";
 const PRIVILEGED: [&str; 6] = ["trust", "untrust", "grants", "plugin", "install", "uninstall"];
 
+/// Programs that run the words after their variables.
+const WRAPPERS: &str = "sudo doas command nohup time env";
+
 /// The number of words between `hookbox` and its subcommand.
 const MAX_BETWEEN: usize = 16;
 
 fn is_in(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|it| it == name)
-}
-
-/// Returns true if one of these options is among the words: alone, with its value, or (one letter) among others.
-fn has(words: &[&str], options: &str) -> bool {
-    options.split_ascii_whitespace().filter(|it| it.starts_with('-')).any(|option| {
-        let letter = option.strip_prefix('-').filter(|it| it.len() == 1);
-        words.iter().any(|word| match (letter, word.strip_prefix(option)) {
-            (Some(letter), _) => word.starts_with('-') && !word.starts_with("--") && word.contains(letter),
-            (None, Some(rest)) => rest.is_empty() || rest.starts_with('='),
-            (None, None) => false,
-        })
-    })
-}
-
-/// Returns the last part of a path.
-pub(super) fn base_name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
-}
-
-/// Returns the name and the value of `NAME=value` before a program.
-pub(super) fn assignment(word: &str) -> Option<(&str, &str)> {
-    let (name, value) = word.split_once('=')?;
-    let name = name.split(['[', '+']).next().unwrap_or(name);
-    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    is_name.then_some((name, value))
 }
 
 /// Returns true if a word names hookbox: with a directory, a version, or as a pattern.
@@ -178,138 +88,22 @@ pub(super) fn privileged(words: &[(&str, bool)]) -> Option<&'static str> {
     None
 }
 
-/// Skips programs that only run the words after their own options, such as `sudo`.
-fn unwrapped<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
-    loop {
-        words = match words {
-            ["sudo" | "doas" | "command" | "nohup" | "time" | "env", rest @ ..]
-                if rest.first().is_some_and(|it| !it.starts_with('-')) =>
-            {
-                rest
-            }
-            ["timeout", time, rest @ ..] if time.starts_with(|c: char| c.is_ascii_digit()) => rest,
-            ["xargs", rest @ ..] => {
-                let values = |option: &str| usize::from(matches!(option, "-n" | "-I" | "-L" | "-P" | "-d"));
-                let mut rest = rest;
-                while let [option, more @ ..] = rest
-                    && option.starts_with('-')
-                    && !matches!(*option, "-a" | "-E")
-                {
-                    rest = more.get(values(option)..).unwrap_or_default();
-                }
-                rest
-            }
-            [first, rest @ ..] if assignment(first).is_some_and(|(_, value)| is_harmless(value)) => rest,
-            _ => return words,
-        };
-    }
-}
-
-/// Returns true if no program runs the value of this variable.
-fn is_harmless(value: &str) -> bool {
-    value.bytes().all(|it| it.is_ascii_alphanumeric() || b"_.,:@%+-".contains(&it)) && !is_hookbox(value)
-}
-
-/// The use that the program of a command makes of its words.
+/// Returns the effect of a command on its words. hookbox only reads, unless the user's subcommands run.
 pub(super) fn use_of(words: &[&str]) -> Use {
-    if words.iter().all(|word| assignment(word).is_some()) {
-        return Use::Reads;
+    // A program may run the value of a variable.
+    let begin = words.iter().take_while(|word| assignment(word).is_some() || is_in(WRAPPERS, word));
+    let names_hookbox = |word: &&str| assignment(word).is_some_and(|(_, value)| is_hookbox(value));
+    if begin.clone().any(names_hookbox) && begin.count() < words.len() {
+        return Use::Any;
     }
-    let is_fed = words.contains(&"xargs");
-    let words = unwrapped(words);
-    let Some((program, words)) = words.split_first() else { return Use::Reads };
-    let sub = words.iter().copied().find(|word| !word.starts_with('-')).unwrap_or_default();
-    let only = |reads: bool, or: Use| if reads { Use::Reads } else { or };
-    match base_name(program) {
-        "git" => git(words),
-        "gh" | "glab" => {
-            let fetches = words.iter().any(|it| matches!(*it, "clone" | "download" | "checkout"));
-            only(is_in(HUB_READS, sub) && !fetches, if fetches { Use::Keeps } else { Use::Any })
-        }
-        "curl" => only(!has(words, "-o -O -K -D -c -J --output --remote-name --config"), Use::Keeps),
-        "hookbox" if is_fed => Use::Any,
-        "hookbox" => {
-            let all: Vec<(&str, bool)> = words.iter().map(|word| (*word, true)).collect();
+    match unwrapped(words) {
+        [program, rest @ ..] if base_name(program) == "hookbox" => {
+            let sub = rest.iter().copied().find(|word| !word.starts_with('-')).unwrap_or_default();
+            let all: Vec<(&str, bool)> = rest.iter().map(|word| (*word, true)).collect();
             let may = sub.is_empty() || is_in(HOOKBOX_READS, sub) || PRIVILEGED.contains(&sub);
-            only(may && privileged(&all).is_none(), Use::Any)
+            let reads = may && !words.contains(&"xargs") && privileged(&all).is_none();
+            if reads { Use::Reads } else { Use::Any }
         }
-        "command" => only(has(words, "-v -V"), Use::Any),
-        "uniq" | "xxd" => only(words.iter().filter(|it| !it.starts_with('-')).count() < 2, Use::Keeps),
-        "sed" | "gsed" => sed(words),
-        "find" => find(words),
-        "awk" | "gawk" | "mawk" => {
-            let odd = ["system", ">", "|", "getline", "@", "-i", "-f", "-l", "-E"];
-            only(!words.iter().any(|word| odd.iter().any(|odd| word.contains(odd))), Use::Any)
-        }
-        "python" | "python3" if matches!(words, ["-m", "json.tool", rest @ ..] if rest.len() < 2) => {
-            Use::Reads
-        }
-        name => {
-            let known = KNOWN.iter().find(|(_, names, _)| is_in(names, name));
-            let (used, _, more) = known.unwrap_or(&(Use::Any, "", ""));
-            if has(words, more) || is_in(more, sub) { Use::Any } else { *used }
-        }
-    }
-}
-
-fn git(words: &[&str]) -> Use {
-    let words = match words {
-        ["-C", _, rest @ ..] | ["--no-pager" | "-P", rest @ ..] => rest,
-        words => words,
-    };
-    let Some((sub, words)) = words.split_first() else { return Use::Reads };
-    let is_message = matches!(*sub, "commit" | "tag" | "notes" | "add");
-    if !is_message && (has(words, GIT_RUNS) || words.iter().any(|word| word.starts_with("ext::"))) {
-        Use::Any
-    } else if is_in(GIT_READS, sub) {
-        Use::Reads
-    } else if is_in(GIT_KEEPS, sub) && !has(words, "-c --config") {
-        Use::Keeps
-    } else {
-        Use::Any
-    }
-}
-
-/// Returns the effect of `find` and of each program that it runs.
-fn find(words: &[&str]) -> Use {
-    let writes =
-        words.iter().any(|word| *word == "-delete" || word.starts_with("-fprint") || *word == "-fls");
-    let starts = words.iter().enumerate().filter(|(_, word)| executes(word));
-    let mut used = if writes { Use::Keeps } else { Use::Reads };
-    for (at, _) in starts {
-        let rest = words.get(at + 1..).unwrap_or_default();
-        let end = rest.iter().position(|word| matches!(*word, ";" | "+")).unwrap_or(rest.len());
-        match use_of(rest.get(..end).unwrap_or_default()) {
-            Use::Reads => {}
-            Use::Keeps if used == Use::Reads => used = Use::Keeps,
-            Use::Keeps => {}
-            more => return more,
-        }
-    }
-    used
-}
-
-/// Returns true if `find` runs the words after this one.
-pub(super) fn executes(word: &str) -> bool {
-    matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir")
-}
-
-/// Returns the effect of `sed`, whose script can write files and run programs. `1,20p`, `/x/d` and `s/a/b/g` do not.
-fn sed(words: &[&str]) -> Use {
-    let mut others = words.iter().filter(|word| !matches!(**word, "-n" | "-E" | "-r" | "-s" | "-e" | "-u"));
-    let in_place = words.iter().any(|word| word.starts_with("-i") || word.starts_with("--in-place"));
-    let script = others.find(|word| !word.starts_with('-')).copied().unwrap_or_default();
-    let letter = |c: char| c.is_ascii_digit() || "$,pqd! ~+gI".contains(c);
-    let by = script.strip_prefix('s').and_then(|it| it.chars().next()).unwrap_or('/');
-    let parts: Vec<&str> = script.split(by).collect();
-    let is_plain = match parts.as_slice() {
-        [one] => one.chars().all(|c| letter(c) || c == ';'),
-        ["", _, end] | ["s", _, _, end] | ["", _, ",", _, end] => end.chars().all(letter),
-        _ => false,
-    };
-    match (is_plain, in_place || others.any(|word| word.starts_with('-'))) {
-        (false, _) => Use::Any,
-        (true, false) => Use::Reads,
-        (true, true) => Use::Keeps,
+        _ => hookbox_shell::use_of(words),
     }
 }

@@ -12,7 +12,7 @@ use super::command::{self, Finding};
 use super::hookbox_process;
 use super::protected::Protected;
 use super::realpath_cache::RealpathCache;
-use super::{Builtin, BuiltinSettings, Surroundings, shell};
+use super::{Builtin, BuiltinSettings, Surroundings};
 use crate::event::{Event, EventName, Facts, ToolCall, ToolKind};
 use crate::facts;
 use crate::hook::{Budget, Descriptor, Hook, HookError, Kind, OnFailure};
@@ -236,7 +236,7 @@ fn variables(home: Option<&Path>) -> BTreeMap<String, String> {
 /// Returns the scripts that a hook's command line runs: its programs, and their first arguments. A variable at the
 /// beginning of a path means the directory of the project or the plugin.
 fn scripts(line: &str, base: &Path) -> Vec<PathBuf> {
-    let commands = shell::read(line).commands;
+    let commands = hookbox_shell::read(line).commands;
     let words =
         commands.iter().flat_map(|it| it.words.iter().filter(|word| !word.text.starts_with('-')).take(2));
     let paths = words.map(|word| match word.text.strip_prefix('$') {

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use hookbox_shell::{Use, Word, base_name};
+
 use super::expansion::without_variables;
 use super::{Judge, Seen, pieces, tokens};
-use crate::builtin::programs::{Use, base_name, is_hookbox};
-use crate::builtin::shell::Word;
+use crate::builtin::programs::is_hookbox;
 
 /// Returns a name in a path without its wildcards, if it has hardly any letters of its own.
 fn plain_name(name: &str) -> String {

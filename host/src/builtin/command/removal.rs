@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use hookbox_shell::{Use, base_name, executes};
+
 use super::{Judge, Seen, is_text, pieces};
-use crate::builtin::programs::{self, Use, base_name};
+use crate::builtin::programs;
 use crate::builtin::protected::is_match;
 
 impl Judge<'_> {
@@ -24,7 +26,7 @@ impl Judge<'_> {
         let taken = match program {
             "find" => {
                 let feeds = flow.iter().any(|it| it.strings().any(programs::destroys));
-                let takes = words.iter().any(|word| *word == "-delete" || programs::executes(word));
+                let takes = words.iter().any(|word| *word == "-delete" || executes(word));
                 return (feeds || seen.used != Use::Reads && takes).then(|| self.found(&words, seen))?;
             }
             "git" => git_takes(&words)?,

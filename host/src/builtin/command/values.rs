@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use hookbox_shell::{Command, Use, Word, assignment};
+
 use super::expansion::{GIVEN, braces, variables};
 use super::{Judge, MAX_DEPTH, MAX_DIRECTORIES, MAX_LINE, MAX_WAYS, Seen, pieces};
-use crate::builtin::programs::{Use, assignment, use_of};
-use crate::builtin::shell::{Command, Word};
+use crate::builtin::programs::use_of;
 
 /// Options that name a directory to go to.
 const GOES: [&str; 7] = ["-C", "--chdir", "--directory", "--work-tree", "--cwd", "--prefix", "-t"];

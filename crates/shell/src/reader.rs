@@ -1,67 +1,10 @@
-//! Reads shell text: its simple commands, with those in substitutions, and which of them feed each other.
-//!
-//! It reads any text in one pass, with limited recursion, and finds the commands of a text with an error, too
-//! ([`Script::odd`]). A parser of the whole grammar (brush-parser 0.4 was tried) returns nothing but an error for an open
-//! quote or another shell's syntax, and overflows the stack at a thousand nested substitutions.
+//! Reads the bytes of a text.
 
-/// The depth of nested substitutions.
-const MAX_DEPTH: usize = 16;
-
-/// The longest substitution that stays in its word as it was written, in bytes. Its commands are read in any case.
-const MAX_RAW: usize = 16 << 10;
-
-/// A word without its quotes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Word {
-    /// The text; variables and substitutions stay as they were written.
-    pub(super) text: String,
-    /// True if it is a pattern for file names.
-    pub(super) glob: bool,
-}
-
-/// A simple command.
-#[derive(Debug, Default)]
-pub(super) struct Command {
-    /// Assignments, the program, arguments.
-    pub(super) words: Vec<Word>,
-    /// The files that its output goes to.
-    pub(super) outputs: Vec<Word>,
-    /// The here-documents and here-strings.
-    pub(super) texts: Vec<String>,
-    /// The number that it shares with the commands that it may feed or be fed by: those of its pipeline, its
-    /// substitutions, and the compound command whose end has a pipe or a redirection.
-    pub(super) flow: usize,
-    /// True if it runs only after the previous one succeeded (`&&`).
-    pub(super) after: bool,
-    /// The number of subshells and substitutions around it.
-    pub(super) level: usize,
-}
-
-/// A piece of shell text.
-#[derive(Debug, Default)]
-pub(super) struct Script {
-    /// The commands; those of a substitution are beside the one that it belongs to.
-    pub(super) commands: Vec<Command>,
-    /// True if it was not understood to its end: an open quote or document, or too many levels.
-    pub(super) odd: bool,
-    flows: usize,
-    level: usize,
-}
-
-impl Script {
-    fn next_flow(&mut self) -> usize {
-        self.flows += 1;
-        self.flows
-    }
-
-    /// Makes the commands from this one on feed each other.
-    fn merge(&mut self, from: usize, flow: usize) {
-        self.commands.iter_mut().skip(from).for_each(|it| it.flow = flow);
-    }
-}
+use crate::list::{List, Next, Pending};
+use crate::{MAX_DEPTH, MAX_RAW, Script};
 
 /// Reads a text.
-pub(super) fn read(text: &str) -> Script {
+pub fn read(text: &str) -> Script {
     let mut reader = Reader { bytes: text.as_bytes(), at: 0, depth: 0, script: Script::default() };
     reader.list(None);
     reader.script
@@ -72,50 +15,6 @@ struct Reader<'a> {
     at: usize,
     depth: usize,
     script: Script,
-}
-
-/// A here-document whose body follows the line.
-struct Pending {
-    command: usize,
-    delimiter: String,
-    strips_tabs: bool,
-    expands: bool,
-}
-
-/// The meaning of the next word.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Next {
-    #[default]
-    Word,
-    Output,
-    /// A file that is only read, or the name of a function.
-    Ignored,
-}
-
-/// An open compound command.
-struct Group {
-    end: &'static str,
-    /// The first of its commands.
-    from: usize,
-    flow: usize,
-}
-
-/// The state of a list of commands.
-#[derive(Default)]
-struct List {
-    /// The index of the command that is being read.
-    command: Option<usize>,
-    word: Option<(Vec<u8>, bool)>,
-    quoted: bool,
-    /// True within the brackets of `a=(b c)`, which count as one word.
-    array: bool,
-    next: Next,
-    flow: usize,
-    after: bool,
-    groups: Vec<Group>,
-    /// The first command of the compound command that has just ended.
-    closed: Option<usize>,
-    pending: Vec<Pending>,
 }
 
 impl Reader<'_> {
@@ -401,107 +300,5 @@ impl Reader<'_> {
             }
         }
         self.script = inner.script;
-    }
-}
-
-impl List {
-    fn push(&mut self, byte: u8) {
-        self.word.get_or_insert_default().0.push(byte);
-    }
-
-    fn quote(&mut self) {
-        self.word.get_or_insert_default();
-        self.quoted = true;
-    }
-
-    /// Returns the index of the command that is being read.
-    fn command(&mut self, script: &mut Script) -> usize {
-        *self.command.get_or_insert_with(|| {
-            let (flow, after, level) = (self.flow, self.after, script.level);
-            script.commands.push(Command { flow, after, level, ..Command::default() });
-            script.commands.len() - 1
-        })
-    }
-
-    /// Begins a redirection. After a compound command it applies to all of its commands.
-    fn redirect(&mut self, next: Next, script: &mut Script) {
-        if let Some(from) = self.closed {
-            script.merge(from, self.flow);
-        }
-        self.next = next;
-    }
-
-    fn open(&mut self, end: &'static str, script: &mut Script) {
-        script.level += usize::from(end == ")");
-        self.groups.push(Group { end, from: script.commands.len(), flow: self.flow });
-    }
-
-    fn close(&mut self, end: &str, script: &mut Script) {
-        let Some(group) = self.groups.pop_if(|it| it.end == end) else { return };
-        script.level = script.level.saturating_sub(usize::from(end == ")"));
-        // A pipe leads into the group.
-        if script.commands.iter().take(group.from).next_back().is_some_and(|it| it.flow == group.flow) {
-            script.merge(group.from, group.flow);
-            self.flow = group.flow;
-        } else {
-            self.flow = script.next_flow();
-        }
-        self.closed = Some(group.from);
-    }
-
-    fn end_word(&mut self, script: &mut Script) {
-        let is_quoted = std::mem::take(&mut self.quoted);
-        let Some((word, glob)) = self.word.take() else { return };
-        let text = String::from_utf8_lossy(&word).into_owned();
-        let next = std::mem::take(&mut self.next);
-        if next == Next::Ignored && text.starts_with("<(") {
-            let command = self.command(script);
-            script.commands.get_mut(command).into_iter().for_each(|it| it.texts.push(text.clone()));
-        }
-        if next == Next::Ignored || (next == Next::Word && !is_quoted && self.is_grammar(&text, script)) {
-            return;
-        }
-        let command = self.command(script);
-        let Some(command) = script.commands.get_mut(command) else { return };
-        let words = if next == Next::Output { &mut command.outputs } else { &mut command.words };
-        words.push(Word { text, glob });
-    }
-
-    /// Returns true for a keyword at the beginning of a command, and applies it.
-    fn is_grammar(&mut self, word: &str, script: &mut Script) -> bool {
-        if self.command.is_some() {
-            return false;
-        }
-        match word {
-            "{" => self.open("}", script),
-            "if" => self.open("fi", script),
-            "while" | "until" => self.open("done", script),
-            "for" | "select" | "case" => {
-                self.open(if word == "case" { "esac" } else { "done" }, script);
-                return false;
-            }
-            "}" | "fi" | "done" | "esac" => self.close(word, script),
-            "function" => self.next = Next::Ignored,
-            "then" | "elif" | "else" | "do" | "!" => {}
-            _ => return false,
-        }
-        true
-    }
-
-    fn end_command(&mut self, script: &mut Script, pipe: bool) {
-        self.end_word(script);
-        if pipe {
-            if let Some(from) = self.closed {
-                script.merge(from, self.flow);
-            }
-        } else if self.command.is_some() || self.closed.is_some() {
-            self.flow = script.next_flow();
-        }
-        *self = Self {
-            flow: self.flow,
-            groups: std::mem::take(&mut self.groups),
-            pending: std::mem::take(&mut self.pending),
-            ..Self::default()
-        };
     }
 }

@@ -1,0 +1,77 @@
+//! Reads shell text: its simple commands, with those in substitutions, and which of them feed each other.
+//!
+//! It reads any text in one pass, with limited recursion, and finds the commands of a text with an error, too
+//! ([`Script::odd`]). It has no dependencies and builds for `wasm32-wasip2`, so that the host and a hook read a line
+//! in the same way.
+//!
+//! ```
+//! let script = hookbox_shell::read("curl -s example.com | sudo bash");
+//! let words: Vec<_> = script.commands[1].words.iter().map(|word| word.text.as_str()).collect();
+//! assert_eq!(words, ["sudo", "bash"]);
+//! ```
+//!
+//! A parser of the whole grammar (brush-parser 0.4 was tried) returns nothing but an error for an open
+//! quote or another shell's syntax, and overflows the stack at a thousand nested substitutions.
+
+mod list;
+mod programs;
+mod reader;
+
+pub use programs::{Use, assignment, base_name, executes, unwrapped, use_of};
+pub use reader::read;
+
+/// The depth of nested substitutions.
+const MAX_DEPTH: usize = 16;
+
+/// The longest substitution that stays in its word as it was written, in bytes. Its commands are read in any case.
+const MAX_RAW: usize = 16 << 10;
+
+/// A word without its quotes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Word {
+    /// The text; variables and substitutions stay as they were written.
+    pub text: String,
+    /// True if it is a pattern for file names.
+    pub glob: bool,
+}
+
+/// A simple command.
+#[derive(Debug, Default)]
+pub struct Command {
+    /// Assignments, the program, arguments.
+    pub words: Vec<Word>,
+    /// The files that its output goes to.
+    pub outputs: Vec<Word>,
+    /// The here-documents and here-strings.
+    pub texts: Vec<String>,
+    /// The number that it shares with the commands that it may feed or be fed by: those of its pipeline, its
+    /// substitutions, and the compound command whose end has a pipe or a redirection.
+    pub flow: usize,
+    /// True if it runs only after the previous one succeeded (`&&`).
+    pub after: bool,
+    /// The number of subshells and substitutions around it.
+    pub level: usize,
+}
+
+/// A piece of shell text.
+#[derive(Debug, Default)]
+pub struct Script {
+    /// The commands; those of a substitution are beside the one that it belongs to.
+    pub commands: Vec<Command>,
+    /// True if it was not understood to its end: an open quote or document, or too many levels.
+    pub odd: bool,
+    flows: usize,
+    level: usize,
+}
+
+impl Script {
+    fn next_flow(&mut self) -> usize {
+        self.flows += 1;
+        self.flows
+    }
+
+    /// Makes the commands from this one on feed each other.
+    fn merge(&mut self, from: usize, flow: usize) {
+        self.commands.iter_mut().skip(from).for_each(|it| it.flow = flow);
+    }
+}

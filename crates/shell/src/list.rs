@@ -1,0 +1,149 @@
+//! The state of a list of commands, and the words and groups in it.
+
+use crate::{Command, Script, Word};
+
+/// A here-document whose body follows the line.
+pub(crate) struct Pending {
+    pub(crate) command: usize,
+    pub(crate) delimiter: String,
+    pub(crate) strips_tabs: bool,
+    pub(crate) expands: bool,
+}
+
+/// The meaning of the next word.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Next {
+    #[default]
+    Word,
+    Output,
+    /// A file that is only read, or the name of a function.
+    Ignored,
+}
+
+/// An open compound command.
+pub(crate) struct Group {
+    pub(crate) end: &'static str,
+    /// The first of its commands.
+    pub(crate) from: usize,
+    pub(crate) flow: usize,
+}
+
+/// The state of a list of commands.
+#[derive(Default)]
+pub(crate) struct List {
+    /// The index of the command that is being read.
+    pub(crate) command: Option<usize>,
+    pub(crate) word: Option<(Vec<u8>, bool)>,
+    pub(crate) quoted: bool,
+    /// True within the brackets of `a=(b c)`, which count as one word.
+    pub(crate) array: bool,
+    pub(crate) next: Next,
+    pub(crate) flow: usize,
+    pub(crate) after: bool,
+    pub(crate) groups: Vec<Group>,
+    /// The first command of the compound command that has just ended.
+    pub(crate) closed: Option<usize>,
+    pub(crate) pending: Vec<Pending>,
+}
+
+impl List {
+    pub(crate) fn push(&mut self, byte: u8) {
+        self.word.get_or_insert_default().0.push(byte);
+    }
+
+    pub(crate) fn quote(&mut self) {
+        self.word.get_or_insert_default();
+        self.quoted = true;
+    }
+
+    /// Returns the index of the command that is being read.
+    pub(crate) fn command(&mut self, script: &mut Script) -> usize {
+        *self.command.get_or_insert_with(|| {
+            let (flow, after, level) = (self.flow, self.after, script.level);
+            script.commands.push(Command { flow, after, level, ..Command::default() });
+            script.commands.len() - 1
+        })
+    }
+
+    /// Begins a redirection. After a compound command it applies to all of its commands.
+    pub(crate) fn redirect(&mut self, next: Next, script: &mut Script) {
+        if let Some(from) = self.closed {
+            script.merge(from, self.flow);
+        }
+        self.next = next;
+    }
+
+    pub(crate) fn open(&mut self, end: &'static str, script: &mut Script) {
+        script.level += usize::from(end == ")");
+        self.groups.push(Group { end, from: script.commands.len(), flow: self.flow });
+    }
+
+    pub(crate) fn close(&mut self, end: &str, script: &mut Script) {
+        let Some(group) = self.groups.pop_if(|it| it.end == end) else { return };
+        script.level = script.level.saturating_sub(usize::from(end == ")"));
+        // A pipe leads into the group.
+        if script.commands.iter().take(group.from).next_back().is_some_and(|it| it.flow == group.flow) {
+            script.merge(group.from, group.flow);
+            self.flow = group.flow;
+        } else {
+            self.flow = script.next_flow();
+        }
+        self.closed = Some(group.from);
+    }
+
+    pub(crate) fn end_word(&mut self, script: &mut Script) {
+        let is_quoted = std::mem::take(&mut self.quoted);
+        let Some((word, glob)) = self.word.take() else { return };
+        let text = String::from_utf8_lossy(&word).into_owned();
+        let next = std::mem::take(&mut self.next);
+        if next == Next::Ignored && text.starts_with("<(") {
+            let command = self.command(script);
+            script.commands.get_mut(command).into_iter().for_each(|it| it.texts.push(text.clone()));
+        }
+        if next == Next::Ignored || (next == Next::Word && !is_quoted && self.is_grammar(&text, script)) {
+            return;
+        }
+        let command = self.command(script);
+        let Some(command) = script.commands.get_mut(command) else { return };
+        let words = if next == Next::Output { &mut command.outputs } else { &mut command.words };
+        words.push(Word { text, glob });
+    }
+
+    /// Returns true for a keyword at the beginning of a command, and applies it.
+    pub(crate) fn is_grammar(&mut self, word: &str, script: &mut Script) -> bool {
+        if self.command.is_some() {
+            return false;
+        }
+        match word {
+            "{" => self.open("}", script),
+            "if" => self.open("fi", script),
+            "while" | "until" => self.open("done", script),
+            "for" | "select" | "case" => {
+                self.open(if word == "case" { "esac" } else { "done" }, script);
+                return false;
+            }
+            "}" | "fi" | "done" | "esac" => self.close(word, script),
+            "function" => self.next = Next::Ignored,
+            "then" | "elif" | "else" | "do" | "!" => {}
+            _ => return false,
+        }
+        true
+    }
+
+    pub(crate) fn end_command(&mut self, script: &mut Script, pipe: bool) {
+        self.end_word(script);
+        if pipe {
+            if let Some(from) = self.closed {
+                script.merge(from, self.flow);
+            }
+        } else if self.command.is_some() || self.closed.is_some() {
+            self.flow = script.next_flow();
+        }
+        *self = Self {
+            flow: self.flow,
+            groups: std::mem::take(&mut self.groups),
+            pending: std::mem::take(&mut self.pending),
+            ..Self::default()
+        };
+    }
+}
