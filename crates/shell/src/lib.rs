@@ -13,12 +13,15 @@
 //! A parser of the whole grammar (brush-parser 0.4 was tried) returns nothing but an error for an open
 //! quote or another shell's syntax, and overflows the stack at a thousand nested substitutions.
 
+use std::collections::BTreeSet;
+
 mod list;
 mod programs;
 mod reader;
 
+pub use list::is_terminal;
 pub use programs::{Use, assignment, base_name, executes, unwrapped, use_of};
-pub use reader::read;
+pub use reader::{Token, read, tokens};
 
 /// The depth of nested substitutions.
 const MAX_DEPTH: usize = 16;
@@ -35,6 +38,18 @@ pub struct Word {
     pub glob: bool,
 }
 
+/// The redirection of a standard input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Input {
+    /// It is a pipe, or that of the line.
+    #[default]
+    Inherited,
+    /// It is a file or a text.
+    Given,
+    /// It is the terminal or the standard input of the line, by its name.
+    Named,
+}
+
 /// A simple command.
 #[derive(Debug, Default)]
 pub struct Command {
@@ -44,6 +59,13 @@ pub struct Command {
     pub outputs: Vec<Word>,
     /// The here-documents and here-strings.
     pub texts: Vec<String>,
+    /// The commands before it in its pipeline, whose output is its standard input. Commands of a group have those before
+    /// the group.
+    pub upstream: Vec<usize>,
+    /// The commands in its substitutions, whose output is in its words, its input or its here-documents.
+    pub inner: Vec<usize>,
+    /// The redirection of its standard input.
+    pub input: Input,
     /// The number that it shares with the commands that it may feed or be fed by: those of its pipeline, its
     /// substitutions, and the compound command whose end has a pipe or a redirection.
     pub flow: usize,
@@ -70,8 +92,24 @@ impl Script {
         self.flows
     }
 
+    /// Returns the commands whose output reaches one of these, directly or through others, in the order of the text.
+    pub fn sources(&self, of: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
+        let (mut found, mut waiting) = (BTreeSet::new(), of.into_iter().collect::<Vec<_>>());
+        while let Some(at) = waiting.pop() {
+            if found.insert(at)
+                && let Some(command) = self.commands.get(at)
+            {
+                waiting.extend(command.upstream.iter().chain(&command.inner));
+            }
+        }
+        found
+    }
+
     /// Makes the commands from this one on feed each other.
     fn merge(&mut self, from: usize, flow: usize) {
         self.commands.iter_mut().skip(from).for_each(|it| it.flow = flow);
     }
 }
+
+#[cfg(test)]
+mod tests;

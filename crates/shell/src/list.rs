@@ -1,6 +1,6 @@
 //! The state of a list of commands, and the words and groups in it.
 
-use crate::{Command, Script, Word};
+use crate::{Command, Input, Script, Word};
 
 /// A here-document whose body follows the line.
 pub(crate) struct Pending {
@@ -16,7 +16,9 @@ pub(crate) enum Next {
     #[default]
     Word,
     Output,
-    /// A file that is only read, or the name of a function.
+    /// A file that is only read.
+    Input,
+    /// The name of a function.
     Ignored,
 }
 
@@ -26,6 +28,17 @@ pub(crate) struct Group {
     /// The first of its commands.
     pub(crate) from: usize,
     pub(crate) flow: usize,
+    /// The commands that feed it.
+    pub(crate) upstream: Vec<usize>,
+}
+
+/// Names of the terminal and of the standard input.
+const TERMINAL: [&str; 6] =
+    ["/dev/stdin", "/dev/tty", "/dev/fd/0", "/proc/self/fd/0", "/proc/thread-self/fd/0", "/dev/console"];
+
+/// Returns true if a file is the terminal or the standard input of the line.
+pub fn is_terminal(file: &str) -> bool {
+    TERMINAL.contains(&file) || file.starts_with("/dev/pts/")
 }
 
 /// The state of a list of commands.
@@ -41,6 +54,12 @@ pub(crate) struct List {
     pub(crate) flow: usize,
     pub(crate) after: bool,
     pub(crate) groups: Vec<Group>,
+    /// The commands that feed all of the list.
+    pub(crate) base: Vec<usize>,
+    /// The commands before the next one in its pipeline.
+    pub(crate) upstream: Vec<usize>,
+    /// The commands in the substitutions of the command that is being read.
+    pub(crate) inner: Vec<usize>,
     /// The first command of the compound command that has just ended.
     pub(crate) closed: Option<usize>,
     pub(crate) pending: Vec<Pending>,
@@ -75,7 +94,8 @@ impl List {
 
     pub(crate) fn open(&mut self, end: &'static str, script: &mut Script) {
         script.level += usize::from(end == ")");
-        self.groups.push(Group { end, from: script.commands.len(), flow: self.flow });
+        let upstream = std::mem::take(&mut self.upstream);
+        self.groups.push(Group { end, from: script.commands.len(), flow: self.flow, upstream });
     }
 
     pub(crate) fn close(&mut self, end: &str, script: &mut Script) {
@@ -89,6 +109,7 @@ impl List {
             self.flow = script.next_flow();
         }
         self.closed = Some(group.from);
+        self.upstream = group.upstream;
     }
 
     pub(crate) fn end_word(&mut self, script: &mut Script) {
@@ -96,9 +117,14 @@ impl List {
         let Some((word, glob)) = self.word.take() else { return };
         let text = String::from_utf8_lossy(&word).into_owned();
         let next = std::mem::take(&mut self.next);
-        if next == Next::Ignored && text.starts_with("<(") {
-            let command = self.command(script);
-            script.commands.get_mut(command).into_iter().for_each(|it| it.texts.push(text.clone()));
+        if next == Next::Input {
+            let descriptor = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+            self.feed(if descriptor || is_terminal(&text) { Input::Named } else { Input::Given }, script);
+            if text.starts_with("<(") {
+                let command = self.command(script);
+                script.commands.get_mut(command).into_iter().for_each(|it| it.texts.push(text.clone()));
+            }
+            return;
         }
         if next == Next::Ignored || (next == Next::Word && !is_quoted && self.is_grammar(&text, script)) {
             return;
@@ -107,6 +133,23 @@ impl List {
         let Some(command) = script.commands.get_mut(command) else { return };
         let words = if next == Next::Output { &mut command.outputs } else { &mut command.words };
         words.push(Word { text, glob });
+    }
+
+    /// Gives the command, or the compound command that has just ended, a standard input.
+    pub(crate) fn feed(&mut self, input: Input, script: &mut Script) {
+        let from = match (self.closed, self.command) {
+            (Some(from), None) => from,
+            _ => self.command(script),
+        };
+        for command in script.commands.iter_mut().skip(from).filter(|it| it.input == Input::Inherited) {
+            command.input = input;
+        }
+    }
+
+    /// Returns the commands that feed the next command.
+    pub(crate) fn feeding(&self) -> Vec<usize> {
+        let groups = self.groups.iter().flat_map(|group| &group.upstream);
+        self.base.iter().chain(groups).chain(&self.upstream).copied().collect()
     }
 
     /// Returns true for a keyword at the beginning of a command, and applies it.
@@ -132,15 +175,31 @@ impl List {
 
     pub(crate) fn end_command(&mut self, script: &mut Script, pipe: bool) {
         self.end_word(script);
+        let feeding = self.feeding();
+        if let Some(command) = self.command.and_then(|at| script.commands.get_mut(at)) {
+            command.upstream.extend(feeding);
+            command.inner = std::mem::take(&mut self.inner);
+        }
+        // A line break behind a pipe or `&&` ends nothing.
+        let ends = self.command.is_some() || self.closed.is_some();
+        let mut upstream = std::mem::take(&mut self.upstream);
+        match self.closed {
+            _ if !pipe && ends => upstream.clear(),
+            Some(from) => upstream.extend(from..script.commands.len()),
+            None => upstream.extend(self.command),
+        }
         if pipe {
             if let Some(from) = self.closed {
                 script.merge(from, self.flow);
             }
-        } else if self.command.is_some() || self.closed.is_some() {
+        } else if ends {
             self.flow = script.next_flow();
         }
         *self = Self {
             flow: self.flow,
+            after: self.after && !ends,
+            base: std::mem::take(&mut self.base),
+            upstream,
             groups: std::mem::take(&mut self.groups),
             pending: std::mem::take(&mut self.pending),
             ..Self::default()

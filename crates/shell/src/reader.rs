@@ -1,13 +1,52 @@
 //! Reads the bytes of a text.
 
 use crate::list::{List, Next, Pending};
-use crate::{MAX_DEPTH, MAX_RAW, Script};
+use crate::{Input, MAX_DEPTH, MAX_RAW, Script};
 
 /// Reads a text.
 pub fn read(text: &str) -> Script {
     let mut reader = Reader { bytes: text.as_bytes(), at: 0, depth: 0, script: Script::default() };
-    reader.list(None);
+    reader.list(None, Vec::new());
     reader.script
+}
+
+/// A word without its quotes, or an operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// A word.
+    Word(String),
+    /// One of `|`, `&`, `;`, `(`, `)`, `{` and `}`; a line break is `;`.
+    Operator(char),
+}
+
+/// Reads a text as a row of words and operators. Comments and the signs of redirections are left out.
+pub fn tokens(text: &str) -> Vec<Token> {
+    let mut reader = Reader { bytes: text.as_bytes(), at: 0, depth: 0, script: Script::default() };
+    let (mut found, mut list) = (Vec::new(), List::default());
+    while let Some(byte) = reader.peek() {
+        reader.at += 1;
+        let ends = byte.is_ascii_whitespace() || b"|&;(){}<>".contains(&byte);
+        if !ends && !(byte == b'#' && list.word.is_none()) {
+            reader.part(byte, &mut list);
+            continue;
+        }
+        let word = list.word.take().map(|(word, _)| String::from_utf8_lossy(&word).into_owned());
+        found.extend(word.map(Token::Word));
+        match byte {
+            b'#' => {
+                while reader.peek().is_some_and(|byte| byte != b'\n') {
+                    reader.at += 1;
+                }
+            }
+            b'\n' => found.push(Token::Operator(';')),
+            b'<' | b'>' => {}
+            byte if !byte.is_ascii_whitespace() => found.push(Token::Operator(char::from(byte))),
+            _ => {}
+        }
+    }
+    let word = list.word.map(|(word, _)| String::from_utf8_lossy(&word).into_owned());
+    found.extend(word.map(Token::Word));
+    found
 }
 
 struct Reader<'a> {
@@ -29,8 +68,8 @@ impl Reader<'_> {
     }
 
     /// Reads commands to the end of the text, or to and including the byte that closes a substitution.
-    fn list(&mut self, close: Option<u8>) {
-        let mut list = List { flow: self.script.next_flow(), ..List::default() };
+    fn list(&mut self, close: Option<u8>, base: Vec<usize>) {
+        let mut list = List { flow: self.script.next_flow(), base, ..List::default() };
         let mut closed = close.is_none();
         while let Some(byte) = self.peek() {
             self.at += 1;
@@ -146,7 +185,11 @@ impl Reader<'_> {
             b'0'..=b'7' => (0, 3, 8),
             _ => {
                 self.at += 1;
-                list.push(if matches!(kind, b'n' | b't' | b'r') { b' ' } else { kind });
+                list.push(match kind {
+                    b'n' => b'\n',
+                    b't' | b'r' => b' ',
+                    kind => kind,
+                });
                 return;
             }
         };
@@ -195,8 +238,9 @@ impl Reader<'_> {
         let level = self.script.level;
         self.script.level += 1;
         self.depth += 1;
-        self.list(Some(close));
+        self.list(Some(close), list.feeding());
         self.depth -= 1;
+        list.inner.extend(from..self.script.commands.len());
         self.script.level = level;
         self.script.merge(from, list.flow);
         let raw = self.bytes.get(start..self.at).filter(|raw| raw.len() <= MAX_RAW);
@@ -211,7 +255,15 @@ impl Reader<'_> {
         }
         if self.eat(b'(') {
             list.end_word(&mut self.script);
-            return self.substitution(list, 2, b')');
+            let before = list.inner.len();
+            self.substitution(list, 2, b')');
+            if byte == b'>' {
+                let feeding = list.command(&mut self.script);
+                for fed in list.inner.drain(before..) {
+                    self.script.commands.get_mut(fed).into_iter().for_each(|it| it.upstream.push(feeding));
+                }
+            }
+            return;
         }
         list.end_word(&mut self.script);
         if byte == b'>' {
@@ -223,8 +275,9 @@ impl Reader<'_> {
             list.redirect(Next::Word, &mut self.script);
             let is_string = self.eat(b'<');
             let strips_tabs = !is_string && self.eat(b'-');
+            list.feed(Input::Given, &mut self.script);
             let command = list.command(&mut self.script);
-            let (text, is_quoted) = self.word(list.flow);
+            let (text, is_quoted) = self.word(list);
             if !is_string {
                 list.pending.push(Pending { command, delimiter: text, strips_tabs, expands: !is_quoted });
             } else if let Some(command) = self.script.commands.get_mut(command) {
@@ -232,23 +285,24 @@ impl Reader<'_> {
             }
         } else {
             self.eat(b'&');
-            list.redirect(Next::Ignored, &mut self.script);
+            list.redirect(Next::Input, &mut self.script);
         }
     }
 
     /// Reads one word apart from its list. The flag is true if it has quotes.
-    fn word(&mut self, flow: usize) -> (String, bool) {
+    fn word(&mut self, list: &mut List) -> (String, bool) {
         while matches!(self.peek(), Some(b' ' | b'\t')) {
             self.at += 1;
         }
         let start = self.at;
-        let mut apart = List { flow, ..List::default() };
+        let mut apart = List { flow: list.flow, base: list.feeding(), ..List::default() };
         while let Some(byte) = self.peek().filter(|it| !it.is_ascii_whitespace() && !b";&|<>()".contains(it))
         {
             self.at += 1;
             self.part(byte, &mut apart);
         }
         let raw = self.bytes.get(start..self.at).unwrap_or_default();
+        list.inner.append(&mut apart.inner);
         let (word, _) = apart.word.unwrap_or_default();
         (String::from_utf8_lossy(&word).into_owned(), raw.iter().any(|byte| b"'\"\\".contains(byte)))
     }
@@ -272,20 +326,19 @@ impl Reader<'_> {
             self.script.odd |= !is_closed;
             let body = rest.get(..body).unwrap_or_default();
             let flow = self.script.commands.get(command).map_or(0, |it| it.flow);
-            if expands {
-                self.expand(body, flow);
-            }
+            let inner = if expands { self.expand(body, flow) } else { Vec::new() };
             if let Some(command) = self.script.commands.get_mut(command) {
+                command.inner.extend(inner);
                 command.texts.push(String::from_utf8_lossy(body).into_owned());
             }
         }
     }
 
-    /// Reads the substitutions in a here-document.
-    fn expand(&mut self, body: &[u8], flow: usize) {
+    /// Reads the substitutions in a here-document, and returns their commands.
+    fn expand(&mut self, body: &[u8], flow: usize) -> Vec<usize> {
         if self.depth >= MAX_DEPTH {
             self.script.odd = true;
-            return;
+            return Vec::new();
         }
         let script = std::mem::take(&mut self.script);
         let mut inner = Reader { bytes: body, at: 0, depth: self.depth + 1, script };
@@ -300,5 +353,6 @@ impl Reader<'_> {
             }
         }
         self.script = inner.script;
+        words.inner
     }
 }
