@@ -103,6 +103,30 @@ fn inside_a_hook_it_judges_as_anywhere_else() {
     }
 }
 
+#[test]
+fn a_program_that_waits_for_commands_is_blocked_only_where_the_model_could_type_into_it() {
+    let env = TestEnvironment::new();
+    for (agent, tool, line, blocked) in [
+        ("codex", "Bash", "bash -i", true),
+        ("codex", "Bash", "cd src && exec python3", true),
+        ("codex", "Bash", "ssh build.example.com", true),
+        ("codex", "Bash", "cat | sh", true),
+        ("codex", "Bash", "bash scripts/x.sh", false),
+        ("codex", "Bash", "python3 - <<'E'\nprint(1)\nE", false),
+        ("codex", "apply_patch", "bash", false),
+        ("claude", "Bash", "bash -i", false),
+        ("qwen", "run_shell_command", "python3", false),
+    ] {
+        let call = json!({
+            "hook_event_name": "PreToolUse", "session_id": "s", "cwd": env.path("repo"), "tool_name": tool,
+            "tool_input": {"command": line},
+        });
+        let output = env.hookbox_with(["bridge", agent], call.to_string());
+        assert_eq!(output.stdout.contains("deny"), blocked, "{agent} {line}: {output:#?}");
+        assert_eq!(output.stdout.contains("write_stdin"), blocked, "{agent} {line}: {output:#?}");
+    }
+}
+
 /// The lines of a file of `tests/data/self-protection`; of those that begin with `? ` it is known that they get past.
 fn lines(file: &str, env: &TestEnvironment) -> Vec<(bool, String)> {
     let at = |path: &str| env.path(path).to_string_lossy().into_owned();

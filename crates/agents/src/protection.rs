@@ -18,6 +18,8 @@ pub fn protection() -> Protection {
         let moved = agent.spec().files(&around, Level::User).map(|(_, path)| path);
         protection.places.extend(moved.filter(|path| path.is_absolute()));
         protection.targets.push(agent.as_str());
+        let unseen = agent.spec().tools.unseen_input;
+        protection.unseen_input.extend(unseen.map(|tool| (agent.as_str(), tool)));
     }
     protection.shared_directories.extend(SHARED);
     protection
@@ -57,5 +59,6 @@ mod tests {
             assert!(found.paths.contains(&path), "{path}");
         }
         assert!(found.targets.contains(&"gemini"));
+        assert_eq!(found.unseen_input, [("codex", "write_stdin")]);
     }
 }

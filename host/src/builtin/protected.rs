@@ -18,6 +18,9 @@ pub struct Protection {
     pub places: Vec<PathBuf>,
     /// The programs that hookbox can be installed into, as its command line calls them.
     pub targets: Vec<&'static str>,
+    /// The agents in which the model can write to a program that runs without a call that reaches a hook: the agent's
+    /// name, and the name of its tool. A program that would wait for commands is not started there.
+    pub unseen_input: Vec<(&'static str, &'static str)>,
 }
 
 /// Files in a directory of a certain name, wherever that directory stands: an agent works in many repositories, and
@@ -268,6 +271,7 @@ pub(super) mod tests {
             shared_directories: vec![".github", ".github/copilot"],
             places: Vec::new(),
             targets: vec!["claude", "codex"],
+            unseen_input: Vec::new(),
         }
     }
 

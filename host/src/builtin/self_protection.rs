@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::command::{self, Finding};
 use super::hookbox_process;
+use super::listener;
 use super::protected::Protected;
 use super::realpath_cache::RealpathCache;
 use super::{Builtin, BuiltinSettings, Surroundings};
@@ -79,11 +80,14 @@ const MAX_TEXTS: usize = 4096;
 const MAX_PATH: usize = 4096;
 
 /// Blocks tool calls that change hookbox's settings, trust and hook files, the scripts of hooks, the program itself or the
-/// files of `Protection`, and shell lines that run a command for the user only, as far as a call shows it.
+/// files of `Protection`, shell lines that run a command for the user only, and programs that would take commands that no
+/// hook sees, as far as a call shows it.
 pub(crate) struct SelfProtection {
     descriptor: Descriptor,
     protected: Protected,
     home: Option<PathBuf>,
+    /// The agents, each with the tool by which the model writes to a program that runs.
+    unseen_input: Vec<(&'static str, &'static str)>,
     /// The settings file that can switch it off, to be shown.
     switch: String,
 }
@@ -116,7 +120,7 @@ impl SelfProtection {
         let root = roots.first().map_or(".hookbox", String::as_str);
         let switch = format!("~/{root}/hookbox.toml");
         let protected = protected.with_places(led.into_iter().chain(places), present);
-        Self { descriptor, protected, home, switch }
+        Self { descriptor, protected, home, unseen_input: protection.unseen_input, switch }
     }
 
     /// Returns true if the whole text is a protected path.
@@ -171,6 +175,25 @@ impl SelfProtection {
         })
     }
 
+    /// Returns the reason why a shell line is blocked that starts a program that waits for commands.
+    fn opening(&self, call: &ToolCall, agent: Option<&str>) -> Option<String> {
+        let (_, tool) = self.unseen_input.iter().find(|(name, _)| Some(*name) == agent)?;
+        let line = call.facts.command.as_deref().filter(|_| call.facts.kind == ToolKind::Shell)?;
+        let program = text::escape(&listener::of(line)?, SHOWN);
+        Some(self.with_way_out(&format!(
+            "this starts {program}, which would run all that {tool} writes to it, and no hook sees that; run each command \
+             in a call of its own, or give the program a script"
+        )))
+    }
+
+    /// Adds the user's way to switch this guard off.
+    fn with_way_out(&self, reason: &str) -> String {
+        format!(
+            "{reason}. The user can switch this guard off in {}: [hooks.\"{SELF_PROTECTION}\"] with enabled = false",
+            self.switch
+        )
+    }
+
     /// Returns the reason why a call is blocked.
     fn objection(&self, call: &ToolCall, cwd: &Path) -> Option<String> {
         let facts = &call.facts;
@@ -208,11 +231,7 @@ impl SelfProtection {
                 format!("this line cannot be read to its end, and mentions {}", text::escape(&what, SHOWN))
             }
         };
-        Some(format!(
-            "{what}; ask the user to do it. The user can switch this guard off in {}: [hooks.\"{SELF_PROTECTION}\"] \
-             with enabled = false",
-            self.switch
-        ))
+        Some(self.with_way_out(&format!("{what}; ask the user to do it")))
     }
 }
 
@@ -292,7 +311,10 @@ impl Hook for SelfProtection {
 
     async fn run(&self, event: &Event, _: &Budget) -> Result<Outcome, HookError> {
         let cwd = Path::new(&event.context.cwd);
-        let objection = event.tool_call().and_then(|call| self.objection(call, cwd));
+        let agent = event.context.agent.as_deref();
+        let objection = event
+            .tool_call()
+            .and_then(|call| self.objection(call, cwd).or_else(|| self.opening(call, agent)));
         Ok(objection.map_or_else(Outcome::pass, Outcome::block))
     }
 }

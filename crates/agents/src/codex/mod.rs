@@ -69,6 +69,8 @@ pub(crate) static SPEC: Spec = Spec {
         claude_names: ClaudeNames::InMatchers,
         mcp_name: Some("mcp__SERVER__TOOL"),
         exit_status: exit_status::in_first_lines,
+        // Its PreToolUse fires for exec_command alone.
+        unseen_input: Some("write_stdin"),
         ..ToolNames::BASE
     },
     tool_success: |output, status| {

@@ -22,6 +22,8 @@ pub(crate) struct ToolNames {
     pub(crate) mcp_name: Option<&'static str>,
     /// The names of an MCP tool that a matcher knows.
     pub(crate) mcp_aliases: &'static [&'static str],
+    /// The tool by which the model writes to a program that runs, if its calls reach no hook.
+    pub(crate) unseen_input: Option<&'static str>,
     /// Returns the further names by which a matcher may mean one of the agent's tools.
     pub(crate) aliases: fn(&str) -> Vec<String>,
     /// Returns the exit status in the output of a shell tool, if the payload has no field for it.
@@ -36,6 +38,7 @@ impl ToolNames {
         fields: &[],
         mcp_name: None,
         mcp_aliases: &["mcp__SERVER__TOOL"],
+        unseen_input: None,
         aliases: |_| Vec::new(),
         exit_status: |_| None,
     };

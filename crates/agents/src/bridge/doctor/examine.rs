@@ -11,6 +11,7 @@ use super::configured::{Configured, HookCommand};
 use super::guard_probe::GuardProbe;
 use super::{Doctor, LIMIT};
 use crate::agent::{Agent, AgentEvent, EventKind};
+use crate::builtin::SELF_PROTECTION;
 use crate::conditions::{shown, variable};
 use crate::config::Switch;
 use crate::finding::{ConfiguredCommand, Examination, millis};
@@ -44,6 +45,7 @@ impl Doctor {
             );
         }
         self.check_all(agent, &configured, &mut found);
+        check_input(agent, manager, &mut found);
         let before: Vec<(&HookCommand, &'static AgentEvent)> = configured
             .commands
             .iter()
@@ -116,6 +118,19 @@ impl Doctor {
             }
         }
     }
+}
+
+/// Names the tool by which the model writes to a program that runs.
+fn check_input(agent: Agent, manager: &Manager, found: &mut Examination) {
+    let Some(tool) = agent.spec().tools.unseen_input else { return };
+    let hole = format!("{tool} reaches no hook");
+    if manager.hook(SELF_PROTECTION).is_some() {
+        let answer =
+            format!("{hole}: {SELF_PROTECTION} refuses a shell or REPL that would take commands from it");
+        return found.ok("input", answer);
+    }
+    let message = format!("{hole}, and {SELF_PROTECTION} is off: a shell that is open takes any command");
+    found.warn("input", message, "switch it on in the hookbox.toml of your home directory");
 }
 
 fn configured_command(agent: Agent, command: &HookCommand) -> ConfiguredCommand {
