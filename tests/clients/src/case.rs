@@ -57,8 +57,13 @@ pub(crate) struct Case {
     policy: Option<&'static str>,
     /// The user's trust. Where it is not bypassed, `hookbox doctor` has to say what the client does.
     pub(crate) trust: Trust,
+    /// The only client that it is for, and the arguments that it adds to the client's command.
+    pub(crate) only: Option<(&'static str, &'static [&'static str])>,
     want: Want,
 }
+
+/// Codex's options for a model that runs its tools from JavaScript.
+const JAVASCRIPT: &[&str] = &["-c", "features.code_mode=true", "-c", "features.code_mode_only=true"];
 
 /// The directories of the components.
 pub(crate) struct Components<'a> {
@@ -78,6 +83,7 @@ pub(crate) fn all() -> Vec<Case> {
         hooks,
         policy: None,
         trust: Trust::Bypassed,
+        only: None,
         want,
     };
     let dangerous = Case {
@@ -96,6 +102,28 @@ pub(crate) fn all() -> Vec<Case> {
         case("inject, component", vec![Injects { is_component: true }], told),
         case("inject, native", vec![Injects { is_component: false }], told_natively),
     ];
+    // Tools of one client.
+    let seen = || vec![Native { name: "witness", run: "cat > seen.json", settings: "" }];
+    for (name, line, arguments, hooks, want) in [
+        ("javascript, pass", LINE.to_owned(), JAVASCRIPT, seen(), Want::Runs),
+        (
+            "javascript, block",
+            format!("{LINE}; rm -rf victim"),
+            JAVASCRIPT,
+            vec![guard()],
+            Want::Blocked("Security policy: 'rm -rf' is not allowed"),
+        ),
+        ("open shell", "bash -i".to_owned(), &[], seen(), Want::Blocked("write_stdin writes to it")),
+        (
+            "open shell, javascript",
+            "bash -i".to_owned(),
+            JAVASCRIPT,
+            seen(),
+            Want::Blocked("write_stdin writes to it"),
+        ),
+    ] {
+        all.push(Case { line, only: Some(("codex", arguments)), ..case(name, hooks, want) });
+    }
     let denied = || vec![Native { name: "friday", run: denies, settings: "" }];
     for (name, trust, want) in [
         ("trust, given", Trust::Given, Want::Blocked("not on a Friday")),

@@ -113,7 +113,11 @@ impl Options {
         let root = self.keep.as_deref().unwrap_or(scratch.path());
         let (mut all, mut good) = (0_u32, 0_u32);
         for (client, dir) in self.clients.iter().zip(&dirs) {
-            for case in self.cases.iter().filter(|it| it.trust == Trust::Bypassed || client.trust.is_some()) {
+            let is_for = |case: &&Case| {
+                let is_trusted = case.trust == Trust::Bypassed || client.trust.is_some();
+                is_trusted && case.only.is_none_or(|(name, _)| name == client.name)
+            };
+            for case in self.cases.iter().filter(is_for) {
                 let begun = Instant::now();
                 let differs = self.run_case(client, dir, case, root);
                 let differs = differs.unwrap_or_else(|error| vec![error.to_string()]);
@@ -143,7 +147,11 @@ impl Options {
             Components { samples: &self.target.join("hooks"), tests: &self.target.join("test-hooks") };
         case.put(&components, &place)?;
         client.configure(&place, case.trust)?;
-        let ended = process::run(&mut client.command(&place, case.trust), LIMIT, place.root())?;
+        let ended = process::run(
+            client.command(&place, case.trust).args(case.only.map_or(&[][..], |(_, arguments)| arguments)),
+            LIMIT,
+            place.root(),
+        )?;
         let lines = model
             .seen()
             .into_iter()

@@ -21,7 +21,12 @@ pub(super) fn answer(body: &Value, line: &str, streams: bool) -> Answer {
             .collect(),
         has_result: list(body, "input").any(is_result),
     };
+    let runs_javascript = all.iter().any(|tool| tool["type"] == "custom" && tool["name"] == "exec");
     let item = match asked.turn(line) {
+        _ if runs_javascript && !asked.has_result => json!({
+            "type": "custom_tool_call", "id": "ctc_0", "call_id": "call_0", "name": "exec",
+            "input": format!("text(await tools.exec_command({}));", json!({"cmd": line})),
+        }),
         Turn::Call { name, input } => json!({
             "type": "function_call", "id": "fc_0", "call_id": "call_0", "name": name, "arguments": input.to_string(),
         }),
