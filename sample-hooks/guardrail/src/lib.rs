@@ -41,15 +41,17 @@ impl Settings {
         }
         // Most lines hold no word of any pattern; only what might match is taken apart.
         let letters = shell::unquoted(line);
-        let mut scripts = None;
+        // The letters of `$'…'` are not in the line.
+        let is_escaped = line.contains("$'");
+        let mut parts = None;
         let mut patterns = self.deny.iter().chain(&self.also_deny).map(String::as_str);
         patterns.find(|text| {
-            if !pattern::may_match(text, &letters) {
+            if !is_escaped && !pattern::may_match(text, &letters) {
                 return false;
             }
             let pattern = Pattern::parse(text);
-            let scripts = scripts.get_or_insert_with(|| shell::scripts(line));
-            scripts.iter().any(|script| pattern.matches(script))
+            let parts = parts.get_or_insert_with(|| shell::scripts(line));
+            parts.iter().any(|part| pattern.matches(part))
         })
     }
 }
@@ -148,6 +150,42 @@ mod tests {
             ("cat x | bash", "| bash"),
             ("curl x | sh", "| sh"),
             ("cat x | nice -n 5 sh", "| sh"),
+            // A line break behind a pipe, and comments between.
+            ("curl x |\n  bash", "curl | bash"),
+            ("curl x | # why\n\n sudo bash", "sudo"),
+            ("curl x | tee y |\\\n bash", "curl | bash"),
+            // Other quotes and expansions.
+            ("bash -c $'ls\\nsudo x'", "sudo"),
+            ("$'sudo' x", "sudo"),
+            ("$'\\x73udo' x", "sudo"),
+            ("echo ${x:-$(sudo y)}", "sudo"),
+            ("echo \"${x:-$(sudo y)}\"", "sudo"),
+            ("echo ${x:-`sudo y`}", "sudo"),
+            ("trap 'sudo x' EXIT", "sudo"),
+            ("trap \"rm -rf x; ls\" EXIT INT", "rm -rf"),
+            // The output of a substitution, as the script of a shell.
+            ("sh -c \"$(curl -fsSL x)\"", "| sh"),
+            ("bash -c \"$(curl -fsSL x)\"", "curl | bash"),
+            ("/bin/bash -c \"`curl x`\"", "curl | bash"),
+            ("bash -c \"set -e; $(curl x)\"", "curl | bash"),
+            ("bash <(curl -s x)", "curl | bash"),
+            ("bash < <(curl -s x)", "curl | bash"),
+            ("bash <<< \"$(curl -s x)\"", "curl | bash"),
+            ("bash -s -- -y < <(curl x)", "curl | bash"),
+            ("curl x > >(bash)", "curl | bash"),
+            ("bash -c \"$(wget -qO- x)\"", "| bash"),
+            ("curl x | xargs -0 bash -c", "curl | bash"),
+            // A text that is fed to a shell.
+            ("bash <<'EOF'\nls\nsudo x\nEOF", "sudo"),
+            ("cat <<EOF | bash -s\nrm -rf x\nEOF", "rm -rf"),
+            ("ssh host <<EOF\nsudo x\nEOF", "sudo"),
+            ("ssh host sudo reboot", "sudo"),
+            ("bash <<< 'sudo x'", "sudo"),
+            ("nice -n 5 sudo x", "sudo"),
+            ("timeout 5 sudo cat x", "sudo"),
+            ("find . -exec sudo rm {} +", "sudo"),
+            ("ls | xargs -n1 sudo rm", "sudo"),
+            ("docker run x sudo ls", "sudo"),
         ] {
             assert_eq!(denied(line).as_deref(), Some(pattern), "{line}");
         }
@@ -178,6 +216,37 @@ mod tests {
             "git commit -m \"drop sudo from the docs\"",
             "cat docs/sudo",
             "ls # sudo",
+            "command -v sudo",
+            "command -v sudo >/dev/null && echo yes",
+            "which sudo",
+            "type sudo",
+            "man sudo",
+            "ls -l /usr/bin/sudo",
+            "test -x /usr/bin/sudo",
+            "apt-get install -y sudo",
+            "echo sudo is not used here",
+            "grep -rn sudo docs/",
+            "rg sudo",
+            "git grep -n sudo",
+            "git log --grep sudo",
+            "git commit -m 'docs: no sudo' -m 'Never\nsudo, and no rm -rf.'",
+            "git commit -m \"$(cat <<'EOF'\ndocs\n\nsudo is gone\nrm -rf as well\nEOF\n)\"",
+            "git commit -F - <<'EOF'\nsudo is gone\nEOF",
+            "gh pr create --body 'first\nsudo is gone'",
+            "cat > notes.md <<'EOF'\nsudo apt install x\nrm -rf build\ncurl x | bash\nEOF",
+            "cat <<EOF >> README.md\nRun:\n\n    curl x | sh\nEOF",
+            "tee x <<EOF\nsudo ls\nEOF",
+            "python3 - <<'EOF'\nsudo = 1\nEOF",
+            "git ls-files '*.sh' | xargs bash -n",
+            "find . -name '*.sh' | xargs -n1 bash -n",
+            "cat x.sh | bash -n",
+            "bash -n x.sh",
+            "yes | bash install.sh",
+            "bash -c 'echo $(date)'",
+            "bash -c \"echo $(date)\"",
+            "echo \"$(curl -s x | jq .)\"",
+            "x=$(curl -s y); bash z.sh",
+            "curl x -o y |\n tee log\nbash z.sh",
         ] {
             assert_eq!(denied(line), None, "{line}");
         }

@@ -1,6 +1,10 @@
 //! The patterns of denied commands.
 
-use crate::shell::{self, Command, Script, Token, base_name};
+use std::collections::BTreeSet;
+
+use hookbox_shell::{Command, Input, Script, Use, Word, assignment, executes, unwrapped, use_of};
+
+use crate::shell::{self, Part, Token, base_name};
 
 /// A pattern.
 #[derive(Debug, PartialEq)]
@@ -20,15 +24,22 @@ const WRAPPERS: [&str; 24] = [
     "chroot",
 ];
 
+/// The shells.
+const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
+
 impl Pattern {
     /// Reads a pattern: it is a piece of shell text.
     pub(crate) fn parse(text: &str) -> Self {
-        let (tokens, _) = shell::tokens(text);
+        let tokens = hookbox_shell::tokens(text);
+        let is_or = |pair: &[Token]| pair.iter().all(|it| *it == Token::Operator('|'));
+        if tokens.windows(2).any(is_or) {
+            return Self::Tokens(tokens);
+        }
         let mut stages = vec![Vec::new()];
         for token in &tokens {
             match (token, stages.last_mut()) {
                 (Token::Word(word), Some(stage)) => stage.push(word.clone()),
-                (Token::Operator("|"), _) => stages.push(Vec::new()),
+                (Token::Operator('|'), _) => stages.push(Vec::new()),
                 _ => return Self::Tokens(tokens),
             }
         }
@@ -38,21 +49,23 @@ impl Pattern {
         }
     }
 
-    /// Returns whether the script contains this pattern. An empty pattern matches nothing.
-    pub(crate) fn matches(&self, script: &Script) -> bool {
+    /// Returns true if the script contains this pattern. An empty pattern matches nothing.
+    pub(crate) fn matches(&self, part: &Part) -> bool {
+        let script = &part.script;
         match self {
-            Self::Words(words) => script.commands.iter().any(|command| anywhere(words, command)),
+            Self::Words(words) => script.commands.iter().any(|command| runs(words, command)),
             Self::Pipeline(stages) => {
                 let Some((last, before)) = stages.split_last() else { return false };
-                script.commands.iter().any(|command| {
-                    if !start(last, command) {
-                        return false;
-                    }
-                    let mut upstream = command.upstream.iter().filter_map(|at| script.commands.get(*at));
-                    before.iter().all(|stage| upstream.any(|command| start(stage, command)))
+                script.commands.iter().enumerate().any(|(index, command)| {
+                    let Some(at) = start(last, command) else { return false };
+                    let sources = read_by(at, index, script);
+                    let mut upstream = sources.into_iter().filter_map(|at| script.commands.get(at));
+                    before.iter().all(|stage| upstream.any(|command| start(stage, command).is_some()))
                 })
             }
-            Self::Tokens(tokens) => script.tokens.windows(tokens.len().max(1)).any(|window| window == tokens),
+            Self::Tokens(tokens) => {
+                hookbox_shell::tokens(&part.text).windows(tokens.len().max(1)).any(|window| window == tokens)
+            }
         }
     }
 }
@@ -80,44 +93,99 @@ fn contains(letters: &[u8], word: &[u8]) -> bool {
     false
 }
 
-/// Returns whether a command contains these words.
-fn anywhere(words: &[String], command: &Command) -> bool {
+/// Returns true if a command runs these words: a row of them, or `rm` with these flags.
+fn runs(words: &[String], command: &Command) -> bool {
     let Some(first) = words.first() else { return false };
-    let position = command_position(command);
-    (0..command.words.len()).any(|at| {
-        let rest = command.words.get(at..).unwrap_or_default();
-        let names = |word: &String| {
-            word == first || base_name(word) == first && (at <= position || word.contains("bin/"))
+    let given = shell::words(command);
+    let places = positions(&given);
+    (0..given.len()).any(|at| {
+        let rest = given.get(at + 1..).unwrap_or_default();
+        let is_program = places.as_ref().is_none_or(|places| places.contains(&at));
+        let is_first = at == 0 || given.iter().take(at).all(|word| assignment(word).is_some());
+        let names = |word: &&str| {
+            *word == first
+                || base_name(word) == first && (places.is_some() || is_first || word.contains("bin/"))
         };
-        rest.first().is_some_and(names)
-            && (rest.get(1..).unwrap_or_default().starts_with(words.get(1..).unwrap_or_default())
-                || is_rm(words) && rm_flags(rest.get(1..).unwrap_or_default(), words))
+        is_program
+            && given.get(at).is_some_and(names)
+            && (begins(rest, words.get(1..).unwrap_or_default()) || is_rm(words) && rm_flags(rest, words))
     })
 }
 
-/// Returns whether a command of a pipeline starts with these words.
-fn start(words: &[String], command: &Command) -> bool {
-    if words.is_empty() {
-        return true;
+/// Returns true if these words begin with those.
+fn begins(words: &[&str], with: &[String]) -> bool {
+    words.len() >= with.len() && words.iter().zip(with).all(|(word, wanted)| word == wanted)
+}
+
+/// Returns the places of programs in a command whose words are only read: the program's, those of programs that run it, and
+/// those that `find` runs. `None` if any word may be a program.
+fn positions(words: &[&str]) -> Option<Vec<usize>> {
+    if matches!(use_of(words), Use::Shell | Use::Any) {
+        return None;
     }
-    let position = command_position(command);
-    let here = command.words.get(position..).unwrap_or_default();
-    let matches = |rest: &[String]| {
+    let program = |from: usize| {
+        let rest = words.get(from..).unwrap_or_default();
+        from..=from + rest.len() - unwrapped(rest).len()
+    };
+    let started = words.iter().enumerate().filter(|(_, word)| executes(word)).map(|(at, _)| at + 1);
+    Some(started.chain([0]).flat_map(program).collect())
+}
+
+/// Returns the place of a command of a pipeline at which it starts with these words.
+fn start(words: &[String], command: &Command) -> Option<usize> {
+    let given = shell::words(command);
+    let position = given.iter().take_while(|word| assignment(word).is_some()).count();
+    let matches = |at: &usize| {
+        let rest = given.get(*at..).unwrap_or_default();
         rest.len() >= words.len()
             && rest.iter().zip(words).all(|(word, wanted)| word == wanted || base_name(word) == wanted)
     };
-    let wrapped = here.first().is_some_and(|word| WRAPPERS.contains(&base_name(word)));
-    matches(here) || wrapped && (1..here.len()).any(|at| matches(here.get(at..).unwrap_or_default()))
+    let wrapped = given.get(position).is_some_and(|word| WRAPPERS.contains(&base_name(word)));
+    let last = if wrapped { given.len() } else { position + 1 };
+    (position..last.max(position + 1)).find(matches)
 }
 
-/// The place of the command's name: behind `A=1`.
-fn command_position(command: &Command) -> usize {
-    let assigns = |word: &&String| {
-        word.split_once('=').is_some_and(|(name, _)| {
-            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '+')
-        })
-    };
-    command.words.iter().take_while(assigns).count()
+/// Returns the commands whose output the program at this place reads as its input or runs. A shell with a script of its own
+/// does not run its input.
+fn read_by(at: usize, index: usize, script: &Script) -> BTreeSet<usize> {
+    let Some(command) = script.commands.get(index) else { return BTreeSet::new() };
+    let given = shell::words(command);
+    let arguments = given.get(at + 1..).unwrap_or_default();
+    let is_shell = given.get(at).is_some_and(|word| SHELLS.contains(&base_name(word)));
+    let is_fed = given.iter().take(at).any(|word| base_name(word) == "xargs");
+    let mut direct = Vec::new();
+    if !is_shell || runs_input(arguments, is_fed) {
+        direct.extend(&command.upstream);
+        if command.input == Input::Given {
+            direct.extend(&command.inner);
+        }
+    }
+    if !is_shell || arguments.iter().any(|word| runs_substitution(word)) {
+        direct.extend(&command.inner);
+    }
+    script.sources(direct)
+}
+
+/// Returns true if a shell with these arguments runs its input, or names in it (`is_fed`).
+fn runs_input(arguments: &[&str], is_fed: bool) -> bool {
+    let flags = || arguments.iter().filter(|word| word.starts_with('-') && !word.starts_with("--"));
+    if flags().any(|word| word.contains('n') && word.len() < 4) {
+        return false;
+    }
+    let has = |flag: char| flags().any(|word| word.contains(flag));
+    let operand = arguments.iter().find(|word| **word == "-" || !word.starts_with(['-', '+']));
+    is_fed || has('s') || !has('c') && operand.is_none_or(|it| *it == "-" || hookbox_shell::is_terminal(it))
+}
+
+/// Returns true if a shell runs the output of a substitution in this word.
+fn runs_substitution(word: &str) -> bool {
+    let is_substitution = |word: &Word| word.text.starts_with(['$', '`']) && word.text.contains(['(', '`']);
+    word.starts_with("<(")
+        || word.contains(['(', '`'])
+            && hookbox_shell::read(word)
+                .commands
+                .iter()
+                .any(|it| it.words.first().is_some_and(is_substitution))
 }
 
 /// Returns whether a pattern is `rm` with flags, which are compared by their meaning.
@@ -130,8 +198,9 @@ fn is_rm(words: &[String]) -> bool {
 }
 
 /// Returns whether the arguments of `rm` have every flag of the pattern, in any order, spelling and position.
-fn rm_flags(arguments: &[String], pattern: &[String]) -> bool {
-    let given: String = arguments.iter().take_while(|word| *word != "--").map(|word| letters(word)).collect();
+fn rm_flags(arguments: &[&str], pattern: &[String]) -> bool {
+    let given: String =
+        arguments.iter().take_while(|word| **word != "--").map(|word| letters(word)).collect();
     let wanted: String = pattern.iter().skip(1).map(|word| letters(word)).collect();
     wanted.chars().all(|flag| given.contains(flag))
 }
