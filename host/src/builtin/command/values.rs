@@ -11,6 +11,11 @@ use crate::builtin::programs::use_of;
 /// Options that name a directory to go to.
 const GOES: [&str; 7] = ["-C", "--chdir", "--directory", "--work-tree", "--cwd", "--prefix", "-t"];
 
+/// Returns true for a word before a built-in command of the shell, such as `cd`, that leaves its effect.
+fn is_before_builtin(word: &str) -> bool {
+    assignment(word).is_some() || matches!(word, "command" | "builtin" | "time" | "eval")
+}
+
 impl Judge<'_> {
     /// Returns the command with each value of its variables, and applies its effects on the commands after it.
     pub(super) fn seen(&mut self, command: &Command) -> Vec<Seen> {
@@ -45,7 +50,7 @@ impl Judge<'_> {
             });
             let goes: Vec<PathBuf> = goes.flat_map(|to| self.all_paths(to)).collect();
             let (is_tee, program) =
-                (strings.contains(&"tee"), strings.iter().position(|it| assignment(it).is_none()));
+                (strings.contains(&"tee"), strings.iter().position(|it| !is_before_builtin(it)));
             seen.words = words;
             if is_tee && used == Use::Reads {
                 seen.outputs
