@@ -16,7 +16,7 @@ pub use self::options::ChainOptions;
 use crate::capability::Denial;
 use crate::event::{Event, EventName};
 use crate::facts;
-use crate::hook::{Cause, Descriptor, Hook, OnFailure, Origin, Subscription};
+use crate::hook::{Cause, Descriptor, Hook, Kind, OnFailure, Origin, Subscription};
 use crate::outcome::{Action, Answers, Author, Fold, MAX_CONTEXT, Spent, Verdict};
 use crate::redact;
 use crate::report::{HookReport, Report, Status};
@@ -157,8 +157,17 @@ async fn rule_in_order(
 ///
 /// After a tool call a block undoes nothing: the tool has run, and its output goes on to the model. So a hook
 /// that the user has not trusted cannot, by blocking there, keep the user's hooks from the output.
+///
+/// A block at `on_budget_exceeded` refuses large work and makes no room. So it cannot keep the user's hooks
+/// from asking for a rotation either if it is not trusted, and never a built-in hook: the user's settings ask
+/// for that rotation.
 fn ends(fold: &Fold, descriptor: &Descriptor, event: &EventName) -> bool {
-    let is_theirs = *event == EventName::AfterToolCall && descriptor.tier.origin() != Origin::Repo;
+    let is_budget = *event == EventName::OnBudgetExceeded;
+    if is_budget && descriptor.kind == Kind::Builtin {
+        return false;
+    }
+    let is_theirs =
+        (is_budget || *event == EventName::AfterToolCall) && descriptor.tier.origin() != Origin::Repo;
     if is_theirs { fold.is_blocked_by_trusted() } else { fold.is_blocked() }
 }
 

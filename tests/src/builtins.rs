@@ -108,6 +108,33 @@ async fn at_the_threshold_a_session_is_compacted_or_rotated_as_the_settings_say(
     }
 }
 
+#[test]
+fn a_block_of_large_work_does_not_keep_the_session_from_rotating() {
+    let env = TestEnvironment::new();
+    env.file("home/.hookbox/hookbox.toml", "[budget]\nat_threshold = \"rotate\"\n");
+    let event = json!({"usage": {"current_context_window": 85, "max_context_window": 100}, "threshold": 0.8});
+    let exceeded = |hook: &str| {
+        env.native("home/.hookbox/hooks/large-work", "on_budget_exceeded", hook);
+        env.event(&["on_budget_exceeded"], &event)
+    };
+    let both =
+        json!({"blocked": true, "result": "callback", "callback": "mine", "callback_args": {"a": "b"}});
+    for (hook, callback) in [
+        (r#"{"blocked":true,"reason":"no more"}"#.to_owned(), "rotate"),
+        (r#"{"action":"block","reason":"no more"}"#.to_owned(), "rotate"),
+        (both.to_string(), "mine"),
+    ] {
+        let verdict = exceeded(&format!("echo '{hook}'"));
+        assert_eq!((&verdict["blocked"], &verdict["callback"]), (&json!(true), &json!(callback)), "{hook}");
+    }
+    env.file(
+        "home/.hookbox/hookbox.toml",
+        "[budget]\nat_threshold = \"rotate\"\n[hooks.large-work]\non_failure = \"block\"\n",
+    );
+    let failed = exceeded("exit 1");
+    assert_eq!((&failed["blocked"], &failed["callback"]), (&json!(true), &json!("rotate")), "{failed}");
+}
+
 #[tokio::test]
 async fn the_thresholds_are_the_embedders_where_the_user_says_nothing() {
     let env = TestEnvironment::new();

@@ -170,6 +170,9 @@ impl Fold {
             }
         }
         self.act(event, author, outcome.action, &mut changes);
+        if let Some(callback) = outcome.callback {
+            self.act(event, author, Action::Callback(callback), &mut changes);
+        }
         changes
     }
 
@@ -394,6 +397,7 @@ mod tests {
             (after(), Outcome::ask("?")),
             (stop(), Outcome::modify(1)),
             (before(), callback("compact")),
+            (before(), Outcome::pass().and_callback(Callback { name: "compact".into(), args: Vec::new() })),
             (before(), Outcome::follow_up("more")),
             (stop(), Outcome::inject("text")),
         ] {

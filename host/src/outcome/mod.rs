@@ -43,6 +43,9 @@ pub enum Action {
 pub struct Outcome {
     /// The action.
     pub action: Action,
+    /// A recipe that the agent runs although the action is a block, at `on_budget_exceeded`: the block refuses
+    /// large work, and the recipe makes room.
+    pub callback: Option<Callback>,
     /// Messages of the user with which the agent goes on; also beside `Mutate` and `Callback`.
     pub follow_ups: Vec<String>,
     /// Text for the model's next step.
@@ -66,6 +69,13 @@ impl Outcome {
     /// Creates a block with this reason.
     pub fn block(reason: impl Into<String>) -> Self {
         Action::Block(reason.into()).into()
+    }
+
+    /// Adds a recipe beside a block. For a recipe alone use [`Action::Callback`].
+    #[must_use]
+    pub fn and_callback(mut self, callback: Callback) -> Self {
+        self.callback = Some(callback);
+        self
     }
 
     /// Creates a question to the user, for this reason.
@@ -102,15 +112,24 @@ impl Outcome {
             inject: !self.context.is_empty(),
             follow_up: !self.follow_ups.is_empty(),
             mutate: matches!(self.action, Action::Mutate(_)),
-            callback: matches!(self.action, Action::Callback(_)),
+            callback: matches!(self.action, Action::Callback(_)) || self.callback.is_some(),
         }
     }
 
     /// Removes the answers that are not in `allowed`, and returns those that it removed.
     pub fn restrict(&mut self, allowed: Answers) -> Answers {
         let refused = self.uses().without(allowed);
-        if refused.modify || refused.mutate || refused.callback {
+        let is_refused = match self.action {
+            Action::Modify(_) => refused.modify,
+            Action::Mutate(_) => refused.mutate,
+            Action::Callback(_) => refused.callback,
+            Action::Pass | Action::Block(_) | Action::Ask(_) => false,
+        };
+        if is_refused {
             self.action = Action::Pass;
+        }
+        if refused.callback {
+            self.callback = None;
         }
         if refused.inject {
             self.context.clear();
@@ -309,6 +328,10 @@ mod tests {
         let mut outcome = Outcome::block("no");
         outcome.context.push("text".into());
         assert_eq!(outcome.restrict(Answers::NONE).names(), ["inject"]);
+        assert_eq!(outcome, Outcome::block("no"));
+        let rotate = Callback { name: "rotate".into(), args: Vec::new() };
+        let mut outcome = Outcome::block("no").and_callback(rotate);
+        assert_eq!(outcome.restrict(Answers::NONE).names(), ["callback"]);
         assert_eq!(outcome, Outcome::block("no"));
         let mut outcome = Outcome::modify(1);
         assert_eq!(outcome.restrict(Answers::NONE).names(), ["modify"]);

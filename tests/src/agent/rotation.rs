@@ -69,6 +69,26 @@ async fn a_rotation_hands_the_work_over_to_a_fresh_conversation() {
     assert!(told.borrow().iter().any(|what| what.contains(&fresh)), "{told:?}");
 }
 
+#[tokio::test]
+async fn a_hook_that_blocks_large_work_at_the_budget_leaves_the_rotation_to_the_settings() {
+    let env = TestEnvironment::new();
+    env.file("home/.hookbox/hookbox.toml", "[budget]\nat_threshold = \"rotate\"\n");
+    let (builder, seen) = hooks(&env, |event| match &event.data {
+        EventData::OnBudgetExceeded { .. } => Outcome::block("no more large work"),
+        _ => Outcome::pass(),
+    });
+    let mut full = bash("touch made");
+    full["usage"] = json!({"current_context_window": 85_000});
+    let model = Scripted::new(vec![full], 100_000).summaries(vec![json!({"text": "Half is done."})]);
+    let (mut agent, told) = agent(&env, &builder.builtins(true).build().await, model);
+    let old = agent.conversation().id.clone();
+    agent.run("do it").await.unwrap();
+    assert!(!env.path("repo/made").exists(), "the large work is refused");
+    assert_ne!(agent.conversation().id, old, "the session has rotated: {told:?}");
+    assert!(seen.words().contains(&"session_start rotate".to_owned()), "{:?}", seen.words());
+    assert!(agent.conversation().usage.current_context_window < 85_000);
+}
+
 /// Returns whether an event belongs to the fresh conversation; `None` if the event alone does not show it.
 fn seen_after_rotation(event: &Event) -> Option<bool> {
     match &event.data {

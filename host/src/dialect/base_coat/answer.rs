@@ -51,18 +51,18 @@ pub fn outcome(event: &EventName, object: Map<String, Value>) -> Result<Outcome,
     reply.read(|fields| fields.number("priority"))?;
     let reason = reply.text("reason")?.unwrap_or_default();
     match kind {
-        Kind::Block => {
-            outcome.action = Action::Block(reason);
-            // A blocked event is not changed.
-            reply.any("modifiedInput");
-            reply.any("modifiedOutput");
-        }
+        Kind::Block => outcome.action = Action::Block(reason),
         Kind::Modify => outcome.action = Action::Modify(modified(&mut reply)?),
         Kind::PassThrough | Kind::InjectContext => {}
     }
     for name in ["modifiedInput", "modifiedOutput"] {
         if reply.any(name).is_some() {
-            let why = if kind == Kind::Modify { format!("at {event}") } else { "without modify".to_owned() };
+            let why = match kind {
+                Kind::Modify => format!("at {event}"),
+                // A blocked event is not changed.
+                Kind::Block => "beside a block".to_owned(),
+                Kind::PassThrough | Kind::InjectContext => "without modify".to_owned(),
+            };
             reply.warn(format!("\"{name}\" has no effect {why}"));
         }
     }
@@ -136,7 +136,7 @@ mod tests {
             (
                 BeforeToolCall,
                 json!({"action": "block", "reason": "no", "modifiedInput": 5}),
-                Outcome::block("no"),
+                noticing(Outcome::block("no"), &["\"modifiedInput\" has no effect beside a block"]),
             ),
             (
                 BeforeToolCall,

@@ -49,12 +49,17 @@ pub fn answer(event: &EventName, outcome: &Outcome) -> Value {
             out.insert("result".to_owned(), json!("mutate"));
             out.insert("messages".to_owned(), json!(messages));
         }
-        Action::Callback(callback) => {
-            out.insert("result".to_owned(), json!("callback"));
-            out.insert("callback".to_owned(), json!(callback.name));
-            if !callback.args.is_empty() {
-                out.insert("callback_args".to_owned(), args(&callback.args));
-            }
+        Action::Callback(_) => {}
+    }
+    let callback = match &outcome.action {
+        Action::Callback(callback) => Some(callback),
+        _ => outcome.callback.as_ref(),
+    };
+    if let Some(callback) = callback {
+        out.insert("result".to_owned(), json!("callback"));
+        out.insert("callback".to_owned(), json!(callback.name));
+        if !callback.args.is_empty() {
+            out.insert("callback_args".to_owned(), args(&callback.args));
         }
     }
     if !outcome.follow_ups.is_empty() {
@@ -125,6 +130,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_back_as_the_outcome_that_it_was() {
+        let rotate = Callback { name: "rotate".into(), args: vec![("a".into(), "b".into())] };
         for (event, outcome) in [
             (BeforeToolCall, Outcome::block("r").warn("w")),
             (BeforeToolCall, Outcome { context: vec!["c".into()], ..Outcome::modify(json!({"a": 1})) }),
@@ -133,6 +139,7 @@ mod tests {
             (OnError, Outcome::modify("e").warn("w")),
             (OnError, Outcome::modify(json!({"e": 1}))),
             (PreCompact, Outcome::block("").warn("w")),
+            (OnBudgetExceeded, Outcome::block("r").and_callback(rotate)),
             (UserMessageSend, Outcome::pass().warn("w")),
             (SessionStart, Outcome::inject("c")),
         ] {

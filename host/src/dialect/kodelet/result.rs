@@ -127,8 +127,20 @@ fn fields(mut reply: Reply) -> Result<Outcome, HookError> {
     if reply.event == EventName::AgentStop {
         outcome.follow_ups = reply.read(|fields| fields.texts("follow_up_messages"))?.unwrap_or_default();
     }
-    // A blocked event is not changed.
-    outcome.action = block.or(change).unwrap_or_default();
+    match (block, change) {
+        (Some(block), Some(Action::Callback(callback))) => {
+            outcome.action = block;
+            outcome.callback = Some(callback);
+        }
+        (Some(block), change) => {
+            // A blocked event is not changed.
+            outcome.action = block;
+            if matches!(change, Some(Action::Modify(_))) {
+                reply.warn("\"input\" has no effect beside \"blocked\": true");
+            }
+        }
+        (None, change) => outcome.action = change.unwrap_or_default(),
+    }
     Ok(reply.finish(outcome, &KEYS))
 }
 
@@ -139,6 +151,15 @@ fn turned(reply: &mut Reply) -> Result<Action, HookError> {
     let messages = if allows.mutate { reply.read(messages)? } else { None };
     let name = reply.text("callback")?.filter(|name| !name.is_empty());
     let args = reply.read(args)?;
+    for (is_given, field, needed) in [
+        (messages.is_some(), "messages", "mutate"),
+        (name.is_some(), "callback", "callback"),
+        (args.is_some(), "callback_args", "callback"),
+    ] {
+        if is_given && result != needed {
+            reply.warn(format!("\"{field}\" has no effect without \"result\": \"{needed}\""));
+        }
+    }
     match result.as_str() {
         "mutate" if allows.mutate => match messages {
             Some(messages) if !messages.is_empty() => Ok(Action::Mutate(messages)),
@@ -148,16 +169,7 @@ fn turned(reply: &mut Reply) -> Result<Action, HookError> {
             Some(name) => Ok(Action::Callback(Callback { name, args: args.unwrap_or_default() })),
             None => Err(malformed("answered \"result\": \"callback\" without the name of a callback")),
         },
-        "" => {
-            for (given, field, result) in
-                [(messages.is_some(), "messages", "mutate"), (name.is_some(), "callback", "callback")]
-            {
-                if given {
-                    reply.warn(format!("\"{field}\" has no effect without \"result\": \"{result}\""));
-                }
-            }
-            Ok(Action::Pass)
-        }
+        "" => Ok(Action::Pass),
         "continue" if allows.follow_up => Ok(Action::Pass),
         other => {
             let shown = text::escape(other, 40);
@@ -207,7 +219,6 @@ mod tests {
             (BeforeToolCall, r#"{"blocked":false,"reason":null}"#, Outcome::pass()),
             (BeforeToolCall, "{\"blocked\":true,\"reason\":\"r\"}\n\n", Outcome::block("r")),
             (BeforeToolCall, r#"{"blocked":true}"#, Outcome::block("")),
-            (BeforeToolCall, r#"{"blocked":true,"reason":"r","input":{"a":1}}"#, Outcome::block("r")),
             (BeforeToolCall, r#"{"input":{"timeout":5}}"#, Outcome::modify(json!({"timeout": 5}))),
             (BeforeToolCall, r#"{"input":"str"}"#, Outcome::modify("str")),
             (BeforeToolCall, r#"{"input":null}"#, Outcome::pass()),
@@ -231,7 +242,11 @@ mod tests {
                 r#"{"result":"callback","callback":"rotate","callback_args":{"b":"1","a":"2"}}"#,
                 callback("rotate", &[("b", "1"), ("a", "2")]),
             ),
-            (OnBudgetExceeded, r#"{"blocked":true,"result":"callback","callback":"x"}"#, Outcome::block("")),
+            (
+                OnBudgetExceeded,
+                r#"{"blocked":true,"reason":"full","result":"callback","callback":"rotate"}"#,
+                Outcome::block("full").and_callback(Callback { name: "rotate".into(), args: Vec::new() }),
+            ),
             (TurnEnd, "notjson", Outcome::pass()),
             (TurnEnd, r#"{"blocked":true}"#, Outcome::pass()),
             (BeforeToolCall, r#"{"action":"block","reason":"r"}"#, Outcome::block("r")),
@@ -257,6 +272,21 @@ mod tests {
             ),
             (BeforeToolCall, r#"{"blocked":true,"action":5}"#, "unknown key \"action\""),
             (BeforeToolCall, r#"{"blocked":true,"action":"passThrough"}"#, "unknown key \"action\""),
+            (
+                BeforeToolCall,
+                r#"{"blocked":true,"input":{"a":1}}"#,
+                "\"input\" has no effect beside \"blocked\": true",
+            ),
+            (
+                OnBudgetExceeded,
+                r#"{"blocked":true,"callback":"rotate"}"#,
+                "\"callback\" has no effect without \"result\": \"callback\"",
+            ),
+            (
+                BeforeToolCall,
+                r#"{"action":"block","modifiedInput":{"a":1}}"#,
+                "\"modifiedInput\" has no effect beside a block",
+            ),
         ] {
             let want = Outcome { noticed: vec![want.to_owned()], ..Outcome::block("") };
             assert_eq!(outcome(&event, stdout.as_bytes()), Ok(want), "{stdout}");
