@@ -2,6 +2,7 @@
 
 mod clocks;
 mod options;
+mod redaction;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,11 +14,12 @@ use tracing::Instrument as _;
 pub(crate) use self::clocks::Clocks;
 use self::clocks::Ran;
 pub use self::options::ChainOptions;
+pub(crate) use self::options::TextRules;
 use crate::capability::Denial;
 use crate::event::{Event, EventName};
 use crate::facts;
 use crate::hook::{Cause, Descriptor, Hook, Kind, OnFailure, Origin, Subscription};
-use crate::outcome::{Action, Answers, Author, Fold, MAX_CONTEXT, Spent, Verdict};
+use crate::outcome::{Action, Answers, Author, Fold, Spent, Verdict};
 use crate::redact;
 use crate::report::{HookReport, Report, Status};
 use crate::text;
@@ -49,10 +51,10 @@ pub(crate) fn concerns(hooks: &[Arc<dyn Hook>], event: &EventName) -> bool {
 
 /// Runs one event through the hooks that subscribe to it. `hooks` are in the order of their registration
 /// (tier, root, plugin, file name; then code). Their order in the chain is by origin, priority and
-/// registration.
+/// registration. Secrets are removed from the text that the hooks give the model.
 pub async fn run(hooks: &[Arc<dyn Hook>], event: Event, options: &ChainOptions) -> Fired {
     let mut clocks = Clocks::new(options);
-    let mut ruled = rule(hooks, event, &mut clocks, options, MAX_CONTEXT).await;
+    let mut ruled = rule(hooks, event, &mut clocks, options, TextRules::new(true)).await;
     ruled.observe(&mut clocks).await;
     ruled.fired
 }
@@ -64,6 +66,8 @@ pub(crate) struct Ruled {
     /// Observers that come after a block, each with its place in the report.
     late: Vec<(usize, Late)>,
     began: Instant,
+    /// True if secrets are removed from the messages of observers that fail.
+    redacts: bool,
 }
 
 /// A hook that runs after the ruling.
@@ -84,7 +88,7 @@ impl Ruled {
             let ran = clocks.run(hook.as_ref(), event).await;
             let mut fold = Fold::new();
             // An observer cannot block, so the model never reads its name.
-            let member = Member { hook: &hook, observe: true, untrusted: None };
+            let member = Member { hook: &hook, observe: true, untrusted: None, redacts: self.redacts };
             let settled = settle(&mut fold, event, &member, ran);
             trace(&report.event, &settled);
             verdict.warnings.extend(fold.finish(event).warnings);
@@ -96,17 +100,17 @@ impl Ruled {
     }
 }
 
-/// Runs one event up to the verdict, on these clocks and with room for this many bytes of context.
+/// Runs one event up to the verdict, on these clocks and with these rules for text.
 pub(crate) async fn rule(
     hooks: &[Arc<dyn Hook>],
     event: Event,
     clocks: &mut Clocks,
     options: &ChainOptions,
-    room: usize,
+    rules: TextRules,
 ) -> Ruled {
     let span =
         tracing::debug_span!("event", name = %event.name(), conversation = %event.context.conversation_id);
-    rule_in_order(hooks, event, clocks, options, Fold::with_room(room)).instrument(span).await
+    rule_in_order(hooks, event, clocks, options, rules).instrument(span).await
 }
 
 async fn rule_in_order(
@@ -114,16 +118,17 @@ async fn rule_in_order(
     mut event: Event,
     clocks: &mut Clocks,
     options: &ChainOptions,
-    mut fold: Fold,
+    TextRules { room, redacts }: TextRules,
 ) -> Ruled {
     let began = Instant::now();
+    let mut fold = Fold::with_room(room);
     let mut report = Report::new(event.name());
     let mut late = Vec::new();
     if concerns(hooks, &report.event) {
         work_out_facts(&mut event, options);
         let order = in_run_order(hooks, &event);
         clocks.expect(order.iter().map(|(hook, _)| hook.descriptor()));
-        for member in members(order) {
+        for member in members(order, redacts) {
             let Member { hook, observe, .. } = member;
             let descriptor = hook.descriptor();
             let started = began.elapsed();
@@ -150,7 +155,7 @@ async fn rule_in_order(
     }
     report.duration = began.elapsed();
     let fired = Fired { verdict: fold.finish(&event), event, report };
-    Ruled { fired, late, began }
+    Ruled { fired, late, began, redacts }
 }
 
 /// Returns true if a block has ended the chain for this hook.
@@ -191,6 +196,8 @@ struct Member<'a> {
     observe: bool,
     /// Its name for the model, if the user does not trust it.
     untrusted: Option<String>,
+    /// True if secrets are removed from its text for the model.
+    redacts: bool,
 }
 
 impl<'a> Member<'a> {
@@ -205,7 +212,7 @@ impl<'a> Member<'a> {
 
 /// Gives hooks that the user does not trust a name of the host's: the model must not read one that a stranger
 /// chose.
-fn members<'a>(order: Vec<(&'a Arc<dyn Hook>, bool)>) -> Vec<Member<'a>> {
+fn members<'a>(order: Vec<(&'a Arc<dyn Hook>, bool)>, redacts: bool) -> Vec<Member<'a>> {
     let group = |hook: &Arc<dyn Hook>| {
         let descriptor = hook.descriptor();
         (!descriptor.trusted).then(|| descriptor.tier.origin())
@@ -222,6 +229,7 @@ fn members<'a>(order: Vec<(&'a Arc<dyn Hook>, bool)>) -> Vec<Member<'a>> {
         hook,
         observe,
         untrusted: words(at),
+        redacts,
     };
     order.into_iter().enumerate().map(member).collect()
 }
@@ -283,6 +291,9 @@ fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> 
         return report;
     }
     let refused = outcome.restrict(descriptor.answers);
+    if member.redacts {
+        redaction::clean(&event.name(), &mut outcome);
+    }
     let allows = event.name().allows();
     let blocks = allows.block && matches!(outcome.action, Action::Block(_));
     let asks = allows.ask && matches!(outcome.action, Action::Ask(_));
@@ -339,10 +350,13 @@ fn fail(
         author.untrusted = author.untrusted.or(Some("a hook that has changed since it was trusted"));
     }
     let standing = if descriptor.trusted { "" } else { " (not trusted)" };
-    let message = text::prefix(message, MAX_MESSAGE);
+    let mut message = text::prefix(message, MAX_MESSAGE).to_owned();
+    if member.redacts {
+        redaction::clean_text(&mut message);
+    }
     let what = format!("{}{standing} failed ({cause}): {message}", author.shown());
     report.cause = Some(cause);
-    report.message = Some(message.to_owned());
+    report.message = Some(message);
     let blocks = descriptor.on_failure == OnFailure::Block && event.name().allows().block && !member.observe;
     if blocks {
         fold.block(author, what.clone());

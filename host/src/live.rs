@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use crate::chain::ChainOptions;
+use crate::chain::{ChainOptions, TextRules};
 use crate::discovery::{Approvable, Discovery, Entry, GlobalSettings, Kept, Problem};
 use crate::hook::Hook;
 #[cfg(feature = "otel")]
@@ -97,5 +97,10 @@ impl Snapshot {
             kept: found.kept,
             details: found.details,
         }
+    }
+
+    /// Returns the rules for text that its hooks give the model.
+    pub(crate) fn text_rules(&self) -> TextRules {
+        TextRules::new(!self.global.keeps_secrets)
     }
 }

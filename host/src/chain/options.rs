@@ -1,7 +1,9 @@
-//! The limits of a chain.
+//! The limits of a chain, and its rules for text.
 
 use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::outcome::MAX_CONTEXT;
 
 /// The limits of a chain.
 #[derive(Clone, Debug)]
@@ -41,5 +43,21 @@ impl ChainOptions {
     pub fn within(self, total: Duration) -> Self {
         let untrusted_deadline = (total / 6).min(Self::default().untrusted_deadline);
         Self { deadline: total / 2, repo_deadline: total / 3, untrusted_deadline, ..self }
+    }
+}
+
+/// The rules for text that hooks give the model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextRules {
+    /// The room for context, in bytes.
+    pub(crate) room: usize,
+    /// True if secrets are removed.
+    pub(crate) redacts: bool,
+}
+
+impl TextRules {
+    /// Returns the rules with the whole room of an event.
+    pub(crate) fn new(redacts: bool) -> Self {
+        Self { room: MAX_CONTEXT, redacts }
     }
 }

@@ -45,7 +45,16 @@ const LEFT_OUT: &str = "…";
 
 /// The text without its secrets.
 pub fn text(text: &str) -> Cow<'_, str> {
-    let mut clean = if text.len() > MAX_TEXT { Cow::Owned(cut(text, MAX_TEXT)) } else { Cow::Borrowed(text) };
+    if text.len() <= MAX_TEXT {
+        return whole_text(text);
+    }
+    Cow::Owned(whole_text(&cut(text, MAX_TEXT)).into_owned())
+}
+
+/// The text without its secrets, however long it is: for text that goes on to the model, of which nothing may be
+/// left out. The limits of hooks bound it.
+pub(crate) fn whole_text(text: &str) -> Cow<'_, str> {
+    let mut clean = Cow::Borrowed(text);
     for _ in 0..MAX_ROUNDS {
         let Some(cleaner) = patterns::apply(&clean) else { break };
         clean = Cow::Owned(cleaner);
@@ -56,10 +65,24 @@ pub fn text(text: &str) -> Cow<'_, str> {
 /// The value without its secrets, in the same shape: in strings, in names of fields, and whatever is in a field
 /// whose name marks it as secret.
 pub fn value(value: &Value) -> Value {
-    inside(value, 0, None)
+    inside(value, 0, None, &Extent { depth: MAX_DEPTH, text })
 }
 
-fn inside(value: &Value, depth: usize, class: Option<Sensitivity>) -> Value {
+/// Like [`value`], for a value that goes on to the model: nothing of it is left out.
+pub(crate) fn whole_value(value: &Value) -> Value {
+    inside(value, 0, None, &Extent { depth: usize::MAX, text: whole_text })
+}
+
+/// The part of a value that is kept.
+struct Extent {
+    /// The depth to which it is followed.
+    depth: usize,
+    /// Reads one text.
+    text: fn(&str) -> Cow<'_, str>,
+}
+
+fn inside(value: &Value, depth: usize, class: Option<Sensitivity>, extent: &Extent) -> Value {
+    let text = extent.text;
     match (value, class) {
         (Value::Null | Value::Bool(_), _) => value.clone(),
         (Value::String(said), Some(Sensitivity::Secret | Sensitivity::Token)) if !said.is_empty() => {
@@ -69,12 +92,12 @@ fn inside(value: &Value, depth: usize, class: Option<Sensitivity>) -> Value {
         (Value::Number(number), Some(Sensitivity::Secret)) => covered(&number.to_string()),
         (Value::Number(_), _) => value.clone(),
         (Value::String(said), _) => Value::String(text(said).into_owned()),
-        (Value::Array(_) | Value::Object(_), _) if depth >= MAX_DEPTH => LEFT_OUT.into(),
-        (Value::Array(items), _) => items.iter().map(|item| inside(item, depth + 1, class)).collect(),
+        (Value::Array(_) | Value::Object(_), _) if depth >= extent.depth => LEFT_OUT.into(),
+        (Value::Array(items), _) => items.iter().map(|item| inside(item, depth + 1, class, extent)).collect(),
         (Value::Object(fields), _) => {
             let clean = |(name, field): (&String, &Value)| {
                 let class = if class == Some(Sensitivity::Secret) { class } else { classify(name).or(class) };
-                (text(name).into_owned(), inside(field, depth + 1, class))
+                (text(name).into_owned(), inside(field, depth + 1, class, extent))
             };
             Value::Object(fields.iter().map(clean).collect::<Map<_, _>>())
         }

@@ -9,7 +9,7 @@ use crate::chain::{self, Clocks, Fired, Ruled};
 use crate::event::{ErrorEvent, ErrorSource, Event, EventData, EventName};
 use crate::hook::Hook;
 use crate::live::Snapshot;
-use crate::outcome::{MAX_CONTEXT, Warning};
+use crate::outcome::Warning;
 use crate::report::{FailureReport, HookReport};
 
 /// The largest number of failures of one event that are sent to `on_error` hooks.
@@ -111,8 +111,9 @@ impl Decided {
             // Their context reaches the model only if the event takes text, and counts as the event's own.
             let injects = fired.report.event.allows().inject;
             let held: usize = if injects { fired.verdict.context.iter().map(String::len).sum() } else { 0 };
-            let room = MAX_CONTEXT.saturating_sub(held);
-            let mut told = chain::rule(&hooks, event, &mut clocks, options, room).await;
+            let mut rules = self.snapshot.text_rules();
+            rules.room = rules.room.saturating_sub(held);
+            let mut told = chain::rule(&hooks, event, &mut clocks, options, rules).await;
             told.observe(&mut clocks).await;
             let Fired { verdict, report, .. } = told.fired;
             if injects {

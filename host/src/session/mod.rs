@@ -26,7 +26,7 @@ use crate::event::{
 pub use crate::facts::Checkout;
 use crate::live::Live;
 use crate::mutex;
-use crate::outcome::{MAX_CONTEXT, Warning};
+use crate::outcome::Warning;
 pub use crate::thresholds::{AtThreshold, Thresholds};
 
 /// The number of times in a row that hooks of `agent_stop` may make an agent go on.
@@ -269,7 +269,8 @@ impl Session {
         let snapshot = self.live.snapshot();
         let options = self.chain_options();
         let mut clocks = Clocks::new(options);
-        let mut ruled = chain::rule(&snapshot.hooks, event, &mut clocks, options, MAX_CONTEXT).await;
+        let mut ruled =
+            chain::rule(&snapshot.hooks, event, &mut clocks, options, snapshot.text_rules()).await;
         if let EventData::AgentStop(stop) = &ruled.fired.event.data {
             self.count_follow_ups(stop.follow_ups, &mut ruled.fired);
         }

@@ -6,6 +6,7 @@ mod flow;
 mod program;
 mod recipes;
 mod rotation;
+mod secrets;
 mod subagents;
 
 use std::cell::RefCell;

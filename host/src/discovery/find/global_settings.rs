@@ -81,6 +81,8 @@ impl fmt::Display for SwitchedOff {
 pub(crate) struct GlobalSettings {
     pub(crate) switched_off: Option<SwitchedOff>,
     pub(crate) thresholds: Thresholds,
+    /// True if secrets stay in the text that hooks give the model (`redact_context = false`).
+    pub(crate) keeps_secrets: bool,
 }
 
 impl GlobalSettings {
@@ -128,5 +130,6 @@ pub(crate) fn of(roots: &[RootDir], options: &Options, problems: &mut Vec<Proble
         }));
         thresholds.warn = thresholds.rotate;
     }
-    GlobalSettings { switched_off, thresholds }
+    let keeps_secrets = user().find_map(|root| root.top.redact_context) == Some(false);
+    GlobalSettings { switched_off, thresholds, keeps_secrets }
 }

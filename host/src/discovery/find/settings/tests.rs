@@ -168,17 +168,20 @@ fn what_is_no_toml_is_one_problem_with_its_line() {
 
 #[test]
 fn a_file_speaks_of_all_hooks_together_beside_its_tables() {
-    let toml = "no_hooks = true\nskip_commands = [\"review\", \"pr\"]\n[budget]\nwarn = 0.5\nrotate = 1\n\
+    let toml = "no_hooks = true\nskip_commands = [\"review\", \"pr\"]\nredact_context = false\n[budget]\nwarn = 0.5\nrotate = 1\n\
                 at_threshold = \"rotate\"\n[plugins]\ngit_host = \"https://git.example.com/team/\"\n[hooks.x]\npriority = 1\n";
     let Parsed { file: File { top, tables }, faults, .. } = super::parse(toml);
     assert_eq!(faults, []);
-    assert_eq!((top.no_hooks, tables.len()), (Some(true), 1));
+    assert_eq!((top.no_hooks, top.redact_context, tables.len()), (Some(true), Some(false), 1));
     assert_eq!(top.skip_commands, Some(vec!["review".to_owned(), "pr".to_owned()]));
     assert_eq!((top.warn, top.rotate, top.at), (Some(0.5), Some(1.0), Some(AtThreshold::Rotate)));
     assert_eq!(top.git_host.as_deref(), Some("https://git.example.com/team"));
     let mut keys = top.keys;
     keys.sort_unstable();
-    assert_eq!(keys, [("budget", 3), ("no_hooks", 1), ("plugins", 7), ("skip_commands", 2)]);
+    assert_eq!(
+        keys,
+        [("budget", 4), ("no_hooks", 1), ("plugins", 8), ("redact_context", 3), ("skip_commands", 2)]
+    );
 }
 
 #[test]
@@ -187,6 +190,7 @@ fn a_wrong_value_beside_the_tables_is_named_and_says_nothing() {
     let share = "expected a share of the context window above 0 and at most 1, such as 0.7, found";
     for (line, want) in [
         ("no_hooks = \"yes\"", "no_hooks: expected true or false, found \"yes\"".to_owned()),
+        ("redact_context = 0", "redact_context: expected true or false, found 0".to_owned()),
         (
             "skip_commands = \"pr\"",
             "skip_commands: expected a list of commands such as [\"commit\", \"pr\"], found \"pr\""
@@ -227,6 +231,7 @@ fn a_wrong_value_beside_the_tables_is_named_and_says_nothing() {
             (top.no_hooks, top.skip_commands, top.warn, top.rotate, top.at, top.git_host),
             (None, None, None, None, None, None)
         );
+        assert_eq!(top.redact_context, None, "{line}");
         assert_eq!(tables.len(), 1, "{line}");
     }
 }

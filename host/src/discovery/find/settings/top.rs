@@ -17,6 +17,8 @@ pub(crate) struct Top {
     pub(crate) no_hooks: Option<bool>,
     /// The agent's commands that get no hooks.
     pub(crate) skip_commands: Option<Vec<String>>,
+    /// True if secrets are removed from the text that hooks give the model.
+    pub(crate) redact_context: Option<bool>,
     /// The share of the context window from which on the user is warned.
     pub(crate) warn: Option<f64>,
     /// The share from which on the conversation is compacted or rotated.
@@ -30,7 +32,8 @@ pub(crate) struct Top {
 
 impl Top {
     /// The known keys, for the message about an unknown one.
-    pub(super) const KEYS: &'static str = "[hooks.\"NAME\"], no_hooks, skip_commands, [budget] or [plugins]";
+    pub(super) const KEYS: &'static str =
+        "[hooks.\"NAME\"], no_hooks, skip_commands, redact_context, [budget] or [plugins]";
 
     /// Returns the line of this key.
     pub(crate) fn line(&self, key: &str) -> usize {
@@ -51,8 +54,8 @@ fn git_host(text: &str) -> Option<&str> {
 impl Reader {
     /// Reads this key, if it is one of them.
     pub(super) fn top(&mut self, top: &mut Top, key: &str, at: usize, value: &SpannedValue<'_>) -> bool {
-        let Some(key) = ["no_hooks", "skip_commands", "budget", "plugins"].into_iter().find(|it| *it == key)
-        else {
+        let known = ["no_hooks", "skip_commands", "redact_context", "budget", "plugins"];
+        let Some(key) = known.into_iter().find(|it| *it == key) else {
             return false;
         };
         top.keys.push((key, at));
@@ -64,6 +67,7 @@ impl Reader {
                 top.skip_commands =
                     items.map(|items| self.names((key, "command", MAX_COMMANDS), items, |it| !it.is_empty()));
             }
+            "redact_context" => top.redact_context = self.get(key, "true or false", value),
             "budget" => self.budget(top, value),
             _ => self.plugins(top, value),
         }
