@@ -28,7 +28,7 @@ pub use hookbox::session::Checkout;
 pub use model::OpenAi;
 pub use model::{Model, Reply, Scripted};
 pub use recipe::{Builtin, Recipe, Recipes, Steps};
-pub use run::{MAX_ATTEMPTS, MAX_TURNS};
+pub use run::{MAX_ATTEMPTS, MAX_TURNS, MessageBlocked};
 pub use saved::{Conversations, Saved, SavedError, SavedErrorKind, default_directory};
 pub use subagent::MAX_DEPTH;
 pub use tools::{Ran, Tools};

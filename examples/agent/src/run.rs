@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! session_start
-//!   user_message_send                      a block ends the turn
+//!   user_message_send                      a block ends the turn with an error
 //!     (ask the model)                      on_error for each attempt that failed
 //!     on_budget_exceeded                   where the answer crossed a threshold; a block refuses its tool calls
 //!     before_tool_call … after_tool_call   for each tool call; on_error where it failed
@@ -23,6 +23,12 @@ use serde_json::{Value, json};
 use crate::model::{Model, Reply};
 use crate::{Agent, Step};
 
+/// The error of a message that a hook blocked. Its text is safe for a model: it has no words of a hook that the
+/// user does not trust.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a hook blocked the message: {}", .0.needed_for_model())]
+pub struct MessageBlocked(pub Ruling);
+
 /// The number of questions to the model in one turn, whatever it and the hooks want.
 pub const MAX_TURNS: u64 = 40;
 
@@ -35,7 +41,8 @@ impl<M: Model> Agent<M> {
     ///
     /// # Errors
     ///
-    /// If the model fails. The session has ended properly all the same.
+    /// [`MessageBlocked`] if a hook blocks the task, or if the model fails. The session has ended properly all
+    /// the same.
     pub async fn run(&mut self, task: &str) -> Result<String> {
         self.begin().await;
         let answer = self.turn(task).await;
@@ -70,7 +77,7 @@ impl<M: Model> Agent<M> {
     ///
     /// # Errors
     ///
-    /// If the model fails.
+    /// [`MessageBlocked`] if a hook blocks the message, or if the model fails.
     pub async fn turn(&mut self, message: &str) -> Result<String> {
         let sent = self.thread.session.user_message_send(message).await;
         self.note(&sent);
@@ -79,7 +86,7 @@ impl<M: Model> Agent<M> {
             Decision::Block(ruling) => {
                 let why = self.blocked(&ruling);
                 self.turn_end(&why, 1).await;
-                return Ok(why);
+                return Err(MessageBlocked(ruling).into());
             }
         };
         self.thread.conversation.push("user", &message);

@@ -135,9 +135,6 @@ fn hooks_run_for_run_and_not_for_commit_nor_where_they_are_switched_off() {
     git(&[&author[..], &["commit", "-q", "-a", "-m", "y"]].concat());
     assert_eq!(said(&run(&env, ["pr"], "")), "Fix the parser");
 
-    let blocked = run(&env, ["run", "do it"], "");
-    assert_eq!(said(&blocked), "not today");
-    assert!(blocked.stderr.contains("guard blocked it: not today"), "{blocked:#?}");
     assert_eq!(said(&run(&env, ["run", "--no-hooks", "do it"], "")), "Fix the parser");
     assert_eq!(said(&run(&env, ["chat", "--no-hooks"], "do it\n")), "Fix the parser");
 
@@ -145,6 +142,34 @@ fn hooks_run_for_run_and_not_for_commit_nor_where_they_are_switched_off() {
     assert_eq!(requests.len(), 4);
     assert!(texts(&requests[0]).contains("+fn parse() {}") && requests[0].1["tools"].is_null());
     assert!(texts(&requests[1]).contains("+fn parse() { todo }"));
+}
+
+#[test]
+fn a_blocked_message_is_an_error_and_prints_no_answer() {
+    let (env, address, requests) = place(&["One."]);
+    env.native(
+        "home/.hookbox/hooks/guard",
+        "user_message_send",
+        r#"case "$(cat)" in *secret*|*parser*) echo '{"blocked":true,"reason":"not today"}';; esac"#,
+    );
+    // A script may use the answer: `git commit -m "$(hookbox-agent commit)"`.
+    env.file("home/.hookbox/hookbox.toml", "skip_commands = []\n").file("repo/parser.rs", "fn parse() {}\n");
+    for args in [&["init", "-q"][..], &["add", "parser.rs"]] {
+        assert_eq!(env.run(env.command("git").args(args), "").code, Some(0));
+    }
+    for args in [&["run", "tell me the secret"][..], &["commit"]] {
+        let blocked = run(&env, args, "");
+        assert_eq!((blocked.code, blocked.stdout.as_str()), (Some(1), ""), "{blocked:#?}");
+        for line in ["guard blocked it: not today", "error: a hook blocked the message: not today"] {
+            assert!(blocked.stderr.contains(line), "{blocked:#?}");
+        }
+    }
+    // A chat goes on with the next message.
+    let chat = run(&env, ["chat"], "the secret\nhello\n");
+    assert_eq!((chat.code, chat.stdout.as_str()), (Some(0), "One.\n"), "{chat:#?}");
+    assert!(chat.stderr.contains("error: a hook blocked the message: not today"), "{chat:#?}");
+    let requests = quit(address, requests);
+    assert_eq!(requests.len(), 1, "the model gets no blocked message");
 }
 
 #[test]
