@@ -253,7 +253,7 @@ fn bare_end(value: &str) -> usize {
                 !rest().starts_with(|c: char| c.is_alphanumeric() || "$%#@!*_-".contains(c))
                     || is_next_name(rest())
             }
-            '"' | '\'' | ')' | '}' | ']' => !goes_on(),
+            '"' | '\'' | '`' | ')' | '}' | ']' => !goes_on(),
             '<' => rest().starts_with('/'),
             _ => c.is_whitespace(),
         };

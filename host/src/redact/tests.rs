@@ -27,6 +27,8 @@ fn secrets_are_replaced_by_their_kind() {
             "[REDACTED:private_key]\nok",
         ),
         ("password=hunter2 next", "password=[REDACTED:field] next"),
+        ("run `login token=abcd1234`.", "run `login token=[REDACTED:field]`."),
+        ("run `login token=[REDACTED]`", "run `login token=[REDACTED]`"),
         ("DB_PASSWORD = 'a b c d'", "DB_PASSWORD = '[REDACTED:field]'"),
         (r#"{"api_key": "abcd1234"}"#, r#"{"api_key": "[REDACTED:field]"}"#),
         (r#"{"Api-Key": "ab\"cd1234", "b": 1}"#, r#"{"Api-Key": "[REDACTED:field]", "b": 1}"#),
