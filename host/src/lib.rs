@@ -141,7 +141,7 @@ mod wasm;
 pub use async_trait::async_trait;
 
 pub use crate::event::{
-    Context, Document, Event, EventData, EventName, InvokedBy, Message, ToolCall, ToolResult, Usage,
+    Context, Document, Event, EventData, EventName, InvokedBy, Message, Role, ToolCall, ToolResult, Usage,
 };
 pub use crate::function::FunctionHook;
 pub use crate::hint::Hint;

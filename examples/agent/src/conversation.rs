@@ -4,12 +4,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hookbox::event::AbsentTokens;
 use hookbox::session::Session;
-use hookbox::{Document, Message, Usage};
+use hookbox::{Document, Message, Role, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The system prompt.
 const PROMPT: &str = "You are a coding agent. Use the tools; stop when the task is done.";
+
+/// The beginning of a tool call in the conversation that hooks see, as kodelet writes it.
+const CALL: &str = "Using tool: ";
+
+/// The beginning of a tool's result there.
+const RESULT: &str = "Tool result:\n";
 
 /// A conversation, in the form of the endpoint, and its usage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,10 +87,31 @@ impl Conversation {
         };
     }
 
-    /// The conversation as hooks see it: roles and texts.
+    /// The conversation as hooks see it: what the user and the model wrote, with tool calls and their results
+    /// as text. A hook that replaces the conversation by a part of it thus leaves no result without its call.
+    /// The system prompt and the text of hooks are left out.
     pub(crate) fn document(&self) -> Document {
-        let messages = self.messages.iter().filter(|message| message["content"].is_string());
-        Document::new(messages.map(|m| json!({"role": m["role"], "content": m["content"]})).collect())
+        let messages = self.messages.iter().flat_map(|message| {
+            let text = message["content"].as_str().filter(|text| !text.is_empty());
+            let said = |role: Role, text: &str| json!(Message::new(role, text));
+            let (said, calls) = match message["role"].as_str() {
+                Some("user") => (text.map(|text| said(Role::User, text)), &Value::Null),
+                Some("tool") => {
+                    let result = format!("{RESULT}{}", text.unwrap_or_default());
+                    (Some(said(Role::User, &result)), &Value::Null)
+                }
+                Some("assistant") => (text.map(|text| said(Role::Assistant, text)), &message["tool_calls"]),
+                _ => (None, &Value::Null),
+            };
+            let calls = calls.as_array().into_iter().flatten().map(|call| {
+                let function = &call["function"];
+                let name = function["name"].as_str().unwrap_or_default();
+                let input = function["arguments"].as_str().unwrap_or_default();
+                json!(Message::new(Role::Assistant, format!("{CALL}{name} with input: {input}")))
+            });
+            said.into_iter().chain(calls)
+        });
+        Document::new(messages.collect())
     }
 
     /// Returns whether it has any message.
@@ -176,6 +203,33 @@ mod tests {
     #[test]
     fn each_conversation_has_an_id_of_its_own() {
         assert_ne!(Conversation::new().id, Conversation::new().id);
+    }
+
+    #[test]
+    fn hooks_read_tool_calls_and_results_as_text_of_the_user_and_the_assistant() {
+        let call =
+            |id: &str| json!({"id": id, "function": {"name": "bash", "arguments": "{\"command\":\"ls\"}"}});
+        let mut conversation = Conversation::new();
+        conversation.messages.extend([
+            json!({"role": "user", "content": "list it"}),
+            json!({"role": "assistant", "content": "I try.", "tool_calls": [call("1"), call("2")]}),
+            json!({"role": "tool", "tool_call_id": "1", "content": "a.rs"}),
+            json!({"role": "tool", "tool_call_id": "2", "content": ""}),
+            json!({"role": "system", "content": "the text of a hook"}),
+            json!({"role": "assistant", "content": null, "tool_calls": [call("3")]}),
+        ]);
+        let using =
+            json!({"role": "assistant", "content": "Using tool: bash with input: {\"command\":\"ls\"}"});
+        let want = json!([
+            {"role": "user", "content": "list it"},
+            {"role": "assistant", "content": "I try."},
+            using,
+            using,
+            {"role": "user", "content": "Tool result:\na.rs"},
+            {"role": "user", "content": "Tool result:\n"},
+            using,
+        ]);
+        assert_eq!(conversation.document().value(), &want);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::event::{AbsentTokens, Usage};
+use crate::event::{AbsentTokens, Role, Usage};
 use crate::text;
 
 /// A field with a value that it cannot have.
@@ -107,6 +107,36 @@ impl Fields {
 
     pub fn array(&mut self, name: &str) -> Result<Option<Value>, PayloadError> {
         self.read(name, "an array", |value| if value.is_array() { Ok(value) } else { Err(value) })
+    }
+
+    /// An array of messages.
+    pub fn messages(&mut self, name: &str) -> Result<Option<Value>, PayloadError> {
+        let Some(messages) = self.array(name)? else { return Ok(None) };
+        for (at, item) in messages.as_array().into_iter().flatten().enumerate() {
+            self.message(name, at, item)?;
+        }
+        Ok(Some(messages))
+    }
+
+    /// One message of the array `name`.
+    pub fn message<'v>(
+        &self,
+        name: &str,
+        at: usize,
+        item: &'v Value,
+    ) -> Result<(Role, &'v str), PayloadError> {
+        let place = |field: &str| format!("{name}[{at}]{field}");
+        let Value::Object(map) = item else {
+            return Err(self.error(&place(""), "an object with a role and a content", item));
+        };
+        let given = |field: &str| map.get(field).unwrap_or(&Value::Null);
+        let (role, content) = (given("role"), given("content"));
+        let role = role
+            .as_str()
+            .and_then(Role::from_name)
+            .ok_or_else(|| self.error(&place(".role"), Role::NAMES, role))?;
+        let content = content.as_str().ok_or_else(|| self.error(&place(".content"), "a string", content))?;
+        Ok((role, content))
     }
 
     pub fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, PayloadError> {

@@ -141,7 +141,7 @@ fn every_event_is_written_with_all_of_its_data_in_both_dialects() {
         None,
         None,
         None,
-        Some(r#""trigger":"auto""#),
+        Some(r#""trigger":"auto","messages":[{"role":"user","content":"q"}]"#),
         Some(r#""trigger":"auto","summary":"s""#),
         Some(r#""threshold":0.8"#),
     ];

@@ -6,12 +6,12 @@
 mod context;
 mod document;
 mod mcp_tool;
+mod message;
 mod name;
 mod tool;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use context::{AbsentTokens, AgentPayload, Context, InvokedBy, TokenBudget, Usage};
@@ -19,30 +19,9 @@ pub(crate) use context::{now_ms, rfc3339};
 pub use document::{Document, DocumentError};
 #[doc(hidden)]
 pub use mcp_tool::{is_same_mcp_tool, mcp_names};
+pub use message::{Message, Role};
 pub use name::{Allows, EventName, UnknownEvent};
 pub use tool::{Facts, ResolvedPath, ToolCall, ToolKind, ToolResult};
-
-/// One message of a conversation, as `mutate` writes it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Message {
-    /// `user`, `assistant`, or what else the agent uses.
-    pub role: String,
-    /// The text.
-    pub content: String,
-}
-
-impl Message {
-    /// Creates a message of this role.
-    pub fn new(role: impl Into<String>, content: impl Into<String>) -> Self {
-        Self { role: role.into(), content: content.into() }
-    }
-
-    /// Creates a message of the user.
-    pub fn user(content: impl Into<String>) -> Self {
-        Self { role: "user".to_owned(), content: content.into() }
-    }
-}
 
 /// The thing that failed.
 #[derive(Clone, Debug, PartialEq)]

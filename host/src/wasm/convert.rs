@@ -8,7 +8,7 @@ use super::bindings::hookbox::hook::types as wit;
 use crate::capability::Capability;
 use crate::event::{
     AfterTurn, AgentStop, Context, Document, ErrorSource, Event, EventData, EventName, InvokedBy, Message,
-    TokenBudget, ToolCall, ToolKind, ToolResult, Usage,
+    Role, TokenBudget, ToolCall, ToolKind, ToolResult, Usage,
 };
 use crate::hook::{Cause, DEFAULT_PRIORITY, HookError, Manifest, OnFailure, Subscription};
 use crate::outcome::{Action, Answers, Callback, Outcome};
@@ -220,17 +220,22 @@ pub(super) fn outcome(response: exported::Response) -> Result<Outcome, HookError
         wit::Action::Callback(callback) if callback.name.is_empty() => {
             return Err(malformed("`callback` without a name"));
         }
-        wit::Action::Mutate(messages) => Action::Mutate(
-            messages
-                .into_iter()
-                .map(|message| Message { role: message.role, content: message.content })
-                .collect(),
-        ),
+        wit::Action::Mutate(messages) => {
+            Action::Mutate(messages.into_iter().map(message).collect::<Result<_, _>>()?)
+        }
         wit::Action::Callback(callback) => {
             Action::Callback(Callback { name: callback.name, args: callback.args })
         }
     };
     Ok(outcome)
+}
+
+fn message(message: wit::Message) -> Result<Message, HookError> {
+    let Some(role) = Role::from_name(&message.role) else {
+        let found = text::escape(&message.role, 40);
+        return Err(malformed(&format!("`mutate` and the role \"{found}\", expected {}", Role::NAMES)));
+    };
+    Ok(Message::new(role, message.content))
 }
 
 fn malformed(what: &str) -> HookError {

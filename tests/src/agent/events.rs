@@ -175,7 +175,10 @@ async fn what_hooks_made_of_an_error_is_what_goes_on() {
         _ => None,
     });
     let stop = stop.unwrap();
-    assert!(contents(stop.value().as_array().unwrap()).contains(&"error: shorter 1"), "{stop:?}");
+    assert!(
+        contents(stop.value().as_array().unwrap()).contains(&"Tool result:\nerror: shorter 1"),
+        "{stop:?}"
+    );
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Compaction and rotation.
 
 use hookbox::event::EventData;
-use hookbox::{Event, Outcome};
+use hookbox::{Action, Event, Message, Outcome};
 use hookbox_agent::{Conversations, Scripted};
 use serde_json::json;
 
@@ -87,6 +87,33 @@ async fn a_hook_that_blocks_large_work_at_the_budget_leaves_the_rotation_to_the_
     assert_ne!(agent.conversation().id, old, "the session has rotated: {told:?}");
     assert!(seen.words().contains(&"session_start rotate".to_owned()), "{:?}", seen.words());
     assert!(agent.conversation().usage.current_context_window < 85_000);
+}
+
+#[tokio::test]
+async fn a_hook_that_keeps_a_part_of_the_messages_leaves_no_result_without_its_call() {
+    let env = TestEnvironment::new();
+    let (builder, seen) = hooks(&env, |event| match &event.data {
+        EventData::AgentStop(stop) if stop.follow_ups == 0 => {
+            let all: Vec<Message> = serde_json::from_value(stop.messages.value().clone()).unwrap();
+            let mut outcome = Outcome::from(Action::Mutate(all[all.len() - 2..].to_vec()));
+            outcome.follow_ups.push("and then?".to_owned());
+            outcome
+        }
+        _ => Outcome::pass(),
+    });
+    let (mut agent, _) =
+        agent(&env, &builder.build().await, Scripted::new(vec![bash("printf worked")], 100_000));
+    agent.run("do it").await.unwrap();
+    let messages = &agent.conversation().messages;
+    let roles: Vec<&str> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user", "assistant"]);
+    assert_eq!(contents(messages)[1..4], ["Tool result:\nworked", "Done.", "and then?"]);
+    let stop = seen.events().into_iter().find_map(|event| match event.data {
+        EventData::AgentStop(stop) => Some(stop.messages),
+        _ => None,
+    });
+    let using = json!({"role": "assistant", "content": "Using tool: bash with input: {\"command\":\"printf worked\"}"});
+    assert!(stop.unwrap().value().as_array().unwrap().contains(&using));
 }
 
 /// Returns whether an event belongs to the fresh conversation; `None` if the event alone does not show it.

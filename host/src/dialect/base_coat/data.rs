@@ -14,8 +14,8 @@ use crate::event::{
 /// Reads the event envelope of the event `name`: the fields that [`encode`](super::encode) writes. `null`
 /// counts as absent; absent context comes from `defaults`.
 ///
-/// The specification has no fields for usage, messages and turns. The usage of an event has its window from
-/// `budget`, and nothing else.
+/// The specification has no fields for usage and turns. The usage of an event has its window from `budget`, and
+/// nothing else.
 ///
 /// # Errors
 ///
@@ -46,7 +46,8 @@ pub fn decode(
         EventName::TurnEnd => EventData::TurnEnd { response: fields.text("response")?, turn_number: None },
         EventName::AgentStop => EventData::AgentStop(AgentStop { usage, ..AgentStop::default() }),
         EventName::PreCompact => {
-            EventData::PreCompact { trigger: fields.text("trigger")?, usage, messages: Document::absent() }
+            let messages = fields.messages("messages")?.map_or_else(Document::absent, Document::new);
+            EventData::PreCompact { trigger: fields.text("trigger")?, usage, messages }
         }
         EventName::PostCompact => EventData::PostCompact {
             trigger: fields.text("trigger")?,
@@ -199,6 +200,7 @@ mod tests {
             ("OnError", r#""source":"turn","error":{"message":"m"}}"#),
             ("OnError", r#""source":"hook","error":{"message":"m"}}"#),
             ("PreCompact", r#""trigger":"auto"}"#),
+            ("PreCompact", r#""trigger":"auto","messages":[{"role":"user","content":"q"}]}"#),
             ("PostCompact", r#""trigger":"auto","summary":"s"}"#),
             ("OnBudgetExceeded", r#""threshold":0.8}"#),
         ] {
@@ -254,6 +256,11 @@ mod tests {
             (json!({"hook": "OnError", "error": "text"}), "error"),
             (json!({"hook": "OnError", "source": "x"}), "source"),
             (json!({"hook": "OnError", "error": {"attempt": 0}}), "error.attempt"),
+            (json!({"hook": "PreCompact", "messages": ["x"]}), "messages[0]"),
+            (
+                json!({"hook": "PreCompact", "messages": [{"role": "wizard", "content": "x"}]}),
+                "messages[0].role",
+            ),
             (json!({"hook": "OnBudgetExceeded", "threshold": "0.8"}), "threshold"),
             (json!({"hook": "OnBudgetExceeded", "threshold": 1.5}), "threshold"),
             (json!({"hook": "turn_end", "response": 5}), "response"),

@@ -43,7 +43,10 @@ pub fn encode(event: &Event) -> Option<Value> {
             inner.put("attempt", error.attempt);
             envelope.put("error", Some(inner.0));
         }
-        EventData::PreCompact { trigger, .. } => envelope.put("trigger", trigger.as_deref()),
+        EventData::PreCompact { trigger, messages, .. } => {
+            envelope.put("trigger", trigger.as_deref());
+            envelope.put("messages", Some(messages.value().clone()).filter(|messages| !messages.is_null()));
+        }
         EventData::PostCompact { trigger, summary, .. } => {
             envelope.put("trigger", trigger.as_deref());
             envelope.put("summary", summary.as_deref());

@@ -180,7 +180,7 @@ fn error(fields: &mut Fields) -> Result<ErrorEvent, PayloadError> {
 }
 
 fn messages(fields: &mut Fields) -> Result<Document, PayloadError> {
-    Ok(fields.array("messages")?.map_or_else(Document::absent, Document::new))
+    Ok(fields.messages("messages")?.map_or_else(Document::absent, Document::new))
 }
 
 #[cfg(test)]
@@ -240,6 +240,15 @@ mod tests {
             ("after_tool_call", json!({"duration_ms": -1}), "duration_ms"),
             ("after_turn", json!({"usage": {"input_tokens": "x"}}), "usage.input_tokens"),
             ("agent_stop", json!({"messages": "x"}), "messages"),
+            ("agent_stop", json!({"messages": ["x"]}), "messages[0]"),
+            (
+                "pre_compact",
+                json!({"messages": [{"role": "user", "content": "q"}, {"role": "wizard", "content": "a"}]}),
+                "messages[1].role",
+            ),
+            ("after_turn", json!({"messages": [{"role": "tool", "content": "q"}]}), "messages[0].role"),
+            ("agent_stop", json!({"messages": [{"content": "q"}]}), "messages[0].role"),
+            ("agent_stop", json!({"messages": [{"role": "user", "content": ["q"]}]}), "messages[0].content"),
             ("on_error", json!({"source": "x"}), "source"),
             ("on_error", json!({"error": {"attempt": "x"}}), "error.attempt"),
             ("on_error", json!({"error": 5}), "error"),

@@ -180,10 +180,8 @@ fn turned(reply: &mut Reply) -> Result<Action, HookError> {
 
 fn messages(fields: &mut Fields) -> Result<Option<Vec<Message>>, PayloadError> {
     let Some(Value::Array(items)) = fields.array("messages")? else { return Ok(None) };
-    let messages = items.into_iter().enumerate().map(|(at, item)| {
-        serde_json::from_value(item.clone()).map_err(|_| {
-            fields.error(&format!("messages[{at}]"), "an object with the strings role and content", &item)
-        })
+    let messages = items.iter().enumerate().map(|(at, item)| {
+        fields.message("messages", at, item).map(|(role, content)| Message::new(role, content))
     });
     messages.collect::<Result<_, _>>().map(Some)
 }
@@ -430,6 +428,9 @@ mod tests {
             (AgentStop, b"{\"result\":\"mutate\"}"),
             (AgentStop, b"{\"result\":\"mutate\",\"messages\":[]}"),
             (AgentStop, b"{\"result\":\"mutate\",\"messages\":[{\"role\":\"user\"}]}"),
+            (AgentStop, b"{\"result\":\"mutate\",\"messages\":[\"x\"]}"),
+            (AgentStop, b"{\"result\":\"mutate\",\"messages\":[{\"role\":\"wizard\",\"content\":\"s\"}]}"),
+            (AfterTurn, b"{\"result\":\"mutate\",\"messages\":[{\"role\":\"tool\",\"content\":\"s\"}]}"),
             (AfterTurn, b"{\"result\":\"continue\"}"),
             (AfterTurn, b"{\"result\":\"callback\"}"),
             (AfterTurn, b"{\"result\":\"callback\",\"callback\":\"c\",\"callback_args\":{\"a\":1}}"),

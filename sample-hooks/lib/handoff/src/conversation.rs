@@ -16,6 +16,9 @@ const LATEST: usize = 1024 * 1024;
 /// The number of messages that are read of a larger conversation.
 const MESSAGES: usize = 1000;
 
+/// The beginnings of messages that are a tool's call or result, as kodelet and the reference agent write them.
+const TOOLS: [&str; 4] = ["Using tool: ", "Tool result:", "\u{1f527} Using tool: ", "\u{1f504} Tool result:"];
+
 /// The texts, oldest first.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Said {
@@ -166,7 +169,8 @@ impl<'de> Visitor<'de> for Message {
                 _ => drop(fields.next_value::<IgnoredAny>()?),
             }
         }
-        Ok(Text(text.filter(|text| speaks && !text.is_empty())))
+        let is_tool = |text: &str| TOOLS.iter().any(|beginning| text.starts_with(beginning));
+        Ok(Text(text.filter(|text| speaks && !text.is_empty() && !is_tool(text))))
     }
 }
 
@@ -261,6 +265,8 @@ mod tests {
             {"role": "assistant", "content": [{"type": "text", "text": "three"}, {"type": "tool_use", "text": "no"}, {"text": "four"}, "five", 5, [], null]},
             {"role": "user", "content": [{"type": "tool_result", "content": "no"}]},
             {"role": "tool", "content": "no"}, {"role": "system", "content": "no"},
+            {"role": "assistant", "content": "Using tool: bash with input: {}"}, {"role": "user", "content": "Tool result:\nno"},
+            {"role": "assistant", "content": "🔧 Using tool: bash with input: {}"}, {"role": "assistant", "content": "🔄 Tool result:\nno"},
             {"role": "user"}, {"role": "user", "content": null}, {"role": 5, "content": {"text": "no"}}, {}, [], 5, null, true, "no", 0.5,
         ]);
         let found = said(&messages.clone().into());
