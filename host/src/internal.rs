@@ -18,7 +18,7 @@ pub mod dialect {
     //! Forms of JSON, and the parts that their readers and writers share.
 
     pub use crate::dialect::{
-        Dialect, Wire, base_coat, borrowed, claude, fields, hook_output, kodelet, reply, schema,
+        Condition, Dialect, Wire, base_coat, borrowed, claude, fields, hook_output, kodelet, reply, schema,
     };
 }
 

@@ -324,6 +324,59 @@ async fn a_command_that_changes_between_discovery_and_run_does_not_run() {
     assert_eq!(env.read("repo/hooks/x.sh.ran").as_deref(), Some("ran\n"));
 }
 
+/// A group of Claude Code's shape, for every tool, with these commands.
+fn group(commands: &Value) -> Value {
+    json!([{"matcher": "*", "hooks": commands}])
+}
+
+#[test]
+fn a_command_in_the_background_is_not_waited_for_and_never_blocks() {
+    let env = TestEnvironment::new();
+    let line = "cat > ~/got; until [ -e ~/go ]; do sleep 0.02; done; touch ~/done; exit 2";
+    let commands = json!([{"type": "command", "command": line, "async": true, "on_failure": "block"}]);
+    declare(&env, "home/.hookbox/hooks.json", "PreToolUse", &group(&commands));
+    let large = "x".repeat(1 << 20);
+    let event = json!({"tool_name": "bash", "tool_input": {"command": "ls", "description": large}});
+    let printed = env.event(&["before_tool_call", "--report"], &event);
+    assert_eq!(
+        (&printed["verdict"]["blocked"], &printed["hooks"][0]["cause"]),
+        (&json!(false), &Value::Null)
+    );
+    assert_eq!(env.read("home/done"), None);
+    env.file("home/go", "");
+    while env.read("home/done").is_none() {
+        std::thread::yield_now();
+    }
+    let got: Value = serde_json::from_str(&env.read("home/got").unwrap()).unwrap();
+    assert_eq!(got["tool_input"]["description"].as_str().map(str::len), Some(1 << 20));
+    let problems = problems(&env);
+    assert!(problems[0].contains("cannot block"), "{problems:?}");
+}
+
+#[test]
+fn keys_of_claude_code_choose_the_shell_and_the_calls_of_a_command() {
+    let env = TestEnvironment::new();
+    let command =
+        |line: &str, key: &str, value: Value| json!({"type": "command", "command": line, key: value});
+    let commands = json!([
+        command("echo git >> ~/ran", "if", json!("Bash(git *)")),
+        command("[[ -n $BASH_VERSION ]] && echo bash >> ~/ran", "shell", json!("bash")),
+        command("echo once >> ~/ran", "once", json!(true)),
+        command("Write-Host x", "shell", json!("powershell")),
+        command("echo odd >> ~/ran", "if", json!("Bash(git")),
+    ]);
+    declare(&env, "home/.hookbox/hooks.json", "PreToolUse", &group(&commands));
+    for (line, ran) in [("git status", "git\nbash\nonce\nodd\n"), ("ls", "bash\nonce\nodd\n")] {
+        env.event(&["before_tool_call"], &bash(line));
+        assert_eq!(env.read("home/ran").as_deref(), Some(ran), "{line}");
+        std::fs::remove_file(env.path("home/ran")).unwrap();
+    }
+    let problems = problems(&env);
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems.iter().any(|it| it.contains("PowerShell")), "{problems:?}");
+    assert!(problems.iter().any(|it| it.contains("Bash(git *)")), "{problems:?}");
+}
+
 #[test]
 fn what_a_repository_declares_leads_nowhere_else() {
     let env = TestEnvironment::new();

@@ -17,6 +17,7 @@ pub mod schema;
 
 use serde_json::{Map, Value};
 
+pub use crate::dialect::claude::Condition;
 pub(crate) use crate::dialect::fields::PayloadError;
 pub use crate::dialect::wire::Wire;
 use crate::event::{Context, Event, EventName};

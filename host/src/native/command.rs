@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use super::combine::Combined;
 use super::process::{Ended, Process};
 use super::{SETTINGS_VARIABLE, Verify, as_json, checkout, verified_within, with_log};
+use crate::dialect::Condition;
 use crate::dialect::{Wire, base_coat, kodelet};
 use crate::event::Event;
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Settings};
@@ -177,6 +178,8 @@ pub struct CommandHook {
     environment: Option<Vec<String>>,
     wire: Option<Arc<dyn Wire>>,
     verify: Option<Verify>,
+    condition: Option<Condition>,
+    is_in_background: bool,
 }
 
 impl fmt::Debug for CommandHook {
@@ -196,6 +199,8 @@ impl CommandHook {
             environment: None,
             wire: None,
             verify: None,
+            condition: None,
+            is_in_background: false,
         }
     }
 
@@ -203,6 +208,20 @@ impl CommandHook {
     #[must_use]
     pub fn with_verify(mut self, verify: Verify) -> Self {
         self.verify = Some(verify);
+        self
+    }
+
+    /// Starts the command only at events that the condition has.
+    #[must_use]
+    pub fn with_condition(mut self, condition: Option<Condition>) -> Self {
+        self.condition = condition;
+        self
+    }
+
+    /// Starts the command and does not wait for its end, so that it has no answer (default: no).
+    #[must_use]
+    pub fn in_background(mut self, is_in_background: bool) -> Self {
+        self.is_in_background = is_in_background;
         self
     }
 
@@ -261,7 +280,9 @@ impl CommandHook {
                 combined.add(event, Err(HookError::timeout(budget.wall)));
                 break;
             }
-            let answer = self.end(payload.to_string(), &variables, &left).await.and_then(|ended| {
+            let ended = self.end(payload.to_string(), &variables, &left).await;
+            let Some(ended) = ended.transpose() else { continue };
+            let answer = ended.and_then(|ended| {
                 let outcome = wire.outcome(event, ended.status, &ended.printed.stdout, &ended.printed.log);
                 with_log(outcome, ended.printed.log)
             });
@@ -272,8 +293,13 @@ impl CommandHook {
         combined.finish(parts.beyond)
     }
 
-    /// Runs the command with this on standard input to its end.
-    async fn end(&self, stdin: String, more: &[(&str, String)], budget: &Budget) -> Result<Ended, HookError> {
+    /// Runs the command with this on standard input to its end. `None` if it goes on in the background.
+    async fn end(
+        &self,
+        stdin: String,
+        more: &[(&str, String)],
+        budget: &Budget,
+    ) -> Result<Option<Ended>, HookError> {
         let wall = verified_within(self.verify.as_ref(), budget.wall).await?;
         let own = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_os_str()));
         // A variable with a zero byte in it would keep the process from starting.
@@ -298,12 +324,15 @@ impl CommandHook {
             output: budget.output,
             log: budget.log,
         };
+        if self.is_in_background {
+            return process.launch().await.map(|()| None);
+        }
         let ended = process.end().await?;
         match (&self.line, ended.status) {
-            (CommandLine::Program { .. }, _) => Ok(ended),
+            (CommandLine::Program { .. }, _) => Ok(Some(ended)),
             (_, SHELL_NOT_FOUND) => Err(ended.failed(Cause::NotFound)),
             (_, SHELL_CANNOT_START) => Err(ended.failed(Cause::Spawn)),
-            _ => Ok(ended),
+            _ => Ok(Some(ended)),
         }
     }
 }
@@ -318,13 +347,19 @@ impl Hook for CommandHook {
     /// has no such event. It may answer in either, and its output counts only if it then ends with status 0. A hook with
     /// a [wire](CommandHook::with_wire) uses that.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
+        if self.condition.as_ref().is_some_and(|condition| !condition.is_for(event)) {
+            return Ok(Outcome::pass());
+        }
         if let Some(wire) = &self.wire {
             return self.run_on_wire(&**wire, event, budget).await;
         }
         let payload = base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event));
         let place: Vec<_> =
             checkout(event).filter_map(|(name, value)| Some((name, value.to_str()?.to_owned()))).collect();
-        let printed = self.end(payload.to_string(), &place, budget).await?.succeeded()?;
+        let Some(ended) = self.end(payload.to_string(), &place, budget).await? else {
+            return Ok(Outcome::pass());
+        };
+        let printed = ended.succeeded()?;
         with_log(kodelet::outcome(&event.name(), &printed.stdout), printed.log)
     }
 }

@@ -1,8 +1,9 @@
 //! One process with limits: of time, of output, and of the processes that it leaves behind.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::future::{pending, ready};
-use std::io;
+use std::io::{self, Seek as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -153,6 +154,30 @@ impl Process<'_> {
         }
     }
 
+    /// Starts the process, and does not wait for its end. It may outlive this process: its input is a file, and
+    /// its output is dropped. Its limits of time and output do not apply.
+    ///
+    /// # Errors
+    ///
+    /// `not_found`, `spawn`, `timeout` (of the start).
+    pub async fn launch(self) -> Result<(), HookError> {
+        let mut command = self.command();
+        if let Some(input) = &self.stdin {
+            let file = file_of(input)
+                .map_err(|error| HookError::new(Cause::Spawn, format!("could not get its input: {error}")))?;
+            command.stdin(file);
+        }
+        command.stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(false);
+        match timeout(self.wall, start(&mut command, self.program, self.directory)).await {
+            Ok(started) => {
+                let (_, mut group) = started?;
+                group.release();
+                Ok(())
+            }
+            Err(_) => Err(HookError::timeout(self.wall)),
+        }
+    }
+
     fn command(&self) -> Command {
         // `Command` searches for a bare name on `PATH`; a hook is a file.
         let program = match self.program.components().count() {
@@ -182,6 +207,14 @@ impl Process<'_> {
         }
         command
     }
+}
+
+/// Returns a file without a name that has these bytes.
+fn file_of(bytes: &[u8]) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// The process wrote more than it may.

@@ -99,16 +99,18 @@ impl Matcher {
     /// and Claude Code's. Events without anything to match (`UserPromptSubmit`, `Stop`) are for every hook.
     pub fn is_for(&self, event: &Event) -> bool {
         if let (Some(call), Some(_)) = (event.tool_call(), name(event)) {
-            return self.matches(&call.name)
-                || self.matches(&tool_name(&call.name))
-                || facts::claude_names(&call.name).any(|name| self.matches(name))
-                || facts::mcp_names(&call.name).any(|(server, tool)| {
-                    server.is_some_and(|server| self.matches(&format!("mcp__{server}__{tool}")))
-                })
-                || self.names_mcp_tool(&call.name);
+            return names_of(&call.name).any(|name| self.matches(&name)) || self.names_mcp_tool(&call.name);
         }
         subject(event).is_none_or(|subject| self.matches(&subject))
     }
+}
+
+/// Returns the names of a tool that a rule may have: the agent's own, and Claude Code's.
+pub(super) fn names_of<'a>(tool: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
+    let claude = facts::claude_names(tool).map(|name| -> Cow<'a, str> { Cow::Borrowed(name) });
+    let mcp = facts::mcp_names(tool)
+        .filter_map(|(server, tool)| Some(Cow::Owned(format!("mcp__{}__{tool}", server?))));
+    [Cow::Borrowed(tool), tool_name(tool)].into_iter().chain(claude).chain(mcp)
 }
 
 /// A regular expression, within bounds.

@@ -7,6 +7,7 @@
 //! for. [`Split`] is a call of several files, one file at a time.
 
 mod answer;
+mod condition;
 mod event;
 mod matcher;
 mod multi_file;
@@ -20,6 +21,7 @@ use std::borrow::Cow;
 
 pub use self::answer::{blocked, by_exit_code, failed, read};
 pub use self::answer::{outcome, outcome_of};
+pub use self::condition::Condition;
 pub use self::event::{event_name, name};
 pub use self::matcher::compile;
 pub use self::matcher::{Matcher, MatcherError};

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::dialect::Condition;
 use crate::dialect::Wire;
 use crate::event::EventName;
 use crate::hook::OnFailure;
@@ -37,6 +38,10 @@ pub struct SourceHook {
     pub event: Option<EventName>,
     /// True if the hook only observes.
     pub observe: bool,
+    /// True if nothing waits for the end of the hook; it then only observes.
+    pub background: bool,
+    /// The tool calls for which the hook runs; all that its wire is for if `None`.
+    pub condition: Option<Condition>,
     /// The failure policy, if the file has one.
     pub on_failure: Option<OnFailure>,
     /// The time limit, if the file has one.

@@ -150,6 +150,9 @@ fn command(
 ) -> Result<CommandHook, HookError> {
     line.look(&directory)?;
     let mut hook = CommandHook::new(descriptor, line.clone(), directory);
+    if let Some(declared) = &judged.candidate.declared {
+        hook = hook.in_background(declared.background).with_condition(declared.condition.clone());
+    }
     if let Some(table) = judged.table {
         hook = hook.with_settings(&table.settings).with_environment(table.environment.clone());
     }

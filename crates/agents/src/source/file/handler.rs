@@ -8,6 +8,7 @@ use super::bridge_calls::is_own;
 use super::{File, Group};
 use crate::agent::Level;
 use crate::agent_hooks::AgentHook;
+use crate::dialect::Condition;
 use crate::discovery::document::{Form, Member, Node};
 use crate::discovery::reader::{at, unknown, wrong};
 use crate::discovery::{SourceCommand, SourceHook};
@@ -24,7 +25,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_WORDS: usize = 256;
 
 /// The keys of a command that have an effect in hookbox, of all agents.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 15] = [
     "type",
     "command",
     "args",
@@ -37,20 +38,20 @@ const KEYS: [&str; 12] = [
     "failClosed",
     "onFailure",
     "async",
+    "asyncRewake",
+    "if",
+    "shell",
 ];
 
 /// Keys of agents that have no effect in hookbox.
-const WITHOUT_EFFECT: [&str; 18] = [
+const WITHOUT_EFFECT: [&str; 15] = [
     "name",
     "description",
     "comment",
     "statusMessage",
     "powershell",
-    "shell",
     "once",
-    "if",
     "loop_limit",
-    "asyncRewake",
     "rewakeMessage",
     "rewakeSummary",
     "holdsTools",
@@ -100,6 +101,8 @@ impl File<'_> {
             spot: node.spot().to_string(),
             event: known.cloned(),
             observe: false,
+            background: false,
+            condition: None,
             on_failure: None,
             timeout: None,
             is_disabled: false,
@@ -113,12 +116,9 @@ impl File<'_> {
         };
         let members = self.every(object, |_| false);
         let find = |name: &str| members.iter().find(|it| it.name == name);
-        hook.observe =
-            find("async").or_else(|| find("asyncRewake")).is_some_and(|it| it.value.raw() == "true");
-        if let Some(condition) = find("if") {
-            self.reader
-                .fault(|| at(condition.at.spot(), "\"if\" is ignored: the hook gets what its matcher names"));
-        }
+        hook.background =
+            ["async", "asyncRewake"].iter().any(|key| find(key).is_some_and(|it| it.value.raw() == "true"));
+        hook.condition = find("if").and_then(|condition| self.condition(condition.value));
         self.policy(&members, &mut hook);
         hook.timeout = self.timeout(&members);
         for member in &members {
@@ -216,6 +216,19 @@ impl File<'_> {
                 .fault(|| format!("{}; it gets the default", wrong(&member.name, &expected, member.value)));
         }
         time
+    }
+
+    /// Reads the permission rule of `if`.
+    fn condition(&mut self, value: Node<'_>) -> Option<Condition> {
+        let condition = match value.form() {
+            Form::Text(rule) => Condition::parse(&rule),
+            _ => None,
+        };
+        if condition.is_none() {
+            let problem = wrong("if", "a permission rule such as \"Bash(git *)\"", value);
+            self.reader.fault(|| format!("{problem}; it gets all calls that its matcher names"));
+        }
+        condition
     }
 
     fn matching(&mut self, hook_of_agent: AgentHook, matcher: Option<Node<'_>>) -> AgentHook {

@@ -4,18 +4,42 @@ use super::document::{Form, Member, Node, Object};
 use super::guard::{self, hides_guard, is_policy};
 use super::reader::{Reader, at, twice, unknown, wrong};
 use super::{ClaudeCommand, Declared, Handler};
+use crate::dialect::Condition;
 use crate::dialect::claude::{self, Matcher};
 use crate::event::EventName;
 use crate::hook::{Digest, OnFailure};
+use crate::native::command::CommandLine;
 
 /// The keys of a group, and of a command in it.
 const GROUP_KEYS: [&str; 5] = ["matcher", "hooks", "on_failure", "priority", "observe"];
-const COMMAND_KEYS: [&str; 8] =
-    ["type", "command", "timeout", "name", "priority", "on_failure", "observe", "statusMessage"];
+const COMMAND_KEYS: [&str; 13] = [
+    "type",
+    "command",
+    "shell",
+    "if",
+    "async",
+    "asyncRewake",
+    "once",
+    "timeout",
+    "name",
+    "priority",
+    "on_failure",
+    "observe",
+    "statusMessage",
+];
 
 /// A group longer than this, in bytes, is replaced by its digest in the text of its commands: there may be
 /// many of them.
 const MAX_TEXT: usize = 16 * 1024;
+
+/// The shell that an entry names for its line.
+#[derive(Clone, Copy)]
+enum Shell {
+    /// The usual one.
+    Any,
+    Bash,
+    Power,
+}
 
 /// A group of commands.
 pub(super) struct Group<'a> {
@@ -103,6 +127,33 @@ impl Reader {
         None
     }
 
+    /// Reads the shell of a line.
+    fn shell(&mut self, value: Node<'_>) -> Shell {
+        if value.is_text("powershell") {
+            return Shell::Power;
+        }
+        if !value.is_text("bash") {
+            self.fault(|| {
+                format!("{}; it gets /bin/sh", wrong("shell", "\"bash\" or \"powershell\"", value))
+            });
+            return Shell::Any;
+        }
+        Shell::Bash
+    }
+
+    /// Reads the permission rule of `if`.
+    fn condition(&mut self, value: Node<'_>) -> Option<Condition> {
+        let condition = match value.form() {
+            Form::Text(rule) => Condition::parse(&rule),
+            _ => None,
+        };
+        if condition.is_none() {
+            let problem = wrong("if", "a permission rule such as \"Bash(git *)\"", value);
+            self.fault(|| format!("{problem}; it gets all calls that its matcher names"));
+        }
+        condition
+    }
+
     /// Reads a command of a group into `hook`.
     pub(super) fn nested(
         &mut self,
@@ -124,11 +175,19 @@ impl Reader {
         let Object { members, again } = object;
         hook.on_failure = guard::policy(members.iter().chain(&again)).or(group.on_failure);
         let (mut command, mut kind, mut unknowns): (Option<&Member<'_>>, _, _) = (None, None, Vec::new());
+        let mut shell = Shell::Any;
         for member in &members {
             match member.name.as_str() {
                 "type" => kind = Some(member.value),
                 "command" => command = Some(member),
-                "statusMessage" => {}
+                "shell" => shell = self.shell(member.value),
+                "if" => hook.condition = self.condition(member.value),
+                "async" | "asyncRewake" => match member.value.form() {
+                    Form::Boolean(background) => hook.background |= background,
+                    _ => self.fault(|| wrong(&member.name, "true or false", member.value)),
+                },
+                // Claude Code ignores `once` in a file of settings or of a plugin.
+                "statusMessage" | "once" => {}
                 _ if self.common(member, &mut hook) => {}
                 _ => unknowns.push(member),
             }
@@ -142,9 +201,14 @@ impl Reader {
                 again.iter().find(|it| it.name == "command").map_or(Err(String::new()), |it| Err(twice(it)))
             }
             (Some(command), _) => match super::entry::command(command.value) {
-                Ok(Handler::Command(line)) => {
-                    Ok(Handler::Claude(ClaudeCommand { line, name, matcher: group.matcher.clone() }))
+                Ok(Handler::Command(line)) => match (shell, line) {
+                    (Shell::Power, _) => {
+                        Err(at(node.spot(), "has a line for PowerShell, which is not run here"))
+                    }
+                    (Shell::Bash, CommandLine::Shell(line)) => Ok(CommandLine::Bash(line)),
+                    (_, line) => Ok(line),
                 }
+                .map(|line| Handler::Claude(ClaudeCommand { line, name, matcher: group.matcher.clone() })),
                 other => other,
             },
             (None, _) if unknowns.is_empty() => Err(at(node.spot(), "expected a command, found none")),
@@ -152,6 +216,9 @@ impl Reader {
         };
         for member in again.iter().filter(|it| it.name != "command") {
             self.fault(|| twice(member));
+        }
+        if hook.background && hook.on_failure == Some(OnFailure::Block) {
+            self.fault(|| at(node.spot(), "runs in the background (async), so it cannot block"));
         }
         // Another type has keys of its own.
         let is_other = kind.is_some_and(|kind| !is_command(&kind));

@@ -27,6 +27,7 @@ pub(crate) use self::file::{Contents, MAX_FILE, parse, read};
 pub(crate) use self::servers::{Server, Servers};
 
 use super::source_hook::{SourceCommand, SourceFile, SourceHook};
+use crate::dialect::Condition;
 use crate::dialect::claude::Matcher;
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, Kind, OnFailure, Subscription};
@@ -122,6 +123,10 @@ pub(crate) struct Declared {
     pub(crate) tools: Vec<String>,
     pub(crate) priority: Option<i32>,
     pub(crate) observe: bool,
+    /// True if nothing waits for its end; it then only observes.
+    pub(crate) background: bool,
+    /// The tool calls for which a command runs; all of its event and matcher if `None`.
+    pub(crate) condition: Option<Condition>,
     pub(crate) on_failure: Option<OnFailure>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) kind: Kind,
@@ -151,6 +156,8 @@ impl Declared {
             tools: Vec::new(),
             priority: None,
             observe: false,
+            background: false,
+            condition: None,
             on_failure: None,
             timeout: None,
             kind: if source == Source::McpJson { Kind::Tool } else { Kind::Command },
@@ -168,6 +175,8 @@ impl Declared {
         Self {
             spot: hook.spot,
             observe: hook.observe,
+            background: hook.background,
+            condition: hook.condition,
             on_failure: hook.on_failure,
             timeout: hook.timeout,
             handler: hook.command.map(|command| Handler::Outside(Box::new(command))),
@@ -257,7 +266,7 @@ impl Declared {
             event,
             tools: self.tools.clone(),
             priority: self.priority.unwrap_or(DEFAULT_PRIORITY),
-            observe: self.observe,
+            observe: self.observe || self.background,
         };
         self.event.clone().map(subscription).into_iter().collect()
     }

@@ -1,0 +1,231 @@
+//! The `if` of a hook of Claude Code: the permission rule that a tool call must match.
+//!
+//! The rule spares processes, and guards nothing: if hookbox cannot tell that a call does not match, the hook runs.
+
+use regex::Regex;
+
+use super::matcher::{compile, names_of};
+use crate::event::{Event, EventData, ToolCall, ToolKind};
+use crate::facts;
+
+/// Programs that start the program in their arguments.
+const STARTERS: [&str; 12] = [
+    "builtin", "command", "doas", "env", "exec", "nice", "nohup", "stdbuf", "sudo", "time", "timeout",
+    "xargs",
+];
+
+/// The tool calls for which a hook of Claude Code runs.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    tool: Regex,
+    kinds: &'static [ToolKind],
+    detail: Detail,
+}
+
+#[derive(Clone, Debug)]
+enum Detail {
+    Any,
+    /// The text of one command of a shell line.
+    Command(Regex),
+    /// A path, absolute or as the call names it.
+    Path(Regex),
+    /// The host of an address.
+    Domain(String),
+}
+
+impl Condition {
+    /// Reads a permission rule: `Tool`, or `Tool(detail)`. `None` if it is not one. A detail that is not a
+    /// command (`Bash`), a path (`Read`, `Edit` …) or `domain:` (`WebFetch`) matches every call of the tool.
+    pub fn parse(rule: &str) -> Option<Self> {
+        let (tool, detail) = match rule.trim().split_once('(') {
+            Some((tool, rest)) => (tool, rest.strip_suffix(')')?.trim()),
+            None => (rule.trim(), ""),
+        };
+        if tool.is_empty() || !tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-*".contains(c)) {
+            return None;
+        }
+        let kinds: &[ToolKind] = match tool {
+            "Edit" | "Write" => &[ToolKind::Edit, ToolKind::Write],
+            "Read" => &[ToolKind::Read, ToolKind::Search],
+            "Bash" => &[ToolKind::Shell],
+            _ => &[],
+        };
+        let detail = match tool {
+            _ if matches!(detail, "" | "*") => Detail::Any,
+            "Bash" => Detail::Command(command(detail)?),
+            "Read" | "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => Detail::Path(path(detail)?),
+            "WebFetch" => match detail.strip_prefix("domain:") {
+                Some(domain) => Detail::Domain(domain.trim().to_ascii_lowercase()),
+                None => Detail::Any,
+            },
+            _ => Detail::Any,
+        };
+        let tool = compile(&format!("^(?:{})$", regex::escape(tool).replace(r"\*", ".*"))).ok()?;
+        Some(Self { tool, kinds, detail })
+    }
+
+    /// Returns whether the hook runs at this event. A rule never matches an event without a tool.
+    pub fn is_for(&self, event: &Event) -> bool {
+        let Some(call) = event.tool_call() else {
+            // Its tool is in the agent's own form.
+            return matches!(&event.data, EventData::Other { name, .. } if name == "permission_request");
+        };
+        let is_named = names_of(&call.name).any(|name| self.tool.is_match(&name));
+        (is_named || self.kinds.contains(&facts::kind_of(&call.name))) && self.has(call)
+    }
+
+    fn has(&self, call: &ToolCall) -> bool {
+        let text = |pointer: &str| call.input.pointer(pointer).and_then(serde_json::Value::as_str);
+        match &self.detail {
+            Detail::Any => true,
+            Detail::Command(rule) => {
+                let line = call.facts.command.as_deref().or_else(|| text("/command"));
+                line.is_none_or(|line| has_command(rule, line))
+            }
+            Detail::Path(rule) => {
+                let named = facts::named(&call.name, call.input.value());
+                let paths: Vec<&str> =
+                    call.facts.paths.iter().map(|it| it.path.as_str()).chain(named).collect();
+                paths.is_empty() || paths.iter().any(|path| rule.is_match(path))
+            }
+            Detail::Domain(domain) => text("/url").is_none_or(|url| has_domain(domain, url)),
+        }
+    }
+}
+
+/// Returns true unless no command of the line matches the rule.
+fn has_command(rule: &Regex, line: &str) -> bool {
+    if line.contains(['$', '`']) || line.contains("<(") || line.contains(">(") || line.contains("<<") {
+        return true;
+    }
+    // A quoted separator gives one more part, for which the hook runs more often.
+    line.split([';', '&', '|', '\n', '\r', '(', ')', '{', '}', '!']).any(|part| {
+        let plain: String = part.chars().filter(|c| !"'\"\\".contains(*c)).collect();
+        let is_setting = |word: &&str| {
+            let name = word.split_once('=').map_or("", |(name, _)| name);
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        let words: Vec<&str> = plain.split_whitespace().skip_while(is_setting).collect();
+        let Some(program) = words.first() else { return false };
+        program.contains(['*', '?', '[', '~', '<', '>'])
+            || STARTERS.contains(program)
+            || rule.is_match(&words.join(" "))
+    })
+}
+
+fn has_domain(domain: &str, url: &str) -> bool {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = host.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let host = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let domain = domain.strip_prefix("*.").unwrap_or(domain);
+    host == domain || host.ends_with(&format!(".{domain}"))
+}
+
+/// Compiles a rule for a command: `*` is any text, and a final ` *` or `:*` also no text.
+fn command(detail: &str) -> Option<Regex> {
+    let prefix = detail.strip_suffix(":*").or_else(|| detail.strip_suffix(" *"));
+    let words: Vec<&str> = prefix.unwrap_or(detail).split_whitespace().collect();
+    let fixed = regex::escape(&words.join(" ")).replace(r"\*", ".*");
+    let rest = if prefix.is_some() { "(?: .*)?" } else { "" };
+    compile(&format!("(?s)^{fixed}{rest}$")).ok()
+}
+
+/// Compiles a rule for a path, as in a `.gitignore`. Only `//` begins at the root: the directory of any other
+/// rule may be any.
+fn path(detail: &str) -> Option<Regex> {
+    let (start, rest) = match detail.strip_prefix("//") {
+        Some(rest) => ("^/", rest),
+        None => ("(?:^|/)", detail.trim_start_matches("~/").trim_start_matches("./").trim_start_matches('/')),
+    };
+    let glob = regex::escape(rest.trim_end_matches('/'));
+    let glob = glob.replace(r"\*\*/", "\u{1}").replace(r"\*\*", ".*").replace(r"\*", "[^/]*");
+    let glob = glob.replace(r"\?", "[^/]").replace('\u{1}', "(?:.*/)?");
+    compile(&format!("(?s){start}{glob}(?:/.*)?$")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::event::Context;
+
+    fn at(tool: &str, input: Value) -> Event {
+        let context = Arc::new(Context::new("c", "/w"));
+        Event { context, data: EventData::BeforeToolCall(ToolCall::new(tool, input)) }
+    }
+
+    #[test]
+    fn a_rule_is_for_the_commands_that_it_names_and_for_those_that_cannot_be_told() {
+        for (rule, line, expected) in [
+            ("Bash", "ls", true),
+            ("Bash(*)", "ls", true),
+            ("Bash(git *)", "git", true),
+            ("Bash(git *)", "git push", true),
+            ("Bash(git *)", "gitk", false),
+            ("Bash(git:*)", "git push --force", true),
+            ("Bash(git push)", "git push", true),
+            ("Bash(git push)", "git push origin", false),
+            ("Bash(git * --force)", "git push  origin --force", true),
+            ("Bash(rm *)", "ls && rm -rf x", true),
+            ("Bash(rm *)", "ls | tee x; A=1 rm x", true),
+            ("Bash(rm *)", "ls -l", false),
+            ("Bash(rm *)", "'r'm x", true),
+            ("Bash(rm *)", "r\\m x", true),
+            ("Bash(rm *)", "echo $(rm x)", true),
+            ("Bash(rm *)", "$X x", true),
+            ("Bash(rm *)", "/bin/r? x", true),
+            ("Bash(rm *)", "sudo rm x", true),
+            ("Bash(rm *)", "bash <<E\nrm x\nE", true),
+            ("Bash(a(b) *)", "a(b) c", false),
+        ] {
+            let condition = Condition::parse(rule).unwrap();
+            assert_eq!(condition.is_for(&at("Bash", json!({"command": line}))), expected, "{rule}: {line}");
+        }
+        let git = Condition::parse("Bash(git *)").unwrap();
+        assert!(
+            git.is_for(&at("run_shell_command", json!({"command": "git status"}))),
+            "another agent's name"
+        );
+        assert!(git.is_for(&at("Bash", json!({"odd": 1}))), "a line that is not found");
+        assert!(!git.is_for(&at("Read", json!({"file_path": "git"}))));
+    }
+
+    #[test]
+    fn a_rule_is_for_the_paths_the_domain_and_the_tools_that_it_names() {
+        for (rule, tool, input, expected) in [
+            ("Edit(*.ts)", "Edit", json!({"file_path": "/w/src/a.ts"}), true),
+            ("Edit(*.ts)", "Write", json!({"file_path": "a.ts"}), true),
+            ("Edit(*.ts)", "Edit", json!({"file_path": "/w/a.tsx"}), false),
+            ("Edit(src/**)", "Edit", json!({"file_path": "/w/src/a/b.rs"}), true),
+            ("Edit(/src/**/x)", "Edit", json!({"file_path": "/w/src/x"}), true),
+            ("Edit(//etc/*)", "Edit", json!({"file_path": "/etc/passwd"}), true),
+            ("Edit(//etc/*)", "Edit", json!({"file_path": "/w/etc/passwd"}), false),
+            ("Read(~/.ssh)", "Read", json!({"file_path": "/home/a/.ssh/id"}), true),
+            ("Read(.env)", "Edit", json!({"file_path": ".env"}), false),
+            ("WebFetch(domain:example.com)", "WebFetch", json!({"url": "https://example.com/x"}), true),
+            (
+                "WebFetch(domain:example.com)",
+                "WebFetch",
+                json!({"url": "https://a@x.org:1/example.com"}),
+                false,
+            ),
+            ("mcp__memory__*", "mcp__memory__read", json!({}), true),
+            ("mcp__memory__*", "mcp__other__read", json!({}), false),
+            ("Agent(Explore)", "Agent", json!({"subagent_type": "Other"}), true),
+        ] {
+            let condition = Condition::parse(rule).unwrap();
+            assert_eq!(condition.is_for(&at(tool, input.clone())), expected, "{rule}: {input}");
+        }
+        let condition = Condition::parse("Bash").unwrap();
+        let context = Arc::new(Context::new("c", "/w"));
+        let stop = Event { context, data: EventData::SessionStart { source: None } };
+        assert!(!condition.is_for(&stop), "a rule never matches an event without a tool");
+        for wrong in ["", "(x)", "Bash(git", "a b", "Bash(x)y"] {
+            assert!(Condition::parse(wrong).is_none(), "{wrong}");
+        }
+    }
+}
