@@ -190,6 +190,13 @@ impl FileAccess {
         }
     }
 
+    /// Returns true if this is a regular file that begins with `#!`.
+    pub fn is_script(&self, path: &Path) -> bool {
+        let mut start = [0; 2];
+        let read = self.open_within(path, u64::MAX).and_then(|(mut file, _)| file.read_exact(&mut start));
+        read.is_ok() && start == *b"#!"
+    }
+
     /// Computes the digest of a regular file of at most `max` bytes, without holding the file in memory.
     ///
     /// # Errors

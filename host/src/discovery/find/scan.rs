@@ -9,6 +9,7 @@ use super::declared::{self, Contents, MAX_FILE, Source};
 use super::installed::Installed;
 use super::last_read::{Kept, LastRead, Since};
 use super::limits::{MAX_CANDIDATES, MAX_DECLARED, MAX_NAMES, MAX_OF_REPOSITORY, Usage};
+use super::not_executable::not_executable;
 use super::roots::{RootDir, Search};
 use super::settings::{self, Broken, File, Table};
 use super::source_hook::ReadFile;
@@ -281,7 +282,10 @@ impl Scan {
                 Ok(EntryKind::File { executable, .. }) if executable || is_component => {
                     dir.access.check_owner(&path).map_or_else(State::Unreachable, |()| State::Usable)
                 }
-                Ok(_) => continue,
+                Ok(kind) => {
+                    self.problems.extend(not_executable(dir, path, kind));
+                    continue;
+                }
                 Err(_) if is_disabled => continue,
                 Err(error) => State::Unreachable(error),
             };

@@ -104,6 +104,28 @@ fn a_guard_that_is_missing_or_broken_still_guards() {
 }
 
 #[test]
+fn a_script_of_the_users_own_without_an_execute_bit_is_a_problem() {
+    let script = |path| (path, Text("#!/bin/sh\n"));
+    let tree = Tree::new(&[
+        script("home/.hookbox/hooks/no-deploys"),
+        script("home/.hookbox/hooks/off.disable"),
+        ("home/.hookbox/hooks/README.md", Text("# Hooks")),
+        ("home/.hookbox/hooks/empty", Text("")),
+        script("home/.hookbox/hooks/library/x"),
+        script("home/.hookbox/plugins/o@r/hooks/lib"),
+        script("repo/.hookbox/hooks/lib"),
+    ]);
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    let path = tree.path("home/.hookbox/hooks/no-deploys");
+    let [problem] = discovery.problems.as_slice() else { panic!("{:#?}", discovery.problems) };
+    assert_eq!(problem.path, path);
+    assert_eq!(problem.message, "is a script without an execute bit: it does not run");
+    let hint = problem.hint.as_ref().unwrap().to_string();
+    assert_eq!(hint, format!("run `chmod +x {}`, or rename it to end in .disable", path.display()));
+    assert!(discovery.hooks.is_empty(), "{:#?}", discovery.entries);
+}
+
+#[test]
 fn a_repository_gives_no_name_to_a_hook_that_no_hook_can_have() {
     let long = "x".repeat(256);
     let names = [

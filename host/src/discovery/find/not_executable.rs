@@ -1,0 +1,20 @@
+//! Scripts that only lack an execute bit.
+
+use std::path::PathBuf;
+
+use super::candidate::HooksDir;
+use crate::discovery::problem::Problem;
+use crate::files::{EntryKind, FileAccess};
+use crate::text;
+
+/// Reports a script of the user's own that only lacks an execute bit: it may be a guard. Other files may lie
+/// beside hooks, and those of a repository or a plugin are not the user's to mend.
+pub(super) fn not_executable(dir: &HooksDir, path: PathBuf, kind: EntryKind) -> Option<Problem> {
+    let is_own = matches!(dir.access, FileAccess::Global) && dir.plugin.is_none();
+    let is_script = is_own && matches!(kind, EntryKind::File { .. }) && dir.access.is_script(&path);
+    is_script.then(|| {
+        let shown = text::escape(&text::shell_word(&path.to_string_lossy()), 4096);
+        Problem::new(path, "is a script without an execute bit: it does not run")
+            .hint(format!("run `chmod +x {shown}`, or rename it to end in .disable"))
+    })
+}
