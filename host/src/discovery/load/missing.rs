@@ -44,13 +44,40 @@ pub(super) fn guards(
             // hooks.
             let is_searched = !source::is_name(name) || options.covers(name);
             if !is_there && !builtin::is_builtin(name) && is_searched {
-                missing(root, name, table, options, assembly);
+                let names = candidates.iter().filter(|it| {
+                    it.dir.root == root.root && it.dir.tier.origin() == root.origin && it.declared.is_none()
+                });
+                let meant = meant(name, names.map(|it| it.name.as_str()));
+                missing(root, name, table, meant, options, assembly);
             }
         }
     }
 }
 
-fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembly: &mut Assembly) {
+/// Returns the hook that a table probably means: its name without `.wasm` or its plugin, or misspelt.
+fn meant<'a>(name: &str, hooks: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let stem = |name: &'a str| {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        file.strip_suffix(".wasm").unwrap_or(file)
+    };
+    let whole = name.strip_suffix(".wasm").unwrap_or(name);
+    hooks.clone().find(|hook| stem(hook) == whole).or_else(|| {
+        let nearest = text::nearest(name, hooks)?;
+        (text::distance(name, nearest) <= MAX_TYPOS && name.len() > 2 * MAX_TYPOS).then_some(nearest)
+    })
+}
+
+/// The letters by which a misspelt name differs at most.
+const MAX_TYPOS: usize = 2;
+
+fn missing(
+    root: &RootDir,
+    name: &str,
+    table: &Table,
+    meant: Option<&str>,
+    options: &Options,
+    assembly: &mut Assembly,
+) {
     // The name would be shown in every report; so a name that no hook can have is only a problem.
     if root.origin == Origin::Repo && !can_be_a_name(name) {
         let message = format!("line {}: {:?} cannot be a hook's name", table.line, text::escape(name, 80));
@@ -89,7 +116,11 @@ fn missing(root: &RootDir, name: &str, table: &Table, options: &Options, assembl
         Ok(EntryKind::File { executable: false, .. }) => {
             problem.hint(format!("make it executable: chmod +x {path}{approve}"))
         }
-        _ => problem.hint(format!("put the hook at {path}{approve}, or take its table out")),
+        _ => match meant {
+            Some(meant) => problem
+                .hint(format!("did you mean \"{0}\"? then write [hooks.\"{0}\"]", text::escape(meant, 200))),
+            None => problem.hint(format!("put the hook at {path}{approve}, or take its table out")),
+        },
     });
     if !is_guard {
         return;

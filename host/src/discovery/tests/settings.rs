@@ -104,6 +104,32 @@ fn a_guard_that_is_missing_or_broken_still_guards() {
 }
 
 #[test]
+fn a_table_of_no_hook_names_the_hook_that_was_meant() {
+    let tables = ["guardrail", "p", "no-deploy", "far-away", "x"].map(|name| format!("[hooks.{name:?}]\n"));
+    let tree = Tree::new(&[
+        ("home/.hookbox/hookbox.toml", Text(&tables.concat())),
+        ("home/.hookbox/hooks/guardrail.wasm", Text("")),
+        ("home/.hookbox/hooks/no-deploys", Hook("turn_end")),
+        ("home/.hookbox/hooks/y", Hook("turn_end")),
+        ("home/.hookbox/plugins/o@r/hooks/p", Hook("turn_end")),
+        ("repo/.hookbox/hooks/far-away", Hook("turn_end")),
+    ]);
+    let discovery = tree.discover(TrustPolicy::Recorded);
+    let hint = |name: &str| {
+        let is_table = |it: &&crate::discovery::Problem| {
+            it.hook.as_deref() == Some(name) && it.message.starts_with("line ")
+        };
+        discovery.problems.iter().find(is_table).unwrap().hint.clone().unwrap().to_string()
+    };
+    for (name, meant) in [("guardrail", "guardrail.wasm"), ("p", "o/r/p"), ("no-deploy", "no-deploys")] {
+        assert_eq!(hint(name), format!("did you mean \"{meant}\"? then write [hooks.\"{meant}\"]"));
+    }
+    for name in ["far-away", "x"] {
+        assert!(hint(name).starts_with("put the hook at "), "{name}: {}", hint(name));
+    }
+}
+
+#[test]
 fn a_script_of_the_users_own_without_an_execute_bit_is_a_problem() {
     let script = |path| (path, Text("#!/bin/sh\n"));
     let tree = Tree::new(&[
