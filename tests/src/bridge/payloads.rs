@@ -3,7 +3,7 @@
 use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
-use super::{BEFORE, args, blocked, call, guard, passed};
+use super::{BEFORE, args, blocked, call, guard, needed, passed};
 use crate::agents::payloads;
 use crate::environment::TestEnvironment;
 
@@ -217,4 +217,21 @@ fn a_hook_that_only_observes_does_not_block_what_cannot_be_read() {
     env.file("home/.hookbox/hooks.json", json!({"hooks": {"PreToolUse": [entry]}}).to_string());
     let output = env.hookbox_with(args(Agent::Claude, Some("PreToolUse"), &[]), "garbage");
     passed(Agent::Claude, "PreToolUse", &output, "an observer");
+}
+
+#[test]
+fn a_block_names_hookbox_the_hook_and_the_file_that_changes_it() {
+    for (answer, words) in
+        [(json!({"block": "Not from here."}), "Not from here."), (json!({"block": ""}), "blocked by guard")]
+    {
+        let env = guard(&answer, "pass");
+        let file = env.path("home/.hookbox/hookbox.toml");
+        let want = format!("{words} (hookbox: guard; the user can change it in {})", file.display());
+        for (agent, event) in BEFORE.iter().copied() {
+            let payload = call(&env, agent, event, "make deploy").to_string();
+            let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
+            let reason = blocked(agent, event, &output, words);
+            assert!(reason.contains(&want), "{agent} {event}: {reason}");
+        }
+    }
 }

@@ -360,5 +360,6 @@ fn a_guard_that_can_be_seen_judges_before_what_cannot() {
     env.file("home/.hookbox/hooks.json", "{");
     let payload = call(&env, Agent::Claude, "PreToolUse", "ls").to_string();
     let output = env.hookbox_with(args(Agent::Claude, None, &[]), payload);
-    assert_eq!(blocked(Agent::Claude, "PreToolUse", &output, "both"), "not that");
+    let reason = blocked(Agent::Claude, "PreToolUse", &output, "both");
+    assert!(reason.starts_with("not that (hookbox: guard;"), "{reason}");
 }

@@ -10,10 +10,9 @@ use super::sessions::Note;
 use crate::agent::{Agent, AgentEvent, EventKind, ReadError, Reply, Request};
 use crate::chain::Fired;
 use crate::event::{AgentStop, Context, EventData, EventName, InvokedBy};
-use crate::hook::Cause;
-use crate::hook::OnFailure;
-use crate::manager::Manager;
-use crate::outcome::Warning;
+use crate::hook::{Cause, Kind, OnFailure};
+use crate::manager::{Entry, Manager};
+use crate::outcome::{Ruling, Verdict, Warning};
 use crate::session::{Checkout, Decided, MAX_FOLLOW_UPS};
 use crate::text;
 
@@ -250,6 +249,7 @@ impl Bridge {
         fired.verdict.warnings.extend(shown.into_iter().map(warning));
         // They are first, so that the others do not push them out of sight.
         fired.verdict.warnings.splice(0..0, off.into_iter().map(warning));
+        signed(&mut fired.verdict, &manager);
         let mut reply = request.answer(&fired.verdict, &fired.event);
         noted.iter().for_each(|note| reply.note(note));
         self.known.set(|state| state.ruling = Some(reply.clone()));
@@ -334,6 +334,23 @@ fn keep(count: &FollowUps, fired: &mut Fired) {
     fired.verdict.follow_ups.clear();
     let text = format!("a hook makes the agent go on, {why}: not applied");
     fired.verdict.warnings.push(Warning::new(text));
+}
+
+/// Adds to the reason of a block or a question who decided it, and the file in which the user changes that.
+/// A built-in hook says it itself, and the model reads no word about an untrusted hook.
+fn signed(verdict: &mut Verdict, manager: &Manager) {
+    let entries = manager.entries();
+    let blocks = verdict.block.iter_mut().map(|it| (it.needed_for_model(), it));
+    let asks = verdict.ask.iter_mut().map(|it| (it.for_user().to_owned(), it));
+    for (reason, ruling) in blocks.chain(asks).filter(|(_, it)| it.trusted) {
+        let is_it = |entry: &&Entry| entry.name == ruling.by && entry.kind != Kind::Builtin;
+        let Some(entry) = entries.iter().find(is_it).filter(|_| !reason.trim().is_empty()) else { continue };
+        let name = text::escape(&ruling.by, 200);
+        let file = entry.settings_file().map_or_else(String::new, |file| {
+            format!("; the user can change it in {}", text::escape(&file.to_string_lossy(), 1000))
+        });
+        *ruling = Ruling::trusted(ruling.by.as_str(), format!("{reason} (hookbox: {name}{file})"));
+    }
 }
 
 /// Returns the problems of finding the hooks: those by which a hook of the user is off, or all others.

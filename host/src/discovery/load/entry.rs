@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
+use crate::discovery::find::settings;
 use crate::discovery::units;
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, Kind, OnFailure, Tier};
@@ -102,6 +103,23 @@ impl Entry {
             observe: active && !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe),
             timeout: units::show_duration(descriptor.budget.wall),
         }
+    }
+
+    /// Returns the file in which the user changes this hook: the `hookbox.toml` of its root, or the file that
+    /// declares it. `None` for a hook of another agent's, of the program that embeds hookbox, or built in.
+    pub fn settings_file(&self) -> Option<PathBuf> {
+        let path = self.path.as_deref()?;
+        if matches!(self.kind, Kind::Command | Kind::Tool) {
+            return Some(path.to_owned());
+        }
+        // <root>/hooks/NAME, or <root>/plugins/ORG@REPO/hooks/NAME.
+        let hooks = path.parent().filter(|it| it.ends_with("hooks"))?;
+        let above = match self.tier {
+            Tier::Repo | Tier::Global => 1,
+            Tier::RepoPlugin | Tier::GlobalPlugin => 3,
+            _ => return None,
+        };
+        hooks.ancestors().nth(above).map(|root| root.join(settings::FILE))
     }
 }
 
