@@ -3,10 +3,13 @@
 use std::fmt;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::help;
 use crate::interrupt::Interrupted;
 use anstyle::{AnsiColor, Style};
-use hookbox::Hint;
+use clap::error::{ContextKind, ContextValue};
+use hookbox::{Hint, escape};
 use hookbox_plugins::PluginError;
 
 /// Wrong usage or input.
@@ -24,17 +27,24 @@ pub(crate) struct InputError {
     what: String,
     hint: Hint,
     exit: u8,
+    /// True if the user said no: that is not an error.
+    is_declined: bool,
 }
 
 impl InputError {
     pub(crate) fn new(what: impl Into<String>, hint: impl Into<Hint>) -> Self {
-        Self { what: what.into(), hint: hint.into(), exit: EXIT_USAGE }
+        Self { what: what.into(), hint: hint.into(), exit: EXIT_USAGE, is_declined: false }
     }
 
     /// Makes the error about a change that only a human may make. The exit code is that of a failure: the
     /// command line is right.
     pub(crate) fn refused(what: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self { exit: EXIT_FAILED, ..Self::new(what, hint) }
+    }
+
+    /// Makes the end of a command to whose question the user said no.
+    pub(crate) fn declined() -> Self {
+        Self { is_declined: true, ..Self::refused("nothing was changed", "") }
     }
 
     /// Returns the hint.
@@ -51,6 +61,11 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
+/// Returns the address of a page of the documentation: a user has the program, and perhaps not the book.
+pub(crate) fn page(name: &str) -> String {
+    format!("{}/blob/main/docs/src/{name}", env!("CARGO_PKG_REPOSITORY"))
+}
+
 /// Prints an error and returns the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(interrupted) = error.downcast_ref::<Interrupted>() {
@@ -64,13 +79,16 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
 
 /// Prints an error and its hint.
 pub(crate) fn complain(error: &anyhow::Error) {
+    if error.downcast_ref::<InputError>().is_some_and(|it| it.is_declined) {
+        return say(error);
+    }
     say(format_args!("{ERROR}error:{ERROR:#} {error:#}"));
     if let Some(error) = error.downcast_ref::<InputError>() {
-        hint(&error.hint);
+        remedy(&error.hint);
     } else if let Some(error) = error.downcast_ref::<PluginError>() {
         match &error.hint {
-            None if error.is_usage() => hint("see `hookbox plugin --help`"),
-            next => next.iter().for_each(hint),
+            None if error.is_usage() => remedy("see `hookbox plugin --help`"),
+            next => next.iter().for_each(remedy),
         }
     }
 }
@@ -80,9 +98,29 @@ pub(crate) fn say(line: impl fmt::Display) {
     let _ = writeln!(anstream::stderr(), "{line}");
 }
 
+/// True after `--quiet`: standard error has only errors and questions.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves out warnings, notes and hints from now on.
+pub(crate) fn be_quiet() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Prints a line that `--quiet` leaves out.
+fn aside(line: impl fmt::Display) {
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        say(line);
+    }
+}
+
+/// Returns true if text for this stream may have colors: `--color`, `NO_COLOR`, and a terminal.
+pub(crate) fn is_coloured(stream: &impl anstream::stream::RawStream) -> bool {
+    anstream::AutoStream::choice(stream) != anstream::ColorChoice::Never
+}
+
 /// Prints a warning.
 pub(crate) fn warn(text: impl fmt::Display) {
-    say(format_args!("{WARNING}warning:{WARNING:#} {text}"));
+    aside(format_args!("{WARNING}warning:{WARNING:#} {text}"));
 }
 
 /// Prints a warning and its hint.
@@ -93,12 +131,24 @@ pub(crate) fn warn_with_hint(text: impl fmt::Display, next: Option<&Hint>) {
 
 /// Prints a note.
 pub(crate) fn note(text: impl fmt::Display) {
-    say(format_args!("{HINT}note:{HINT:#} {text}"));
+    aside(format_args!("{HINT}note:{HINT:#} {text}"));
 }
 
 /// Prints a hint.
 pub(crate) fn hint(text: impl fmt::Display) {
+    aside(format_args!("{HINT}hint:{HINT:#} {text}"));
+}
+
+/// Prints the hint of an error.
+fn remedy(text: impl fmt::Display) {
     say(format_args!("{HINT}hint:{HINT:#} {text}"));
+}
+
+/// Returns the word that is not a command of the program's, if this is the error.
+fn unknown_command(error: &clap::Error) -> Option<String> {
+    let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else { return None };
+    let is_first = std::env::args().skip(1).find(|it| !it.starts_with('-')).as_ref() == Some(word);
+    is_first.then(|| word.clone())
 }
 
 /// Prints the message of the argument parser. Help and version are not errors.
@@ -107,10 +157,15 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
+    if let Some(word) = unknown_command(error) {
+        say(format_args!("{ERROR}error:{ERROR:#} hookbox has no command `{}`", escape(&word, 80)));
+        remedy(help::instead_of(&word));
+        return ExitCode::from(EXIT_USAGE);
+    }
     let text = error.render().ansi().to_string();
     // The hint repeats this.
     let text = text.split("\nFor more information").next().unwrap_or(&text);
     say(text.trim_end());
-    hint("see `hookbox --help`");
+    remedy("see `hookbox --help`");
     ExitCode::from(EXIT_USAGE)
 }

@@ -42,7 +42,7 @@ pub(crate) fn required(locate: &options::Locate, files: &[PathBuf], asks: bool) 
 
 /// Returns the command line that a human types for the same change, with its question.
 fn command_line() -> String {
-    let words = std::env::args_os().skip(1).filter(|word| word != "--yes");
+    let words = std::env::args_os().skip(1).filter(|word| word != "--yes" && word != "-y");
     let words: Vec<String> = words.map(|word| shell_word(&word.to_string_lossy())).collect();
     escape(&format!("hookbox {}", words.join(" ")), 1000)
 }

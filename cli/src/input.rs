@@ -1,7 +1,7 @@
 //! Reading input of a user: files and standard input.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 
 use hookbox::Runtime;
@@ -9,7 +9,7 @@ use hookbox::internal::json;
 use hookbox::internal::wasm::Component;
 use serde_json::{Map, Value};
 
-use crate::error::InputError;
+use crate::error::{InputError, note, page};
 
 /// The largest event on standard input, in bytes.
 pub(crate) const MAX_EVENT: u64 = 256 << 20;
@@ -19,6 +19,9 @@ pub(crate) const MAX_EVENT: u64 = 256 << 20;
 pub(crate) fn object_from_stdin() -> Result<Map<String, Value>, InputError> {
     let hint = "pass the event's data as one JSON object, such as {\"tool_name\":\"bash\"}";
     let wrong = |what: String| InputError::new(format!("standard input: {what}"), hint);
+    if std::io::stdin().is_terminal() {
+        note("reading the event as one JSON object from standard input; end it with Ctrl-D");
+    }
     let text = bounded(std::io::stdin().lock(), MAX_EVENT).map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => wrong(error.to_string()),
         _ => wrong(format!("expected a JSON object, found: {error}")),
@@ -82,7 +85,8 @@ pub(crate) fn is_wasm(path: &Path) -> bool {
 pub(crate) async fn load(runtime: &Runtime, path: &Path, bytes: Vec<u8>) -> Result<Component, InputError> {
     runtime.load(bytes).await.map_err(|error| {
         let what = format!("{}: expected a hook component, found that it {}", path.display(), error.message);
-        InputError::new(what, "build one with the SDK for wasm32-wasip2; see docs/src/component-hooks.md")
+        let hint = format!("build one with the SDK for wasm32-wasip2; see {}", page("component-hooks.md"));
+        InputError::new(what, hint)
     })
 }
 

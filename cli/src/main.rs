@@ -11,31 +11,70 @@ mod approval;
 mod commands;
 mod compiler;
 mod error;
+mod help;
 mod human;
 mod input;
 mod interrupt;
+mod named;
 mod options;
 mod output;
 mod progress;
 mod telemetry;
 
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgAction, Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::error::report;
 
-/// Run agent hooks, native executables and sandboxed WebAssembly components.
+/// Guardrails for coding agents: run hooks, sandboxed components and plain scripts.
 #[derive(Debug, Parser)]
 #[command(name = "hookbox", version = version(), max_term_width = 100)]
 struct Cli {
+    #[command(flatten)]
+    display: Display,
     #[command(subcommand)]
     command: Command,
 }
 
+/// The options of every command for its output.
+#[derive(Args, Debug)]
+struct Display {
+    /// Use colors.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
+    color: When,
+    /// Print no warnings, notes and hints; errors stay.
+    #[arg(short, long, global = true, help_heading = "Output")]
+    quiet: bool,
+    /// Log to standard error; twice for more. HOOKBOX_LOG has more choices.
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Output")]
+    verbose: u8,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Display {
+    fn apply(&self) {
+        match self.color {
+            When::Auto => {}
+            When::Always => anstream::ColorChoice::Always.write_global(),
+            When::Never => anstream::ColorChoice::Never.write_global(),
+        }
+        if self.quiet {
+            error::be_quiet();
+        }
+        init_log(self.verbose);
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(alias = "ls")]
     List(commands::list::List),
     Run(commands::run::Run),
     Exec(commands::exec::Exec),
@@ -88,14 +127,17 @@ fn main() -> ExitCode {
         return code;
     }
     if let Some(command) = Bridge::parse_quickly() {
-        init_log();
+        init_log(0);
         return command.run();
     }
-    let cli = match Cli::try_parse() {
+    let mut known = help::command();
+    let parsed = known.try_get_matches_from_mut(std::env::args_os());
+    let cli = match parsed.and_then(|it| Cli::from_arg_matches(&it).map_err(|error| error.format(&mut known)))
+    {
         Ok(cli) => cli,
         Err(error) => return error::usage(&error),
     };
-    init_log();
+    cli.display.apply();
     let command = match cli.command {
         // The agent defines its exit codes and its output.
         Command::Bridge(command) => return command.run(),
@@ -139,12 +181,17 @@ fn main() -> ExitCode {
     }
 }
 
-/// `HOOKBOX_LOG` sets the level, in the syntax of tracing-subscriber's `EnvFilter`.
-fn init_log() {
-    let Ok(filter) = std::env::var("HOOKBOX_LOG") else { return };
+/// Starts the log, if it is wanted. `HOOKBOX_LOG` sets the level, in the syntax of tracing-subscriber's
+/// `EnvFilter`, and counts before `--verbose`.
+fn init_log(verbose: u8) {
+    let usual = match verbose {
+        0 => None,
+        1 => Some("hookbox=debug"),
+        _ => Some("hookbox=trace"),
+    };
+    let Some(filter) = std::env::var("HOOKBOX_LOG").ok().or(usual.map(str::to_owned)) else { return };
     let filter = tracing_subscriber::EnvFilter::new(filter);
-    let is_wanted = std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
-    let colour = is_wanted && std::io::stderr().is_terminal();
+    let colour = error::is_coloured(&std::io::stderr());
     tracing_subscriber::fmt()
         .with_ansi(colour)
         .with_env_filter(filter)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use hookbox::Limits;
 use hookbox::internal::discovery::{self, UnitError, parse_duration};
 use hookbox::manager::{Builder, Manager};
@@ -13,20 +13,27 @@ use hookbox_agents::agent::UnknownAgent;
 use hookbox_agents::{Agent, AgentHooks};
 
 use crate::error::InputError;
+use crate::named::Named;
+use crate::progress::looking;
 use crate::{compiler, telemetry};
+
+/// The heading of the options that say where hooks are.
+const WHERE: &str = "Where hooks are found";
+
+/// The heading of the options that select hooks.
+const WHICH: &str = "Which hooks run";
 
 /// The directories in which hooks are found.
 #[derive(Args, Debug)]
 pub(crate) struct Locate {
     /// Work in this directory instead of the current one.
-    #[arg(long, value_name = "DIR")]
+    #[arg(short = 'C', long, value_name = "DIR", help_heading = WHERE, value_hint = ValueHint::DirPath)]
     cwd: Option<PathBuf>,
-    /// Look for hooks in directories of this name; may be given several times [default: .hookbox and
-    /// .kodelet].
-    #[arg(long, value_name = "NAME")]
+    /// Look for hooks in directories of this name; repeatable [default: .hookbox and .kodelet].
+    #[arg(long, value_name = "NAME", help_heading = WHERE, hide_short_help = true)]
     root: Vec<String>,
-    /// Your home directory, where your own hooks are [default: what HOME names].
-    #[arg(long, value_name = "DIR")]
+    /// Your home directory, with your own hooks [default: HOME].
+    #[arg(long, value_name = "DIR", help_heading = WHERE, hide_short_help = true, value_hint = ValueHint::DirPath)]
     home: Option<PathBuf>,
 }
 
@@ -37,12 +44,15 @@ pub(crate) struct Find {
     pub(crate) locate: Locate,
     #[arg(
         help = format!(
-            "Use the hooks that are configured for this agent as well: {} or all; may be given several times",
+            "Also use the hooks that are configured for this agent: {} or all; repeatable",
             names(Agent::with_commands())
         ),
         long,
         value_name = "AGENT",
-        value_parser = whose
+        value_parser = Named::new(whose, || Agent::with_commands().map(Agent::as_str).chain(["all"]).map(str::to_owned).collect()),
+        hide_possible_values = true,
+        hide_short_help = true,
+        help_heading = WHERE
     )]
     from: Vec<Whose>,
 }
@@ -74,13 +84,19 @@ pub(crate) struct Discover {
     #[command(flatten)]
     find: Find,
     /// The hooks of a repository that run: those that you have trusted, or all.
-    #[arg(long, value_enum, default_value = "recorded")]
+    #[arg(long, value_enum, default_value = "recorded", help_heading = WHICH)]
     trust: Trust,
     /// Run no hook at all, built-in ones included.
-    #[arg(long)]
+    #[arg(long, help_heading = WHICH)]
     no_hooks: bool,
     /// The command of the agent that the hooks are for, such as commit; those in skip_commands get no hooks.
-    #[arg(long, value_name = "NAME")]
+    #[arg(
+        long = "agent-command",
+        alias = "command",
+        value_name = "NAME",
+        help_heading = WHICH,
+        hide_short_help = true
+    )]
     command: Option<String>,
 }
 
@@ -102,13 +118,13 @@ impl Locate {
 
     /// Finds the hooks, with the trust and grants that the user recorded.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
-        Ok(self.configure(Manager::builder())?.examine_switched_off(true).build().await)
+        Ok(looking(self.configure(Manager::builder())?.examine_switched_off(true).build()).await)
     }
 
     /// Like [`Self::manager`], with an engine that is shared.
     pub(crate) async fn manager_with(&self, runtime: &Runtime) -> Result<Manager, InputError> {
         let builder = self.configure(Manager::builder())?.runtime(runtime.clone());
-        Ok(builder.examine_switched_off(true).build().await)
+        Ok(looking(builder.examine_switched_off(true).build()).await)
     }
 
     /// Returns the options for finding hooks.
@@ -171,7 +187,7 @@ impl Locate {
 impl Find {
     /// Finds the hooks, with the trust and grants that the user recorded.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
-        Ok(self.configure(Manager::builder())?.examine_switched_off(true).build().await)
+        Ok(looking(self.configure(Manager::builder())?.examine_switched_off(true).build()).await)
     }
 
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
@@ -189,7 +205,7 @@ impl Discover {
 
     /// Finds the hooks, to list them.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
-        Ok(self.configure(Manager::builder())?.build().await)
+        Ok(looking(self.configure(Manager::builder())?.build()).await)
     }
 
     /// Finds the hooks for one event. At the start of a session every component is read anew.
@@ -201,7 +217,7 @@ impl Discover {
         let limits = Limits { timeout, ..Limits::default() };
         let builder =
             self.configure(Manager::builder())?.limits(limits).one_event(true).reread(begins_session);
-        Ok(telemetry::attach(builder).build().await)
+        Ok(looking(telemetry::attach(builder).build()).await)
     }
 
     /// Finds the hooks for a process that serves many events.

@@ -1,11 +1,12 @@
 //! A progress bar on the terminal, for what takes its time.
 
 use std::io::IsTerminal as _;
+use std::time::Duration;
 
 use hookbox_plugins::{Observer, Step};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::error::say;
+use crate::error::{is_coloured, say};
 
 /// A bar on standard error, if that is a terminal.
 pub(crate) struct Progress {
@@ -34,6 +35,26 @@ impl Progress {
         self.bar.tick();
     }
 }
+
+/// Finds hooks, and says so on the terminal if that takes its time: a new component is compiled first.
+pub(crate) async fn looking<T>(work: impl Future<Output = T>) -> T {
+    let progress = Progress::new("");
+    let mut work = std::pin::pin!(work);
+    tokio::select! {
+        biased;
+        done = &mut work => return done,
+        () = tokio::time::sleep(PATIENCE) => {}
+    }
+    progress.bar.set_message("looking for hooks (a new component is compiled once)");
+    progress.bar.enable_steady_tick(TICK);
+    work.await
+}
+
+/// The time in which a person does not ask what a program is doing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The time between two pictures of the spinner.
+const TICK: Duration = Duration::from_millis(120);
 
 impl Drop for Progress {
     fn drop(&mut self) {
@@ -66,9 +87,9 @@ impl Observer for Progress {
     }
 }
 
-/// Returns the style; without colours if `NO_COLOR` is set (<https://no-color.org>).
+/// Returns the style, with colors if they are wanted.
 fn style(is_bar: bool) -> ProgressStyle {
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
+    let plain = !is_coloured(&std::io::stderr());
     let template = match (is_bar, plain) {
         (true, true) => "{spinner} {msg} [{bar:24}] {percent}%",
         (true, false) => "{spinner:.cyan} {msg} [{bar:24.cyan}] {percent}%",

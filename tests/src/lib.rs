@@ -11,6 +11,7 @@ mod bad_components;
 mod bridge;
 mod builtins;
 mod chain;
+mod command_line;
 mod declared;
 mod dependency_rules;
 mod doctor;

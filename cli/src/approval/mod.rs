@@ -143,7 +143,7 @@ pub(crate) fn confirm(question: &str, yes: bool) -> Result<(), InputError> {
     if ask(question) {
         return Ok(());
     }
-    Err(InputError::new("not confirmed: nothing was changed", "answer y"))
+    Err(InputError::declined())
 }
 
 /// Returns whether there is a terminal to ask on.

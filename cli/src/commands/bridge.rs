@@ -18,7 +18,7 @@ use hookbox_agents::Agent;
 use hookbox_agents::agent::Reply;
 use hookbox_agents::bridge::Bridge;
 
-use crate::{error, options};
+use crate::{error, named, options};
 
 /// The most bytes of an event.
 const MAX_PAYLOAD: usize = 256 << 20;
@@ -35,12 +35,16 @@ const NAP: Duration = Duration::from_millis(50);
 /// The bytes of the watcher's stack.
 const WATCHER_STACK: usize = 256 << 10;
 
-/// Serve as the hook command of another agent: read its event on standard input, answer in its own form.
+/// Serve as another agent's hook command.
 ///
-/// Exit codes and output are the agent's. `hookbox install` writes the configuration that calls this.
+/// Reads the agent's event on standard input, and answers in the agent's own form. Exit codes and output are the agent's. `hookbox install` writes the configuration that calls this.
 #[derive(Args, Debug)]
 pub(crate) struct ServeAgent {
-    #[arg(help = format!("The agent: {}", options::names(Agent::ALL)))]
+    #[arg(
+        help = format!("The agent: {}", options::names(Agent::ALL)),
+        value_parser = named::agent(),
+        hide_possible_values = true
+    )]
     agent: Agent,
     /// The agent's own name of the event, if its payload does not have it.
     #[arg(long, value_name = "NAME")]

@@ -4,14 +4,15 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use crate::interrupt::unless_interrupted;
+use anstyle::AnsiColor;
 use clap::Args;
 use hookbox::escape;
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::doctor::{self, Examination, Status};
 use hookbox_agents::config::Surroundings;
 
-use crate::error::{EXIT_FAILED, hint};
-use crate::{options, output};
+use crate::error::{EXIT_FAILED, hint, is_coloured};
+use crate::{named, options, output};
 
 /// Check that each configured agent blocks a dangerous command.
 ///
@@ -21,11 +22,11 @@ use crate::{options, output};
 #[derive(Args, Debug)]
 pub(crate) struct Doctor {
     /// The agents, each of which has to be guarded [default: those that are configured].
-    #[arg(value_name = "AGENT")]
+    #[arg(value_name = "AGENT", value_parser = named::agent(), hide_possible_values = true)]
     agents: Vec<Agent>,
     /// The line of the shell tool that has to be blocked; it is not run.
-    #[arg(long, value_name = "LINE", default_value = doctor::LINE)]
-    command: String,
+    #[arg(long = "try", alias = "command", value_name = "LINE", default_value = doctor::LINE)]
+    line: String,
     /// Print JSON: an array of objects, one per agent.
     #[arg(long)]
     json: bool,
@@ -42,7 +43,7 @@ impl Doctor {
         let surroundings =
             Surroundings { home, ..Surroundings::new(project).variables(|name| std::env::var_os(name)) };
         let version = format!("hookbox {}", crate::version());
-        let doctor = doctor::Doctor::new(surroundings, version).line(&self.command);
+        let doctor = doctor::Doctor::new(surroundings, version).line(&self.line);
         let agents = if self.agents.is_empty() { Agent::ALL.to_vec() } else { self.agents.clone() };
         let mut found = Vec::new();
         for agent in agents {
@@ -75,9 +76,9 @@ impl Doctor {
 /// Returns the examination of an agent as text.
 fn block(found: &Examination) -> String {
     let state = match (found.configured, found.guarded) {
-        (_, true) => "guarded",
-        (true, false) => "NOT guarded",
-        (false, false) => "does not call hookbox",
+        (_, true) => painted("guarded", AnsiColor::Green),
+        (true, false) => painted("NOT guarded", AnsiColor::Red),
+        (false, false) => painted("does not call hookbox", AnsiColor::Yellow),
     };
     let mut text = format!("{} ({}): {state}\n", found.title, found.agent);
     let program = found.program.as_ref().map(|path| escape(&path.to_string_lossy(), 500));
@@ -88,14 +89,20 @@ fn block(found: &Examination) -> String {
     }
     for finding in &found.findings {
         let status = match finding.status {
-            Status::Ok => "ok",
-            Status::Warning => "warning",
-            Status::Failed => "FAILED",
+            Status::Ok => painted("ok       ", AnsiColor::Green),
+            Status::Warning => painted("warning  ", AnsiColor::Yellow),
+            Status::Failed => painted("FAILED   ", AnsiColor::Red),
         };
-        let _ = writeln!(text, "  {status:<9} {:<13} {}", finding.about, finding.message);
+        let _ = writeln!(text, "  {status} {:<13} {}", finding.about, finding.message);
         if let Some(hint) = &finding.hint {
             let _ = writeln!(text, "  {:<23} hint: {hint}", "");
         }
     }
     text
+}
+
+/// Returns the word in this color, if standard output may have colors.
+fn painted(word: &str, colour: AnsiColor) -> String {
+    let style = colour.on_default();
+    if is_coloured(&std::io::stdout()) { format!("{style}{word}{style:#}") } else { word.to_owned() }
 }

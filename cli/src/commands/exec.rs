@@ -15,15 +15,14 @@ use hookbox::{Context, Descriptor, Event, EventName, Hook, Kind, OnFailure, Outc
 use super::run::event_name;
 use crate::compiler;
 use crate::error::{InputError, say, warn};
-use crate::{input, output};
+use crate::{input, named, output};
 
 /// The longest wait for a native hook's answer to `hook`.
 const QUERY: Duration = Duration::from_secs(5);
 
-/// Speak to one hook through the kodelet protocol, so that a component serves a host that only runs
-/// executables.
+/// Call one hook through the kodelet protocol.
 ///
-/// The named file is trusted, and nothing is granted to it. A failure of the hook is exit code 1. If a
+/// A component so serves a host that only runs executables. The named file is trusted, and nothing is granted to it. A failure of the hook is exit code 1. If a
 /// component asks to block when it fails, its failure is a block.
 #[derive(Args, Debug)]
 pub(crate) struct Exec {
@@ -34,7 +33,7 @@ pub(crate) struct Exec {
     verb: Verb,
     /// The event, for a component that subscribes to several [default: the payload's `event`, else the
     /// first].
-    #[arg(long, value_name = "EVENT")]
+    #[arg(long, value_name = "EVENT", value_parser = named::event(), hide_possible_values = true)]
     event: Option<String>,
 }
 

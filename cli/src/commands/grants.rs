@@ -14,7 +14,7 @@ use super::trust;
 use crate::error::{InputError, hint};
 use crate::{approval, human, options, output};
 
-/// Show trust and grants, or change grants.
+/// List trust and grants, or change grants.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Grants {
@@ -38,7 +38,7 @@ enum Change {
         #[arg(value_name = "RIGHT", required = true)]
         rights: Vec<Capability>,
         /// Do not ask.
-        #[arg(long)]
+        #[arg(short, long)]
         yes: bool,
         #[command(flatten)]
         find: options::Find,

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::capability::{Capability, Rights};
 use hookbox::escape;
+use hookbox::internal::discovery::Options;
 use hookbox::internal::private_dir;
 use hookbox::internal::wasm::Component;
 use hookbox::trust::{Record, Records, TrustFile};
@@ -13,10 +14,12 @@ use serde_json::{Value, json};
 
 use crate::compiler;
 use crate::error::warn;
+use crate::progress::looking;
 use crate::{input, output};
 
-/// Describe a component: digest, size, interface version, the rights that it asks for and has.
+/// Show a component's metadata.
 ///
+/// Shows its digest, size, interface version, events, imports, and the permissions that it asks for and has.
 /// Only `describe` runs, in a sandbox without grants.
 #[derive(Args, Debug)]
 pub(crate) struct Inspect {
@@ -30,7 +33,10 @@ pub(crate) struct Inspect {
 impl Inspect {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let bytes = input::component(&self.file)?;
-        let component = input::load(&compiler::runtime(None), &self.file, bytes).await?;
+        // A hook that was inspected is probably used next: the agent does not wait for its compilation.
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let runtime = compiler::cached_runtime(&Options::new(cwd, std::env::home_dir()));
+        let component = looking(input::load(&runtime, &self.file, bytes)).await?;
         let granted = granted(&self.file, &component);
         let rights = Rights::of(&component.manifest().capabilities, &granted);
         if self.json {

@@ -15,16 +15,17 @@ use hookbox_agents::config::{Level, Surroundings};
 use serde_json::{Value, json};
 
 use crate::error::{EXIT_FAILED, InputError, hint, note, report, warn};
-use crate::{human, options, output};
+use crate::{human, named, options, output};
 
 /// The name by which a shell finds the program, where others use the configuration as well.
 const NAME: &str = "hookbox";
 
-/// Make other agents run hookbox at their events.
+/// Make another agent run hookbox.
 ///
 /// Adds entries to the agent's hook configuration; other entries and comments stay. `hookbox uninstall`
 /// restores the original. Installing again with other options changes the entries in place.
 #[derive(Args, Debug)]
+#[command(mut_arg("root", |arg| arg.hide(true)))]
 pub(crate) struct Install {
     #[command(flatten)]
     which: Which,
@@ -53,10 +54,11 @@ pub(crate) struct Install {
     strict: bool,
 }
 
-/// Remove hookbox from the hook configuration of other agents.
+/// Remove hookbox from another agent.
 ///
 /// Restores the original file if it is unchanged since install; otherwise removes only hookbox's entries.
 #[derive(Args, Debug)]
+#[command(mut_arg("root", |arg| arg.hide(true)))]
 pub(crate) struct Uninstall {
     #[command(flatten)]
     which: Which,
@@ -68,6 +70,8 @@ struct Which {
     #[arg(
         help = format!("The agents: {}", options::names(Agent::ALL)),
         value_name = "AGENT",
+        value_parser = named::agent(),
+        hide_possible_values = true,
         required_unless_present = "all",
         conflicts_with = "all"
     )]
@@ -85,7 +89,7 @@ struct Which {
     #[arg(long)]
     local: bool,
     /// Show the difference as a unified diff; change nothing.
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
     /// Print the result as JSON: an array with an object per agent.
     #[arg(long)]

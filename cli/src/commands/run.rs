@@ -14,8 +14,8 @@ use hookbox::report::{HookReport, Report};
 use hookbox::{Context, Event, EventName};
 use serde_json::{Map, Value, json};
 
-use crate::error::{InputError, warn, warn_with_hint};
-use crate::{input, options, output};
+use crate::error::{InputError, page, warn, warn_with_hint};
+use crate::{input, named, options, output};
 
 /// Run one event through the hooks and print the verdict.
 ///
@@ -25,6 +25,7 @@ use crate::{input, options, output};
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// The event, such as before_tool_call or PreToolUse.
+    #[arg(value_parser = named::event(), hide_possible_values = true)]
     event: String,
     /// The timeout of each hook, such as 500ms or 2s.
     #[arg(long, value_name = "D", value_parser = options::duration)]
@@ -63,7 +64,7 @@ impl Run {
         let event = event(&name, payload, &context()).map_err(|error| {
             InputError::new(
                 format!("standard input: {error}"),
-                format!("see the data of {name} in docs/src/events.md"),
+                format!("see the data of {name} in {}", page("events.md")),
             )
         })?;
         let begins = event.name() == EventName::SessionStart;

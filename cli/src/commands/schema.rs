@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::run::event_name;
 use crate::error::{EXIT_FAILED, InputError, hint, warn};
-use crate::{input, output};
+use crate::{input, named, output};
 
 /// The largest number of faults to print.
 const MAX_FAULTS: usize = 50;
@@ -22,15 +22,16 @@ const MAX_FAULTS: usize = 50;
 /// The longest text of a fault, in bytes: it may repeat the input.
 const MAX_FAULT_TEXT: usize = 400;
 
-/// Print the JSON Schemas of events, answers, output and files, or check JSON against one.
+/// Print a JSON Schema, or check JSON against one.
 ///
 /// Without a name all of them are listed.
 #[derive(Args, Debug)]
 pub(crate) struct Schema {
     /// The schema, such as kodelet-answer.
+    #[arg(value_parser = named::schema(), hide_possible_values = true)]
     name: Option<String>,
     /// Only the part for this event.
-    #[arg(long, value_name = "EVENT", requires = "name")]
+    #[arg(long, value_name = "EVENT", requires = "name", value_parser = named::event(), hide_possible_values = true)]
     at: Option<String>,
     /// Check this file (`-`: standard input) and print each fault with its place; exit code 1 if there is
     /// one.

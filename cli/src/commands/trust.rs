@@ -14,9 +14,9 @@ use hookbox::trust::{Record, Scope};
 use crate::error::{InputError, say};
 use crate::{approval, human, options, output};
 
-/// Trust a hook of a repository, in its present state; a component is granted the rights that it asks for.
+/// Trust a repository's hook, and grant permissions.
 ///
-/// Shows the hook, and asks on the terminal. For a plugin (ORG/REPO) all hooks are shown, with one question;
+/// Trust is for the hook's current contents. A component is granted the permissions that it asks for. Shows the hook, and asks on the terminal. For a plugin (ORG/REPO) all hooks are shown, with one question;
 /// that grants nothing.
 #[derive(Args, Debug)]
 pub(crate) struct Trust {
@@ -33,7 +33,7 @@ pub(crate) struct Trust {
     #[arg(long)]
     replace: bool,
     /// Do not ask.
-    #[arg(long)]
+    #[arg(short, long)]
     yes: bool,
     /// Print the record as JSON.
     #[arg(long)]

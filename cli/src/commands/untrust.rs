@@ -7,7 +7,9 @@ use hookbox::escape;
 
 use crate::{approval, human, options, output};
 
-/// Remove the trust in a hook, or in all hooks of a plugin, and all grants, also if the files are gone.
+/// Revoke trust and grants of a hook or a plugin.
+///
+/// Works also if the files are gone.
 #[derive(Args, Debug)]
 pub(crate) struct Untrust {
     /// The hook's full name, the path of its file, or a plugin.

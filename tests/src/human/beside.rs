@@ -67,10 +67,10 @@ fn beside_a_session_somebody_answers_on_a_terminal() {
     let env = place();
     event(&env, Agent::Cursor, "preToolUse", "one", "repo");
     for (args, typed, code) in [
-        (&["trust", "guard"][..], "n\n", 2),
-        (&["trust", "guard", "--yes"], "n\n", 2),
+        (&["trust", "guard"][..], "n\n", 1),
+        (&["trust", "guard", "--yes"], "n\n", 1),
         (&["trust", "guard", "--yes"], "y\n", 0),
-        (&["untrust", "guard"], "n\n", 2),
+        (&["untrust", "guard"], "n\n", 1),
         (&["untrust", "guard"], "y\n", 0),
         // A command that asks by itself asks once.
         (&["trust", "guard"], "y\n", 0),
@@ -78,6 +78,7 @@ fn beside_a_session_somebody_answers_on_a_terminal() {
         let before = env.read(TRUST_FILE);
         let output = on_a_terminal(&env, args, typed);
         assert_eq!(output.code, Some(code), "{args:?} {typed}: {output:#?}");
+        assert!(!output.stderr.contains("error:"), "{args:?} {typed}: {output:#?}");
         assert_eq!(env.read(TRUST_FILE) == before, code != 0, "{args:?} {typed}: {output:#?}");
     }
 }

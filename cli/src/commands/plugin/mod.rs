@@ -26,7 +26,9 @@ use crate::error::{EXIT_FAILED, complain, say};
 use crate::interrupt::Interrupted;
 use crate::output;
 
-/// Install, list, show, update, remove and publish plugins: directories with skills, recipes and hooks.
+/// Install and manage plugins.
+///
+/// A plugin is a directory with skills, recipes and hooks.
 #[derive(Args, Debug)]
 pub(crate) struct Plugin {
     #[command(subcommand)]

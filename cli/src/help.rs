@@ -1,0 +1,138 @@
+//! The help of the whole program: its commands in groups, with examples.
+
+use std::fmt::Write as _;
+
+use clap::{Command, CommandFactory as _};
+use hookbox::internal::text;
+
+use crate::Cli;
+use crate::error::page;
+
+/// The commands by the work that they are for. A command of no group is listed last.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Guard an agent", &["install", "uninstall", "doctor"]),
+    ("Hooks and plugins", &["list", "trust", "untrust", "grants", "plugin"]),
+    ("Write and test hooks", &["run", "inspect", "schema"]),
+    ("Called by other programs", &["bridge", "mcp", "exec"]),
+    ("Shell", &["completions"]),
+];
+
+const EXAMPLES: &str = "  hookbox install claude && hookbox doctor claude
+  hookbox trust no-deploys
+  echo '{\"tool_name\":\"bash\",\"tool_input\":{\"command\":\"ls\"}}' | hookbox run before_tool_call";
+
+/// The hints for words that people try, and that are not commands.
+const INSTEAD: [(&str, &str); 13] = [
+    ("add", "to install a plugin: hookbox plugin add SOURCE; to add a hook, put it into ~/.hookbox/hooks/"),
+    ("allow", "to trust a hook: hookbox trust NAME"),
+    ("check", "to check that an agent is guarded: hookbox doctor"),
+    ("config", "settings are in ~/.hookbox/hookbox.toml"),
+    ("disable", "set enabled = false in [hooks.\"NAME\"] of hookbox.toml"),
+    ("enable", "remove enabled = false from [hooks.\"NAME\"] of hookbox.toml"),
+    ("init", "to guard an agent: hookbox install AGENT"),
+    ("remove", "to remove a plugin: hookbox plugin remove NAME; from an agent: hookbox uninstall AGENT"),
+    ("rm", "to remove a plugin: hookbox plugin remove NAME; from an agent: hookbox uninstall AGENT"),
+    ("show", "to show a component: hookbox inspect FILE; a plugin: hookbox plugin show NAME"),
+    ("status", "to check that an agent is guarded: hookbox doctor; the hooks: hookbox list"),
+    ("update", "to update plugins: hookbox plugin update"),
+    ("why", "to see what each hook answers: hookbox run EVENT --report"),
+];
+
+/// Returns the program's command line, with the help that lists its commands in groups.
+pub(crate) fn command() -> Command {
+    let command = Cli::command();
+    let style = *command.get_styles().get_header();
+    let mut listed = Vec::new();
+    let mut text = String::new();
+    let width = command.get_subcommands().map(|it| it.get_name().len()).max().unwrap_or_default();
+    let mut list = |heading: &str, names: &[&str], listed: &mut Vec<String>| {
+        let known = names.iter().filter_map(|name| command.find_subcommand(name));
+        let rows: Vec<&Command> = known.filter(|it| !it.is_hide_set()).collect();
+        if rows.is_empty() {
+            return;
+        }
+        let _ = writeln!(text, "{style}{heading}:{style:#}");
+        for row in rows {
+            let about = row.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(text, "  {:<width$}  {about}", row.get_name());
+            listed.push(row.get_name().to_owned());
+        }
+        text.push('\n');
+    };
+    for (heading, names) in GROUPS {
+        list(heading, names, &mut listed);
+    }
+    let others: Vec<&str> = command
+        .get_subcommands()
+        .map(Command::get_name)
+        .filter(|it| !listed.iter().any(|name| name == it))
+        .collect();
+    list("Other commands", &others, &mut Vec::new());
+    let template = format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{text}{style}Options:{style:#}\n{{options}}\n\n\
+         {{after-help}}\n"
+    );
+    // A template cannot have braces of its own.
+    let examples =
+        format!("{style}Examples:{style:#}\n{EXAMPLES}\n\nDocumentation: {}", page("introduction.md"));
+    command.help_template(template).after_help(examples)
+}
+
+/// Returns the hint for a word that is not a command.
+pub(crate) fn instead_of(word: &str) -> String {
+    if let Some((_, hint)) = INSTEAD.iter().find(|(tried, _)| *tried == word) {
+        return (*hint).to_owned();
+    }
+    let command = Cli::command();
+    let names = command.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);
+    // A command that is only a little like the word does something else.
+    let most = if word.len() < 5 { 1 } else { 2 };
+    let letters = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let is_near = |name: &&str| text::distance(word, name) <= most || letters(word) == letters(name);
+    match text::nearest(word, names).filter(is_near) {
+        Some(name) => format!("did you mean `hookbox {name}`?"),
+        None => "see `hookbox --help`".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_one_line_of_one_group_in_the_help() {
+        let help = command().term_width(80).render_help().to_string();
+        assert!(!help.contains("Other commands"), "{help}");
+        for subcommand in Cli::command().get_subcommands().filter(|it| !it.is_hide_set()) {
+            let line = format!("  {} ", subcommand.get_name());
+            assert_eq!(help.lines().filter(|it| it.starts_with(&line)).count(), 1, "{line}\n{help}");
+        }
+        assert!(help.lines().all(|line| line.len() <= 90), "{help}");
+        assert!(help.find("install").unwrap() < help.find("bridge").unwrap(), "{help}");
+    }
+
+    #[test]
+    fn a_word_that_is_no_command_gets_the_command_that_was_meant() {
+        for (word, want) in [
+            ("lsit", "did you mean `hookbox list`?"),
+            ("instal", "did you mean `hookbox install`?"),
+            ("remove", INSTEAD[7].1),
+            ("tset", "see `hookbox --help`"),
+            ("zebra", "see `hookbox --help`"),
+        ] {
+            assert_eq!(instead_of(word), want, "{word}");
+        }
+        // A hint for a word that has become a command is never seen.
+        let command = Cli::command();
+        assert!(INSTEAD.iter().all(|(word, _)| command.find_subcommand(word).is_none()));
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command().debug_assert();
+    }
+}

@@ -1,0 +1,117 @@
+//! The program's options, help, completions and man pages.
+
+use serde_json::json;
+
+use crate::answers::{Backend, user};
+use crate::environment::{TestEnvironment, sample};
+
+const BEFORE: &hookbox::EventName = &hookbox::EventName::BeforeToolCall;
+
+#[test]
+fn a_word_that_is_no_command_is_answered_with_the_command_that_was_meant() {
+    let env = TestEnvironment::new();
+    for (word, hint) in [
+        ("lsit", "hint: did you mean `hookbox list`?"),
+        ("remove", "hookbox plugin remove NAME"),
+        ("status", "hookbox doctor"),
+        ("zebra", "hint: see `hookbox --help`"),
+    ] {
+        let output = env.hookbox([word]);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output:#?}");
+        assert!(output.stderr.contains(hint), "{output:#?}");
+        assert_eq!(output.stderr.lines().count(), 2, "{output:#?}");
+    }
+    assert_eq!(env.hookbox(["ls", "--json"]).code, Some(0));
+}
+
+#[test]
+fn quiet_leaves_out_warnings_and_hints_but_no_error() {
+    let env = TestEnvironment::new();
+    env.file("home/.hookbox/hookbox.toml", "colour = 1\n").file("home/.hookbox/hooks/plain", "#!/bin/sh\n");
+    let said = env.hookbox(["list"]).stderr;
+    for words in ["warning: ", "is a script without an execute bit: it does not run", "hint: run `chmod +x "]
+    {
+        assert!(said.contains(words), "{said}");
+    }
+    for args in [["list", "-q"], ["--quiet", "list"]] {
+        assert_eq!(env.hookbox(args).stderr, "", "{args:?}");
+    }
+    let output = env.hookbox(["-q", "run", "fly"]);
+    assert!(output.stderr.starts_with("error: ") && output.stderr.contains("hint: "), "{output:#?}");
+}
+
+#[test]
+fn colors_and_the_log_follow_their_options() {
+    let env = TestEnvironment::new();
+    env.native("home/.hookbox/hooks/a", "turn_end", ":");
+    for (args, is_coloured) in [
+        (&["list", "--color", "always"][..], true),
+        (&["--color=always", "list"], true),
+        (&["list"], false),
+        (&["list", "--color", "never"], false),
+    ] {
+        assert_eq!(env.hookbox(args).stdout.contains('\u{1b}'), is_coloured, "{args:?}");
+    }
+    assert!(!env.hookbox(["list", "--json", "--color", "always"]).stdout.contains('\u{1b}'));
+    let log = env.hookbox_with(["-vv", "run", "turn_end"], "{}").stderr;
+    assert!(log.contains("DEBUG") || log.contains("TRACE"), "{log}");
+}
+
+#[test]
+fn short_and_former_names_of_options_work() {
+    let env = TestEnvironment::new();
+    user(&env, Backend::Native, "guard", BEFORE, &json!({"block": "no"}));
+    env.directory("elsewhere");
+    let blocked =
+        |args: &[&str]| env.event(&[&["before_tool_call"], args].concat(), &json!({}))["blocked"].clone();
+    assert_eq!(blocked(&["-C", "../elsewhere"]), true);
+    for option in ["--agent-command", "--command"] {
+        assert_eq!(blocked(&[option, "commit"]), false, "{option}");
+    }
+    assert_eq!(env.hookbox(["install", "claude", "-n"]).code, Some(0));
+    assert_eq!(env.read("home/.claude/settings.json"), None);
+    for option in ["--try", "--command"] {
+        assert_eq!(env.hookbox(["doctor", option, "sudo ls", "--json"]).code, Some(1), "{option}");
+    }
+}
+
+#[test]
+fn an_error_repeats_no_byte_of_a_file() {
+    let env = TestEnvironment::new();
+    env.file("repo/secret", "hunter2-hunter2-hunter2");
+    let output = env.hookbox(["inspect", "secret"]);
+    assert!(output.stderr.contains("is not WebAssembly"), "{output:#?}");
+    assert!(!output.stderr.contains("hunter2"), "{output:#?}");
+}
+
+#[test]
+fn help_names_each_command_once_and_offers_no_option_without_use() {
+    let env = TestEnvironment::new();
+    let help = env.hookbox(["--help"]).stdout;
+    for words in ["Guard an agent:", "Examples:", "Documentation: https://", "--color <WHEN>", "-q, --quiet"]
+    {
+        assert!(help.contains(words), "{words}: {help}");
+    }
+    for (args, hidden) in [
+        (&["install", "--help"][..], "--root"),
+        (&["uninstall", "--help"], "--root"),
+        (&["list", "--help"], "--no-hooks"),
+        (&["list", "--help"], "--agent-command"),
+        (&["run", "-h"], "--home"),
+    ] {
+        assert!(!env.hookbox(args).stdout.contains(hidden), "{args:?} {hidden}");
+    }
+    let run = env.hookbox(["run", "--help"]).stdout;
+    assert!(run.find("--timeout").unwrap() < run.find("Where hooks are found:").unwrap(), "{run}");
+}
+
+#[test]
+fn shells_complete_agents_events_and_schemas() {
+    let env = TestEnvironment::new();
+    for shell in ["bash", "zsh"] {
+        let script = env.hookbox(["completions", shell]).stdout;
+        for word in ["claude", "opencode", "before_tool_call", "kodelet-answer"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+}
