@@ -3,8 +3,10 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use comfy_table::{ContentArrangement, Table};
+use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table};
 use serde::Serialize;
+
+use crate::error::is_coloured;
 
 /// Writes one line to standard output. A reader that has ended (`| head`) is not an error.
 pub(crate) fn line(text: &str) -> anyhow::Result<ExitCode> {
@@ -29,18 +31,112 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
 
 /// Formats a table without borders. It fits the terminal; in a pipe it has any width.
 pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    fitting(header, &[], rows)
+}
+
+/// Formats a table that leaves out columns if the terminal is too narrow: the first of `spare` first.
+pub(crate) fn fitting(
+    header: &[&str],
+    spare: &[&str],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
+    // A terminal with an unknown width reports 0.
+    let width = Some(std::io::stdout()).filter(IsTerminal::is_terminal).and_then(|_| Table::new().width());
+    let rows: Vec<_> = rows.into_iter().collect();
+    fit(header, spare, &rows, width.filter(|width| *width > 0), is_coloured(&std::io::stdout()))
+}
+
+/// Formats a table of any width.
+pub(crate) fn wide(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let rows: Vec<_> = rows.into_iter().collect();
+    fit(header, &[], &rows, None, is_coloured(&std::io::stdout()))
+}
+
+fn fit(
+    header: &[&str],
+    spare: &[&str],
+    rows: &[Vec<String>],
+    width: Option<u16>,
+    is_coloured: bool,
+) -> String {
+    let left_out = (0..=spare.len()).map(|number| spare.get(..number).unwrap_or_default());
+    let tables = left_out.map(|left_out| build(header, left_out, rows, is_coloured));
+    let needed = |table: &Table| table.column_max_content_widths().iter().map(|it| it + GAP).sum::<u16>();
+    let mut narrowest = Table::new();
+    for mut table in tables {
+        if width.is_none_or(|width| needed(&table) <= width + GAP) {
+            narrowest = table;
+            break;
+        }
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(width.unwrap_or(u16::MAX));
+        // A name in pieces cannot be copied.
+        if let Some(name) = table.column_mut(0) {
+            name.set_constraint(ColumnConstraint::ContentWidth);
+        }
+        narrowest = table;
+    }
+    narrowest.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// The columns between two cells.
+const GAP: u16 = 2;
+
+fn build(header: &[&str], left_out: &[&str], rows: &[Vec<String>], is_coloured: bool) -> Table {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
-    // A terminal with an unknown width reports 0.
-    if std::io::stdout().is_terminal() && table.width().is_some_and(|width| width > 0) {
-        table.set_content_arrangement(ContentArrangement::Dynamic);
+    if is_coloured {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
     }
-    table.set_header(header.to_vec());
+    let is_kept = |title: &&&str| !left_out.contains(*title);
+    table.set_header(header.iter().filter(is_kept).copied());
     for row in rows {
-        table.add_row(row);
+        let cells = header.iter().zip(row).filter(|(title, _)| is_kept(title));
+        table.add_row(cells.map(|(title, text)| {
+            let colour = (*title == "STATUS").then(|| colour(text)).flatten().filter(|_| is_coloured);
+            colour.map_or_else(|| Cell::new(text), |colour| Cell::new(text).fg(colour))
+        }));
     }
     for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
+        column.set_padding((0, GAP));
     }
-    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    table
+}
+
+/// Returns the color of a status.
+fn colour(status: &str) -> Option<Color> {
+    match status {
+        "active" | "current" => Some(Color::Green),
+        "invalid" | "changed" | "missing" => Some(Color::Red),
+        "untrusted" | "lacks grants" => Some(Color::Yellow),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_table_leaves_out_the_spare_columns_and_breaks_no_name() {
+        let header = ["NAME", "KIND", "STATUS", "EVENTS"];
+        let row =
+            |name: &str| [name, "component", "active", "before_tool_call +6"].map(str::to_owned).to_vec();
+        let rows = [row("budget-rotate.wasm"), row("builtin:self-protection")];
+        let table = |width| fit(&header, &["KIND", "EVENTS"], &rows, width, false);
+        let titles = |text: &str| text.lines().next().unwrap().split_whitespace().count();
+        for (width, columns) in
+            [(None, 4), (Some(100), 4), (Some(63), 4), (Some(62), 3), (Some(40), 2), (Some(20), 2)]
+        {
+            let text = table(width);
+            assert_eq!(titles(&text), columns, "{width:?}\n{text}");
+            assert!(text.contains("builtin:self-protection"), "{width:?}\n{text}");
+            let is_wide = |line: &str| width.is_some_and(|width| line.len() > usize::from(width));
+            assert!(columns == 2 || !text.lines().any(is_wide), "{width:?}\n{text}");
+        }
+        assert_eq!(table(Some(62)).lines().count(), 3);
+        assert!(fit(&header, &[], &rows, None, true).contains("\u{1b}["));
+    }
 }

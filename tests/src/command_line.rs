@@ -76,6 +76,24 @@ fn short_and_former_names_of_options_work() {
 }
 
 #[test]
+fn a_component_that_lacks_grants_shows_that_in_the_list() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/error-kb.wasm", &sample("error-kb"));
+    let hook = &env.list(&[])[0];
+    assert_eq!((&hook["status"], &hook["trusted"]), (&json!("active"), &json!(true)));
+    let lacks: Vec<&str> = hook["lacks"].as_array().unwrap().iter().filter_map(|it| it.as_str()).collect();
+    assert!(!lacks.is_empty(), "{hook:#}");
+    let output = env.hookbox(["list"]);
+    assert!(output.stdout.contains("lacks grants"), "{output:#?}");
+    let hint = format!("error-kb.wasm has no {}: `hookbox trust error-kb.wasm` grants it", lacks.join(", "));
+    assert!(output.stderr.contains(&hint), "{output:#?}");
+
+    assert_eq!(env.hookbox(["trust", "error-kb.wasm", "-y"]).code, Some(0));
+    assert_eq!(env.list(&[])[0]["lacks"], json!([]));
+    assert!(!env.hookbox(["list"]).stdout.contains("lacks grants"));
+}
+
+#[test]
 fn an_error_repeats_no_byte_of_a_file() {
     let env = TestEnvironment::new();
     env.file("repo/secret", "hunter2-hunter2-hunter2");

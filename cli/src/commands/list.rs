@@ -1,18 +1,24 @@
 //! `hookbox list`.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use crate::interrupt::unless_interrupted;
 use clap::Args;
-use hookbox::escape;
-use hookbox::{EventName, Kind};
+use hookbox::internal::text::shell_word;
+use hookbox::manager::{Entry, EntryStatus};
+use hookbox::{EventName, Kind, escape};
 
 use crate::error::{hint, warn, warn_with_hint};
 use crate::{options, output};
 
-/// List every hook that was found, in run order, also those that do not run.
+/// List all hooks in run order, including inactive ones.
 #[derive(Args, Debug)]
+#[command(mut_arg("no_hooks", |arg| arg.hide(true)), mut_arg("command", |arg| arg.hide(true)))]
 pub(crate) struct List {
+    /// Show all columns and events, also if the terminal is too narrow.
+    #[arg(long, conflicts_with = "json")]
+    wide: bool,
     /// Print JSON: an array of objects, one per hook.
     #[arg(long)]
     json: bool,
@@ -40,20 +46,47 @@ impl List {
         if entries.is_empty() {
             return Ok(ExitCode::SUCCESS);
         }
+        let is_short = !self.wide && std::io::stdout().is_terminal();
         let rows = entries.iter().map(|entry| {
-            let events: Vec<&str> = entry.events.iter().map(EventName::as_str).collect();
             vec![
                 escape(&entry.name, 200),
                 entry.kind.as_str().to_owned(),
-                if events.is_empty() { "-".to_owned() } else { events.join(" ") },
+                status(entry).to_owned(),
+                entry.on_failure.as_str().to_owned(),
                 entry.priority.to_string(),
                 entry.tier.as_str().to_owned(),
-                entry.status.as_str().to_owned(),
                 if entry.trusted { "yes" } else { "no" }.to_owned(),
-                entry.on_failure.as_str().to_owned(),
+                events(&entry.events, is_short),
             ]
         });
-        let header = ["NAME", "KIND", "EVENTS", "PRIORITY", "TIER", "STATUS", "TRUSTED", "ON FAILURE"];
-        output::line(&output::table(&header, rows))
+        let header = ["NAME", "KIND", "STATUS", "ON FAILURE", "PRIORITY", "TIER", "TRUSTED", "EVENTS"];
+        let spare = ["KIND", "PRIORITY", "TRUSTED", "TIER", "EVENTS"];
+        output::line(&match self.wide {
+            true => output::wide(&header, rows),
+            false => output::fitting(&header, &spare, rows),
+        })?;
+        for entry in entries.iter().filter(|entry| !entry.lacks.is_empty()) {
+            let lacks: Vec<String> = entry.lacks.iter().map(|it| escape(&it.to_string(), 200)).collect();
+            let (name, word) = (escape(&entry.name, 200), escape(&shell_word(&entry.name), 200));
+            hint(format_args!("{name} has no {}: `hookbox trust {word}` grants it", lacks.join(", ")));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Returns the status of a hook for a person.
+fn status(entry: &Entry) -> &'static str {
+    match entry.status {
+        EntryStatus::Active if !entry.lacks.is_empty() => "lacks grants",
+        status => status.as_str(),
+    }
+}
+
+/// Returns the names of events; of several on a terminal, the first one and the number of the others.
+fn events(events: &[EventName], is_short: bool) -> String {
+    match events {
+        [] => "-".to_owned(),
+        [first, _, ..] if is_short => format!("{first} +{}", events.len() - 1),
+        events => events.iter().map(EventName::as_str).collect::<Vec<_>>().join(" "),
     }
 }

@@ -186,6 +186,9 @@ impl Assembly {
             it.manifest = Some(component.manifest().clone());
         }
         let (access, refused) = gate.access(judged.candidate, judged.judgement, component);
+        if let Some((_, entry)) = self.rows.last_mut() {
+            entry.lacks = access.rights.lacking().to_vec();
+        }
         let refused = refused.iter().map(|right| {
             let message = format!(
                 "is not given {}: it could write hookbox's own files, or what decides which hooks run",

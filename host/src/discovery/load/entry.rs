@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
+use crate::capability::Capability;
 use crate::discovery::find::settings;
 use crate::discovery::units;
 use crate::event::EventName;
@@ -67,6 +68,8 @@ pub struct Entry {
     /// The digest of its file, if it was read; for a native hook of a repository, the digest of everything
     /// that belongs to it.
     pub digest: Option<Digest>,
+    /// The permissions that it asks for and does not have in full, if it is an active component.
+    pub lacks: Vec<Capability>,
     /// The policy for its failures.
     pub on_failure: OnFailure,
     /// True if all its subscriptions only observe.
@@ -99,6 +102,7 @@ impl Entry {
             status,
             problem: None,
             digest: descriptor.digest.clone(),
+            lacks: Vec::new(),
             on_failure: descriptor.on_failure,
             observe: active && !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe),
             timeout: units::show_duration(descriptor.budget.wall),
