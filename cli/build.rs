@@ -3,13 +3,35 @@
 //!
 //! The program then needs glibc 2.36 (2022) or later. Set `HOOKBOX_PACK_RELOCATIONS=0` to build one for older
 //! systems.
+//!
+//! Tells the program the commit that it is built from, as `HOOKBOX_COMMIT`: `04ea38a 2026-11-22`. A packager
+//! may set the variable. Without it and without a repository, the version has no commit.
 
+use std::path::Path;
 use std::process::Command;
 
 /// The first glibc whose loader unpacks relocations (`DT_RELR`).
 const SINCE: (u32, u32) = (2, 36);
 
+/// The variable with the commit, for the program and from a packager.
+const COMMIT: &str = "HOOKBOX_COMMIT";
+
 fn main() {
+    pack_relocations();
+    tell_commit();
+}
+
+fn tell_commit() {
+    println!("cargo::rerun-if-env-changed={COMMIT}");
+    if std::env::var_os(COMMIT).is_some() {
+        return;
+    }
+    if let Some(commit) = packaged().or_else(checked_out) {
+        println!("cargo::rustc-env={COMMIT}={commit}");
+    }
+}
+
+fn pack_relocations() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=HOOKBOX_PACK_RELOCATIONS");
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
@@ -28,4 +50,30 @@ fn glibc() -> Option<(u32, u32)> {
     let text = String::from_utf8(output.stdout).ok()?;
     let (major, minor) = text.trim().strip_prefix("glibc ")?.split_once('.')?;
     Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
+}
+
+/// Returns the commit that `cargo package` noted in the package.
+fn packaged() -> Option<String> {
+    let text = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    let commit = text.split_once("\"sha1\"")?.1.split('"').nth(1)?;
+    commit.get(..7).filter(|it| it.bytes().all(|it| it.is_ascii_hexdigit())).map(str::to_owned)
+}
+
+/// Returns the commit of the working tree. Another repository around it, such as one in which a package is
+/// built, does not count.
+fn checked_out() -> Option<String> {
+    Path::new("../.git").exists().then_some(())?;
+    // A new commit appends to this log, so that only this crate is built again.
+    let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
+    if Path::new(&log).exists() {
+        println!("cargo::rerun-if-changed={log}");
+    }
+    git(&["show", "--no-patch", "--no-show-signature", "--format=%h %cs", "--abbrev=7", "HEAD"])
+}
+
+fn git(args: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(args).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    let is_line = output.status.success() && !text.is_empty() && !text.contains('\n');
+    is_line.then_some(text)
 }

@@ -92,13 +92,12 @@ enum Command {
     Completions(commands::completions::Completions),
 }
 
-/// The program's version and the WIT versions that it serves.
+/// Returns the program's version, the WIT versions that it serves, and the commit that it was built from with
+/// its date, if that is known.
 pub(crate) fn version() -> String {
-    format!(
-        "{} (hookbox:hook@{})",
-        env!("CARGO_PKG_VERSION"),
-        hookbox::internal::wasm::WIT_VERSIONS.join(", ")
-    )
+    let wit = hookbox::internal::wasm::WIT_VERSIONS.join(", ");
+    let commit = option_env!("HOOKBOX_COMMIT").map(|it| format!("; {it}")).unwrap_or_default();
+    format!("{} (hookbox:hook@{wit}{commit})", env!("CARGO_PKG_VERSION"))
 }
 
 /// `hookbox bridge` alone: an agent that waits for its hook does not wait for a parser of all commands.
