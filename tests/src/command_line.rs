@@ -76,6 +76,22 @@ fn short_and_former_names_of_options_work() {
 }
 
 #[test]
+fn the_exit_code_of_run_is_the_verdict_if_the_caller_asks_for_it() {
+    let env = TestEnvironment::new();
+    user(&env, Backend::Native, "guard", BEFORE, &json!({"block": "no"}));
+    for (args, code) in [
+        (&["run", "before_tool_call"][..], 0),
+        (&["run", "before_tool_call", "--exit-code"], 2),
+        (&["run", "agent_stop", "--exit-code"], 0),
+        (&["run", "before_tool_call", "--exit-code", "--no-hooks"], 0),
+    ] {
+        let output = env.hookbox_with(args, "{}");
+        assert_eq!(output.code, Some(code), "{args:?}: {output:#?}");
+        assert!(output.stdout.starts_with('{'), "{args:?}: {output:#?}");
+    }
+}
+
+#[test]
 fn a_component_that_lacks_grants_shows_that_in_the_list() {
     let env = TestEnvironment::new();
     env.copy("home/.hookbox/hooks/error-kb.wasm", &sample("error-kb"));

@@ -17,11 +17,14 @@ use serde_json::{Map, Value, json};
 use crate::error::{InputError, page, warn, warn_with_hint};
 use crate::{input, named, options, output};
 
+/// The exit code of `--exit-code` for an event that must not simply go on.
+const EXIT_HELD: u8 = 2;
+
 /// Run one event through the hooks and print the verdict.
 ///
 /// The event's data is one JSON object on standard input: kodelet's fields, or Base Coat's event envelope if
 /// it has a `hook`. Absent `conv_id`, `cwd` and `invoked_by` are filled in. The verdict is one JSON object,
-/// and the exit code is 0 also if a hook blocked.
+/// and the exit code is 0 also if a hook blocked, unless --exit-code is given.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// The event, such as before_tool_call or PreToolUse.
@@ -36,6 +39,9 @@ pub(crate) struct Run {
     /// Print also what each hook did.
     #[arg(long)]
     report: bool,
+    /// End with exit code 2 if a hook blocks or asks the user, as hooks of agents do.
+    #[arg(long)]
+    exit_code: bool,
     #[command(flatten)]
     discover: options::Discover,
 }
@@ -89,7 +95,8 @@ impl Run {
             output::json(&verdict)
         };
         tell(&fired);
-        done
+        let holds = fired.verdict.block.is_some() || fired.verdict.ask.is_some();
+        if self.exit_code && holds { done.map(|_| ExitCode::from(EXIT_HELD)) } else { done }
     }
 }
 
