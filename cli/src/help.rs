@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Hooks and plugins", &["list", "trust", "untrust", "grants", "plugin"]),
     ("Write and test hooks", &["run", "inspect", "schema"]),
     ("Called by other programs", &["bridge", "mcp", "exec"]),
-    ("Shell", &["completions"]),
+    ("Shell", &["completions", "man"]),
 ];
 
 const EXAMPLES: &str = "  hookbox install claude && hookbox doctor claude

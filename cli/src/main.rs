@@ -90,6 +90,7 @@ enum Command {
     Uninstall(commands::install::Uninstall),
     Doctor(commands::doctor::Doctor),
     Completions(commands::completions::Completions),
+    Man(commands::man::Man),
 }
 
 /// Returns the program's version, the WIT versions that it serves, and the commit that it was built from with
@@ -161,6 +162,7 @@ fn main() -> ExitCode {
                     Command::Doctor(command) => command.run().await,
                     Command::Schema(command) => command.run(),
                     Command::Completions(command) => command.run(),
+                    Command::Man(command) => command.run(),
                     Command::Bridge(command) => Ok(command.run()),
                     Command::Install(command) => command.run(),
                     Command::Uninstall(command) => command.run(),

@@ -140,12 +140,18 @@ fn help_names_each_command_once_and_offers_no_option_without_use() {
 }
 
 #[test]
-fn shells_complete_agents_events_and_schemas() {
+fn shells_complete_agents_events_and_schemas_and_man_has_a_page_for_each_command() {
     let env = TestEnvironment::new();
     for shell in ["bash", "zsh"] {
         let script = env.hookbox(["completions", shell]).stdout;
         for word in ["claude", "opencode", "before_tool_call", "kodelet-answer"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
+    }
+    let page = env.hookbox(["man"]).stdout;
+    assert!(page.contains(".TH hookbox 1") && page.contains("install"), "{page}");
+    assert_eq!(env.hookbox(["man", "--write", "man1"]).code, Some(0));
+    for name in ["hookbox.1", "hookbox-run.1", "hookbox-plugin-add.1"] {
+        assert!(env.read(&format!("repo/man1/{name}")).is_some(), "{name}");
     }
 }

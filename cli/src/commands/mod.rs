@@ -8,6 +8,7 @@ pub(crate) mod grants;
 pub(crate) mod inspect;
 pub(crate) mod install;
 pub(crate) mod list;
+pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod plugin;
 pub(crate) mod run;
