@@ -68,6 +68,15 @@ fn short_and_former_names_of_options_work() {
     for option in ["--agent-command", "--command"] {
         assert_eq!(blocked(&[option, "commit"]), false, "{option}");
     }
+    for options in [
+        ["--global", "--json"],
+        ["--user", "--json"],
+        ["-g", "--json"],
+        ["--local", "--json"],
+        ["--project", "--json"],
+    ] {
+        assert_eq!(env.hookbox([&["plugin", "list"][..], &options].concat()).stdout, "[]\n", "{options:?}");
+    }
     assert_eq!(env.hookbox(["install", "claude", "-n"]).code, Some(0));
     assert_eq!(env.read("home/.claude/settings.json"), None);
     for option in ["--try", "--command"] {

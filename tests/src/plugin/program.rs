@@ -172,7 +172,7 @@ fn a_plugin_in_both_places_is_named_with_its_place() {
         done(&env, &["add", "../tools", "--name", "org/tools", place]);
     }
     for command in ["show", "remove"] {
-        fails(&env, &[command, "org/tools"], 2, &["expected one plugin, found", "--local or --global"]);
+        fails(&env, &[command, "org/tools"], 2, &["expected one plugin, found", "--project or --global"]);
     }
     done(&env, &["remove", "org/tools", "--local"]);
     assert!(env.path("home/.hookbox/plugins/org@tools").exists());

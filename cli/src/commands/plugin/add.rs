@@ -29,7 +29,7 @@ pub(crate) struct Add {
     #[arg(value_name = "SOURCE")]
     sources: Vec<String>,
     /// Install into the home directory instead of the repository.
-    #[arg(long)]
+    #[arg(short, long, visible_alias = "user")]
     global: bool,
     /// Replace an installed plugin.
     #[arg(long)]

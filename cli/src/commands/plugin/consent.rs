@@ -10,10 +10,10 @@ use crate::error::say;
 #[derive(Args, Debug)]
 pub(super) struct Consent {
     /// Grant the shown rights that the hooks ask for; together with a yes on the terminal, or with --yes.
-    #[arg(long, conflicts_with = "no_trust")]
+    #[arg(long = "grant-all", alias = "grant", conflicts_with = "no_trust")]
     pub(super) grant: bool,
     /// Trust the hooks that are shown, without a question; this grants nothing.
-    #[arg(long, conflicts_with = "no_trust")]
+    #[arg(short, long, conflicts_with = "no_trust")]
     yes: bool,
     /// Trust nothing, and do not ask.
     #[arg(long)]

@@ -17,10 +17,10 @@ pub(crate) struct List {
     #[arg(long)]
     json: bool,
     /// Only those of the home directory.
-    #[arg(long, conflicts_with = "local")]
+    #[arg(short, long, visible_alias = "user", conflicts_with = "local")]
     global: bool,
     /// Only those of the repository.
-    #[arg(long)]
+    #[arg(long = "project", alias = "local")]
     local: bool,
     #[command(flatten)]
     locate: options::Locate,

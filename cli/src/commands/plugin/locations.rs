@@ -251,7 +251,7 @@ pub(super) fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Pl
         let paths: Vec<String> =
             found.iter().map(|(_, it)| escape(&it.path.to_string_lossy(), 1024)).collect();
         let what = format!("{}: expected one plugin, found {}", escape(word, 200), paths.join(" and "));
-        let hint = "give --local or --global, or --root NAME if that is not enough";
+        let hint = "give --project or --global, or --root NAME if that is not enough";
         return Err(InputError::new(what, hint).into());
     }
     match found.pop() {

@@ -20,10 +20,10 @@ pub(crate) struct Remove {
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
     /// Those of the home directory.
-    #[arg(long, conflicts_with = "local")]
+    #[arg(short, long, visible_alias = "user", conflicts_with = "local")]
     global: bool,
     /// Those of the repository.
-    #[arg(long)]
+    #[arg(long = "project", alias = "local")]
     local: bool,
     /// Print the removed plugins as JSON: an array of objects.
     #[arg(long)]

@@ -21,10 +21,10 @@ pub(crate) struct Show {
     #[arg(long)]
     json: bool,
     /// The one of the home directory.
-    #[arg(long, conflicts_with = "local")]
+    #[arg(short, long, visible_alias = "user", conflicts_with = "local")]
     global: bool,
     /// The one of the repository.
-    #[arg(long)]
+    #[arg(long = "project", alias = "local")]
     local: bool,
     #[command(flatten)]
     locate: options::Locate,

@@ -29,10 +29,10 @@ pub(crate) struct Update {
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Update plugins of the home directory instead of the repository.
-    #[arg(long)]
+    #[arg(short, long, visible_alias = "user")]
     global: bool,
     /// Show the changes without making them.
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
     /// Change to this branch, tag or commit of a git repository.
     #[arg(long = "ref", value_name = "REF", requires = "names")]
