@@ -63,6 +63,11 @@ pub(crate) fn is_command(tool: &str, field: &str) -> bool {
     command::is_line(&plain(tool), &plain(field))
 }
 
+/// Returns true if a field of a shell tool's input has a list of lines.
+pub(crate) fn is_list_of_commands(tool: &str, field: &str) -> bool {
+    command::is_list(&plain(tool), &plain(field))
+}
+
 /// Returns true if a field names the one file that a file tool is about.
 pub(crate) fn is_file(field: &str) -> bool {
     paths::is_file(&plain(field))

@@ -11,6 +11,9 @@ const FIELDS: [&str; 5] = ["command", "cmd", "script", "shellcommand", "commandl
 const TYPING: [(&str, &str); 3] =
     [("writestdin", "chars"), ("writebash", "input"), ("writepowershell", "input")];
 
+/// The tool that runs several lines, and the field with the list of them: Cline's run_commands.
+const LINES: (&str, &str) = ("runcommands", "commands");
+
 /// The shells whose `-c` is looked into.
 const SHELLS: [&str; 7] = ["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
 
@@ -25,7 +28,9 @@ pub(super) fn line(tool: &str, input: &Value) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for (name, value) in object {
         let name = super::plain(name);
-        let line = if is_line(tool, &name) {
+        let line = if is_list(tool, &name) {
+            each(value)
+        } else if is_line(tool, &name) {
             words(value)
         } else if name == "action" {
             // The call of Codex' local_shell: {"action": {"type": "exec", "command": […]}}
@@ -40,7 +45,20 @@ pub(super) fn line(tool: &str, input: &Value) -> Option<String> {
 
 /// Returns true if a field of a shell tool is its command line. Both names are plain.
 pub(super) fn is_line(tool: &str, field: &str) -> bool {
-    FIELDS.contains(&field) || TYPING.contains(&(tool, field))
+    FIELDS.contains(&field) || TYPING.contains(&(tool, field)) || is_list(tool, field)
+}
+
+/// Returns true if a field of a shell tool has a list of lines. Both names are plain.
+pub(super) fn is_list(tool: &str, field: &str) -> bool {
+    (tool, field) == LINES
+}
+
+/// The lines of a list, one after another; each of them is a line or words.
+fn each(value: &Value) -> Option<String> {
+    let Value::Array(lines) = value else { return words(value) };
+    let line = |it: &Value| words(it).or_else(|| line("", it)).unwrap_or_else(|| it.to_string());
+    let lines: Vec<String> = lines.iter().map(line).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// A line as text or as words.
@@ -114,6 +132,9 @@ mod tests {
             ("writestdin", json!({"session_id": 1, "chars": "rm x\n"}), "rm x\n"),
             ("bash", json!("{\"command\": \"ls"), "{\"command\": \"ls"),
             ("bash", json!(["rm", "-rf", "/"]), "rm -rf /"),
+            ("runcommands", json!({"commands": ["cd a && ls", "rm x"]}), "cd a && ls\nrm x"),
+            ("runcommands", json!({"commands": [{"command": "rm x"}, ["rm", "y"], 5]}), "rm x\nrm y\n5"),
+            ("runcommands", json!({"commands": "rm x"}), "rm x"),
         ] {
             assert_eq!(line(tool, &input).as_deref(), Some(want), "{input}");
         }

@@ -56,6 +56,8 @@ const ALIASES: [Tool; 21] = [
             "runterminalcommand",
             "runinterminal",
             "runcommand",
+            // Cline: run_commands
+            "runcommands",
             "executecommand",
             "executebash",
             "terminal",
@@ -125,6 +127,8 @@ const ALIASES: [Tool; 21] = [
             "replaceinfile",
             "applydiff",
             "inserteditintofile",
+            // Cline: editor
+            "editor",
             "replacestringinfile",
         ],
     ),
@@ -157,10 +161,14 @@ const ALIASES: [Tool; 21] = [
     ),
     // Gemini, Qwen: list_directory; Codex: list_dir; OpenCode: list
     Tool::new(ToolKind::Search, "LS", &["ls", "list", "listdirectory", "listdir", "listfiles"]),
-    // A search by meaning (Cursor: codebase_search).
-    Tool::foreign(ToolKind::Search, &["codebasesearch", "semanticsearch"]),
+    // A search by meaning or expressions (Cursor: codebase_search; Cline: search_codebase).
+    Tool::foreign(ToolKind::Search, &["codebasesearch", "semanticsearch", "searchcodebase"]),
     // Gemini, kodelet: web_fetch
-    Tool::new(ToolKind::Fetch, "WebFetch", &["webfetch", "fetch", "fetchurl", "fetchwebpage"]),
+    Tool::new(
+        ToolKind::Fetch,
+        "WebFetch",
+        &["webfetch", "fetch", "fetchurl", "fetchwebpage", "fetchwebcontent"],
+    ),
     // Gemini: google_web_search
     Tool::new(ToolKind::Fetch, "WebSearch", &["websearch", "googlewebsearch"]),
     // Claude Code: Agent, before 2.1 Task; OpenCode: task; kodelet: subagent; Codex: spawn_agent

@@ -72,7 +72,11 @@ pub fn restore(call: &ToolCall, cwd: &str, updated: Value) -> Value {
         }
         for field in it.from {
             let Some(original) = call.input.value().get(&field) else { continue };
-            let value = if new == it.value { original.clone() } else { rewritten(original, new.clone()) };
+            let value = match &new {
+                new if *new == it.value => original.clone(),
+                new if facts::is_list_of_commands(&call.name, &field) => json!([new]),
+                new => rewritten(original, new.clone()),
+            };
             updated.insert(field, value);
         }
     }
@@ -224,6 +228,7 @@ mod tests {
                 json!({"x": 1, "command": "ls", "y": 2}),
             ),
             ("shell", json!({"command": ["bash", "-lc", "ls | wc"]}), "Bash", json!({"command": "ls | wc"})),
+            ("run_commands", json!({"commands": ["ls", "rm x"]}), "Bash", json!({"command": "ls\nrm x"})),
             ("shell", json!({"command": ["rm", "-rf", "a b"]}), "Bash", json!({"command": "rm -rf 'a b'"})),
             (
                 "local_shell",
@@ -334,6 +339,12 @@ mod tests {
                 json!({"command": ["ls", "-l"]}),
                 json!({"command": "a && b"}),
                 json!({"command": ["sh", "-c", "a && b"]}),
+            ),
+            (
+                "run_commands",
+                json!({"commands": ["ls", "rm -rf x", "id"]}),
+                json!({"command": "pwd"}),
+                json!({"commands": ["pwd"]}),
             ),
             (
                 "local_shell",
