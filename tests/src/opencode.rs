@@ -1,4 +1,4 @@
-//! The plugin for OpenCode, by its own tests: in node, with a stub of the program and with the real one.
+//! The plugins for OpenCode and Cline, by their own tests: in node, with a stub of the program and with the real one.
 
 use std::process::Command;
 
@@ -17,23 +17,25 @@ fn has_node() -> bool {
 }
 
 #[test]
-fn the_plugin_for_opencode_does_what_the_program_says_and_blocks_where_it_says_nothing() {
+fn a_plugin_does_what_the_program_says_and_blocks_where_it_says_nothing() {
     if !has_node() {
         let required = is_set("CI") || is_set("HOOKBOX_REQUIRE_NODE");
         assert!(!required, "node 18 or later is not installed; hint: apt-get install nodejs");
-        println!("skipped: the tests of the plugin for OpenCode need node 18 or later");
+        println!("skipped: the tests of the plugins need node 18 or later");
         return;
     }
-    let plugin = repository().join("crates/agents/assets/opencode");
-    let output = Command::new("node")
-        .current_dir(&plugin)
-        .args(["--test", "hookbox.test.js"])
-        .env("HOOKBOX_PROGRAM", program())
-        .env("HOOKBOX_GUARD", sample("guardrail"))
-        .env_remove("NODE_OPTIONS")
-        .output()
-        .unwrap();
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{out}\n{err}");
-    assert!(!out.contains("# SKIP"), "{out}");
+    for agent in ["opencode", "cline"] {
+        let plugin = repository().join("crates/agents/assets").join(agent);
+        let output = Command::new("node")
+            .current_dir(&plugin)
+            .args(["--test", "hookbox.test.js"])
+            .env("HOOKBOX_PROGRAM", program())
+            .env("HOOKBOX_GUARD", sample("guardrail"))
+            .env_remove("NODE_OPTIONS")
+            .output()
+            .unwrap();
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{out}\n{err}");
+        assert!(!out.contains("# SKIP"), "{out}");
+    }
 }

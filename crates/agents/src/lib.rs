@@ -19,6 +19,7 @@ pub mod agent_hooks;
 mod book;
 pub mod bridge;
 mod claude;
+mod cline;
 mod codex;
 mod conditions;
 pub mod config;

@@ -41,8 +41,8 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
                 || is_pascal && is_specific && has_reason)
         }
         Agent::Cursor => answer.get("permission") != Some(&json!("deny")),
-        // The plugin throws the reason.
-        Agent::OpenCode => answer != json!({"decision": "deny", "reason": answer["reason"]}),
+        // The plugin throws the reason, or skips the tool with it.
+        Agent::OpenCode | Agent::Cline => answer != json!({"decision": "deny", "reason": answer["reason"]}),
     }
 }
 

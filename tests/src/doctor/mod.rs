@@ -1,6 +1,7 @@
 //! `hookbox doctor`: it succeeds where a guard fires, and says why where anything on the way lets a call through.
 
 mod broken;
+mod cline;
 mod configuration;
 mod limits;
 mod opencode;
@@ -51,7 +52,7 @@ fn file(agent: Agent) -> &'static str {
         Agent::Copilot => "home/.copilot/hooks/hookbox.json",
         Agent::Cursor => "home/.cursor/hooks.json",
         Agent::Kimi => "home/.kimi-code/config.toml",
-        Agent::OpenCode => unreachable!("it has no command hooks"),
+        Agent::Cline | Agent::OpenCode => unreachable!("it has no command hooks"),
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn configure(env: &TestEnvironment, agent: Agent, line: &str) {
             ".cursor/hooks.json",
             json!({"version": 1, "hooks": {"preToolUse": [{"command": line, "matcher": "Shell"}]}}),
         ),
-        Agent::Kimi | Agent::OpenCode => unreachable!("a project has no command hooks of it"),
+        Agent::Cline | Agent::Kimi | Agent::OpenCode => unreachable!("a project has no command hooks of it"),
     };
     env.file(&format!("repo/{path}"), content.to_string());
 }
@@ -49,7 +49,7 @@ fn name(agent: Agent) -> &'static str {
         Agent::Qwen => ".qwen/settings.json#PreToolUse[0]",
         Agent::Copilot => ".github/hooks/guard.json#preToolUse[0]",
         Agent::Cursor => ".cursor/hooks.json#preToolUse[0]",
-        Agent::Kimi | Agent::OpenCode => unreachable!("a project has no command hooks of it"),
+        Agent::Cline | Agent::Kimi | Agent::OpenCode => unreachable!("a project has no command hooks of it"),
     }
 }
 

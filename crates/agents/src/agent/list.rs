@@ -40,6 +40,8 @@ agents! {
     Cursor = cursor,
     /// Kimi Code (checked with 2.1).
     Kimi = kimi,
+    /// Cline (checked with 3.0), by the plugin in `assets/cline/`.
+    Cline = cline,
     /// OpenCode (checked with 1.18), by the plugin in `assets/opencode/`: it runs no commands.
     OpenCode = opencode,
 }

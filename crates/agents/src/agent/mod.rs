@@ -63,7 +63,7 @@ use crate::outcome::{Ruling, Verdict};
 use crate::text;
 
 impl Agent {
-    /// Returns true if it runs commands as hooks. OpenCode runs plugins in JavaScript.
+    /// Returns true if it runs commands as hooks. OpenCode and Cline run plugins in JavaScript.
     pub fn runs_commands(self) -> bool {
         self.spec().hooks.is_some()
     }

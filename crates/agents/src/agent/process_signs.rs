@@ -85,6 +85,7 @@ mod tests {
             ("/usr/bin/node", "node", "node MODULES/@github/copilot/index.js", Some("Copilot CLI")),
             ("/home/u/x/node", "node", "/home/u/.local/bin/cursor-agent --x", Some("Cursor")),
             ("", "opencode", "", Some("OpenCode")),
+            ("/opt/node_modules/@cline/cli-linux-x64/bin/cline", "cline", "cline -i", Some("Cline")),
             ("/usr/bin/node", "kimi-code", "kimi-code", Some("Kimi Code")),
             ("/usr/bin/node", "node", "node MODULES/@moonshot-ai/kimi-code/dist/main.mjs", Some("Kimi Code")),
             ("/usr/bin/kodelet", "kodelet", "kodelet run", Some("kodelet")),

@@ -96,6 +96,7 @@ mod tests {
             ),
             (Agent::Codex, "CODEX_HOME", "", ".codex/hooks.json", "/home/ada/.codex/hooks.json"),
             (Agent::Codex, "QWEN_HOME", "/etc/c", ".codex/hooks.json", "/home/ada/.codex/hooks.json"),
+            (Agent::Cline, "CLINE_DIR", "/etc/c", ".cline/plugins", "/etc/c/plugins"),
             (Agent::Kimi, "KIMI_CODE_HOME", "/etc/c", ".kimi-code/config.toml", "/etc/c/config.toml"),
             (Agent::Cursor, "CODEX_HOME", "/etc/c", ".cursor/hooks.json", "/home/ada/.cursor/hooks.json"),
         ] {

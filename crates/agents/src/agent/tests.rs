@@ -142,6 +142,7 @@ fn a_change_that_an_agent_cannot_make_blocks_and_says_what_to_call_instead() {
         (Agent::Claude, "PreToolUse", json!("pwd"), true),
         (Agent::Codex, "PreToolUse", json!({"cmd": "pwd"}), true),
         (Agent::Cursor, "preToolUse", json!({"command": "pwd"}), false),
+        (Agent::Cline, "beforeTool", json!({"command": "pwd"}), false),
         (Agent::OpenCode, "tool.execute.before", json!({"command": "pwd"}), false),
         (Agent::OpenCode, "tool.execute.before", json!("pwd"), true),
     ] {
@@ -154,6 +155,16 @@ fn a_change_that_an_agent_cannot_make_blocks_and_says_what_to_call_instead() {
             "{}",
             reply.stdout
         );
+    }
+    let lines = read(Agent::Cline, "beforeTool", &call(json!({"commands": ["ls"]})));
+    for (new, blocks) in [
+        (json!({"commands": ["pwd", "ls"]}), false),
+        (json!({"commands": "pwd"}), true),
+        (json!({"commands": [5]}), true),
+        (json!({"command": "pwd"}), true),
+    ] {
+        let reply = replied(&lines, [Outcome::modify(new)]);
+        assert_eq!(reply.stdout.contains("\"deny\""), blocks, "{}", reply.stdout);
     }
     let long = json!({"command": "x".repeat(10_000)});
     let reply = replied(&read(Agent::Qwen, "PreToolUse", &given), [Outcome::modify(long)]);

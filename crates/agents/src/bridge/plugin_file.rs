@@ -74,7 +74,8 @@ pub(super) fn recognize(plugin: &PluginFile, bytes: &[u8]) -> Origin {
 
 /// Returns the command of the plugin at an event, as a line for a shell.
 pub(super) fn line(agent: Agent, program: &str, home: &str, event: &str) -> String {
-    write(program, agent, event, Some(home).filter(|home| !home.is_empty()), &[], None, false)
+    let deadline = agent.spec().plugin.as_ref().and_then(|plugin| plugin.deadline);
+    write(program, agent, event, Some(home).filter(|home| !home.is_empty()), &[], deadline, false)
 }
 
 #[cfg(test)]
@@ -84,9 +85,12 @@ mod tests {
 
     #[test]
     fn the_plugin_calls_the_program_that_was_asked_for() {
+        for agent in Agent::ALL {
+            let Some(plugin) = &agent.spec().plugin else { continue };
+            assert_eq!(plugin.text.matches(PROGRAM).count(), 1, "{agent}");
+            assert!(plugin.text.starts_with(plugin.head), "{agent}");
+        }
         let plugin = Agent::OpenCode.spec().plugin.as_ref().unwrap();
-        assert_eq!(plugin.text.matches(PROGRAM).count(), 1);
-        assert!(plugin.text.starts_with(plugin.head));
         assert_eq!(text(plugin, "hookbox", None), plugin.text);
         let text = text(plugin, "/opt/my \"box\"/hookbox", Some("/home/ada, home: \"x"));
         assert!(text.contains(r#"program: "/opt/my \"box\"/hookbox", home: "/home/ada, home: \"x","#));

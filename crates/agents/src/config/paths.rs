@@ -11,7 +11,7 @@ const OWN: &str = "hookbox.json";
 
 /// Returns the file of hooks at a level. In Copilot CLI, which reads every file of a directory, it is
 /// hookbox's own file. `None` if the agent has no such level, if there is no home directory, and for
-/// OpenCode, which runs no commands.
+/// an agent that runs plugins and no commands.
 pub fn file(agent: Agent, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
     let (place, path) = agent.spec().files(surroundings, level).find(|(place, _)| place.has_hooks())?;
     Some(if place.is_directory() { path.join(OWN) } else { path })
@@ -51,6 +51,7 @@ mod tests {
             ),
             (Agent::Cursor, ["/home/ada/.cursor/hooks.json", "/srv/shop/.cursor/hooks.json", ""]),
             (Agent::Kimi, ["/home/ada/.kimi-code/config.toml", "", ""]),
+            (Agent::Cline, ["", "", ""]),
             (Agent::OpenCode, ["", "", ""]),
         ] {
             let found = Level::ALL.map(|level| {

@@ -79,6 +79,7 @@ pub(crate) static SPEC: Spec = Spec {
         file_name: "hookbox.js",
         text: include_str!("../../assets/opencode/hookbox.js"),
         head: "/**\n * hookbox in OpenCode",
+        deadline: None,
     }),
     next_steps: &[],
     doctor: DoctorRules { off_variable: Some("OPENCODE_PURE"), ..DoctorRules::BASE },

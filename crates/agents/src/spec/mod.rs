@@ -136,6 +136,8 @@ pub(crate) struct PluginFile {
     pub(crate) text: &'static str,
     /// The beginning of the text in every version.
     pub(crate) head: &'static str,
+    /// The deadline with which it calls the program. `None` for the program's own.
+    pub(crate) deadline: Option<Duration>,
 }
 
 /// The conditions under which an agent runs its hooks, for the doctor.

@@ -1,0 +1,130 @@
+//! Cline's CLI, checked with 3.0. It runs scripts at its events, and plugins in JavaScript;
+//! `assets/cline/hookbox.js` is a plugin, which writes and reads the JSON here.
+//!
+//! A script is a weak guard: whatever it does but to print `cancel` in time, the tool runs, and `cancel` ends the
+//! run without a word to the user or the model. For a plugin that throws, ends or hangs, Cline ends the run, and a
+//! tool that a plugin skips is an error with the reason. Cline waits 3 s for a plugin.
+
+mod disabled;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::agent::json::{decision, optional};
+use crate::agent::plan::{Decision, Plan};
+use crate::spec::prelude::*;
+
+pub(crate) static SPEC: Spec = Spec {
+    name: "cline",
+    title: "Cline",
+    process: ProcessSigns {
+        // It sets this for its commands and its hub.
+        variables: &["CLINE_CONNECTOR_CLI_LAUNCH"],
+        commands: &["cline"],
+        processes: &["cline", ".cline"],
+        packages: &["cline"],
+    },
+    project_variable: None,
+    places: &[
+        at(BOTH, ".cline/plugins", Holds::Plugins),
+        at(HOME, "Documents/Cline/Plugins", Holds::Plugins),
+        at(BOTH, ".cline/hooks", Holds::Beside),
+        at(HOME, "Documents/Cline/Hooks", Holds::Beside),
+        at(PROJECT, ".clinerules/hooks", Holds::Beside),
+        at(HOME, disabled::SETTINGS, Holds::Beside),
+    ],
+    moved_by: Some(MovedBy { variable: "CLINE_DIR", directory: ".cline", reads_tilde: false }),
+    config: ConfigFormat { parser: None, ..ConfigFormat::BASE },
+    wait: Wait::new(Unit::Seconds, 3),
+    // The names of a plugin's functions; Cline has no name for a run that failed.
+    events: &[
+        AgentEvent::new("setup", EventKind::SessionStart).inject(Honoured),
+        AgentEvent::message("beforeRun", Blocks, Honoured),
+        AgentEvent::before("beforeTool", Honoured, Honoured, Honoured),
+        AgentEvent::after("afterTool", Honoured, Honoured),
+        AgentEvent::error("runFailed", LeftOut, LeftOut),
+        AgentEvent::stop("afterRun").follow_up(LeftOut),
+    ],
+    other_events: &[],
+    tools: ToolNames { names: &[("Bash", "run_commands")], ..ToolNames::BASE },
+    tool_success,
+    counts_follow_ups: false,
+    answers: Answers {
+        write,
+        // The plugin takes an empty answer for a failure.
+        empty: "{}\n",
+        shows_warnings: false,
+        takes_input: |was, new| was.get("commands").is_none() || new.get("commands").is_some_and(is_lines),
+        changed_output: |_, _, new| ChangedOutput::Whole(new.clone()),
+        // The plugin takes an answer with another field for a failure.
+        effect: |_, answer, _| effect::decision(answer, &["deny"]).filter(|_| answer.len() == 2),
+        ..Answers::BASE
+    },
+    sample_call: |call| {
+        json!({
+            "hook_event_name": call.event.name, "session_id": call.session, "cwd": call.cwd,
+            "tool_name": call.tool, "tool_input": {"commands": [call.line]}, "tool_use_id": "call_0",
+        })
+    },
+    hooks: None,
+    plugin: Some(PluginFile {
+        file_name: "hookbox.js",
+        text: include_str!("../../assets/cline/hookbox.js"),
+        head: "/**\n * hookbox in Cline",
+        deadline: Some(Duration::from_secs(2)),
+    }),
+    next_steps: &[
+        (&Level::IN_PROJECT, "start cline in ROOT: it does not look above the directory where it starts"),
+        (
+            &Level::ALL,
+            "run hookbox doctor cline, also after each new component: it compiles them, and cline waits 3 s",
+        ),
+    ],
+    doctor: DoctorRules { check: disabled::check, ..DoctorRules::BASE },
+};
+
+/// Returns true for a list of command lines.
+fn is_lines(commands: &Value) -> bool {
+    commands.as_array().is_some_and(|lines| lines.iter().all(Value::is_string))
+}
+
+/// Returns false if an output has an error, or one of its parts is not a success.
+fn tool_success(output: &Value, _: Option<i32>) -> Option<bool> {
+    let has_failed = |part: &Value| {
+        part.get("success") == Some(&Value::Bool(false)) || part.get("error").is_some_and(|it| !it.is_null())
+    };
+    Some(!has_failed(output) && !output.as_array().is_some_and(|parts| parts.iter().any(has_failed)))
+}
+
+fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+    let key = if event.event == EventKind::BeforeToolCall { "input" } else { "output" };
+    match &plan.decision {
+        Decision::Ask(reason) => decision("ask", reason),
+        Decision::Block(reason) | Decision::Stop(reason) => decision("deny", reason),
+        Decision::Pass => {
+            let mut answer = optional(key, plan.changed.clone());
+            answer.extend(optional("context", plan.context.as_deref()));
+            answer
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_has_failed_if_a_part_of_it_has() {
+        for (output, want) in [
+            (json!([{"query": "ls", "result": "", "success": true}]), true),
+            (json!([{"success": true}, {"result": "oops", "error": "exit code 3", "success": false}]), false),
+            (json!({"error": "no such tool"}), false),
+            (json!({"error": null, "result": "x"}), true),
+            (json!("text"), true),
+            (Value::Null, true),
+        ] {
+            assert_eq!(tool_success(&output, None), Some(want), "{output}");
+        }
+    }
+}
