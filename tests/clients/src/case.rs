@@ -184,7 +184,8 @@ const FAILURES: [Failure; 6] = [
 
 impl Case {
     /// Puts the hooks and their settings into the home of a place.
-    pub(crate) fn put(&self, components: &Components<'_>, place: &Place) -> io::Result<()> {
+    pub(crate) fn put(&self, client: &Client, components: &Components<'_>, place: &Place) -> io::Result<()> {
+        let (field, instead) = client.line(INSTEAD);
         let mut settings = String::new();
         let mut table = |name: &str, lines: &str| {
             let policy = self.policy.map(|policy| format!("on_failure = \"{policy}\"\n")).unwrap_or_default();
@@ -204,7 +205,7 @@ impl Case {
                 }
                 Hook::Changes { is_component: true } => {
                     place.component(&of_tests("answers"))?;
-                    let new = format!("command = '{INSTEAD}', description = \"run it\"");
+                    let new = format!("{field} = {instead}, description = \"run it\"");
                     table(
                         "answers.wasm",
                         &format!(
@@ -213,7 +214,7 @@ impl Case {
                     );
                 }
                 Hook::Changes { is_component: false } => {
-                    let input = json!({"input": {"command": INSTEAD, "description": "run it"}});
+                    let input = json!({"input": {field: instead, "description": "run it"}});
                     place.native("changes", "before_tool_call", &format!("echo '{input}'"))?;
                 }
                 Hook::Injects { is_component: true } => {

@@ -46,7 +46,7 @@ pub(crate) enum Trust {
 }
 
 /// Every client. The first two are run where nobody says which.
-pub(crate) const ALL: [Client; 7] = [
+pub(crate) const ALL: [Client; 8] = [
     Client {
         name: "codex",
         package: "@openai/codex",
@@ -131,6 +131,18 @@ pub(crate) const ALL: [Client; 7] = [
         changes_input: false,
         shows_warnings: false,
     },
+    Client {
+        name: "cline",
+        package: "cline",
+        version: "3.0.65",
+        configure: cline,
+        command: run_cline,
+        trust: None,
+        node: None,
+        injects_at_start: true,
+        changes_input: true,
+        shows_warnings: false,
+    },
 ];
 
 /// Returns the npm package that has node for this machine.
@@ -141,6 +153,11 @@ pub(crate) fn node_package() -> String {
 }
 
 impl Client {
+    /// Returns the name and the value of the line in the input of its shell tool.
+    pub(crate) fn line(&self, line: &str) -> (&'static str, Value) {
+        if self.name == "cline" { ("commands", json!([line])) } else { ("command", json!(line)) }
+    }
+
     /// The client of that name.
     pub(crate) fn named(name: &str) -> Option<&'static Client> {
         ALL.iter().find(|client| client.name == name)
@@ -160,6 +177,10 @@ impl Client {
         let failed = || io::Error::other(format!("hookbox install {}: {}", self.name, said.trim()));
         if !output.status.success() {
             return Err(failed());
+        }
+        if self.name == "cline" {
+            // It compiles the components, as the user was told to do: Cline waits 3 s.
+            self.doctor(place, trust)?;
         }
         match self.trust {
             Some(give) if trust == Trust::Given => give(place),
@@ -236,6 +257,7 @@ fn variables(name: &str, place: &Place, trust: Trust) -> Vec<(&'static str, Stri
             ("COPILOT_OFFLINE", text("true")),
             ("COPILOT_AUTO_UPDATE", text("false")),
         ],
+        "cline" => vec![("CLINE_TELEMETRY_DISABLED", text("1")), ("CLINE_NO_AUTO_UPDATE", text("1"))],
         "kimi" => vec![("KIMI_DISABLE_TELEMETRY", text("1"))],
         _ => vec![
             ("OPENCODE_DISABLE_AUTOUPDATE", text("1")),
@@ -405,6 +427,27 @@ fn run_kimi(place: &Place, _: Trust) -> Command {
     let mut command = Command::new(modules.join(node_package()).join("bin/node"));
     command.arg(modules.join("@moonshot-ai/kimi-code/dist/main.mjs"));
     command.args(["--output-format", "stream-json", "-p", PROMPT]);
+    command
+}
+
+/// Writes what `cline auth` writes.
+fn cline(place: &Place, _: Trust) -> io::Result<()> {
+    let settings = json!({
+        "provider": "openai-compatible", "apiKey": "test", "model": "mock-model",
+        "baseUrl": format!("{}/v1", place.url),
+    });
+    let provider =
+        json!({"settings": settings, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"});
+    let all = json!({
+        "version": 1, "lastUsedProvider": "openai-compatible", "providers": {"openai-compatible": provider},
+    });
+    place.home_file(".cline/data/settings/providers.json", &all.to_string())
+}
+
+fn run_cline(place: &Place, _: Trust) -> Command {
+    let program = of_platform(&place.client.join("node_modules/@cline"), "cli-").join("bin/cline");
+    let mut command = Command::new(program);
+    command.arg(PROMPT);
     command
 }
 

@@ -31,7 +31,7 @@ use crate::place::Place;
 const USAGE: &str = "\
 usage: cargo test-clients [--agent NAME]... [--all] [--case TEXT] [--keep DIR]
 
-  --agent NAME  codex, gemini, claude, qwen, copilot, opencode or kimi; may be given again [default: codex and gemini]
+  --agent NAME  codex, gemini, claude, qwen, copilot, opencode, kimi or cline; may be given again [default: codex and gemini]
   --all         every agent
   --case TEXT   only the cases whose name holds this
   --keep DIR    leave what the clients wrote, printed and asked in DIR";
@@ -145,7 +145,7 @@ impl Options {
         let place = Place::new(&root, &self.target.join("debug/hookbox"), &plugin, dir, model.url())?;
         let components =
             Components { samples: &self.target.join("hooks"), tests: &self.target.join("test-hooks") };
-        case.put(&components, &place)?;
+        case.put(client, &components, &place)?;
         client.configure(&place, case.trust)?;
         let ended = process::run(
             client.command(&place, case.trust).args(case.only.map_or(&[][..], |(_, arguments)| arguments)),

@@ -61,15 +61,18 @@ impl Asked<'_> {
 }
 
 /// The shell tools of the clients.
-const SHELLS: [&str; 6] = ["exec_command", "shell_command", "run_shell_command", "shell", "Bash", "bash"];
+const SHELLS: [&str; 7] =
+    ["run_commands", "exec_command", "shell_command", "run_shell_command", "shell", "Bash", "bash"];
 
 /// The input of a shell tool: the line, and what its schema asks for besides.
 fn input(schema: &Value, line: &str) -> Value {
     let property = |name: &str| schema.pointer(&format!("/properties/{name}"));
-    let field = if property("cmd").is_some() { "cmd" } else { "command" };
+    let fields = ["cmd", "commands", "command"];
+    let field = fields.into_iter().find(|it| property(it).is_some()).unwrap_or("command");
     let is_list = property(field).and_then(|it| it.get("type")).is_some_and(|kind| kind == "array");
     let mut input = Map::new();
-    input.insert(field.to_owned(), if is_list { json!(["bash", "-lc", line]) } else { json!(line) });
+    let words = if field == "commands" { json!([line]) } else { json!(["bash", "-lc", line]) };
+    input.insert(field.to_owned(), if is_list { words } else { json!(line) });
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
     for name in required.filter_map(Value::as_str).filter(|name| *name != field) {
         let kind = property(name).and_then(|it| it.get("type")).and_then(Value::as_str).unwrap_or_default();
