@@ -25,6 +25,7 @@ pub(crate) mod disable_settings;
 pub(crate) mod effect;
 pub(crate) mod event;
 pub(crate) mod exit_status;
+pub(crate) mod failed_calls;
 pub(crate) mod json;
 mod list;
 pub(crate) mod output;
@@ -154,6 +155,14 @@ impl Agent {
                 reply::write(spec, known, plan)
             }
             (_, None, _) => reply::with_warnings(spec, None, vec![what.to_owned()]),
+        }
+    }
+
+    /// Returns the reply without a verdict about failed calls of a batch, whose outputs the hooks of `policy` would judge.
+    pub(crate) fn failed_batch(self, event: &AgentEvent, policy: OnFailure, what: &str) -> Reply {
+        match policy {
+            OnFailure::Block => failed_calls::stopped(self.spec(), event, what),
+            _ => self.failed(Some(event.name), policy, what),
         }
     }
 

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::event::{AgentEvent, EventKind};
+use super::failed_calls::{self, Withheld};
 use super::plan::Plan;
 use super::{Agent, Reply, payload, reply};
 use crate::dialect::claude::Session;
 use crate::dialect::fields::{Fields, PayloadError, describe};
-use crate::event::{AgentPayload, Context, Event, EventData};
+use crate::event::{AgentPayload, Context, Event, EventData, ToolResult};
 use crate::json;
 use crate::outcome::Verdict;
 use crate::text;
@@ -31,6 +32,8 @@ pub struct Request {
     pub root: Option<PathBuf>,
     /// True if a hook has already made the agent go on; `None` if the agent does not report that.
     pub goes_on: Option<bool>,
+    /// The calls that failed, at the end of a batch: the agent has shown them to no hook after a call.
+    pub(crate) failed: Vec<ToolResult>,
     /// Fields of the payload that could not be read, and that nothing needs.
     pub notes: Vec<String>,
 }
@@ -41,7 +44,13 @@ impl Request {
     /// An answer that the agent cannot follow turns to the safe side, by the table of [`Agent::events`], with
     /// a warning.
     pub fn answer(&self, verdict: &Verdict, event: &Event) -> Reply {
-        let plan = Plan::new(self.agent.spec(), self.own, verdict, Some((&self.event, event)));
+        self.answer_with(verdict, event, Withheld::default())
+    }
+
+    /// Returns the reply for this verdict, and for those about the failed calls of a batch.
+    pub(crate) fn answer_with(&self, verdict: &Verdict, event: &Event, failed: Withheld) -> Reply {
+        let mut plan = Plan::new(self.agent.spec(), self.own, verdict, Some((&self.event, event)));
+        failed.apply(&mut plan);
         reply::write(self.agent.spec(), self.own, plan)
     }
 }
@@ -135,6 +144,10 @@ impl Agent {
         context.payload = Some(Arc::new(sent));
         let mut read = payload::Reader::new(self.spec(), own, fields);
         let session = read.context(&mut context)?;
+        let failed = match own.event {
+            EventKind::AfterTurn => failed_calls::of(self.spec(), &mut read.fields),
+            _ => Vec::new(),
+        };
         let data = read.data(&mut context)?;
         if own.is_nothing_if_empty
             && matches!(&data, EventData::UserMessageSend { message: Some(text) } if text.is_empty())
@@ -143,7 +156,7 @@ impl Agent {
         }
         let event = Event { context: Arc::new(context), data };
         let (root, goes_on, notes) = (read.root, read.goes_on, read.notes);
-        Ok(Some(Request { agent: self, own, event, session, root, goes_on, notes }))
+        Ok(Some(Request { agent: self, own, event, session, root, goes_on, failed, notes }))
     }
 
     /// Returns the event of a payload that [`read`](Agent::read) may have refused, for

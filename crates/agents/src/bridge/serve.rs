@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use super::follow_ups::FollowUps;
 use super::sessions::Note;
+use crate::agent::failed_calls::Withheld;
 use crate::agent::{Agent, AgentEvent, EventKind, ReadError, Reply, Request};
 use crate::chain::Fired;
-use crate::event::{AgentStop, Context, EventData, EventName, InvokedBy};
+use crate::event::{AgentStop, Context, Event, EventData, EventName, InvokedBy};
 use crate::hook::{Cause, Kind, OnFailure};
 use crate::manager::{Entry, Manager};
 use crate::outcome::{Ruling, Verdict, Warning};
@@ -28,6 +29,8 @@ struct State {
     event: Option<&'static AgentEvent>,
     /// The failure policy of the hooks. Until they are found, there may be a guard among them.
     policy: OnFailure,
+    /// True if outputs of failed calls wait for the hooks.
+    withholds: bool,
     /// The decision of the hooks.
     ruling: Option<Reply>,
 }
@@ -35,7 +38,7 @@ struct State {
 impl Known {
     fn new(agent: Agent, event: Option<&str>) -> Self {
         let event = event.and_then(|name| agent.event(name));
-        let state = State { event, policy: OnFailure::Block, ruling: None };
+        let state = State { event, policy: OnFailure::Block, withholds: false, ruling: None };
         Self { agent, state: Arc::new(Mutex::new(state)) }
     }
 
@@ -50,8 +53,11 @@ impl Known {
     /// Returns the reply if [`Bridge::answer`] gave none, for this reason: the decision of the hooks, if
     /// there is one; otherwise the failure policy of the event's hooks, and a block before they are found.
     pub fn failed(&self, what: &str) -> Reply {
-        let State { event, policy, ruling } = self.get();
-        ruling.unwrap_or_else(|| self.agent.failed(event.map(|event| event.name), policy, what))
+        let State { event, policy, withholds, ruling } = self.get();
+        ruling.unwrap_or_else(|| match event.filter(|_| withholds) {
+            Some(event) => self.agent.failed_batch(event, policy, what),
+            None => self.agent.failed(event.map(|event| event.name), policy, what),
+        })
     }
 }
 
@@ -61,7 +67,7 @@ impl Known {
 pub struct Answer {
     /// The reply.
     pub reply: Reply,
-    rest: Option<Decided>,
+    rest: Vec<Decided>,
     /// The time for the rest.
     left: Duration,
 }
@@ -70,19 +76,24 @@ impl Answer {
     /// Runs the hooks that follow an event ([`Decided::follow_up`]), in half of the time that is left,
     /// because the agent may wait for the end of the process. Returns their warnings for the user.
     pub async fn follow_up(self) -> Vec<String> {
-        let Some(rest) = self.rest else { return Vec::new() };
-        let told = rest.fired().verdict.warnings.len();
-        // The agent has its answer: these hooks cannot inject text.
-        let mut rest = rest.within(self.left * 9 / 20);
-        let _ = tokio::time::timeout(self.left / 2, rest.follow_up()).await;
-        let warnings = rest.into_fired().verdict.warnings.into_iter().skip(told);
-        warnings.map(|warning| text::escape(&warning.text, 4_000)).collect()
+        let until = Instant::now() + self.left / 2;
+        let mut said = Vec::new();
+        for rest in self.rest {
+            let told = rest.fired().verdict.warnings.len();
+            let left = until.saturating_duration_since(Instant::now());
+            // The agent has its answer: these hooks cannot inject text.
+            let mut rest = rest.within(left * 9 / 10);
+            let _ = tokio::time::timeout(left, rest.follow_up()).await;
+            let warnings = rest.into_fired().verdict.warnings.into_iter().skip(told);
+            said.extend(warnings.map(|warning| text::escape(&warning.text, 4_000)));
+        }
+        said
     }
 }
 
 impl From<Reply> for Answer {
     fn from(reply: Reply) -> Self {
-        Self { reply, rest: None, left: Duration::ZERO }
+        Self { reply, rest: Vec::new(), left: Duration::ZERO }
     }
 }
 
@@ -237,6 +248,7 @@ impl Bridge {
         if let Some(count) = count {
             keep(&count, fired);
         }
+        let (withheld, mut rest) = self.judge_failed(&manager, &mut request, fired).await;
         let (mut shown, mut noted) = (request.notes.clone(), Vec::new());
         // Problems of the whole session are shown to the user once.
         if request.event.name() == EventName::SessionStart {
@@ -250,10 +262,38 @@ impl Bridge {
         // They are first, so that the others do not push them out of sight.
         fired.verdict.warnings.splice(0..0, off.into_iter().map(warning));
         signed(&mut fired.verdict, &manager);
-        let mut reply = request.answer(&fired.verdict, &fired.event);
+        let mut reply = request.answer_with(&fired.verdict, &fired.event, withheld);
         noted.iter().for_each(|note| reply.note(note));
         self.known.set(|state| state.ruling = Some(reply.clone()));
-        Answer { reply, rest: Some(decided), left: self.left() }
+        rest.insert(0, decided);
+        Answer { reply, rest, left: self.left() }
+    }
+
+    /// Lets the hooks after a call judge the failed calls of a batch. Their warnings and texts join those of the event.
+    async fn judge_failed(
+        &self,
+        manager: &Manager,
+        request: &mut Request,
+        of_batch: &mut Fired,
+    ) -> (Withheld, Vec<Decided>) {
+        let (mut withheld, mut rest) = (Withheld::default(), Vec::new());
+        let policy = manager.on_failure(Some(&EventName::AfterToolCall));
+        for result in std::mem::take(&mut request.failed) {
+            self.known.set(|state| (state.policy, state.withholds) = (policy, true));
+            // The payload is one of the batch.
+            let mut context = Context::clone(&request.event.context);
+            context.payload = None;
+            let session = manager.session(context.conversation_id.clone()).within(self.left() * 9 / 10);
+            let decided = session
+                .decide(Event { context: Arc::new(context), data: EventData::AfterToolCall(result) })
+                .await;
+            let fired = decided.fired();
+            withheld.add(self.agent.spec(), &fired.verdict, &fired.event, policy);
+            of_batch.verdict.warnings.extend(fired.verdict.warnings.iter().cloned());
+            of_batch.verdict.context.extend(fired.verdict.context.iter().cloned());
+            rest.push(decided);
+        }
+        (withheld, rest)
     }
 
     /// Returns the directory from which hooks are looked for, if the agent names one. A directory that is

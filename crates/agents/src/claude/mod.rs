@@ -6,7 +6,7 @@ mod settings;
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::conditions::Conditions;
 use crate::finding::Examination;
@@ -98,6 +98,7 @@ pub(crate) static SPEC: Spec = Spec {
             ("Agent", "Agent"),
         ],
         claude_names: ClaudeNames::Always,
+        failed_output,
         ..ToolNames::BASE
     },
     tool_success: |_, _| Some(true),
@@ -157,6 +158,17 @@ pub(crate) const OTHER_EVENTS: [&str; 20] = [
     "MessageDisplay",
     "SessionDelete",
 ];
+
+/// The beginnings of what failed tools say.
+const FAILED: [&str; 3] = ["Exit code ", "Error", "<tool_use_error>"];
+
+/// Returns the text of a failed call. Its batch does not report which calls failed: an error is text, and begins in one of
+/// a few ways or is from an MCP server, whose other outputs are lists.
+fn failed_output(call: &Map<String, Value>) -> Option<Value> {
+    let text = call.get("tool_response")?.as_str()?;
+    let is_mcp = call.get("tool_name")?.as_str()?.starts_with("mcp__");
+    (is_mcp || FAILED.iter().any(|it| text.starts_with(it))).then(|| text.into())
+}
 
 /// Warns about the trust in a project's folder, which Claude Code 2.1 keeps in a file of many other things.
 fn check_folder(conditions: &Conditions<'_>, found: &mut Examination) {

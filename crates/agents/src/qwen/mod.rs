@@ -4,7 +4,7 @@ mod aliases;
 mod hook;
 mod reply;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::claude::OTHER_EVENTS;
 use crate::dialect::claude::{MatcherError, compile};
@@ -69,6 +69,7 @@ pub(crate) static SPEC: Spec = Spec {
         ],
         mcp_name: Some("mcp__SERVER__TOOL"),
         aliases: aliases::aliases,
+        failed_output,
         exit_status: exit_status::in_last_lines,
         ..ToolNames::BASE
     },
@@ -76,6 +77,7 @@ pub(crate) static SPEC: Spec = Spec {
     counts_follow_ups: false,
     answers: Answers {
         write: reply::write,
+        stop_replaces_failed: true,
         effect: |_, answer, specific| {
             let decision = || effect::decision(answer, &["block", "deny"]);
             effect::permission(specific).or_else(decision).or_else(|| effect::stop(answer))
@@ -108,6 +110,13 @@ pub(crate) static SPEC: Spec = Spec {
     )],
     doctor: DoctorRules { check: folder_trust::check_qwen, ..DoctorRules::BASE },
 };
+
+/// Returns the text of a failed call of a batch.
+fn failed_output(call: &Map<String, Value>) -> Option<Value> {
+    let has_failed = call.get("status").is_some_and(|status| status != "success");
+    let response = call.get("tool_response").filter(|_| has_failed)?;
+    Some(response.get("error").unwrap_or(response).clone())
+}
 
 /// Reads a matcher: names separated by `|`, such as `Bash`, `Shell` and `ShellTool` for one tool, and otherwise an
 /// expression that may match anywhere in the tool's own name.

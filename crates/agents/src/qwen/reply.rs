@@ -1,5 +1,5 @@
-//! The answers to Qwen Code. It changes no input. After a tool call it knows only `continue: false`, whose
-//! reason replaces the output.
+//! The answers to Qwen Code. It changes no input. After a tool call, and after a batch with a failed call, it
+//! knows only `continue: false`, whose reason replaces the output.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
         Decision::Block(reason) | Decision::Stop(reason) => match event.event {
             EventKind::BeforeToolCall => specific(event, permission("deny", reason)),
             EventKind::PermissionRequest => denied(event, reason),
-            EventKind::AfterToolCall => stop(reason),
+            EventKind::AfterToolCall | EventKind::AfterTurn => stop(reason),
             _ => decision("block", reason),
         },
         Decision::Pass => specific(event, context(plan)),

@@ -29,6 +29,9 @@ pub(crate) struct Answers {
     /// Returns the form in which a changed output of a tool reaches the model: of the tool of this name, the
     /// output as it was, and as it is now.
     pub(crate) changed_output: fn(&str, &Value, &Value) -> ChangedOutput,
+    /// True if the reason of a stop after a batch of calls takes the place of what failed calls said. Otherwise a stop
+    /// ends the turn.
+    pub(crate) stop_replaces_failed: bool,
     /// The longest text for the model, in characters; the agent drops a longer one whole.
     pub(crate) max_context: Option<usize>,
     /// True if exit code 2 blocks only with words on standard error.
@@ -50,6 +53,7 @@ impl Answers {
         asks_with_changed_input: false,
         takes_input: |_, _| true,
         changed_output: as_reason,
+        stop_replaces_failed: false,
         max_context: None,
         exit_2_needs_words: false,
         failure_blocks: false,

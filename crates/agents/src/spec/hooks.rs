@@ -1,6 +1,6 @@
 //! The command hooks of an agent, and its names of tools.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::agent::event::EventKind;
 use crate::agent_hooks::rule::Rule;
@@ -24,6 +24,9 @@ pub(crate) struct ToolNames {
     pub(crate) mcp_aliases: &'static [&'static str],
     /// The tool by which the model writes to a program that runs, if its calls reach no hook.
     pub(crate) unseen_input: Option<&'static str>,
+    /// Returns the output of a call of a batch that failed, for an agent whose event after a call means success. `None` if
+    /// the call worked, or if the agent has no event of a batch.
+    pub(crate) failed_output: fn(&Map<String, Value>) -> Option<Value>,
     /// Returns the further names by which a matcher may mean one of the agent's tools.
     pub(crate) aliases: fn(&str) -> Vec<String>,
     /// Returns the exit status in the output of a shell tool, if the payload has no field for it.
@@ -39,6 +42,7 @@ impl ToolNames {
         mcp_name: None,
         mcp_aliases: &["mcp__SERVER__TOOL"],
         unseen_input: None,
+        failed_output: |_| None,
         aliases: |_| Vec::new(),
         exit_status: |_| None,
     };
