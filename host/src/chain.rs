@@ -354,7 +354,10 @@ fn fail(
     if member.redacts {
         redaction::clean_text(&mut message);
     }
-    let what = format!("{}{standing} failed ({cause}): {message}", author.shown());
+    let what = match cause {
+        Cause::Untrusted => format!("skipped {}: {message}", author.shown()),
+        _ => format!("{}{standing} failed ({cause}): {message}", author.shown()),
+    };
     report.cause = Some(cause);
     report.message = Some(message);
     let blocks = descriptor.on_failure == OnFailure::Block && event.name().allows().block && !member.observe;

@@ -89,7 +89,10 @@ fn a_native_hook_of_a_repository_runs_when_all_is_trusted_and_else_is_reported()
     assert_eq!(found["verdict"]["blocked"], false);
     assert_eq!(found["hooks"][0]["name"], "a");
     assert_eq!(found["hooks"][0]["status"], "untrusted");
-    assert!(output.stderr.contains("run `hookbox trust a` to approve it"), "{output:#?}");
+    assert!(
+        output.stderr.contains("skipped a: not trusted; review it with `hookbox trust a`"),
+        "{output:#?}"
+    );
     assert_eq!(env.read("repo/ran"), None);
     let entry = env.list(&[]).into_iter().find(|hook| hook["name"] == "a").unwrap();
     assert_eq!((&entry["status"], &entry["events"]), (&json!("untrusted"), &json!([])));

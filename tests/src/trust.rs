@@ -51,7 +51,10 @@ fn a_native_hook_of_a_repository_runs_once_it_is_trusted_and_not_before() {
     let env = brought();
     assert_eq!(status(&env, "evil"), "untrusted");
     let output = env.hookbox_with(["run", "before_tool_call"], bash().to_string());
-    assert!(output.stderr.contains("run `hookbox trust evil` to approve it"), "{output:#?}");
+    assert!(
+        output.stderr.contains("skipped evil: not trusted; review it with `hookbox trust evil`"),
+        "{output:#?}"
+    );
     refuses(&env.hookbox(["trust", "evil"]), &["expected a terminal", "--yes"]);
     assert_eq!(env.read("home/ran"), None, "neither a look nor a question runs it");
     assert_eq!(env.hookbox(["grants", "--json"]).json(), json!([]));

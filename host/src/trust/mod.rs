@@ -31,23 +31,23 @@ pub enum TrustPolicy {
 }
 
 /// The reason why an untrusted hook did not run, to be read after its name.
-pub const UNTRUSTED: &str = "the repository brought it and you have not trusted it, so it did not run";
+pub const UNTRUSTED: &str = "not trusted";
 
 /// Like [`UNTRUSTED`], for a hook of a plugin that is installed in the home directory.
-pub const NOT_APPROVED: &str = "its plugin was installed and you have not trusted it, so it did not run";
+pub const NOT_APPROVED: &str = "not trusted since its plugin was installed";
 
 /// Like [`UNTRUSTED`], for a hook that has changed since the user trusted it.
-pub const CHANGED: &str = "it has changed since you trusted it, so it did not run";
+pub const CHANGED: &str = "it has changed since you trusted it";
 
 /// Returns the advice to approve an untrusted hook, with the command. The command has the path instead of a name that is
 /// not unique, or that a shell or a terminal could take for something else.
 pub fn approve(name: &str, path: Option<&Path>, is_unique: bool) -> String {
-    format!("run `hookbox trust {}` to approve it", word(name, path, is_unique))
+    format!("review it with `hookbox trust {}`", word(name, path, is_unique))
 }
 
 /// Like [`approve`], for a hook of a source, which is looked for only on request.
 pub(crate) fn approve_from(from: &str, name: &str, path: Option<&Path>, is_unique: bool) -> String {
-    format!("run `hookbox trust --from {from} {}` to approve it", word(name, path, is_unique))
+    format!("review it with `hookbox trust --from {from} {}`", word(name, path, is_unique))
 }
 
 /// Returns the hook as a word of a command line.

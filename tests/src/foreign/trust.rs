@@ -40,7 +40,7 @@ fn a_projects_hook_runs_once_it_is_trusted_and_not_after_it_changed() {
     let env = project();
     assert_eq!(statuses(&env, &FROM), [format!("{NAME} untrusted")]);
     let output = env.hookbox_with(["run", "before_tool_call", "--from", "claude"], bash("ls").to_string());
-    let command = format!("run `hookbox trust --from claude '{NAME}'` to approve it");
+    let command = format!("review it with `hookbox trust --from claude '{NAME}'`");
     assert!(output.stderr.contains(&command), "{output:#?}");
     assert_eq!(run(&env)["blocked"], false);
     assert_eq!(env.read("home/ran"), None, "it did not run");

@@ -11,5 +11,6 @@ mod parents;
 mod plugin_file;
 mod serve;
 mod sessions;
+mod told;
 
 pub use self::serve::{Answer, Bridge, Known};

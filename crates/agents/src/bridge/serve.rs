@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::follow_ups::FollowUps;
 use super::sessions::Note;
+use super::told::Told;
 use crate::agent::failed_calls::Withheld;
 use crate::agent::{Agent, AgentEvent, EventKind, ReadError, Reply, Request};
 use crate::chain::Fired;
@@ -251,11 +252,18 @@ impl Bridge {
         let (withheld, mut rest) = self.judge_failed(&manager, &mut request, fired).await;
         let (mut shown, mut noted) = (request.notes.clone(), Vec::new());
         // Problems of the whole session are shown to the user once.
+        let data = manager.trust_file();
+        let session = &request.event.context.conversation_id;
+        let told = Told::of(data.as_ref().map(|file| file.directory()), self.agent, session);
         if request.event.name() == EventName::SessionStart {
+            told.forget();
+            let warned = fired.verdict.warnings.iter().map(|warning| warning.text.clone());
+            let _ = told.unheard(standing.iter().cloned().chain(warned).collect());
             shown.extend(standing);
         } else {
             noted = standing;
             noted.extend(untrusted(fired, &manager));
+            noted = told.unheard(noted);
         }
         let warning = |text: String| Warning::new(text);
         fired.verdict.warnings.extend(shown.into_iter().map(warning));

@@ -23,7 +23,9 @@ fn a_native_hook_of_a_repository_is_neither_run_nor_asked_and_says_so_in_every_e
     assert!(EventName::ALL.iter().all(|event| descriptor.subscribes_to(event)));
     let error = failure(&discovery, "x");
     assert_eq!(error.cause, Cause::Untrusted);
-    assert!(error.message.contains("you have not trusted it") && error.message.contains("hookbox trust /"));
+    assert!(
+        error.message.contains("not trusted; review it with") && error.message.contains("hookbox trust /")
+    );
 
     let trusting = tree.discover(TrustPolicy::All);
     assert_eq!(statuses(&trusting), [("x", "active"), ("o/r/y", "active"), ("x", "shadowed")]);
@@ -55,7 +57,7 @@ fn a_plugin_that_was_installed_in_the_home_directory_runs_once_it_is_trusted() {
     );
     assert!(problems(&tree, &discovery).is_empty());
     let error = failure(&discovery, "o/installed/x");
-    assert!(error.message.contains("its plugin was installed and you have not trusted it"), "{error}");
+    assert!(error.message.contains("not trusted since its plugin was installed"), "{error}");
     let it = discovery.approvable.iter().find(|it| it.name == "o/installed/x").unwrap();
     let (scope, path) = it.key.clone().unwrap();
     assert!(it.needs_trust && scope == crate::trust::Scope::Global, "{it:?}");
