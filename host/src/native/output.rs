@@ -83,9 +83,15 @@ impl Log {
 
     /// Adds the last lines of standard error to a message.
     pub(crate) fn explain(&self, what: String) -> String {
+        let last = self.last_lines();
+        if last.is_empty() { what } else { format!("{what}: {last}") }
+    }
+
+    /// Returns the last lines of standard error, escaped.
+    pub(crate) fn last_lines(&self) -> String {
         let tail = String::from_utf8_lossy(&self.tail);
         let lines: Vec<&str> = tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let last = lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join(" | ");
-        if last.is_empty() { what } else { format!("{what}: {}", text::escape(&last, TAIL_SHOWN)) }
+        text::escape(&last, TAIL_SHOWN)
     }
 }

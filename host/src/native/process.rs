@@ -121,7 +121,12 @@ impl Process<'_> {
             Err(_) if running.status.is_some() => true,
             Err(_) => {
                 running.kill().await;
-                return Err(HookError::timeout(self.wall).spent(running.log.spent()));
+                let mut error = HookError::timeout(self.wall).spent(running.log.spent());
+                let last = running.log.last_lines();
+                if !last.is_empty() {
+                    error.message.push_str(&format!(" (on standard error: {last})"));
+                }
+                return Err(error);
             }
         };
         if lingers {

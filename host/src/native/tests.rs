@@ -345,3 +345,14 @@ async fn a_hook_finds_its_settings_in_its_environment_and_nothing_where_it_has_n
         assert_eq!(house.read("settings").unwrap().trim(), want);
     }
 }
+
+#[tokio::test]
+async fn a_timeout_says_what_the_hook_wrote_last() {
+    let house = House::new();
+    let budget = budget(SHORT);
+    let hook = house.hook("echo 'asking the server' >&2\nexec sleep 60");
+    let error = run_with(&hook, json!({}), budget).await.unwrap_err();
+    assert_eq!(error.message, "did not answer within 400ms (on standard error: asking the server)");
+    let silent = run_with(&house.hook("exec sleep 60"), json!({}), budget).await.unwrap_err();
+    assert_eq!(silent.message, "did not answer within 400ms");
+}
