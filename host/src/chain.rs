@@ -27,6 +27,8 @@ use crate::text;
 /// The limit on a hook's log in a report, in bytes. The budget has cut it before, but escaping may lengthen
 /// it.
 const MAX_LOG: usize = 128 << 10;
+/// The number of lines of a hook's log that go to the log of the host.
+const MAX_LOG_LINES: usize = 100;
 /// The limit on a message in a report, in bytes.
 const MAX_MESSAGE: usize = 2_000;
 /// The limit on a changed value in the log, in bytes.
@@ -378,6 +380,9 @@ fn trace(event: &EventName, hook: &HookReport) {
             tracing::warn!(%event, hook = %name, status, %cause, micros, message = %message(), "hook failed");
         }
         None => tracing::debug!(%event, hook = %name, status, micros, "hook ran"),
+    }
+    for line in hook.log.lines().take(MAX_LOG_LINES) {
+        tracing::info!(target: "hookbox::output", %event, hook = %name, "{}", redact::text(line));
     }
     for change in &hook.changes {
         let shown = |value| redact::line(value, MAX_CHANGE);

@@ -33,8 +33,21 @@ fn success((): ()) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Writes the log to standard error. `HOOKBOX_LOG` sets its level, in the syntax of tracing-subscriber's
+/// `EnvFilter`. It begins before the hooks are searched for.
+fn init_log() {
+    let Ok(filter) = std::env::var("HOOKBOX_LOG") else { return };
+    tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .init();
+}
+
 fn main() -> ExitCode {
     let command = Cli::parse().command;
+    init_log();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
         let done = runtime.block_on(async {

@@ -16,6 +16,7 @@ use crate::live::Live;
 use crate::native;
 use crate::outcome::Outcome;
 use crate::session::Thresholds;
+use crate::text;
 use crate::trust::TrustPolicy;
 #[cfg(feature = "component")]
 use crate::wasm::{Allocation, Compiler};
@@ -348,6 +349,11 @@ impl Builder {
         let (snapshot, last) = self.search(&Arc::default()).await;
         for problem in snapshot.problems.iter() {
             tracing::warn!(path = %problem.path.display(), "{}", problem.message);
+        }
+        for entry in snapshot.entries.iter() {
+            let (name, tier, status) =
+                (text::escape(&entry.name, 200), entry.tier.as_str(), entry.status.as_str());
+            tracing::debug!(hook = %name, tier, status, "found a hook");
         }
         let live = Live::new(snapshot, chain, cwd);
         #[cfg(feature = "otel")]
