@@ -105,16 +105,18 @@ impl<M: Model> Agent<M> {
     ) -> Result<Option<String>> {
         self.thread.enter_recipe(&recipe.name);
         let done = match builtin {
-            Builtin::Compact => self.compact(trigger).await,
+            Builtin::Compact => self.compact(recipe, trigger).await,
             Builtin::Rotate => self.rotate(recipe, trigger).await,
         };
         self.thread.leave_recipe();
         done
     }
 
-    /// `pre_compact`, a summary in the place of the conversation, `post_compact`.
-    async fn compact(&mut self, trigger: &str) -> Result<Option<String>> {
-        let Some(summary) = self.summary(trigger).await? else { return Ok(None) };
+    /// `pre_compact`, a summary in the place of the conversation, `post_compact`. The arguments of the recipe go
+    /// to the model with the question: they name what the summary has to keep.
+    async fn compact(&mut self, recipe: &Callback, trigger: &str) -> Result<Option<String>> {
+        let question = with_notes(QUESTION, &recipe.args);
+        let Some(summary) = self.summary(&question, trigger).await? else { return Ok(None) };
         self.replace(&[Message::user(&summary)]);
         self.save();
         self.compacted(trigger, &summary, self.thread.conversation.usage).await;
@@ -125,7 +127,7 @@ impl<M: Model> Agent<M> {
     /// Sends `pre_compact`, `post_compact` and `session_end` of this conversation, and `session_start` of a
     /// fresh one, which begins with the handoff. The old one stays saved, whole.
     async fn rotate(&mut self, recipe: &Callback, trigger: &str) -> Result<Option<String>> {
-        let Some(summary) = self.summary(trigger).await? else { return Ok(None) };
+        let Some(summary) = self.summary(QUESTION, trigger).await? else { return Ok(None) };
         let handoff = handoff(&summary, &recipe.args);
         self.save();
         let fresh = self.thread.conversation.hand_over(&handoff);
@@ -148,7 +150,7 @@ impl<M: Model> Agent<M> {
 
     /// Asks the hooks, then the model, for a summary; context from hooks reaches the model with the question.
     /// `None` if a hook keeps the conversation. An empty summary is an error: nothing else would be left.
-    async fn summary(&mut self, trigger: &str) -> Result<Option<String>> {
+    async fn summary(&mut self, wanted: &str, trigger: &str) -> Result<Option<String>> {
         self.thread.tell();
         let conversation = &self.thread.conversation;
         let before =
@@ -162,7 +164,7 @@ impl<M: Model> Agent<M> {
         }
         let mut question = self.thread.conversation.messages.clone();
         question.extend(notes.iter().map(|text| json!({"role": "system", "content": text})));
-        question.push(json!({"role": "user", "content": QUESTION}));
+        question.push(json!({"role": "user", "content": wanted}));
         let window = self.thread.conversation.usage.current_context_window;
         let reply = self.ask(None, &question, &json!([])).await?;
         self.thread.conversation.usage.current_context_window = window;
@@ -182,8 +184,13 @@ impl<M: Model> Agent<M> {
 /// Returns the first message of a fresh conversation: the model's summary, and the arguments of the hook that
 /// asked for it.
 fn handoff(summary: &str, kept: &[(String, String)]) -> String {
-    let mut text = format!("The work goes on from an earlier conversation.\n\n{summary}");
-    for (name, value) in kept {
+    with_notes(&format!("The work goes on from an earlier conversation.\n\n{summary}"), kept)
+}
+
+/// Returns a text with the arguments of a recipe below it.
+fn with_notes(text: &str, args: &[(String, String)]) -> String {
+    let mut text = text.to_owned();
+    for (name, value) in args {
         // A document has no name; anything else is a note with a name.
         let name = if name == "handoff" { String::new() } else { format!("{name}: ") };
         text.push_str(&format!("\n\n{name}{value}"));
