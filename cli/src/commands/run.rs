@@ -137,7 +137,7 @@ pub(crate) fn event(
 /// Prints what is not in the verdict: failures, and the text of hooks that the model must not see.
 pub(crate) fn tell(fired: &Fired) {
     for warning in &fired.verdict.warnings {
-        warn(text::escape(&warning.text, 4_000));
+        warn(text::escape(&warning.shown(), 4_000));
     }
     let rulings = fired.verdict.block.iter().chain(&fired.verdict.ask);
     for ruling in rulings.filter(|ruling| !ruling.trusted && !ruling.for_user().is_empty()) {

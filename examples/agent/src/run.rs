@@ -201,8 +201,9 @@ impl<M: Model> Agent<M> {
         self.thread.leave_recipes();
         let next_turn = self.capped(verdict.turn, rounds);
         let goes_on = self.apply(next_turn).await;
-        for message in &verdict.follow_ups {
-            self.because(format!("it goes on: {message}"));
+        let authors = verdict.follow_ups_by.iter().map(String::as_str).chain(std::iter::repeat("a hook"));
+        for (message, author) in verdict.follow_ups.iter().zip(authors) {
+            self.because(format!("{author} makes it go on: {message}"));
             self.thread.conversation.push("user", message);
         }
         self.save();
@@ -307,7 +308,7 @@ impl<M: Model> Agent<M> {
     pub(crate) fn note(&mut self, notes: &Notes) {
         (self.watch)(Step::Event(&notes.report));
         for warning in &notes.warnings {
-            (self.watch)(Step::Warning(&warning.text));
+            (self.watch)(Step::Warning(&warning.shown()));
         }
         for text in &notes.context {
             self.because(format!("the model is told: {text}"));

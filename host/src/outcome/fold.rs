@@ -37,7 +37,7 @@ impl<'a> Author<'a> {
 
     /// Returns the name, escaped for a line of text.
     pub(crate) fn shown(&self) -> String {
-        text::escape(self.name, 200)
+        text::escape(self.name, super::NAME_SHOWN)
     }
 }
 
@@ -164,6 +164,8 @@ impl Fold {
                     before: json!(self.verdict.follow_ups),
                     after: json!(outcome.follow_ups),
                 });
+                let names = outcome.follow_ups.iter().map(|_| author.shown());
+                self.verdict.follow_ups_by.extend(names);
                 self.verdict.follow_ups.extend(outcome.follow_ups);
             } else {
                 self.not_allowed(author, event, "follow up on");
@@ -380,6 +382,7 @@ mod tests {
         both.follow_ups.push("and then".into());
         let (verdict, _) = fold(stop(), vec![both, Outcome::follow_up("more")]);
         assert_eq!(verdict.follow_ups, ["and then", "more"]);
+        assert_eq!(verdict.follow_ups_by, ["a", "b"]);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 mod fold;
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -9,6 +11,10 @@ pub use self::fold::{Author, Fold, MAX_CONTEXT};
 
 use crate::capability::Denial;
 use crate::event::Message;
+use crate::text;
+
+/// The longest name of a hook in a note, in bytes.
+const NAME_SHOWN: usize = 200;
 
 /// A recipe that the agent shall run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -275,6 +281,17 @@ impl Warning {
     pub fn new(text: impl Into<String>) -> Self {
         Self { hook: None, text: text.into() }
     }
+
+    /// Returns the note with the name of its hook, unless it begins with that.
+    pub fn shown(&self) -> Cow<'_, str> {
+        let Some(name) = self.hook.as_deref().map(|name| text::escape(name, NAME_SHOWN)) else {
+            return Cow::Borrowed(&self.text);
+        };
+        if self.text.starts_with(&name) {
+            return Cow::Borrowed(&self.text);
+        }
+        Cow::Owned(format!("{name}: {}", self.text))
+    }
 }
 
 /// One change that one hook made, with the value before.
@@ -306,6 +323,8 @@ pub struct Verdict {
     pub warnings: Vec<Warning>,
     /// Messages with which the agent goes on, in run order.
     pub follow_ups: Vec<String>,
+    /// The name of the hook of each of them, in the same order, escaped.
+    pub follow_ups_by: Vec<String>,
     /// The new conversation.
     pub mutate: Option<Vec<Message>>,
     /// The recipe to run.
@@ -322,6 +341,18 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_note_is_shown_with_the_name_of_its_hook_once() {
+        for (hook, text, want) in [
+            (Some("guard"), "careful", "guard: careful"),
+            (Some("guard"), "guard failed (exit)", "guard failed (exit)"),
+            (None, "hooks made the agent go on", "hooks made the agent go on"),
+        ] {
+            let warning = Warning { hook: hook.map(str::to_owned), text: text.to_owned() };
+            assert_eq!(warning.shown(), want);
+        }
+    }
 
     #[test]
     fn an_answer_without_the_right_to_it_is_taken_out_and_a_block_stays() {

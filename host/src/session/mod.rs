@@ -283,6 +283,7 @@ impl Session {
             self.follow_ups.store(0, Ordering::Relaxed);
         } else if so_far >= MAX_FOLLOW_UPS {
             fired.verdict.follow_ups.clear();
+            fired.verdict.follow_ups_by.clear();
             let text = format!(
                 "hooks made the agent go on {so_far} times in a row: no further follow-up is applied"
             );

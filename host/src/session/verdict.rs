@@ -226,6 +226,8 @@ verdict! {
     StopVerdict {
         /// Messages of the user with which the agent goes on. It stops if there are none.
         follow_ups: Vec<String>,
+        /// The name of the hook of each of them, in the same order, for the user.
+        follow_ups_by: Vec<String>,
         /// The change of the conversation that comes first.
         turn: Option<Turn>,
     }
@@ -318,7 +320,13 @@ impl From<Fired> for TurnVerdict {
 impl From<Fired> for StopVerdict {
     fn from(mut fired: Fired) -> Self {
         let follow_ups = std::mem::take(&mut fired.verdict.follow_ups);
-        Self { follow_ups, turn: turn(&mut fired.verdict), notes: notes(fired.verdict, fired.report) }
+        let follow_ups_by = std::mem::take(&mut fired.verdict.follow_ups_by);
+        Self {
+            follow_ups,
+            follow_ups_by,
+            turn: turn(&mut fired.verdict),
+            notes: notes(fired.verdict, fired.report),
+        }
     }
 }
 
