@@ -12,8 +12,8 @@ use crate::tools::Ran;
 use crate::{Agent, Step};
 
 impl<M: Model> Agent<M> {
-    /// Makes one tool call, and returns the text for the model.
-    pub(crate) async fn call(&mut self, call: ToolCall) -> String {
+    /// Makes one tool call, whose answer of the model took so many tokens, and returns the text for the model.
+    pub(crate) async fn call(&mut self, call: ToolCall, cost: u64) -> String {
         (self.watch)(Step::Wants(&call.name, &call.input));
         let verdict = self.thread.session.before_tool_call(call.clone()).await;
         self.note(&verdict);
@@ -39,6 +39,8 @@ impl<M: Model> Agent<M> {
         let mut result = permitted.finished(structured(&call.name, &ran));
         result.duration_ms = u64::try_from(started.elapsed().as_millis()).ok();
         result.exit_status = ran.exit_status;
+        // An endpoint need not count.
+        result.cost_tokens = Some(cost.saturating_add(ran.tokens)).filter(|cost| *cost > 0);
         let after = self.thread.session.after_tool_call(result).await;
         self.note(&after);
         if after.modified {
@@ -46,7 +48,7 @@ impl<M: Model> Agent<M> {
         }
         let mut output = after.decision.text();
         if !ran.success {
-            output = format!("error: {}", self.failed(ErrorSource::Tool(call), output, 1).await);
+            output = format!("error: {}", self.failed(ErrorSource::Tool(call), output, None).await);
         }
         if let Some(ruling) = after.decision.blocked() {
             output = format!("{output}\nstop and change course: {}", self.blocked(ruling));

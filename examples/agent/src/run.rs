@@ -151,11 +151,13 @@ impl<M: Model> Agent<M> {
             next_turn = exceeded.callback.map(Turn::Callback);
         }
 
+        // The tokens of an answer with several calls cannot be told apart.
+        let cost = if let [_] = reply.calls.as_slice() { reply.usage.output_tokens } else { 0 };
         for (id, name, arguments) in &reply.calls {
             let call = ToolCall::from_text(name, arguments).with_id(id);
             let output = match &refused {
                 Some(why) => self.refuse(call, why).await,
-                None => self.call(call).await,
+                None => self.call(call, cost).await,
             };
             let answer = json!({"role": "tool", "tool_call_id": id, "content": output});
             self.thread.conversation.messages.push(answer);
@@ -271,7 +273,7 @@ impl<M: Model> Agent<M> {
                 Err(error) => error,
             };
             let pause = self.model.pause(&error, attempt).filter(|_| attempt < MAX_ATTEMPTS);
-            let text = self.failed(ErrorSource::Turn(turn), format!("{error:#}"), attempt).await;
+            let text = self.failed(ErrorSource::Turn(turn), format!("{error:#}"), Some(attempt)).await;
             // The error continues with the text that the hooks gave it.
             let Some(pause) = pause else { return Err(anyhow!(text)) };
             tokio::time::sleep(pause).await;
@@ -279,10 +281,15 @@ impl<M: Model> Agent<M> {
         }
     }
 
-    /// Tells the hooks of a failure; the text to go on with.
-    pub(crate) async fn failed(&mut self, source: ErrorSource, message: String, attempt: u32) -> String {
+    /// Tells the hooks of a failure; the text to go on with. The session counts the attempts of a tool call.
+    pub(crate) async fn failed(
+        &mut self,
+        source: ErrorSource,
+        message: String,
+        attempt: Option<u32>,
+    ) -> String {
         let mut error = ErrorEvent::new(source, message);
-        error.attempt = Some(attempt);
+        error.attempt = attempt;
         let verdict = self.thread.session.on_error(error).await;
         self.note(&verdict);
         verdict.message

@@ -32,11 +32,12 @@ impl<M: Model> Agent<M> {
             (self.watch)(Step::Because(format!("sub-agent {} begins", sub.conversation.id)));
             let parent = mem::replace(&mut self.thread, sub);
             let answer = self.run(task).await;
-            self.thread = parent;
-            match answer {
+            let usage = mem::replace(&mut self.thread, parent).conversation.usage;
+            let ran = match answer {
                 Ok(answer) => Ran::ok(answer),
                 Err(error) => Ran::failed(format!("{error:#}")),
-            }
+            };
+            Ran { tokens: usage.input_tokens.saturating_add(usage.output_tokens), ..ran }
         })
     }
 }

@@ -31,17 +31,19 @@ pub struct Ran {
     pub success: bool,
     /// The exit status of a command.
     pub exit_status: Option<i32>,
+    /// The tokens that a sub-agent used.
+    pub tokens: u64,
 }
 
 impl Ran {
     /// Makes a success with this output.
     pub fn ok(text: impl Into<String>) -> Self {
-        Self { text: text.into(), success: true, exit_status: None }
+        Self { text: text.into(), success: true, exit_status: None, tokens: 0 }
     }
 
     /// Makes a failure with this reason.
     pub fn failed(text: impl Into<String>) -> Self {
-        Self { text: text.into(), success: false, exit_status: None }
+        Self { text: text.into(), success: false, exit_status: None, tokens: 0 }
     }
 }
 
@@ -132,7 +134,7 @@ impl Tools {
         if !status.success() {
             text = format!("{status}: {}", text.trim());
         }
-        Ok(Ran { text, success: status.success(), exit_status: status.code() })
+        Ok(Ran { text, success: status.success(), exit_status: status.code(), tokens: 0 })
     }
 }
 

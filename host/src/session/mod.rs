@@ -1,5 +1,6 @@
 //! A session: one conversation of one agent, with a typed method for every event.
 
+mod attempts;
 mod decided;
 mod monitor;
 mod tool;
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use self::attempts::Attempts;
 pub use self::decided::Decided;
 pub use self::monitor::BudgetMonitor;
 pub use self::tool::{PermittedCall, ToolRun};
@@ -20,8 +22,8 @@ pub use self::verdict::{
 pub use crate::chain::Fired;
 use crate::chain::{self, ChainOptions, Clocks};
 use crate::event::{
-    AfterTurn, AgentStop, Context, Document, ErrorEvent, Event, EventData, InvokedBy, TokenBudget, ToolCall,
-    ToolResult, Usage, now_ms,
+    AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, InvokedBy,
+    TokenBudget, ToolCall, ToolResult, Usage, now_ms,
 };
 pub use crate::facts::Checkout;
 use crate::live::Live;
@@ -32,8 +34,8 @@ pub use crate::thresholds::{AtThreshold, Thresholds};
 /// The number of times in a row that hooks of `agent_stop` may make an agent go on.
 pub const MAX_FOLLOW_UPS: u32 = 8;
 
-/// One conversation. Cheap to clone; clones share the count of follow-ups and the budget monitor. A subagent
-/// gets a session of its own with [`Session::subagent`].
+/// One conversation. Cheap to clone; clones share the counts of follow-ups and attempts, and the budget monitor. A
+/// subagent gets a session of its own with [`Session::subagent`].
 ///
 /// Its sending methods run the hooks in the calling task, one after another, on a tokio runtime with time and I/O
 /// enabled. They never fail: the report has the failures. If the future is dropped, the hook that runs is ended, the
@@ -44,6 +46,7 @@ pub struct Session {
     context: Arc<Context>,
     follow_ups: Arc<AtomicU32>,
     monitor: Arc<Mutex<BudgetMonitor>>,
+    attempts: Arc<Mutex<Attempts>>,
     /// Limits that replace the manager's.
     chain: Option<Arc<ChainOptions>>,
 }
@@ -56,6 +59,7 @@ impl Session {
             context: Arc::new(Context::new(conversation_id, cwd)),
             follow_ups: Arc::default(),
             monitor: Arc::default(),
+            attempts: Arc::default(),
             chain: None,
         }
     }
@@ -127,7 +131,8 @@ impl Session {
     }
 
     /// Creates a session of a subagent: the same hooks, directory, repository, recipe, agent and mode;
-    /// another conversation, with a context window, a budget monitor and a count of follow-ups of its own.
+    /// another conversation, with a context window, a budget monitor and counts of follow-ups and attempts of
+    /// its own.
     #[must_use]
     pub fn subagent(&self, conversation_id: impl Into<String>) -> Self {
         let mut session = self.clone().with(|context| {
@@ -137,6 +142,7 @@ impl Session {
         });
         session.follow_ups = Arc::default();
         session.monitor = Arc::default();
+        session.attempts = Arc::default();
         session
     }
 
@@ -159,6 +165,7 @@ impl Session {
     /// Sends `user_message_send`: the user sends a message.
     pub async fn user_message_send(&self, message: impl Into<String>) -> MessageVerdict {
         self.follow_ups.store(0, Ordering::Relaxed);
+        mutex::lock(&self.attempts).clear();
         self.fire(EventData::UserMessageSend { message: Some(message.into()) }).await.into()
     }
 
@@ -169,11 +176,18 @@ impl Session {
 
     /// Sends `after_tool_call`: a tool has run, or was blocked ([`ToolResult::blocked`]).
     pub async fn after_tool_call(&self, result: ToolResult) -> OutputVerdict {
+        if result.success == Some(true) {
+            mutex::lock(&self.attempts).succeeded(&result.call);
+        }
         self.fire(EventData::AfterToolCall(result)).await.into()
     }
 
-    /// Sends `on_error`: a tool or a turn failed.
-    pub async fn on_error(&self, error: ErrorEvent) -> ErrorVerdict {
+    /// Sends `on_error`: a tool or a turn failed. The session counts the attempts of a tool call that has none:
+    /// the same call, with the same input, since it last succeeded or the user sent a message.
+    pub async fn on_error(&self, mut error: ErrorEvent) -> ErrorVerdict {
+        if let (ErrorSource::Tool(call), None) = (&error.source, error.attempt) {
+            error.attempt = Some(mutex::lock(&self.attempts).failed(call));
+        }
         self.fire(EventData::OnError(error)).await.into()
     }
 
