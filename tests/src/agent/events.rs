@@ -57,6 +57,16 @@ async fn each_event_is_sent_at_its_moment() {
              after_turn 2, turn_end 2, agent_stop, session_end exit",
         ),
         (
+            "a tool that fails again and again, and another one",
+            vec![bash("exit 3"), bash("exit 3"), bash("exit 4"), bash("exit 3")],
+            once("", Outcome::pass()),
+            "session_start startup, user_message_send, before_tool_call, after_tool_call false, on_error tool 1, after_turn 1, \
+             before_tool_call, after_tool_call false, on_error tool 2, after_turn 2, \
+             before_tool_call, after_tool_call false, on_error tool 1, after_turn 3, \
+             before_tool_call, after_tool_call false, on_error tool 3, after_turn 4, \
+             after_turn 5, turn_end 5, agent_stop, session_end exit",
+        ),
+        (
             "a tool call that is blocked",
             vec![bash("true")],
             once("before_tool_call", Outcome::block("no")),
@@ -194,6 +204,7 @@ async fn hooks_learn_how_a_tool_ended_and_how_many_tokens_were_used() {
             EventData::AfterToolCall(result) => {
                 assert!(result.error.unwrap().contains("exit status: 3"));
                 statuses.push(result.exit_status);
+                assert_eq!(result.cost_tokens, Some(7), "the answer that made the one call");
             }
             EventData::AfterTurn(turn) => {
                 let usage = turn.usage.unwrap();

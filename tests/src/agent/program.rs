@@ -54,7 +54,8 @@ fn a_conversation_is_saved_listed_followed_compacted_and_resumed() {
     assert!(env.path(format!("home/.local/share/hookbox-agent/conversations/{id}.json")).is_file());
 
     assert_eq!(said(&run(&env, ["run", "--follow", "go on"], "")), "The rest, too.");
-    assert_eq!(said(&run(&env, ["run", "-r", "compact", "--follow"], "")), "All of it was done.");
+    let compact = ["run", "-r", "compact", "--arg", "focus=the parser", "--follow"];
+    assert_eq!(said(&run(&env, compact, "")), "All of it was done.");
     assert_eq!(said(&run(&env, ["run", "--resume", id, "Is it?"], "")), "Yes.");
     let listed = run(&env, ["list"], "");
     assert!(said(&listed).contains(id) && listed.stdout.contains("All of it was done."), "{listed:#?}");
@@ -62,6 +63,7 @@ fn a_conversation_is_saved_listed_followed_compacted_and_resumed() {
     let requests = quit(address, requests);
     assert!(texts(&requests[1]).contains("Half is done.") && texts(&requests[1]).contains("go on"));
     assert!(requests[2].1["tools"].is_null(), "the question for a summary has no tools");
+    assert!(texts(&requests[2]).contains("focus: the parser"), "the arguments of compact are used");
     assert!(texts(&requests[3]).contains("All of it was done.") && !texts(&requests[3]).contains("do it"));
 }
 
@@ -170,6 +172,35 @@ fn a_blocked_message_is_an_error_and_prints_no_answer() {
     assert!(chat.stderr.contains("error: a hook blocked the message: not today"), "{chat:#?}");
     let requests = quit(address, requests);
     assert_eq!(requests.len(), 1, "the model gets no blocked message");
+}
+
+#[test]
+fn the_log_shows_what_hooks_write_and_their_names() {
+    let (env, address, requests) = place(&["One."]);
+    let env = env.variable("HOOKBOX_LOG", "hookbox=debug");
+    env.native("home/.hookbox/hooks/turns", "after_turn", "echo \"Turn $(cat | wc -l): context 12%\" >&2");
+    env.native(
+        "home/.hookbox/hooks/more",
+        "agent_stop",
+        r#"cat >/dev/null; [ -e asked ] || echo '{"follow_up_messages":["and the tests"]}'; touch asked"#,
+    );
+    env.native(
+        "home/.hookbox/hooks/says",
+        "session_start",
+        r#"echo '{"action":"passThrough","warnings":["careful"]}'"#,
+    );
+    let output = run(&env, ["run", "do it"], "");
+    assert_eq!(said(&output), "One.");
+    for part in [
+        "context 12%",
+        "hookbox::output",
+        "found a hook",
+        "warning: says: careful",
+        "hooks: more makes it go on: and the tests",
+    ] {
+        assert!(output.stderr.contains(part), "{part}: {}", output.stderr);
+    }
+    drop(quit(address, requests));
 }
 
 #[test]
