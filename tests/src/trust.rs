@@ -6,7 +6,7 @@ use hookbox::EventName;
 use serde_json::{Value, json};
 
 use crate::answers::Backend;
-use crate::environment::{Output, TestEnvironment, program};
+use crate::environment::{Output, TestEnvironment, program, sample};
 
 const BEFORE: &EventName = &EventName::BeforeToolCall;
 const HOOK: &str = "repo/.kodelet/hooks/evil";
@@ -337,5 +337,28 @@ fn a_trusted_hook_that_changed_is_said_in_the_answer_to_the_agent_in_every_event
         assert!(shown.contains("guard") && shown.contains("has changed since you trusted it"), "{output:#?}");
         // A hook that was never trusted is not reported as changed.
         assert!(!shown.contains("never") && output.stderr.contains("never"), "{output:#?}");
+    }
+}
+
+#[test]
+fn trust_grants_again_what_was_taken_back() {
+    for home in [true, false] {
+        let env = TestEnvironment::new();
+        let place = if home { "home" } else { "repo" };
+        env.directory("repo/.git");
+        env.copy(&format!("{place}/.hookbox/hooks/audit-log.wasm"), &sample("audit-log"));
+        let granted = |env: &TestEnvironment| env.hookbox(["grants", "--json"]).json()[0]["granted"].clone();
+        succeeds(&env.hookbox(["trust", "audit-log.wasm", "--yes"]));
+        let all = granted(&env);
+        assert_ne!(all, json!([]));
+        succeeds(&env.hookbox(["grants", "remove", "audit-log.wasm"]));
+        assert_eq!(granted(&env), json!([]));
+        let output = env.hookbox(["trust", "audit-log.wasm", "--yes"]);
+        succeeds(&output);
+        assert!(output.stdout.contains("granted: "), "{output:#?}");
+        assert_eq!(granted(&env), all);
+        let again = env.hookbox(["trust", "audit-log.wasm"]);
+        succeeds(&again);
+        assert!(again.stderr.contains("already"), "{again:#?}");
     }
 }

@@ -60,7 +60,9 @@ impl Trust {
         let is_trusted = !needs_trust || current.is_some_and(|record| record.trusted);
         let replaces = self.replaces(hook, current);
         let replaces_more = replaces.iter().any(|it| current.is_none_or(|now| !now.replaces.contains(it)));
-        let chosen = !self.grant.is_empty() || self.no_grants || replaces_more;
+        // It shows all rights that the hook asks for; those that were taken back are granted again.
+        let grants_more = asked.iter().any(|it| current.is_some_and(|now| !now.grants.contains(it)));
+        let chosen = !self.grant.is_empty() || self.no_grants || replaces_more || grants_more;
         if is_trusted
             && !chosen
             && (!needs_trust || current.is_some())
