@@ -22,7 +22,9 @@ const QUERY: Duration = Duration::from_secs(5);
 
 /// Call one hook through the kodelet protocol.
 ///
-/// A component so serves a host that only runs executables. The named file is trusted, and nothing is granted to it. A failure of the hook is exit code 1. If a
+/// A component so serves a host that only runs executables. The named file is trusted, and nothing is granted
+/// to it: a component has no file, variable, network or store; an executable has your own rights. A failure
+/// of the hook is exit code 1. If a
 /// component asks to block when it fails, its failure is a block.
 #[derive(Args, Debug)]
 pub(crate) struct Exec {
