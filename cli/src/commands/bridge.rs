@@ -52,6 +52,9 @@ pub(crate) struct ServeAgent {
     /// Maximum time to answer, such as 10s: less than the agent waits [default: 15s].
     #[arg(long, value_name = "D", value_parser = options::duration)]
     deadline: Option<Duration>,
+    /// Block also if this process is stopped or killed: another process does the work.
+    #[arg(long)]
+    strict: bool,
     #[command(flatten)]
     discover: options::Discover,
 }
@@ -63,6 +66,9 @@ impl ServeAgent {
         let mut bridge = Bridge::new(self.agent, self.event).project(project);
         if let Some(deadline) = self.deadline {
             bridge = bridge.deadline(deadline);
+        }
+        if self.strict {
+            return super::watchdog::run(&bridge);
         }
         let serving = Arc::new(Serving {
             bridge,
@@ -271,7 +277,7 @@ fn wait_for_the_end() -> ! {
 
 /// Writes the reply. If a block cannot be written, it becomes exit code 2 with the reason on standard error,
 /// which every agent understands.
-fn print(reply: &Reply) -> u8 {
+pub(super) fn print(reply: &Reply) -> u8 {
     let mut out = io::stdout().lock();
     let escaped = out.is_terminal().then(|| text::escape_json(&reply.stdout));
     let stdout = escaped.as_ref().unwrap_or(&reply.stdout);
@@ -283,7 +289,7 @@ fn print(reply: &Reply) -> u8 {
 }
 
 /// Returns true if nobody reads standard output. If it was closed, it is `/dev/null`.
-fn leads_nowhere() -> bool {
+pub(super) fn leads_nowhere() -> bool {
     let about = io::stdout().as_fd().try_clone_to_owned().and_then(|out| File::from(out).metadata());
     let nowhere = std::fs::metadata("/dev/null");
     matches!((about, nowhere), (Ok(about), Ok(nowhere)) if about.rdev() == nowhere.rdev() && about.rdev() != 0)

@@ -15,3 +15,4 @@ pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod trust;
 pub(crate) mod untrust;
+mod watchdog;

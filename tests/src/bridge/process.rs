@@ -313,3 +313,37 @@ fn without_hooks_garbage_passes() {
     assert_eq!(output.code, Some(0), "{output:#?}");
     assert!(output.stderr.contains("hint: "), "{output:#?}");
 }
+
+#[test]
+fn a_strict_call_blocks_where_the_process_at_work_is_stopped_or_killed() {
+    let agents =
+        [(Agent::Claude, "PreToolUse"), (Agent::Codex, "PreToolUse"), (Agent::Copilot, "preToolUse")];
+    for (signal, deadline) in [("STOP", "1s"), ("KILL", "10s")] {
+        for (agent, event) in agents {
+            let env = TestEnvironment::new();
+            // A stopped process answers neither in time nor ever.
+            let run = format!("kill -{signal} $PPID; sleep 1");
+            env.native("home/.hookbox/hooks/hang", "before_tool_call", &run);
+            let payload = call(&env, agent, event, "ls").to_string();
+            let arguments = args(agent, Some(event), &["--deadline", deadline, "--strict"]);
+            let output = env.hookbox_with(arguments, payload);
+            assert_eq!(output.code, Some(0), "{agent} {signal}: {output:#?}");
+            assert!(effect(agent, event, &output).is_blocked(), "{agent} {signal}: {output:#?}");
+            assert!(output.stdout.contains("hookbox was stopped or killed"), "{agent} {signal}: {output:#?}");
+        }
+    }
+    // Otherwise it answers as ever, on standard output and with the exit code.
+    let env = TestEnvironment::new();
+    env.native(
+        "home/.hookbox/hooks/guard",
+        "before_tool_call",
+        "echo '{\"blocked\":true,\"reason\":\"no\"}'",
+    );
+    let payload = call(&env, Agent::Claude, "PreToolUse", "ls").to_string();
+    let plain = env.hookbox_with(args(Agent::Claude, Some("PreToolUse"), &[]), payload.clone());
+    let strict = env.hookbox_with(args(Agent::Claude, Some("PreToolUse"), &["--strict"]), payload);
+    assert_eq!((&plain.code, &plain.stdout), (&strict.code, &strict.stdout));
+    env.file("home/.hookbox/hookbox.toml", "[hooks.guard]\non_failure = \"block\"\n");
+    let output = env.hookbox_with(args(Agent::Claude, Some("Unheard"), &["--strict"]), "{}");
+    assert_eq!(output.code, Some(2), "{output:#?}");
+}

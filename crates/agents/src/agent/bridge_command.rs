@@ -39,6 +39,7 @@ pub(crate) fn write(
         line.push_str(&format!(" --deadline {}", show_duration(deadline)));
     }
     if is_strict {
+        line.push_str(" --strict");
         line.push_str(STRICT);
     }
     line
@@ -95,13 +96,14 @@ pub fn is_ours(agent: Agent, line: &str) -> bool {
     }
     let Some(words) = words(line.strip_suffix(STRICT).unwrap_or(line)) else { return false };
     let [program, bridge, name, options @ ..] = words.as_slice() else { return false };
+    let options: Vec<&String> = options.iter().filter(|it| *it != "--strict").collect();
     let is_named = program.rsplit('/').next().is_some_and(|name| name.starts_with("hookbox"));
     let mut has_event = false;
     for option in options.chunks(2) {
         match option {
-            [option, event] if option == "--event" => has_event |= agent.event(event).is_some(),
-            [option, name] if option == "--from" && name.parse::<Agent>().is_ok() => {}
-            [option, _] if option == "--deadline" || option == "--home" => {}
+            [option, event] if *option == "--event" => has_event |= agent.event(event).is_some(),
+            [option, name] if *option == "--from" && name.parse::<Agent>().is_ok() => {}
+            [option, _] if *option == "--deadline" || *option == "--home" => {}
             _ => return false,
         }
     }
@@ -192,7 +194,7 @@ mod tests {
                         ])
                         .output()
                         .unwrap();
-                    let want = format!("{program}|bridge|{agent}|7");
+                    let want = format!("{program}|bridge|{agent}|{}", if strict { 8 } else { 7 });
                     assert_eq!(String::from_utf8(output.stdout).unwrap(), want);
                 }
             }
