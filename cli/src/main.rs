@@ -164,7 +164,7 @@ fn main() -> ExitCode {
                     Command::Completions(command) => command.run(),
                     Command::Man(command) => command.run(),
                     Command::Bridge(command) => Ok(command.run()),
-                    Command::Install(command) => command.run(),
+                    Command::Install(command) => command.run().await,
                     Command::Uninstall(command) => command.run(),
                 };
                 telemetry::flush().await;

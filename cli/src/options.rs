@@ -263,6 +263,15 @@ impl Discover {
     }
 }
 
+/// Returns the directory of `--system-root`, which has to exist; an empty path is `/`.
+pub(crate) fn system_root(given: Option<&Path>) -> Result<PathBuf, InputError> {
+    let Some(given) = given else { return Ok(PathBuf::new()) };
+    given.canonicalize().map_err(|error| {
+        let what = format!("--system-root {}: expected a directory, found: {error}", given.display());
+        InputError::new(what, "give a directory that exists")
+    })
+}
+
 /// Reads a duration such as `200ms`, `2s` or `1m`.
 pub(crate) fn duration(text: &str) -> Result<Duration, UnitError> {
     parse_duration(text)

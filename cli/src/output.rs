@@ -18,6 +18,12 @@ pub(crate) fn line(text: &str) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// Returns the width of the terminal; `None` in a pipe.
+pub(crate) fn width() -> Option<usize> {
+    let columns = Table::new().width().filter(|width| *width > 0)?;
+    std::io::stdout().is_terminal().then_some(columns.into())
+}
+
 /// Writes a value as JSON, one line; indented on a terminal. Control characters in strings are escaped, which
 /// does not change the value.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {

@@ -1,6 +1,7 @@
 //! `hookbox doctor`.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::interrupt::unless_interrupted;
@@ -13,6 +14,9 @@ use hookbox_agents::config::Surroundings;
 
 use crate::error::{EXIT_FAILED, hint, is_coloured};
 use crate::{named, options, output};
+
+/// The column of the messages.
+const TEXT: usize = 26;
 
 /// Check that each configured agent blocks a dangerous command.
 ///
@@ -30,6 +34,9 @@ pub(crate) struct Doctor {
     /// Print JSON: an array of objects, one per agent.
     #[arg(long)]
     json: bool,
+    /// Read the system's configuration below this directory, such as a mounted image [default: /].
+    #[arg(long, value_name = "DIR")]
+    system_root: Option<PathBuf>,
     #[command(flatten)]
     locate: options::Locate,
 }
@@ -40,8 +47,9 @@ impl Doctor {
         let manager = unless_interrupted(self.locate.manager()).await??;
         let home = self.locate.home()?;
         let project = std::env::current_dir()?;
-        let surroundings =
-            Surroundings { home, ..Surroundings::new(project).variables(|name| std::env::var_os(name)) };
+        let system = options::system_root(self.system_root.as_deref())?;
+        let surroundings = Surroundings::new(project).variables(|name| std::env::var_os(name));
+        let surroundings = Surroundings { home, system, ..surroundings };
         let version = format!("hookbox {}", crate::version());
         let doctor = doctor::Doctor::new(surroundings, version).line(&self.line);
         let agents = if self.agents.is_empty() { Agent::ALL.to_vec() } else { self.agents.clone() };
@@ -59,10 +67,11 @@ impl Doctor {
                 self.agents.is_empty() && !it.configured && !has_failed
             };
             let (absent, examined): (Vec<&Examination>, Vec<_>) = found.iter().partition(is_absent);
-            let mut blocks: Vec<String> = examined.into_iter().map(block).collect();
+            let width = output::width().unwrap_or(usize::MAX);
+            let mut blocks: Vec<String> = examined.into_iter().map(|it| block(it, width)).collect();
             if !absent.is_empty() {
                 let titles: Vec<&str> = absent.iter().map(|it| it.title).collect();
-                blocks.push(format!("not set up: {}\n", titles.join(", ")));
+                blocks.push(wrapped(&format!("not set up: {}\n", titles.join(", ")), 12, width));
             }
             output::line(&blocks.join("\n"))?;
             if found.iter().all(|it| !it.configured) {
@@ -73,19 +82,22 @@ impl Doctor {
     }
 }
 
-/// Returns the examination of an agent as text.
-fn block(found: &Examination) -> String {
+/// Returns the examination of an agent as text, in lines of this width.
+fn block(found: &Examination, width: usize) -> String {
     let state = match (found.configured, found.guarded) {
         (_, true) => painted("guarded", AnsiColor::Green),
         (true, false) => painted("NOT guarded", AnsiColor::Red),
         (false, false) => painted("does not call hookbox", AnsiColor::Yellow),
     };
     let mut text = format!("{} ({}): {state}\n", found.title, found.agent);
+    let mut field = |name: &str, value: &str| {
+        let _ = writeln!(text, "  {name:<9} {}", wrapped(value, 12, width));
+    };
     let program = found.program.as_ref().map(|path| escape(&path.to_string_lossy(), 500));
-    let _ = writeln!(text, "  program   {}", program.as_deref().unwrap_or("-"));
-    let others: Vec<&str> = found.events.iter().map(|it| it.event.as_str()).collect();
-    if !others.is_empty() {
-        let _ = writeln!(text, "  events    {}", others.join(" "));
+    field("program", program.as_deref().unwrap_or("-"));
+    let events: Vec<&str> = found.events.iter().map(|it| it.event.as_str()).collect();
+    if !events.is_empty() {
+        field("events", &events.join(" "));
     }
     for finding in &found.findings {
         let status = match finding.status {
@@ -93,9 +105,10 @@ fn block(found: &Examination) -> String {
             Status::Warning => painted("warning  ", AnsiColor::Yellow),
             Status::Failed => painted("FAILED   ", AnsiColor::Red),
         };
-        let _ = writeln!(text, "  {status} {:<13} {}", finding.about, finding.message);
+        let message = wrapped(&finding.message, TEXT, width);
+        let _ = writeln!(text, "  {status} {:<13} {message}", finding.about);
         if let Some(hint) = &finding.hint {
-            let _ = writeln!(text, "  {:<23} hint: {hint}", "");
+            let _ = writeln!(text, "{:TEXT$}{}", "", wrapped(&format!("hint: {hint}"), TEXT, width));
         }
     }
     text
@@ -105,4 +118,40 @@ fn block(found: &Examination) -> String {
 fn painted(word: &str, colour: AnsiColor) -> String {
     let style = colour.on_default();
     if is_coloured(&std::io::stdout()) { format!("{style}{word}{style:#}") } else { word.to_owned() }
+}
+
+/// Breaks a text into lines that end before this width, at blanks; further lines begin at this column.
+fn wrapped(text: &str, column: usize, width: usize) -> String {
+    let mut lines = String::new();
+    let mut used = column;
+    for word in text.split(' ') {
+        let length = word.chars().count() + 1;
+        if used > column && used + length > width {
+            let _ = write!(lines, "\n{:column$}", "");
+            used = column;
+        } else if used > column {
+            lines.push(' ');
+        }
+        lines.push_str(word);
+        used += length;
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_broken_at_blanks_and_no_word_is_cut() {
+        for (text, width, want) in [
+            ("", 20, ""),
+            ("one two three", 80, "one two three"),
+            ("one two three", 14, "one two\n    three"),
+            ("one /a/path/that/is/long two", 14, "one\n    /a/path/that/is/long\n    two"),
+            ("one  two", usize::MAX, "one  two"),
+        ] {
+            assert_eq!(wrapped(text, 4, width), want, "{text:?} {width}");
+        }
+    }
 }

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use hookbox::escape;
 use hookbox::internal::discovery::{self, show_duration};
 use hookbox::internal::private_dir;
+use hookbox::manager::Entry;
+use hookbox::{EventName, Kind, escape};
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::Bridge;
 use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
@@ -15,10 +16,14 @@ use hookbox_agents::config::{Level, Surroundings};
 use serde_json::{Value, json};
 
 use crate::error::{EXIT_FAILED, InputError, hint, note, report, warn};
+use crate::interrupt::unless_interrupted;
 use crate::{human, named, options, output};
 
 /// The name by which a shell finds the program, where others use the configuration as well.
 const NAME: &str = "hookbox";
+
+/// The directory of the original files of the system's configuration.
+const SYSTEM_DATA: &str = "var/lib/hookbox";
 
 /// Make another agent run hookbox.
 ///
@@ -76,18 +81,24 @@ struct Which {
         conflicts_with = "all"
     )]
     agents: Vec<Agent>,
-    /// Every agent that has a configuration directory at the user level.
+    /// Every agent that has a configuration directory in your home.
     #[arg(long)]
     all: bool,
     /// The user's own configuration, for every project [default].
-    #[arg(long, conflicts_with_all = ["project", "local"])]
+    #[arg(long, conflicts_with_all = ["project", "local", "system"])]
     user: bool,
     /// The project's configuration, which others get with the repository.
-    #[arg(long, conflicts_with = "local")]
+    #[arg(long, conflicts_with_all = ["local", "system"])]
     project: bool,
     /// The user's own configuration for this project; Claude Code has it.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "system")]
     local: bool,
+    /// The system's configuration, for every user; no repository can switch its hooks off.
+    #[arg(long)]
+    system: bool,
+    /// Change the system below this directory, such as a mounted image [default: /].
+    #[arg(long, value_name = "DIR", requires = "system")]
+    system_root: Option<PathBuf>,
     /// Show the difference as a unified diff; change nothing.
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -100,9 +111,10 @@ struct Which {
 
 impl Which {
     fn level(&self) -> Level {
-        match (self.project, self.local) {
-            (true, _) => Level::Project,
-            (_, true) => Level::Local,
+        match (self.project, self.local, self.system) {
+            (true, ..) => Level::Project,
+            (_, true, _) => Level::Local,
+            (.., true) => Level::System,
             _ => Level::User,
         }
     }
@@ -112,11 +124,16 @@ impl Which {
         let options = self.locate.discovery()?;
         let repository = discovery::repository(&options);
         let project = repository.clone().unwrap_or_else(|| options.cwd.clone());
-        let data = private_dir::default_data(options.home.as_deref()).ok_or_else(|| {
+        let system = options::system_root(self.system_root.as_deref())?;
+        // Whoever installed it, another administrator uninstalls it.
+        let of_system = || Some(Path::new("/").join(&system).join(SYSTEM_DATA));
+        let own = || private_dir::default_data(options.home.as_deref());
+        let data = if self.system { of_system() } else { own() };
+        let data = data.ok_or_else(|| {
             let what = "expected a place for the original files, found no home directory";
             InputError::new(what, "set HOME or XDG_DATA_HOME")
         })?;
-        let surroundings = Surroundings { home: options.home.clone(), ..Surroundings::new(project) };
+        let surroundings = Surroundings { home: options.home.clone(), system, ..Surroundings::new(project) };
         let surroundings = surroundings.variables(|name| std::env::var_os(name));
         let installer = Installer::new(surroundings.clone(), data).repository(repository).dry(self.dry_run);
         Ok((installer, surroundings))
@@ -312,7 +329,9 @@ fn complain(failure: InstallFailure) -> ExitCode {
         InstallFailure::Project { level, .. } => {
             format!("go into a project's directory, or leave out --{level}")
         }
-        InstallFailure::Level { .. } => "use --user or --project, if the agent has that level".to_owned(),
+        InstallFailure::Level { .. } => {
+            "use --user, --project or --system, if the agent has that level".to_owned()
+        }
         InstallFailure::Event(error) => {
             let names: Vec<_> = error.agent.events().iter().map(|it| it.name).collect();
             what = format!("{} has no event {:?} that hookbox serves", error.agent.title(), error.name);
@@ -324,7 +343,7 @@ fn complain(failure: InstallFailure) -> ExitCode {
 }
 
 impl Install {
-    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let (installer, surroundings) = self.which.open()?;
         let level = self.which.level();
         let agents = self.which.agents(&installer)?;
@@ -346,9 +365,12 @@ impl Install {
         if !is_executable(&program, &surroundings.project) {
             warn(format_args!("--program {program:?}: there is no program that can be executed there now"));
         }
+        if level == Level::System {
+            warn_of_owner(&program);
+        }
         let deadline = self.deadline.unwrap_or(Bridge::DEADLINE);
-        // The others who use a project have other home directories.
-        let home = surroundings.home.as_ref().filter(|_| level != Level::Project);
+        // The others who use a project or the machine have other home directories.
+        let home = surroundings.home.as_ref().filter(|_| !matches!(level, Level::Project | Level::System));
         let home = home.and_then(|home| home.to_str()).filter(|home| !home.contains(['\n', '\r']));
         let home = home.map(str::to_owned);
         let mut from: Vec<Agent> = self.from.into_iter().flat_map(|it| it.0).collect();
@@ -367,8 +389,11 @@ impl Install {
         if let Some(code) = which.check(&agents, &installer, &options)? {
             return Ok(code);
         }
+        // A search creates the private directories, and a dry run creates nothing.
+        let guards = if which.dry_run { None } else { Some(guards(&which.locate).await) };
         let keys = |done: &FileChange| {
             json!({
+                "guards": guards,
                 "program": options.program,
                 "deadline": show_duration(options.deadline),
                 "backup": done.original,
@@ -377,7 +402,11 @@ impl Install {
                 "next": done.next,
             })
         };
-        which.each(&agents, |agent| installer.install(agent, level, &options), keys)
+        let code = which.each(&agents, |agent| installer.install(agent, level, &options), keys)?;
+        if !which.json && code == ExitCode::SUCCESS {
+            guards.iter().for_each(|guards| say_next(&agents, guards));
+        }
+        Ok(code)
     }
 }
 
@@ -402,6 +431,39 @@ fn is_executable(program: &str, project: &Path) -> bool {
     }
     // The usual name is for other users, who have the program elsewhere.
     program == NAME || on_path(program).any(|path| is_file(&path))
+}
+
+/// Returns the names of the hooks that can block a tool call, except built-in ones, which guard hookbox alone.
+async fn guards(locate: &options::Locate) -> Vec<String> {
+    let Ok(Ok(manager)) = unless_interrupted(locate.manager()).await else { return Vec::new() };
+    let entries = manager.entries();
+    let is_guard = |it: &&Entry| {
+        it.kind != Kind::Builtin && !it.observe && it.events.contains(&EventName::BeforeToolCall)
+    };
+    entries.iter().filter(is_guard).map(|it| it.name.clone()).collect()
+}
+
+/// Prints the next steps: a guard, if there is none, and a check.
+fn say_next(agents: &[Agent], guards: &[String]) {
+    if guards.is_empty() {
+        warn("no hook of yours blocks a tool call yet: the agent runs everything as before");
+        hint("add a guard, such as the sample: cp target/hooks/guardrail.wasm ~/.hookbox/hooks/");
+    }
+    let names: Vec<&str> = agents.iter().map(|agent| agent.as_str()).collect();
+    hint(format_args!("then check that it blocks: hookbox doctor {}", names.join(" ")));
+}
+
+/// Warns if a user could replace the program that all agents of the machine run.
+fn warn_of_owner(program: &str) {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = std::fs::metadata(program).ok().map(|it| it.uid()).filter(|owner| *owner != 0);
+    if let Some(owner) = owner {
+        warn(format_args!(
+            "{}: user {owner} can replace this program, which every user's agent runs",
+            shown(Path::new(program))
+        ));
+        hint("install hookbox for the system, such as in /usr/local/bin");
+    }
 }
 
 /// Returns the path of this program. The path on `PATH` comes first, if it is this program: a later version

@@ -3,6 +3,7 @@
 use hookbox::manager::Protection;
 
 use crate::agent::{Agent, Level, Surroundings};
+use crate::spec::HookPlace;
 
 /// Directories with many other files.
 const SHARED: [&str; 2] = [".github", ".github/copilot"];
@@ -14,8 +15,10 @@ pub fn protection() -> Protection {
     let around = Surroundings::new("").variables(|name| std::env::var_os(name));
     let mut protection = Protection::default();
     for agent in Agent::ALL {
-        protection.paths.extend(agent.spec().places.iter().map(|place| place.path));
-        let moved = agent.spec().files(&around, Level::User).map(|(_, path)| path);
+        let is_relative = |place: &&HookPlace| !place.levels.contains(&Level::System);
+        protection.paths.extend(agent.spec().places.iter().filter(is_relative).map(|place| place.path));
+        let moved = [Level::User, Level::System].map(|level| agent.spec().files(&around, level));
+        let moved = moved.into_iter().flatten().map(|(_, path)| path);
         protection.places.extend(moved.filter(|path| path.is_absolute()));
         protection.targets.push(agent.as_str());
         let unseen = agent.spec().tools.unseen_input;
@@ -60,5 +63,9 @@ mod tests {
         }
         assert!(found.targets.contains(&"gemini"));
         assert_eq!(found.unseen_input, [("codex", "write_stdin")]);
+        for path in ["/etc/codex/requirements.toml", "/etc/gemini-cli/settings.json"] {
+            let is_there = found.places.iter().any(|it| it.as_os_str() == path);
+            assert!(is_there || cfg!(target_os = "macos"), "{path}");
+        }
     }
 }

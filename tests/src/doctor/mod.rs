@@ -205,7 +205,11 @@ fn an_agent_whose_guard_fires_is_guarded_and_nothing_is_changed() {
         assert_eq!(events[0]["hookbox_event"], json!("before_tool_call"));
         assert_eq!((&events[0]["level"], &events[0]["timeout_ms"]), (&json!("user"), &json!(20_000)));
         let all = findings(&output);
-        assert!(all.iter().all(|(status, _, _)| status == "ok"), "{agent}: {all:#?}");
+        // Nothing in this project switches hooks off, but another repository could.
+        let is_fine = |(status, about, _): &(String, String, String)| {
+            status == "ok" || (status == "warning" && about == "switch")
+        };
+        assert!(all.iter().all(is_fine), "{agent}: {all:#?}");
         for (about, words) in [
             ("version", "hookbox 0"),
             ("path", "hookbox trust"),

@@ -2,6 +2,7 @@
 
 mod files;
 mod guards;
+mod system;
 
 use hookbox_agents::Agent;
 use hookbox_agents::agent::EventKind;
@@ -105,6 +106,22 @@ fn a_file_that_was_not_there_goes_with_its_directories() {
             let names: Vec<_> = std::fs::read_dir(base).unwrap().map(|it| it.unwrap().file_name()).collect();
             assert!(names.iter().all(|name| name == ".cache" || name == ".local"), "{agent}: {names:?}");
         }
+    }
+}
+
+#[test]
+fn an_entry_that_its_user_wrote_comes_back() {
+    for line in ["hookbox bridge claude", "hookbox bridge claude --deadline 5s"] {
+        let env = TestEnvironment::new();
+        let own = SETTINGS.replace("mine", line);
+        env.file(CLAUDE, &own);
+        done(&env.hookbox(["install", "claude"]));
+        assert!(!env.read(CLAUDE).unwrap().contains(&format!("\"{line}\"")), "taken over");
+        done(&env.hookbox(["install", "claude", "--deadline", "9s"]));
+        let output = env.hookbox(["uninstall", "claude"]);
+        assert!(output.stdout.contains("byte for byte"), "{output:#?}");
+        assert!(output.stderr.contains("an entry runs hookbox"), "{output:#?}");
+        assert_eq!(env.read(CLAUDE).unwrap(), own);
     }
 }
 
@@ -347,6 +364,27 @@ fn hooks_of_another_agent_run_in_an_agent_that_was_told_so() {
     assert_eq!(env.hookbox(["uninstall", "claude", "--json"]).json()[0]["change"], "deleted");
     refused(&env.hookbox(["install", "opencode", "--from", "claude"]), 2, &["fixed", "--from"]);
     refused(&env.hookbox(["install", "claude", "--from", "opencode"]), 2, &["no command hooks"]);
+}
+
+#[test]
+fn an_installation_without_a_guard_says_so_and_names_the_next_steps() {
+    let words = "no hook of yours blocks a tool call yet";
+    let env = TestEnvironment::new();
+    let output = env.hookbox(["install", "claude", "codex"]);
+    done(&output);
+    for word in [words, "hint: add a guard", "hookbox doctor claude codex"] {
+        assert!(output.stderr.contains(word), "{word}: {output:#?}");
+    }
+    assert_eq!(env.hookbox(["install", "claude", "--json"]).json()[0]["guards"], json!([]));
+    // One that only observes, or that nobody trusts, blocks nothing.
+    env.native("repo/.hookbox/hooks/brought", "before_tool_call", "echo '{}'");
+    env.native("home/.hookbox/hooks/greeter", "session_start", "echo '{}'");
+    assert!(env.hookbox(["install", "claude"]).stderr.contains(words));
+    env.native("home/.hookbox/hooks/guard", "before_tool_call", "echo '{}'");
+    let output = env.hookbox(["install", "claude"]);
+    assert!(!output.stderr.contains(words), "{output:#?}");
+    assert!(output.stderr.contains("hookbox doctor claude"), "{output:#?}");
+    assert_eq!(env.hookbox(["install", "claude", "--json"]).json()[0]["guards"], json!(["guard"]));
 }
 
 #[test]

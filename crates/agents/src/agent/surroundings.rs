@@ -23,6 +23,8 @@ pub struct Surroundings {
     pub home: Option<PathBuf>,
     /// The directory of the project.
     pub project: PathBuf,
+    /// The root of the system's files (default: empty, for `/`).
+    pub system: PathBuf,
     /// The agents' [variables](crate::Agent::home_variable) that are set and not empty.
     pub variables: BTreeMap<String, PathBuf>,
 }
@@ -55,6 +57,10 @@ impl Surroundings {
     /// Returns the path of an agent's file at a level, such as `.claude/settings.json`. `None` without a home
     /// directory.
     pub(crate) fn path(&self, moved: Option<&MovedBy>, level: Level, path: &str) -> Option<PathBuf> {
+        if level == Level::System {
+            let path = Path::new(path);
+            return Some(Path::new("/").join(&self.system).join(path.strip_prefix("/").unwrap_or(path)));
+        }
         if level != Level::User {
             return Some(self.project.join(path));
         }
@@ -107,7 +113,13 @@ mod tests {
             let found = agent.spec().path(&here, Level::Project, path);
             assert_eq!(found, Some(Path::new("/srv/shop").join(path)), "{agent} {name}={value}");
         }
-        assert_eq!(Agent::Codex.spec().path(&Surroundings::new("/srv/shop"), Level::User, ".codex"), None);
+        let here = Surroundings::new("/srv/shop");
+        assert_eq!(Agent::Codex.spec().path(&here, Level::User, ".codex"), None);
+        for (system, want) in [("", "/etc/c"), ("/", "/etc/c"), ("/mnt/image", "/mnt/image/etc/c")] {
+            let here = Surroundings { system: system.into(), ..here.clone() };
+            let found = Agent::Codex.spec().path(&here, Level::System, "/etc/c");
+            assert_eq!(found.as_deref(), Some(Path::new(want)), "{system:?}");
+        }
     }
 
     #[test]

@@ -12,8 +12,8 @@ use crate::conditions::Conditions;
 use crate::finding::Examination;
 use crate::spec::prelude::*;
 
-/// The settings of an organization.
-const MANAGED: &str = if cfg!(target_os = "macos") {
+/// The settings of an organization, as its documentation names them.
+const SYSTEM_FILE: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode/managed-settings.json"
 } else {
     "/etc/claude-code/managed-settings.json"
@@ -42,6 +42,7 @@ pub(crate) static SPEC: Spec = Spec {
         at(BOTH, ".claude/hooks", Holds::Beside),
         at(HOME, ".claude/plugins", Holds::Plugins),
         at(HOME, ".claude.json", Holds::Beside),
+        at(SYSTEM, SYSTEM_FILE, Holds::Hooks),
     ],
     moved_by: Some(MovedBy { variable: "CLAUDE_CONFIG_DIR", directory: ".claude", reads_tilde: false }),
     config: ConfigFormat {
@@ -59,7 +60,10 @@ pub(crate) static SPEC: Spec = Spec {
         ignores_whole_file: true,
         env_key: Some("env"),
         plugins_key: Some("enabledPlugins"),
-        managed_file: Some(MANAGED),
+        takes_strongest_switch: true,
+        // Seen in 2.1.329, with `disableAllHooks` in a project.
+        keeps_system_hooks: true,
+        repository_switch: Some("\"disableAllHooks\": true in its .claude/settings.json"),
         ..ConfigFormat::BASE
     },
     wait: Wait {
@@ -172,7 +176,7 @@ fn failed_output(call: &Map<String, Value>) -> Option<Value> {
 
 /// Warns about the trust in a project's folder, which Claude Code 2.1 keeps in a file of many other things.
 fn check_folder(conditions: &Conditions<'_>, found: &mut Examination) {
-    if conditions.level != Level::User {
+    if conditions.level.is_in_project() {
         let message = "Claude Code runs the hooks of a project only in a folder that you trust; whether you do cannot be seen here";
         found.warn("trust", message, "start claude there and trust the folder");
     }

@@ -33,6 +33,8 @@ pub(crate) static SPEC: Spec = Spec {
         at(BOTH, ".codex/hooks.json", Holds::Hooks),
         at(BOTH, ".codex/config.toml", Holds::Settings),
         at(BOTH, ".codex/hooks", Holds::Beside),
+        // Its own documentation: managed configuration.
+        at(SYSTEM, "/etc/codex/requirements.toml", Holds::TomlHooks),
     ],
     moved_by: Some(MovedBy { variable: "CODEX_HOME", directory: ".codex", reads_tilde: false }),
     config: ConfigFormat {
@@ -44,6 +46,8 @@ pub(crate) static SPEC: Spec = Spec {
             ..EntryForm::GROUPED
         },
         reads_above: Above::All,
+        // In a project that its user trusts.
+        repository_switch: Some("[features] hooks = false in its .codex/config.toml"),
         ..ConfigFormat::BASE
     },
     wait: Wait {
@@ -109,7 +113,7 @@ pub(crate) static SPEC: Spec = Spec {
     }),
     plugin: None,
     next_steps: &[
-        (&Level::ALL, "start codex and approve the hooks in /hooks: until then it silently runs none"),
+        (BOTH, "start codex and approve the hooks in /hooks: until then it silently runs none"),
         (PROJECT, "trust the project when codex asks: it reads the project's hooks only then"),
     ],
     doctor: DoctorRules { check: trust::check, ..DoctorRules::BASE },

@@ -18,6 +18,9 @@ const MAX_GIT_FILE: u64 = 8 << 10;
 /// Checks that Codex trusts the project and the entry: it skips an entry that it does not trust, and says
 /// nothing.
 pub(super) fn check(conditions: &Conditions<'_>, found: &mut Examination) {
+    if conditions.level == Level::System {
+        return found.ok("trust", "Codex trusts the system's hooks");
+    }
     // The trust is in the directory that contains `.codex`.
     let project = conditions.file.ancestors().nth(2).unwrap_or(conditions.project());
     if conditions.level != Level::User && !trusts_project(conditions.settings, project) {

@@ -27,7 +27,8 @@ mod tests {
 
     fn surroundings(variables: &[(&str, &str)]) -> Surroundings {
         let value = |name: &str| variables.iter().find(|(it, _)| *it == name).map(|(_, value)| value.into());
-        Surroundings { home: Some("/home/ada".into()), ..Surroundings::new("/srv/shop") }.variables(value)
+        let here = Surroundings::new("/srv/shop").variables(value);
+        Surroundings { home: Some("/home/ada".into()), system: "/image".into(), ..here }
     }
 
     #[test]
@@ -40,19 +41,44 @@ mod tests {
                     "/home/ada/.claude/settings.json",
                     "/srv/shop/.claude/settings.json",
                     "/srv/shop/.claude/settings.local.json",
+                    "/image/etc/claude-code/managed-settings.json",
                 ],
             ),
-            (Agent::Codex, ["/home/ada/.codex/hooks.json", "/srv/shop/.codex/hooks.json", ""]),
-            (Agent::Gemini, ["/home/ada/.gemini/settings.json", "/srv/shop/.gemini/settings.json", ""]),
-            (Agent::Qwen, ["/home/ada/.qwen/settings.json", "/srv/shop/.qwen/settings.json", ""]),
+            (
+                Agent::Codex,
+                [
+                    "/home/ada/.codex/hooks.json",
+                    "/srv/shop/.codex/hooks.json",
+                    "",
+                    "/image/etc/codex/requirements.toml",
+                ],
+            ),
+            (
+                Agent::Gemini,
+                [
+                    "/home/ada/.gemini/settings.json",
+                    "/srv/shop/.gemini/settings.json",
+                    "",
+                    "/image/etc/gemini-cli/settings.json",
+                ],
+            ),
+            (
+                Agent::Qwen,
+                [
+                    "/home/ada/.qwen/settings.json",
+                    "/srv/shop/.qwen/settings.json",
+                    "",
+                    "/image/etc/qwen-code/settings.json",
+                ],
+            ),
             (
                 Agent::Copilot,
-                ["/home/ada/.copilot/hooks/hookbox.json", "/srv/shop/.github/hooks/hookbox.json", ""],
+                ["/home/ada/.copilot/hooks/hookbox.json", "/srv/shop/.github/hooks/hookbox.json", "", ""],
             ),
-            (Agent::Cursor, ["/home/ada/.cursor/hooks.json", "/srv/shop/.cursor/hooks.json", ""]),
-            (Agent::Kimi, ["/home/ada/.kimi-code/config.toml", "", ""]),
-            (Agent::Cline, ["", "", ""]),
-            (Agent::OpenCode, ["", "", ""]),
+            (Agent::Cursor, ["/home/ada/.cursor/hooks.json", "/srv/shop/.cursor/hooks.json", "", ""]),
+            (Agent::Kimi, ["/home/ada/.kimi-code/config.toml", "", "", ""]),
+            (Agent::Cline, ["", "", "", ""]),
+            (Agent::OpenCode, ["", "", "", ""]),
         ] {
             let found = Level::ALL.map(|level| {
                 file(agent, level, &here).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
@@ -71,7 +97,7 @@ mod tests {
             for path in Level::ALL.iter().filter_map(|level| file(agent, *level, &here)) {
                 let is_read = |(place, at): (&HookPlace, PathBuf)| match place.holds {
                     Holds::Files => path.parent() == Some(&at),
-                    Holds::Hooks => path == at,
+                    Holds::Hooks | Holds::TomlHooks => path == at,
                     _ => false,
                 };
                 assert!(sources(agent).any(is_read), "{agent}: {}", path.display());

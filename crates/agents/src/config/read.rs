@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::document::{ConfigText, DocumentError, json, last};
 use super::entry::Entry;
-use super::switch::{Switch, switches};
+use super::switch::{Switch, kept_on, switches};
 use crate::Agent;
 use crate::discovery::document::{Form, Node, Object};
 use crate::discovery::reader::Reader as Faults;
@@ -33,6 +33,9 @@ pub struct Configuration {
     pub switches: Vec<Switch>,
     /// The value of `disableAllHooks`, if it is set and the strongest level counts.
     pub disables_all: Option<bool>,
+    /// The switches that are set to leave hooks on, each as it would be written to switch them off; empty if
+    /// the strongest level counts.
+    pub kept_on: Vec<&'static str>,
     /// The variables that the settings set for all commands.
     pub env: Vec<(String, String)>,
     /// The parts that the agent reads otherwise than they look.
@@ -218,8 +221,10 @@ impl Reader {
     /// Reads the settings beside the hooks.
     fn settings(&mut self, root: &Object<'_>) {
         self.found.switches = switches(self.spec, root, &mut Faults::default());
-        if self.spec.config.managed_file.is_some() {
+        if self.spec.config.takes_strongest_switch {
             self.found.disables_all = last(root, "disableAllHooks").and_then(|it| json(it).as_bool());
+        } else {
+            self.found.kept_on = kept_on(self.spec, root);
         }
         if let Some(Value::Object(env)) = self.spec.config.env_key.and_then(|key| last(root, key)).map(json) {
             let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);

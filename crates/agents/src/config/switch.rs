@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::document::last;
-use crate::agent::disable_settings::LeavesOut;
-use crate::discovery::document::{Form, Object};
+use crate::agent::disable_settings::{DisableSetting, LeavesOut};
+use crate::discovery::document::{Form, Node, Object};
 use crate::discovery::reader::{Reader, wrong};
 use crate::spec::Spec;
 use crate::text;
@@ -43,12 +43,7 @@ impl fmt::Display for Switch {
 pub(crate) fn switches(spec: &Spec, root: &Object<'_>, faults: &mut Reader) -> Vec<Switch> {
     let mut switches = Vec::new();
     for setting in spec.config.disable_settings {
-        let value = match setting.within.map(|name| last(root, name).map(|it| it.form())) {
-            None => last(root, setting.key),
-            Some(Some(Form::Object(inner))) => last(&inner, setting.key),
-            Some(_) => None,
-        };
-        let Some(value) = value else { continue };
+        let Some(value) = value_of(setting, root) else { continue };
         match (setting.leaves_out, value.form()) {
             (LeavesOut::All(off), Form::Boolean(value)) => {
                 switches.extend((value == off).then_some(Switch::All(setting.shown)));
@@ -70,4 +65,24 @@ pub(crate) fn switches(spec: &Spec, root: &Object<'_>, faults: &mut Reader) -> V
         }
     }
     switches
+}
+
+/// Returns the switches of a file that are set to leave the hooks on.
+pub(crate) fn kept_on(spec: &Spec, root: &Object<'_>) -> Vec<&'static str> {
+    let is_on = |setting: &&DisableSetting| {
+        let form = value_of(setting, root).map(|it| it.form());
+        matches!((setting.leaves_out, form), (LeavesOut::All(off), Some(Form::Boolean(value))) if value != off)
+    };
+    spec.config.disable_settings.iter().filter(is_on).map(|setting| setting.shown).collect()
+}
+
+/// Returns the value of a setting in a file.
+fn value_of<'a>(setting: &DisableSetting, root: &Object<'a>) -> Option<Node<'a>> {
+    match setting.within {
+        None => last(root, setting.key),
+        Some(name) => match last(root, name)?.form() {
+            Form::Object(inner) => last(&inner, setting.key),
+            _ => None,
+        },
+    }
 }

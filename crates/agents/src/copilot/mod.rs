@@ -52,6 +52,9 @@ pub(crate) static SPEC: Spec = Spec {
             },
         ],
         reads_above: Above::Root,
+        repository_switch: Some(
+            "\"disableAllHooks\": true in its .github/copilot/settings.json or .claude/settings.json",
+        ),
         ..ConfigFormat::BASE
     },
     wait: Wait::new(Unit::Seconds, 30),

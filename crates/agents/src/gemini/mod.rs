@@ -9,6 +9,13 @@ use crate::dialect::claude::compile;
 use crate::gemini_family::{DISABLED, ENABLED, folder_trust};
 use crate::spec::prelude::*;
 
+/// The system's settings, which override those of users and projects.
+const SYSTEM_FILE: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/GeminiCli/settings.json"
+} else {
+    "/etc/gemini-cli/settings.json"
+};
+
 pub(crate) static SPEC: Spec = Spec {
     name: "gemini",
     title: "Gemini CLI",
@@ -24,6 +31,7 @@ pub(crate) static SPEC: Spec = Spec {
         at(BOTH, ".gemini/settings.json", Holds::Hooks),
         at(BOTH, ".gemini/hooks", Holds::Beside),
         at(HOME, ".gemini/trustedFolders.json", Holds::Beside),
+        at(SYSTEM, SYSTEM_FILE, Holds::Hooks),
     ],
     moved_by: Some(MovedBy { variable: "GEMINI_CLI_HOME", directory: "", reads_tilde: false }),
     config: ConfigFormat {
@@ -32,6 +40,7 @@ pub(crate) static SPEC: Spec = Spec {
         entry: EntryForm { name_key: Some("name"), has_env: true, ..EntryForm::GROUPED },
         disable_settings: &[ENABLED, DISABLED],
         former_settings: &["enabled", "disabled", "notifications"],
+        repository_switch: Some("\"hooksConfig\": {\"enabled\": false} in its .gemini/settings.json"),
         ..ConfigFormat::BASE
     },
     wait: Wait::new(Unit::Milliseconds, 60),

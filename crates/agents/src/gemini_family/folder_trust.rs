@@ -41,7 +41,7 @@ pub(crate) fn check_gemini(conditions: &Conditions<'_>, found: &mut Examination)
 
 /// Checks that Qwen Code runs the hooks of the project.
 pub(crate) fn check_qwen(conditions: &Conditions<'_>, found: &mut Examination) {
-    if conditions.level != Level::User {
+    if conditions.level.is_in_project() {
         check(conditions, (QWEN_RULES, false), ("skips its hooks", ""), found);
     }
 }

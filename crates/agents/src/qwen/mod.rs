@@ -11,6 +11,13 @@ use crate::dialect::claude::{MatcherError, compile};
 use crate::gemini_family::{DISABLED, ENABLED, folder_trust};
 use crate::spec::prelude::*;
 
+/// The system's settings, which override those of users and projects.
+const SYSTEM_FILE: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/QwenCode/settings.json"
+} else {
+    "/etc/qwen-code/settings.json"
+};
+
 pub(crate) static SPEC: Spec = Spec {
     name: "qwen",
     title: "Qwen Code",
@@ -26,6 +33,7 @@ pub(crate) static SPEC: Spec = Spec {
         at(BOTH, ".qwen/settings.json", Holds::Hooks),
         at(BOTH, ".qwen/hooks", Holds::Beside),
         at(HOME, ".qwen/trustedFolders.json", Holds::Beside),
+        at(SYSTEM, SYSTEM_FILE, Holds::Hooks),
     ],
     moved_by: Some(MovedBy { variable: "QWEN_HOME", directory: ".qwen", reads_tilde: true }),
     config: ConfigFormat {
@@ -34,6 +42,7 @@ pub(crate) static SPEC: Spec = Spec {
         entry: EntryForm { has_env: true, ..EntryForm::GROUPED },
         disable_settings: &[DisableSetting::ALL, ENABLED, DISABLED],
         former_settings: &["enabled", "disabled", "notifications"],
+        repository_switch: Some("\"disableAllHooks\": true in its .qwen/settings.json"),
         ..ConfigFormat::BASE
     },
     wait: Wait::new(Unit::SecondsBelow1000, 60),

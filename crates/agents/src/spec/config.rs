@@ -25,8 +25,13 @@ pub(crate) struct ConfigFormat {
     pub(crate) env_key: Option<&'static str>,
     /// The key that switches plugins on and off.
     pub(crate) plugins_key: Option<&'static str>,
-    /// The settings of an organization. An agent that has them takes a switch from its strongest level.
-    pub(crate) managed_file: Option<&'static str>,
+    /// True if a switch counts at its strongest level only; the system's is the strongest.
+    pub(crate) takes_strongest_switch: bool,
+    /// True if only the system's own settings switch the system's hooks off. Otherwise `hookbox install` also
+    /// sets the switches there.
+    pub(crate) keeps_system_hooks: bool,
+    /// The setting by which a repository switches the user's hooks off, with its file.
+    pub(crate) repository_switch: Option<&'static str>,
     /// The directories above the working directory whose files the agent reads as well.
     pub(crate) reads_above: Above,
 }
@@ -43,7 +48,9 @@ impl ConfigFormat {
         ignores_whole_file: false,
         env_key: None,
         plugins_key: None,
-        managed_file: None,
+        takes_strongest_switch: false,
+        keeps_system_hooks: false,
+        repository_switch: None,
         reads_above: Above::None,
     };
 }

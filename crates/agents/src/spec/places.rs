@@ -13,21 +13,29 @@ pub enum Level {
     Project,
     /// The user's own for one project, which git ignores. Only Claude Code has it.
     Local,
+    /// The system's, for every user. A repository cannot switch its hooks off.
+    System,
 }
 
 impl Level {
     /// Every level.
-    pub const ALL: [Self; 3] = [Self::User, Self::Project, Self::Local];
+    pub const ALL: [Self; 4] = [Self::User, Self::Project, Self::Local, Self::System];
 
     /// The levels whose files are in the project.
     pub(crate) const IN_PROJECT: [Self; 2] = [Self::Project, Self::Local];
 
-    /// Returns the word for it: `user`, `project` or `local`.
+    /// Returns true if the files of this level are in the project.
+    pub(crate) fn is_in_project(self) -> bool {
+        Self::IN_PROJECT.contains(&self)
+    }
+
+    /// Returns the word for it: `user`, `project`, `local` or `system`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Project => "project",
             Self::Local => "local",
+            Self::System => "system",
         }
     }
 }
@@ -43,6 +51,8 @@ impl fmt::Display for Level {
 pub(crate) enum Holds {
     /// A file of hooks and of settings that switch them off.
     Hooks,
+    /// A TOML file of hooks and of settings about them.
+    TomlHooks,
     /// A directory in which each file whose name ends in `.json` has hooks.
     Files,
     /// A file of hooks in the form of another agent, which this agent runs as well.
@@ -60,7 +70,8 @@ pub(crate) enum Holds {
 pub(crate) struct HookPlace {
     /// The levels: at each of them there is one.
     pub(crate) levels: &'static [Level],
-    /// The path beneath the home directory or the project, such as `.claude/settings.json`.
+    /// The path beneath the home directory or the project, such as `.claude/settings.json`; at the system's
+    /// level an absolute one.
     pub(crate) path: &'static str,
     /// The contents.
     pub(crate) holds: Holds,
@@ -72,6 +83,8 @@ pub(crate) const HOME: &[Level] = &[Level::User];
 pub(crate) const PROJECT: &[Level] = &[Level::Project];
 /// The user's own level in a project.
 pub(crate) const LOCAL: &[Level] = &[Level::Local];
+/// The system's level.
+pub(crate) const SYSTEM: &[Level] = &[Level::System];
 /// The levels of most files.
 pub(crate) const BOTH: &[Level] = &[Level::User, Level::Project];
 
@@ -83,7 +96,7 @@ pub(crate) const fn at(levels: &'static [Level], path: &'static str, holds: Hold
 impl HookPlace {
     /// Returns true if it has hooks of the agent's own.
     pub(crate) fn has_hooks(&self) -> bool {
-        matches!(self.holds, Holds::Hooks | Holds::Files)
+        matches!(self.holds, Holds::Hooks | Holds::TomlHooks | Holds::Files)
     }
 
     /// Returns true for a directory whose files the agent reads all.

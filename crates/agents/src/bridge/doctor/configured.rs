@@ -12,12 +12,13 @@ use crate::bridge::Bridge;
 use crate::bridge::plugin_file::{self, Origin};
 use crate::conditions::{contents, contents_of, real, report_unread, repository_root, shown};
 use crate::config::{
-    Configuration, Entry, Level, Surroundings, Switch, parser_error, read, toml_settings, toml_switches,
+    Configuration, Entry, Level, Surroundings, Switch, parser_error, read, read_toml, toml_settings,
+    toml_switches,
 };
 use crate::discovery::parse_duration;
 use crate::files::FileAccess;
 use crate::finding::Examination;
-use crate::spec::places::Holds;
+use crate::spec::places::{Holds, HookPlace};
 use crate::spec::{Above, PluginFile};
 
 /// The number of files that are read of a directory of hooks.
@@ -58,12 +59,14 @@ impl HookCommand {
 #[derive(Default)]
 pub(super) struct Configured {
     pub(super) commands: Vec<HookCommand>,
-    /// The settings that switch hooks off, each with its file.
-    pub(super) switches: Vec<(Switch, String)>,
+    /// The settings that switch hooks off, each with its level and file.
+    pub(super) switches: Vec<(Switch, Level, String)>,
     /// The user's own settings in TOML.
     pub(super) settings: toml::Table,
     /// The variables of the settings, the strongest last.
     pub(super) env: Vec<(String, String)>,
+    /// The switches that the system's settings set to leave hooks on.
+    pub(super) kept_on: Vec<&'static str>,
     /// The value of `disableAllHooks` in the strongest settings, if these count.
     disables_all: Option<bool>,
     /// The files that were read.
@@ -79,18 +82,20 @@ impl Configured {
             let above = Surroundings { project, ..surroundings.clone() };
             all.files(agent, &above, &[Level::Project, Level::Local], found);
         }
-        if let Some(file) = agent.spec().config.managed_file {
+        if agent.spec().config.takes_strongest_switch {
             // A setting of organizations counts in their own file only.
-            all.switches.retain(|(switch, _)| !matches!(switch, Switch::AllButManaged(_)));
-            let managed = contents(Path::new(file), found);
-            if let Some(managed) = managed.and_then(|bytes| read(agent, &bytes).ok()) {
-                all.take_settings(&managed);
-                all.off(format!("managed: {file}"), managed.switches);
-            }
+            all.switches.retain(|(switch, level, _)| {
+                *level == Level::System || !matches!(switch, Switch::AllButManaged(_))
+            });
             if all.disables_all == Some(false) {
-                all.switches.retain(|(switch, _)| !matches!(switch, Switch::All(_)));
+                all.switches.retain(|(switch, ..)| !matches!(switch, Switch::All(_)));
             }
         }
+        // The system's settings are stronger than those of users and projects.
+        let Self { switches, kept_on, .. } = &mut all;
+        switches.retain(|(switch, level, _)| {
+            *level == Level::System || !matches!(switch, Switch::All(it) if kept_on.contains(it))
+        });
         all
     }
 
@@ -104,14 +109,14 @@ impl Configured {
         for level in levels.iter().copied() {
             for (place, path) in agent.spec().files(surroundings, level) {
                 match place.holds {
-                    Holds::Hooks => self.hooks(agent, level, &path, false, found),
+                    Holds::Hooks | Holds::TomlHooks => self.hooks(agent, level, place, &path, found),
                     Holds::Files => {
                         for path in files(&path, found) {
-                            self.hooks(agent, level, &path, true, found);
+                            self.hooks(agent, level, place, &path, found);
                         }
                     }
                     Holds::Settings => self.toml_settings(level, &path, found),
-                    Holds::HooksOf(other) => also(other, agent, &path, found),
+                    Holds::HooksOf(other) => self.also(other, agent, level, &path, found),
                     Holds::Plugins | Holds::Beside => {}
                 }
             }
@@ -128,25 +133,30 @@ impl Configured {
         self.seen.insert(real(path)).then(|| contents(path, found))?
     }
 
-    fn hooks(&mut self, agent: Agent, level: Level, path: &Path, is_own_file: bool, found: &mut Examination) {
+    fn hooks(&mut self, agent: Agent, level: Level, place: &HookPlace, path: &Path, found: &mut Examination) {
         let Some(bytes) = self.contents(path, found) else { return };
-        let configuration = match read(agent, &bytes) {
+        let is_toml = matches!(place.holds, Holds::TomlHooks);
+        let configuration = match if is_toml { read_toml(agent, &bytes) } else { read(agent, &bytes) } {
             Ok(configuration) => configuration,
             Err(error) => {
                 return found.fail("configuration", format!("{}: {error}", shown(path)), error.hint);
             }
         };
-        if let Some(why) = parser_error(agent.spec(), &bytes) {
+        if let Some(why) = parser_error(agent.spec(), &bytes).filter(|_| !is_toml) {
             let hint = format!("correct the file by hand: {} runs no hook of it as it is", agent.title());
             found.fail("configuration", format!("{}: {why}", shown(path)), hint);
         }
         self.take_settings(&configuration);
+        if level == Level::System {
+            self.kept_on.extend(&configuration.kept_on);
+        }
+        let is_own_file = matches!(place.holds, Holds::Files);
         let Configuration { entries, switches, problems, .. } = configuration;
         let calls: Vec<HookCommand> =
             entries.into_iter().filter_map(|entry| HookCommand::of(entry, level, path)).collect();
         // Each file of a directory switches only its own hooks off.
         if !is_own_file || !calls.is_empty() {
-            self.off(format!("{level}: {}", shown(path)), switches);
+            self.off(level, path, switches);
         }
         self.commands.extend(calls);
         for problem in problems {
@@ -169,8 +179,24 @@ impl Configured {
         self.disables_all = configuration.disables_all.or(self.disables_all);
     }
 
-    fn off(&mut self, place: String, switches: Vec<Switch>) {
-        self.switches.extend(switches.into_iter().map(|switch| (switch, place.clone())));
+    fn off(&mut self, level: Level, path: &Path, switches: Vec<Switch>) {
+        let place = format!("{level}: {}", shown(path));
+        self.switches.extend(switches.into_iter().map(|switch| (switch, level, place.clone())));
+    }
+
+    /// Reads a file of another agent that this one reads as well: its switches count, and hooks that call
+    /// hookbox, too, are reported.
+    fn also(&mut self, other: Agent, agent: Agent, level: Level, path: &Path, found: &mut Examination) {
+        let Some(of_other) = contents_of(path).ok().and_then(|bytes| read(other, &bytes).ok()) else {
+            return;
+        };
+        if of_other.entries.iter().any(|entry| mentions(other.as_str(), &entry.command)) {
+            let message = format!("it also runs the project's {}, which calls hookbox as well", shown(path));
+            let hint = format!("install hookbox for {agent} or for {other} in this project");
+            found.warn("event", message, hint);
+        }
+        let switches = of_other.switches.into_iter().filter(|it| matches!(it, Switch::All(_)));
+        self.off(level, path, switches.collect());
     }
 
     fn toml_settings(&mut self, level: Level, path: &Path, found: &mut Examination) {
@@ -181,7 +207,7 @@ impl Configured {
                 return found.fail("configuration", format!("{}: {error}", shown(path)), error.hint);
             }
         };
-        self.off(format!("{level}: {}", shown(path)), toml_switches(&settings));
+        self.off(level, path, toml_switches(&settings));
         // Only the user's own file counts for trust.
         if level == Level::User {
             self.settings = settings;
@@ -232,6 +258,26 @@ impl HookCommand {
         configured.env.iter().cloned().chain(own).collect()
     }
 
+    /// Returns true if a setting switches it off.
+    pub(super) fn is_off(&self, agent: Agent, configured: &Configured) -> bool {
+        configured.switches.iter().any(|(switch, level, _)| self.is_left_out(agent, switch, *level))
+    }
+
+    /// Returns true if this setting, in a file of that level, switches it off.
+    pub(super) fn is_left_out(&self, agent: Agent, switch: &Switch, level: Level) -> bool {
+        let is_of_system = self.level == Level::System;
+        match switch {
+            Switch::All(_) => {
+                !is_of_system || level == Level::System || !agent.spec().config.keeps_system_hooks
+            }
+            Switch::AllButManaged(_) => !is_of_system,
+            Switch::Named { name, .. } => {
+                let own = self.entry.extra.get("name").and_then(Value::as_str);
+                own == Some(name) || self.entry.command == *name
+            }
+        }
+    }
+
     /// Returns the directory in which the agent runs it.
     pub(super) fn directory(&self, agent: Agent, project: &Path) -> PathBuf {
         let own = self.entry.extra.get("cwd").and_then(Value::as_str);
@@ -251,16 +297,6 @@ fn above(agent: Agent, surroundings: &Surroundings) -> Vec<PathBuf> {
         Above::None => false,
     };
     between.filter(is_read).map(Path::to_owned).collect()
-}
-
-/// Warns if the agent also runs the hooks of another agent's file, and these call hookbox, too.
-fn also(other: Agent, agent: Agent, path: &Path, found: &mut Examination) {
-    let entries = contents_of(path).ok().and_then(|bytes| read(other, &bytes).ok()).map(|it| it.entries);
-    if entries.into_iter().flatten().any(|entry| mentions(other.as_str(), &entry.command)) {
-        let message = format!("it also runs the project's {}, which calls hookbox as well", shown(path));
-        let hint = format!("install hookbox for {agent} or for {other} in this project");
-        found.warn("event", message, hint);
-    }
 }
 
 /// Returns the files of hooks in a directory, in order.

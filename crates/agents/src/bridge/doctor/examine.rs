@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::configured::{Configured, HookCommand};
 use super::guard_probe::GuardProbe;
 use super::{Doctor, LIMIT};
+use crate::agent::disable_settings::LeavesOut;
 use crate::agent::{Agent, AgentEvent, EventKind};
 use crate::builtin::SELF_PROTECTION;
 use crate::conditions::{shown, variable};
-use crate::config::Switch;
+use crate::config::Level;
 use crate::finding::{ConfiguredCommand, Examination, millis};
 use crate::manager::Manager;
 use crate::text;
@@ -77,18 +77,19 @@ impl Doctor {
 
     /// Checks what concerns all entries.
     fn check_all(&self, agent: Agent, configured: &Configured, found: &mut Examination) {
-        for (switch, place) in &configured.switches {
-            let concerns = match switch {
-                Switch::All(_) | Switch::AllButManaged(_) => true,
-                Switch::Named { name, .. } => configured.commands.iter().any(|it| {
-                    let own = it.entry.extra.get("name").and_then(Value::as_str);
-                    own == Some(name) || it.entry.command == *name
-                }),
+        for (switch, level, place) in &configured.switches {
+            let mut left_out = configured.commands.iter().filter(|it| it.is_left_out(agent, switch, *level));
+            // The same event may reach hookbox by another entry.
+            let is_covered = |it: &HookCommand| {
+                let mut others =
+                    configured.commands.iter().filter(|other| other.entry.event == it.entry.event);
+                others.any(|other| !other.is_off(agent, configured))
             };
-            if concerns {
+            if left_out.any(|it| !is_covered(it)) {
                 found.fail("switch", format!("{switch} ({place})"), "remove that setting");
             }
         }
+        check_repository(agent, configured, found);
         let is_on = |name: &&str| {
             let value = variable(name).unwrap_or_default().to_string_lossy().to_ascii_lowercase();
             matches!(value.as_str(), "1" | "true")
@@ -131,6 +132,38 @@ fn check_input(agent: Agent, manager: &Manager, found: &mut Examination) {
     }
     let message = format!("{hole}, and {SELF_PROTECTION} is off: a shell that is open takes any command");
     found.warn("input", message, "switch it on in the hookbox.toml of your home directory");
+}
+
+/// Reports the settings by which a repository could switch the hooks off, whatever this one has.
+fn check_repository(agent: Agent, configured: &Configured, found: &mut Examination) {
+    let config = &agent.spec().config;
+    let Some(setting) = config.repository_switch else { return };
+    let careful = format!("read its settings before you start {agent} in a repository of others");
+    let is_of_system = |it: &&HookCommand| {
+        it.level == Level::System
+            && agent.event(&it.entry.event).is_some_and(|it| it.event == EventKind::BeforeToolCall)
+    };
+    let system = configured.commands.iter().find(is_of_system);
+    let is_kept = config.keeps_system_hooks || !configured.kept_on.is_empty();
+    let by_name = config.disable_settings.iter().find(|it| it.leaves_out == LeavesOut::Named);
+    match (system, by_name) {
+        (Some(_), None) if is_kept => found.ok("switch", "no repository can switch the system's hooks off"),
+        (Some(_), Some(by_name)) if is_kept => {
+            let message =
+                format!("a repository can still switch single hooks off by name: {}", by_name.shown);
+            found.warn("switch", message, careful);
+        }
+        _ => {
+            let message = format!("a repository can switch these hooks off, by {setting}");
+            let has_system = agent.spec().places_at(Level::System).next().is_some();
+            let hint = if has_system {
+                format!("sudo hookbox install {agent} --system; or {careful}")
+            } else {
+                careful
+            };
+            found.warn("switch", message, hint);
+        }
+    }
 }
 
 fn configured_command(agent: Agent, command: &HookCommand) -> ConfiguredCommand {

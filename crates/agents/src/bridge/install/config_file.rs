@@ -19,7 +19,8 @@ pub(super) struct ConfigFile {
     /// The path as the user knows it.
     path: PathBuf,
     level: Level,
-    /// The directory that the file never leaves: the project, or `/` for the user's own file.
+    /// The directory that the file never leaves: the project, or `/` for the user's own file and the
+    /// system's.
     base: Dir,
     base_path: PathBuf,
     /// The directory of the file beneath the base, without symlinks.
@@ -40,7 +41,7 @@ impl ConfigFile {
     pub(super) fn new(level: Level, path: &Path, project: &Path) -> Result<Self, InstallError> {
         let wrong = |error: io::Error| InstallError::io(path, &error);
         let open = |path: &Path| Dir::open_ambient_dir(path, ambient_authority()).map_err(wrong);
-        let (base_path, base, real) = if level == Level::User {
+        let (base_path, base, real) = if !level.is_in_project() {
             let root = Path::new("/");
             let absolute = std::path::absolute(path).map_err(wrong)?;
             let real = resolve(&absolute, |it| it.canonicalize(), |it| it.symlink_metadata().is_ok());
@@ -57,7 +58,7 @@ impl ConfigFile {
             (base_path, base, real)
         };
         let real = real.map_err(|error| match error.kind() {
-            _ if level != Level::User && is_escape(&error) => {
+            _ if level.is_in_project() && is_escape(&error) => {
                 let what = "a symlink there leads out of the project";
                 InstallError::new(path, what, "look at who put it there; nothing was changed")
             }
@@ -118,8 +119,12 @@ impl ConfigFile {
     /// Writes these bytes, if the file still has the contents `before`.
     pub(super) fn write(&self, before: Option<&Contents>, bytes: &[u8]) -> Result<(), InstallError> {
         self.check_writable(before)?;
-        let (file_mode, directory_mode) =
-            if self.level == Level::User { (0o600, 0o700) } else { (0o666, 0o777) };
+        let (file_mode, directory_mode) = match self.level {
+            Level::User => (0o600, 0o700),
+            Level::Project | Level::Local => (0o666, 0o777),
+            Level::System => (0o644, 0o755),
+        };
+        let missing = self.missing_directories();
         let wrong = |error: io::Error| self.wrong(&error);
         if !self.parent.as_os_str().is_empty() {
             let mut builder = DirBuilder::new();
@@ -130,8 +135,17 @@ impl ConfigFile {
         NewFile::sweep(&directory, &self.name);
         let new = NewFile::create(&directory, &self.name, file_mode).map_err(wrong)?;
         new.file().write_all(bytes).map_err(wrong)?;
-        if let Some(before) = before {
-            self.keep_owner(new.file(), before)?;
+        match before {
+            Some(before) => self.keep_owner(new.file(), before)?,
+            // A narrower umask would hide the hooks from the other users, whose agents then run none.
+            None if self.level == Level::System => {
+                let readable = |mode| Permissions::from_mode(mode);
+                new.file().set_permissions(readable(file_mode)).map_err(wrong)?;
+                for made in missing {
+                    std::fs::set_permissions(made, readable(directory_mode)).map_err(wrong)?;
+                }
+            }
+            None => {}
         }
         self.check_unchanged(before)?;
         match before {

@@ -10,7 +10,8 @@ use super::desired::DesiredEntry;
 use super::edit_toml;
 use crate::agent::Agent;
 use crate::agent::bridge_command::{is_ours, mentions};
-use crate::config::{ConfigText, DocumentError, Entry, only, read};
+use crate::agent::disable_settings::{DisableSetting, LeavesOut};
+use crate::config::{ConfigText, Configuration, DocumentError, Entry, only, read};
 use crate::discovery::document::Form;
 use crate::spec::EntryForm;
 use crate::text;
@@ -115,18 +116,74 @@ pub(super) fn remove(agent: Agent, bytes: &[u8], before: Option<&[u8]>) -> Resul
     Ok(Left { bytes: written(bytes, &tree), is_bare })
 }
 
+/// Sets the switches of all hooks to on, if they are not set.
+pub(super) fn switch_on(agent: Agent, bytes: &[u8]) -> Result<Vec<u8>, DocumentError> {
+    let tree = parse(agent, bytes, &[])?;
+    let root = tree.object_value_or_set();
+    for (setting, on) in switches(agent) {
+        let object = match setting.within {
+            None => Some(root.clone()),
+            Some(name) if root.get(name).is_none() => Some(root.object_value_or_set(name)),
+            Some(name) => root.object_value(name),
+        };
+        if let Some(object) = object.filter(|it| it.get(setting.key).is_none()) {
+            object.append(setting.key, CstInputValue::Bool(on));
+        }
+    }
+    Ok(written(bytes, &tree))
+}
+
+/// Takes the switches out that are set to on, except those of the original.
+pub(super) fn unswitch(agent: Agent, bytes: &[u8], before: Option<&[u8]>) -> Result<Vec<u8>, DocumentError> {
+    let before = before.and_then(|it| parse(agent, it, &[]).ok()).and_then(|it| it.object_value());
+    let tree = parse(agent, bytes, &[])?;
+    let Some(root) = tree.object_value() else { return Ok(bytes.to_vec()) };
+    let within = |root: &CstObject, name: Option<&str>| match name {
+        None => Some(root.clone()),
+        Some(name) => root.object_value(name),
+    };
+    for (setting, on) in switches(agent) {
+        let was = before.as_ref().and_then(|it| within(it, setting.within));
+        let Some(object) = within(&root, setting.within) else { continue };
+        let Some(property) = object.get(setting.key) else { continue };
+        let is_on = property.value().and_then(|it| it.to_serde_value()) == Some(Value::Bool(on));
+        if !is_on || was.as_ref().is_some_and(|it| it.get(setting.key).is_some()) {
+            continue;
+        }
+        property.remove();
+        if let Some(name) = setting.within.filter(|_| was.is_none() && is_empty(&object.into())) {
+            root.get(name).into_iter().for_each(CstObjectProp::remove);
+        }
+    }
+    Ok(written(bytes, &tree))
+}
+
+/// Returns the switches of all hooks, each with the value that leaves them on.
+fn switches(agent: Agent) -> impl Iterator<Item = (&'static DisableSetting, bool)> {
+    let settings = agent.spec().config.disable_settings.iter();
+    settings.filter_map(|it| match it.leaves_out {
+        LeavesOut::All(off) => Some((it, !off)),
+        LeavesOut::AllButManaged | LeavesOut::Named => None,
+    })
+}
+
 /// Returns the events that have an entry of ours, as the file names them, each once.
-pub(super) fn events(agent: Agent, bytes: &[u8]) -> Vec<String> {
-    let entries = entries(agent, bytes).into_iter().filter(|it| is_ours(agent, &it.command));
-    let mut names: Vec<String> = entries.map(|it| it.event).collect();
+pub(super) fn events(agent: Agent, configuration: &Configuration) -> Vec<String> {
+    let entries = configuration.entries.iter().filter(|it| is_ours(agent, &it.command));
+    let mut names: Vec<String> = entries.map(|it| it.event.clone()).collect();
     names.dedup();
     names
 }
 
+/// Counts the entries that run hookbox for this agent.
+pub(super) fn calls(agent: Agent, configuration: &Configuration) -> usize {
+    configuration.entries.iter().filter(|it| mentions(agent.as_str(), &it.command)).count()
+}
+
 /// Counts the entries that run hookbox for this agent by a line that `hookbox install` does not write.
-pub(super) fn handmade(agent: Agent, bytes: &[u8]) -> usize {
+pub(super) fn handmade(agent: Agent, configuration: &Configuration) -> usize {
     let is_handmade = |line: &str| !is_ours(agent, line) && mentions(agent.as_str(), line);
-    entries(agent, bytes).iter().filter(|it| is_handmade(&it.command)).count()
+    configuration.entries.iter().filter(|it| is_handmade(&it.command)).count()
 }
 
 /// Returns the entries of a configuration; none of one that cannot be read.

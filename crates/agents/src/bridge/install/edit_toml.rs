@@ -79,6 +79,6 @@ fn not_tables() -> DocumentError {
 }
 
 /// Returns a text as TOML. A basic string of TOML has the escapes of JSON, and no raw delete character.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }

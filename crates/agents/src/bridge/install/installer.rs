@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 
 use super::config_file::ConfigFile;
 use super::desired::{InstallOptions, desired_entries};
-use super::edit::{events, handmade, merge, remove};
+use super::edit::{calls, handmade};
+use super::edit_file::FileFormat;
 use super::error::InstallError;
 use super::outcome::{Change, FileChange, InstallFailure};
 use super::record::{Record, Store, digest};
-use crate::agent::Agent;
+use crate::agent::{Agent, is_ours};
 use crate::bridge::Bridge;
 use crate::bridge::plugin_file::{self, Origin};
 use crate::conditions::real;
-use crate::config::{Level, Surroundings, file, parser_error, read};
+use crate::config::{Level, Surroundings, file, parser_error};
 use crate::spec::PluginFile;
 use crate::spec::places::{Holds, HookPlace};
 use crate::text;
@@ -71,7 +72,7 @@ impl Installer {
     /// Returns the file of an agent at a level, which is the same wherever the agent starts.
     fn settled(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
         let path = self.file(agent, level)?;
-        if Level::IN_PROJECT.contains(&level) && self.repository.is_none() && self.is_around_home() {
+        if level.is_in_project() && self.repository.is_none() && self.is_around_home() {
             return Err(InstallFailure::Project { level, directory: self.surroundings.project.clone() });
         }
         match self.surroundings.unsettled(agent.spec().moved_by.as_ref()) {
@@ -137,16 +138,18 @@ impl Installer {
         let found = file.read()?;
         let now = found.as_ref().map(|it| it.bytes.as_slice());
         let known = store.get(&path);
-        let plugin = agent.spec().plugin.as_ref();
+        let (plugin, format) = (agent.spec().plugin.as_ref(), FileFormat::new(agent, level));
         let after = if let Some(plugin) = plugin {
             now.map_or(Ok(()), |now| check_untouched(plugin, &path, now, known.as_ref()))?;
             plugin_file::text(plugin, &options.program, options.home.as_deref()).into_bytes()
         } else {
             let original = known.and_then(|it| store.original(&path, &it));
             let (desired, now) = (desired_entries(agent, options)?, now.unwrap_or_default());
-            let after = merge(agent, now, &desired, original.as_deref());
+            let after = format.merge(now, &desired, original.as_deref());
             let after = after.map_err(|error| InstallError::document(&path, error))?;
-            check_parsed(agent, &path, now, &after)?;
+            if format.is_usual() {
+                check_parsed(agent, &path, now, &after)?;
+            }
             after
         };
         let change = match now {
@@ -162,13 +165,14 @@ impl Installer {
             file.write(found.as_ref(), &after)?;
         }
         let backup = Some(store.backup(&path)).filter(|backup| !self.dry && backup.exists());
+        let configuration = format.read(&after);
         Ok(FileChange {
             change,
-            events: served(agent, &after),
+            events: served(agent, format, &after),
             original: backup,
             earlier,
-            switches: read(agent, &after).map(|it| it.switches).unwrap_or_default(),
-            handmade: handmade(agent, &after),
+            handmade: handmade(agent, &configuration),
+            switches: configuration.switches,
             next: next_steps(agent, level, &self.surroundings),
             path,
             before: found.map(|it| it.bytes),
@@ -196,10 +200,18 @@ impl Installer {
             return Ok(None);
         }
         let original = known.as_ref().and_then(|it| store.original(path, it));
+        let format = FileFormat::new(agent, level);
+        // `install` always names the event. Without a record, an entry that does not is its user's own.
+        let is_handwritten = |now: &[u8]| {
+            let entries = format.read(now).entries;
+            let mut ours = entries.iter().filter(|it| is_ours(agent, &it.command));
+            known.is_none() && ours.any(|it| !it.command.contains("--event"))
+        };
         let before = match now {
+            Some(now) if is_handwritten(now) => Some(now.to_vec()),
             // It was edited in the meantime: the edited file without our entries is what has to come back.
-            Some(now) if !events(agent, now).is_empty() => {
-                let left = remove(agent, now, original.as_deref());
+            Some(now) if !format.events(now).is_empty() => {
+                let left = format.remove(now, original.as_deref());
                 let left = left.map_err(|error| InstallError::document(path, error))?;
                 let was_ours_alone = left.is_bare && known.as_ref().is_some_and(|it| it.before.is_none());
                 (!was_ours_alone).then_some(left.bytes)
@@ -226,7 +238,7 @@ impl Installer {
         let store = self.store()?;
         let record = store.get(&path);
         let kept = store.kept(&path);
-        let plugin = agent.spec().plugin.as_ref();
+        let (plugin, format) = (agent.spec().plugin.as_ref(), FileFormat::new(agent, level));
         let is_others = |bytes: &[u8]| {
             plugin.is_some_and(|plugin| plugin_file::recognize(plugin, bytes) == Origin::Others)
         };
@@ -242,7 +254,7 @@ impl Installer {
                 check_untouched(plugin, &path, &found.bytes, record.as_ref())?;
                 (Change::Deleted, None)
             }
-            None => decide(agent, &path, &store, record.as_ref(), &found.bytes)?,
+            None => decide((agent, level), &path, &store, record.as_ref(), &found.bytes)?,
         };
         // The only copy of the original is not thrown away because somebody has emptied the file.
         let is_needed = kept.is_some() && kept != after;
@@ -259,9 +271,9 @@ impl Installer {
         }
         Ok(FileChange {
             change,
-            events: served(agent, &found.bytes),
+            events: served(agent, format, &found.bytes),
             original: is_needed.then(|| store.backup(&path)),
-            handmade: after.as_deref().map_or(0, |after| handmade(agent, after)),
+            handmade: after.as_deref().map_or(0, |after| calls(agent, &format.read(after))),
             path,
             before: Some(found.bytes),
             after,
@@ -278,10 +290,10 @@ fn has_directory_of_files(agent: Agent) -> bool {
 }
 
 /// Returns the agent's own names of the events that reach hookbox by this file: all of them by a plugin.
-fn served(agent: Agent, bytes: &[u8]) -> Vec<String> {
+fn served(agent: Agent, format: FileFormat, bytes: &[u8]) -> Vec<String> {
     match agent.spec().plugin {
         Some(_) => agent.events().iter().map(|it| it.name.to_owned()).collect(),
-        None => events(agent, bytes),
+        None => format.events(bytes),
     }
 }
 
@@ -315,7 +327,7 @@ fn check_parsed(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(
 
 /// Decides what uninstalling makes of a file.
 fn decide(
-    agent: Agent,
+    (agent, level): (Agent, Level),
     path: &Path,
     store: &Store,
     record: Option<&Record>,
@@ -329,10 +341,11 @@ fn decide(
             (Some(_), None) => {}
         }
     }
-    let left =
-        remove(agent, now, original.as_deref()).map_err(|error| InstallError::document(path, error))?;
+    let left = FileFormat::new(agent, level).remove(now, original.as_deref());
+    let left = left.map_err(|error| InstallError::document(path, error))?;
     // Only hookbox gives a file of such a directory this name.
-    let was_none = record.map_or(has_directory_of_files(agent), |it| it.before.is_none());
+    let is_own = level != Level::System && has_directory_of_files(agent);
+    let was_none = record.map_or(is_own, |it| it.before.is_none());
     Ok(if left.bytes == now {
         (Change::Unchanged, Some(left.bytes))
     } else if left.is_bare && was_none {
@@ -349,6 +362,9 @@ fn next_steps(agent: Agent, level: Level, surroundings: &Surroundings) -> Vec<St
     let own = spec.next_steps.iter().filter(|(levels, _)| levels.contains(&level));
     let mut next: Vec<String> = own.map(|(_, step)| step.replace("ROOT", &root)).collect();
     next.push(format!("restart {} if it is running", spec.title));
+    if level == Level::System {
+        next.push("every user of this machine needs to be able to run that program".to_owned());
+    }
     if level == Level::Project {
         next.push(format!("everyone who works in {root} needs hookbox on the PATH"));
     }

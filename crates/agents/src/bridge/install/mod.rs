@@ -28,6 +28,8 @@ mod config_file;
 pub(crate) mod desired;
 mod diff;
 mod edit;
+mod edit_block;
+mod edit_file;
 mod edit_toml;
 pub(crate) mod error;
 mod installer;

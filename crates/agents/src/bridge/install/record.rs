@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::error::InstallError;
 use crate::agent::Agent;
 use crate::config::{Level, MAX_BYTES};
-use crate::files::{FileLock, private_dir, write_atomic};
+use crate::files::private_dir::{self, PrivateErrorKind};
+use crate::files::{FileLock, write_atomic};
 use crate::hook::Digest;
 
 /// The directory below the data directory.
@@ -65,7 +66,12 @@ impl Store {
     pub(crate) fn open(data: &Path, repository: Option<&Path>) -> Result<Self, InstallError> {
         let private = |path: &Path| {
             private_dir::open(path, repository).map_err(|error| {
-                let hint = "set XDG_DATA_HOME to a directory of your own, outside of the project";
+                let hint = match &error.kind {
+                    PrivateErrorKind::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        "run the command as a user who may write there"
+                    }
+                    _ => "set XDG_DATA_HOME to a directory of your own, outside of the project",
+                };
                 InstallError::new(path, error.kind.to_string(), hint)
             })
         };

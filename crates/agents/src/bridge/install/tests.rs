@@ -3,9 +3,15 @@
 use serde_json::Value;
 
 use super::desired::{InstallOptions, desired_entries, usual_events};
-use super::edit::{Left, events, handmade, merge, remove};
+use super::edit::{Left, handmade, merge, remove};
+use super::edit_block;
+use super::edit_file::FileFormat;
 use crate::agent::Agent;
 use crate::config::{Level, Surroundings, file, read};
+
+fn events(agent: Agent, bytes: &[u8]) -> Vec<String> {
+    super::edit::events(agent, &read(agent, bytes).unwrap_or_default())
+}
 
 fn has_ours(agent: Agent, bytes: &[u8]) -> bool {
     !events(agent, bytes).is_empty()
@@ -254,7 +260,7 @@ fn a_command_line_that_is_not_known_again_is_never_written() {
 fn what_somebody_wrote_around_hookbox_is_not_touched() {
     let text = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "X=1 hookbox bridge claude | tee log"}]}]}}"#;
     assert!(!has_ours(Agent::Claude, text.as_bytes()));
-    assert_eq!(handmade(Agent::Claude, text.as_bytes()), 1);
+    assert_eq!(handmade(Agent::Claude, &read(Agent::Claude, text.as_bytes()).unwrap()), 1);
     assert_eq!(solid(&removed(Agent::Claude, &installed(Agent::Claude, text), Some(text))), solid(text));
 }
 
@@ -487,4 +493,74 @@ fn install_then_uninstall_is_the_identity_on_any_document_also_when_it_was_edite
             assert_eq!(read(agent, left.as_bytes()).unwrap().entries, before.entries, "{}", shown());
         }
     }
+}
+
+#[test]
+fn the_systems_file_also_sets_the_switches_and_gives_them_back() {
+    let set = |agent: Agent, text: &str| {
+        let desired = desired_entries(agent, &InstallOptions::new("/usr/bin/hookbox")).unwrap();
+        let format = FileFormat::new(agent, Level::System);
+        let merged = format.merge(text.as_bytes(), &desired, Some(text.as_bytes())).unwrap();
+        assert_eq!(format.merge(&merged, &desired, Some(text.as_bytes())).unwrap(), merged, "{agent}");
+        (format, merged)
+    };
+    for (agent, text, want) in [
+        (Agent::Claude, "{}", ["null", "null"]),
+        (Agent::Gemini, "{}", ["null", "true"]),
+        (Agent::Qwen, "{\"a\": 1}", ["false", "true"]),
+        (Agent::Qwen, "{\"disableAllHooks\": false, \"hooksConfig\": {\"x\": 1}}", ["false", "true"]),
+        // The administrator has the last word; `install` warns of it.
+        (Agent::Qwen, "{\"disableAllHooks\": true, \"hooksConfig\": 5}", ["true", "null"]),
+    ] {
+        let (format, merged) = set(agent, text);
+        let value: Value = serde_json::from_slice(&merged).unwrap();
+        let found = [&value["disableAllHooks"], &value["hooksConfig"]["enabled"]].map(Value::to_string);
+        assert_eq!(found, want, "{agent} {text}");
+        let left = String::from_utf8(format.remove(&merged, Some(text.as_bytes())).unwrap().bytes).unwrap();
+        assert_eq!(solid(&left), solid(text), "{agent}");
+    }
+    let (format, merged) = set(Agent::Gemini, "");
+    assert!(format.remove(&merged, None).unwrap().is_bare);
+}
+
+#[test]
+fn codexs_requirements_get_one_block_and_lose_it_again() {
+    let options =
+        InstallOptions { events: vec!["PreToolUse".into()], ..InstallOptions::new("/opt/h\"x/hookbox") };
+    let desired = desired_entries(Agent::Codex, &options).unwrap();
+    let format = FileFormat::new(Agent::Codex, Level::System);
+    for (text, has_features) in [
+        ("", true),
+        ("# mine\nallowed_sandbox_modes = [\"read-only\"]\n", true),
+        ("[features]\nhooks = true # pinned", false),
+        ("[[hooks.PreToolUse]]\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"x\"\n", true),
+    ] {
+        let merged = edit_block::merge(text.as_bytes(), &desired).unwrap();
+        assert_eq!(edit_block::merge(&merged, &desired).unwrap(), merged, "{text}");
+        let shown = String::from_utf8(merged.clone()).unwrap();
+        assert_eq!(shown.contains("[features]\nhooks = true\n"), has_features, "{shown}");
+        let found = format.read(&merged);
+        assert!(found.problems.is_empty() && found.kept_on == ["[features] hooks = false"], "{found:?}");
+        assert_eq!(format.events(&merged), ["PreToolUse"]);
+        assert_eq!(found.entries.last().unwrap().command, desired[0].line(Agent::Codex));
+        assert_eq!(found.entries.last().unwrap().timeout.as_secs(), 30);
+        let left = String::from_utf8(format.remove(&merged, None).unwrap().bytes).unwrap();
+        assert_eq!(left.trim_end(), text.trim_end());
+        // What somebody has written after the block stays.
+        let edited = format!("{shown}[extra]\na = 1\n");
+        let left = format.remove(edited.as_bytes(), None).unwrap();
+        assert!(String::from_utf8(left.bytes).unwrap().ends_with("[extra]\na = 1\n"));
+    }
+    for (text, words) in [
+        ("[features]\nhooks = false\n", "hooks = true"),
+        ("[features]\nother = true\n", "hooks = true"),
+        ("hooks = {PreToolUse = []}\n", "another form"),
+        ("[", "TOML"),
+    ] {
+        let error = edit_block::merge(text.as_bytes(), &desired).unwrap_err();
+        assert!(error.what.contains(words), "{text} {error}");
+    }
+    assert!(
+        edit_block::remove(b"# hookbox begin: `hookbox uninstall --system` removes these lines\n").is_err()
+    );
 }

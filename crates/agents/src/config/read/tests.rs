@@ -125,7 +125,8 @@ fn of_claude_code_its_variables_and_its_switch_are_read() {
     let found = read(Agent::Claude, text).unwrap();
     assert_eq!(found.env, [("A".to_owned(), "x".to_owned()), ("B".to_owned(), "1".to_owned())]);
     assert_eq!(found.disables_all, Some(false));
-    assert_eq!(read(Agent::Qwen, text).unwrap(), Configuration::default());
+    let kept_on = vec!["\"disableAllHooks\": true"];
+    assert_eq!(read(Agent::Qwen, text).unwrap(), Configuration { kept_on, ..Configuration::default() });
 }
 
 #[test]
