@@ -166,6 +166,14 @@ pub struct Context {
     pub budget: Option<TokenBudget>,
 }
 
+impl Context {
+    /// Returns the repository, or the working directory if there is none. A key of the store that contains it
+    /// mixes no repositories; the working directory alone follows the model's `cd`.
+    pub fn place(&self) -> &str {
+        self.repository.as_ref().unwrap_or(&self.cwd)
+    }
+}
+
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {

@@ -91,12 +91,17 @@ fn context(fields: &Fields<'_>) -> Result<Context, Error> {
         },
         recipe_name: fields.get("recipe_name")?.filter(|name: &String| !name.is_empty()),
         agent: fields.get("agent")?,
-        repository: fields.get("repository")?,
-        branch: fields.get("branch")?,
+        repository: fields.get("repository")?.or_else(|| variable("HOOKBOX_REPOSITORY")),
+        branch: fields.get("branch")?.or_else(|| variable("HOOKBOX_BRANCH")),
         mode: fields.get("mode")?,
         timestamp_ms: given.unwrap_or(u64::try_from(now.as_millis()).unwrap_or(u64::MAX)),
         budget: None,
     })
+}
+
+/// Returns a fact that hookbox passes in a variable, because kodelet's payload has no field for it.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 fn tool_call(fields: &Fields<'_>, cx: &Context) -> Result<ToolCall, Error> {

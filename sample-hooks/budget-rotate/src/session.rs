@@ -44,8 +44,7 @@ fn conversation(cx: &Context) -> (u64, String) {
 
 /// Without a repository's name it is the working directory.
 fn place(cx: &Context) -> (u64, String) {
-    let repository = cx.repository.as_ref().unwrap_or(&cx.cwd);
-    let place = hash([repository.as_str(), cx.branch.as_deref().unwrap_or_default()]);
+    let place = hash([cx.place(), cx.branch.as_deref().unwrap_or_default()]);
     (place, format!("handoff/{}", place % PLACES))
 }
 

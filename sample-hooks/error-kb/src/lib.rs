@@ -233,7 +233,7 @@ fn note(
     let recurrence = record(cx, settings, head, error)?;
     let Some(line) = result.call.command.as_deref().map(str::trim) else { return Ok(recurrence) };
     let Some((program, _)) = signature::program(line) else { return Ok(recurrence) };
-    let conversation = hash([cx.conversation_id.as_str(), &cx.cwd]);
+    let conversation = hash([cx.conversation_id.as_str(), cx.place()]);
     let place = format!("pending/{}", conversation % CONVERSATIONS);
     let pending: Pending = state::load(&place, VERSION)?;
     if pending.conversation == conversation && pending.program == program {

@@ -208,18 +208,19 @@ fn note_turn(cx: &Context, settings: &Settings, result: &ToolResult) -> Result<u
     Ok(known.rounds(conversation, cx.timestamp_ms, settings.window_ms()))
 }
 
-/// Returns the key of this conversation in this directory.
+/// Returns the key of this conversation in this repository, on this branch.
 fn conversation(cx: &Context) -> u64 {
-    hash([cx.conversation_id.as_str(), &cx.cwd])
+    hash([cx.conversation_id.as_str(), cx.place(), cx.branch.as_deref().unwrap_or_default()])
 }
 
-/// Returns the key of this command in this directory and conversation.
+/// Returns the key of this command in this conversation, repository, branch and directory.
 fn command(cx: &Context, call: &ToolCall) -> Option<u64> {
     if call.kind != ToolKind::Shell {
         return None;
     }
     let line = call.command.as_deref().map(str::trim).filter(|line| !line.is_empty())?;
-    Some(hash([cx.conversation_id.as_str(), &cx.cwd, line]))
+    let branch = cx.branch.as_deref().unwrap_or_default();
+    Some(hash([cx.conversation_id.as_str(), cx.place(), branch, &cx.cwd, line]))
 }
 
 /// Returns whether the command failed; `None` if the agent does not report it.
@@ -338,6 +339,17 @@ mod tests {
         ] {
             assert_ne!(command(&cx, &call), this, "{cx:?} {call:?}");
         }
+        let on = |repository: &str, branch: &str, cwd: &str| Context {
+            repository: Some(repository.into()),
+            branch: Some(branch.into()),
+            ..cx("c", cwd)
+        };
+        let here = on("o/r", "main", "/w");
+        for other in [on("o/s", "main", "/w"), on("o/r", "fix", "/w")] {
+            assert_ne!(command(&other, &call("make test")), command(&here, &call("make test")), "{other:?}");
+            assert_ne!(conversation(&other), conversation(&here), "{other:?}");
+        }
+        assert_eq!(conversation(&on("o/r", "main", "/w/x")), conversation(&here), "after cd");
         assert_eq!(command(&cx("c", "/w"), &call(" ")), None);
         assert_eq!(command(&cx("c", "/w"), &ToolCall::new("read", json!({"command": "make"}))), None);
     }

@@ -51,7 +51,7 @@ pub(crate) fn conversation(cx: &Context) -> String {
 
 /// Returns the parts of a memory's key. Without a repository's name it is the working directory.
 fn place(cx: &Context, scope: Scope, issue: &str) -> Vec<String> {
-    let repository = cx.repository.as_ref().unwrap_or(&cx.cwd).clone();
+    let repository = cx.place().to_owned();
     let branch = || vec!["branch".to_owned(), cx.branch.clone().unwrap_or_default()];
     let part = match scope {
         Scope::Repo => Vec::new(),

@@ -188,7 +188,7 @@ struct Session(String);
 
 impl Session {
     fn of(cx: &Context) -> Self {
-        Self(format!("session/{:016x}/", hash([cx.conversation_id.as_str(), &cx.cwd])))
+        Self(format!("session/{:016x}/", hash([cx.conversation_id.as_str(), cx.place()])))
     }
 
     fn key(&self, name: &str) -> String {
