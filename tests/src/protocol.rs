@@ -1,7 +1,6 @@
 //! The kodelet protocol through the program: the cases of `cases/kodelet.jsonl`.
 //!
-//! A line is `{name, event, setup, payload, expect}`, and sometimes `timeout_ms` and `host_env`. The cases of
-//! plugins wait for plugins.
+//! A line is `{name, event, setup, payload, expect}`, and sometimes `timeout_ms` and `host_env`.
 
 use std::time::{Duration, Instant};
 
@@ -14,9 +13,7 @@ const CASES: &str = include_str!("../cases/kodelet.jsonl");
 #[test]
 fn every_case_of_the_protocol_holds() {
     let cases: Vec<Value> = CASES.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let cases: Vec<&Value> =
-        cases.iter().filter(|case| !case["event"].as_str().unwrap().starts_with("plugin")).collect();
-    assert_eq!(cases.len(), 89);
+    assert_eq!(cases.len(), 93);
     let failed: Vec<String> = cases
         .iter()
         .filter_map(|case| {
@@ -47,7 +44,38 @@ fn check(case: &Value) -> Vec<String> {
             env.mode(path, u32::from_str_radix(mode, 8).unwrap());
         }
     }
-    if case["event"] == "discover" { check_discovery(&env, case) } else { check_event(&env, case) }
+    match case["event"].as_str().unwrap() {
+        "discover" => check_discovery(&env, case),
+        "plugin_remove" => check_removal(&env, case),
+        _ => check_event(&env, case),
+    }
+}
+
+fn check_removal(env: &TestEnvironment, case: &Value) -> Vec<String> {
+    let output = env.hookbox(["plugin", "remove", case["payload"]["name"].as_str().unwrap()]);
+    let expect = &case["expect"];
+    let mut faults = Vec::new();
+    match expect["error_contains"].as_str() {
+        Some(part) if output.code == Some(0) || !output.stderr.contains(part) => {
+            faults.push(format!("expected an error with {part:?}: {output:?}"));
+        }
+        None if output.code != Some(0) => faults.push(format!("{output:?}")),
+        _ => {}
+    }
+    let paths = |key: &str| expect[key].as_array().cloned().unwrap_or_default();
+    for path in paths("exists") {
+        let path = path.as_str().unwrap().replace("$HOME", "home").replace("$REPO", "repo");
+        if !env.path(&path).exists() {
+            faults.push(format!("{path} is gone"));
+        }
+    }
+    for path in paths("files_absent") {
+        let path = format!("repo/{}", path.as_str().unwrap());
+        if env.path(&path).exists() {
+            faults.push(format!("{path} is not removed"));
+        }
+    }
+    faults
 }
 
 fn check_discovery(env: &TestEnvironment, case: &Value) -> Vec<String> {

@@ -51,7 +51,7 @@ pub enum PluginErrorKind {
     #[error("{0}")]
     Exists(String),
     /// No plugin of this name is installed.
-    #[error("is not installed")]
+    #[error("not found")]
     NotInstalled,
     /// The plugins directory has an entry that hookbox did not make.
     #[error("{0}")]

@@ -42,7 +42,7 @@ pub use observer::{Observer, Silent, Step};
 pub use repair::{Repair, needs_repair, repair};
 pub use source::{DEFAULT_GIT_HOST, GitUrl, Hosts, OciReference, Resolved, Source};
 pub use stage::{Stage, Staged};
-pub use transaction::{Removed, Replace, check_name, install, remove};
+pub use transaction::{Removed, Replace, check_name, install, remove, remove_by_hand};
 
 /// The directories of a source that are installed.
 pub(crate) const INSTALLED: [&str; 3] = ["skills", "recipes", "hooks"];

@@ -147,6 +147,29 @@ pub fn remove(
     Ok(Removed { name: name.clone(), path: Some(path), locked })
 }
 
+/// Removes the directory of a plugin that was put there by hand under a name other than `org@repo`, and nothing
+/// outside of it.
+///
+/// # Errors
+///
+/// Nothing has changed after an error: [`PluginErrorKind::NotInstalled`]; [`PluginErrorKind::Unexpected`] if
+/// there is a file or a symlink in its place; an error of the file system.
+pub fn remove_by_hand(lock: &PluginsLock<'_>, dir: &str) -> Result<PathBuf, PluginError> {
+    let plugins = lock.plugins();
+    let path = plugins.path().join(dir);
+    let wrong = |error: io::Error| PluginError::io(&path, error);
+    // Only a name that the directory lists leads nowhere else.
+    let is_listed = names(lock.dir()).map_err(wrong)?.iter().any(|name| name == dir);
+    match dir_ops::entry_kind(lock.dir(), dir).map_err(wrong)? {
+        Some(EntryKind::Directory) if is_listed && PluginName::from_dir(dir).is_err() => {}
+        Some(kind) if is_listed => return Err(not_a_directory(&path, kind)),
+        _ => return Err(PluginError::new(dir, PluginErrorKind::NotInstalled)),
+    }
+    let staging = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
+    dir_ops::move_to((lock.dir(), dir), (staging.dir(), TREE)).map_err(wrong)?;
+    Ok(path)
+}
+
 /// A name that a directory can have.
 #[derive(Clone, Copy)]
 enum Spot {

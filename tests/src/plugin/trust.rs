@@ -237,7 +237,7 @@ fn a_removed_plugin_is_no_longer_trusted() {
         let records = env.hookbox(["grants", "--json"]).json();
         assert_eq!(records.as_array().unwrap().len(), 1, "{records:#}");
         assert!(!env.read(&format!("{base}/.hookbox/plugins.lock")).unwrap().contains("org/tools"));
-        fails(&env, &[&["remove", "org/tools"], place].concat(), 1, &["org/tools: is not installed"]);
+        fails(&env, &[&["remove", "org/tools"], place].concat(), 1, &["org/tools: not found"]);
         // A plugin of the same bytes is a new one.
         add(&env, place);
         assert_eq!(status(&env, GUARD).0, "untrusted");

@@ -216,5 +216,5 @@ fn another_reference_is_gone_over_to_and_kept() {
     let newer = repository.commit("next", &[("100644", "recipes/newer.md", "x")]);
     assert_eq!(rows(&env, &[])[0]["to"]["commit"], newer);
     assert_eq!(plugin(&env, &["update", "--ref", "next"]).code, Some(2), "it is one plugin's");
-    fails(&env, &["update", "no/such"], 1, &["no/such: is not installed"]);
+    fails(&env, &["update", "no/such"], 1, &["no/such: not found"]);
 }

@@ -241,11 +241,13 @@ fn by_hand(plugins: &Plugins) -> Vec<String> {
     names.filter(|name| !name.starts_with(".hookbox-") && PluginName::from_dir(name).is_err()).collect()
 }
 
-/// Finds the plugin of this name, and its plugins directory.
+/// Finds the plugin of this name (`org/repo`, or that of its directory), and its plugins directory.
 pub(super) fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Plugins, KnownPlugin)> {
     let mut found = Vec::new();
     for dir in all {
-        found.extend(plugins(dir)?.into_iter().filter(|it| it.name == word).map(|it| (dir, it)));
+        found.extend(
+            plugins(dir)?.into_iter().filter(|it| it.name == word || it.dir == word).map(|it| (dir, it)),
+        );
     }
     if found.len() > 1 {
         let paths: Vec<String> =
@@ -257,7 +259,9 @@ pub(super) fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Pl
     match found.pop() {
         Some(found) => Ok(found),
         None => {
-            let error = PluginError::new(name(word)?.to_string(), PluginErrorKind::NotInstalled);
+            let is_directory = !matches!(word, "" | "." | "..") && !word.contains(['/', '\\']);
+            let name = if is_directory { escape(word, 200) } else { name(word)?.to_string() };
+            let error = PluginError::new(name, PluginErrorKind::NotInstalled);
             Err(error.hint("see `hookbox plugin list`").into())
         }
     }

@@ -4,9 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::escape;
-use hookbox::internal::text::shell_word;
 use hookbox::manager::Manager;
-use hookbox_plugins::{PluginError, PluginErrorKind, PluginName, Plugins, Silent};
+use hookbox_plugins::{PluginError, PluginErrorKind, Plugins, Silent};
 use serde_json::{Value, json};
 
 use super::locations::{self, Environment, KnownPlugin};
@@ -16,13 +15,13 @@ use crate::{human, options, output};
 /// Remove plugins, with the trust in their hooks and their grants.
 #[derive(Args, Debug)]
 pub(crate) struct Remove {
-    /// The plugins, as ORG/REPO.
+    /// The plugins: ORG/REPO, or the name of a directory in plugins/.
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
-    /// Those of the home directory.
+    /// Those of the home directory instead of the repository.
     #[arg(short, long, visible_alias = "user", conflicts_with = "local")]
     global: bool,
-    /// Those of the repository.
+    /// Those of the repository, which is the default.
     #[arg(long = "project", alias = "local")]
     local: bool,
     /// Print the removed plugins as JSON: an array of objects.
@@ -37,54 +36,64 @@ impl Remove {
         self.locate.enter()?;
         human::required(&self.locate, &[], false)?;
         let env = Environment::new(&self.locate)?;
-        let all = env.all(env.bases(self.global, self.local));
+        let all = env.all(env.bases(self.global, !self.global));
         // All plugins are found before the first one is removed.
-        let found: anyhow::Result<Vec<_>> = self.names.iter().map(|name| find(&all, name)).collect();
+        let found: anyhow::Result<Vec<_>> =
+            self.names.iter().map(|name| self.find(&env, &all, name)).collect();
         let manager = env.manager().await?;
         let mut results = Results::new(self.json);
-        for (plugins, known, name) in found? {
-            match self.one(plugins, &known, &name, &manager) {
+        for (plugins, known) in found? {
+            match self.one(plugins, &known, &manager) {
                 Ok(row) => results.rows.push(row),
-                Err(error) => results.failed(error, true, format_args!("{name} was not removed"))?,
+                Err(error) => {
+                    results.failed(
+                        error,
+                        true,
+                        format_args!("{} was not removed", escape(&known.name, 200)),
+                    )?;
+                }
             }
         }
         results.finish(Ok(()))
     }
 
-    fn one(
-        &self,
-        plugins: &Plugins,
-        known: &KnownPlugin,
-        name: &PluginName,
-        manager: &Manager,
-    ) -> anyhow::Result<Value> {
+    fn one(&self, plugins: &Plugins, known: &KnownPlugin, manager: &Manager) -> anyhow::Result<Value> {
         let records = {
             let lock = locations::lock(plugins)?;
             // In this order, because a kill in between must not leave trust without a plugin.
             let records = record_trust::forget(manager, plugins, &known.path, &[])?;
-            hookbox_plugins::remove(&lock, name, &Silent)?;
+            match &known.id {
+                Some(name) => drop(hookbox_plugins::remove(&lock, name, &Silent)?),
+                None => drop(hookbox_plugins::remove_by_hand(&lock, &known.dir)?),
+            }
             records
         };
         let location = plugins.location().as_str();
         if !self.json {
-            output::line(&format!("Removed {name} ({location})"))?;
+            output::line(&format!("Removed {} ({location})", escape(&known.name, 200)))?;
         }
         let untrusted: Vec<&str> = records.iter().map(|it| it.name.as_str()).collect();
         let path = known.path.to_string_lossy();
-        Ok(json!({"name": name.to_string(), "location": location, "path": path, "untrusted": untrusted}))
+        Ok(json!({"name": known.name, "location": location, "path": path, "untrusted": untrusted}))
     }
-}
 
-/// Finds the plugin of this name. Its directory must be `org@repo`.
-fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Plugins, KnownPlugin, PluginName)> {
-    let (plugins, known) = locations::find(all, word)?;
-    match known.id.clone() {
-        Some(name) => Ok((plugins, known, name)),
-        None => {
-            let what = "was put there by hand, under a name that is none of a plugin (org@repo)".to_owned();
-            let path = shell_word(&known.path.to_string_lossy());
-            let error = PluginError::new(&known.name, PluginErrorKind::Unexpected(what));
-            Err(error.hint(format!("remove it yourself: rm -r {}", escape(&path, 4096))).into())
-        }
+    /// Finds the plugin of this name. A plugin in the home directory is found only with `--global`.
+    fn find<'p>(
+        &self,
+        env: &Environment<'_>,
+        all: &'p [Plugins],
+        word: &str,
+    ) -> anyhow::Result<(&'p Plugins, KnownPlugin)> {
+        locations::find(all, word).map_err(|error| {
+            let is_missing = error
+                .downcast_ref::<PluginError>()
+                .is_some_and(|it| matches!(it.kind, PluginErrorKind::NotInstalled));
+            let is_global = || locations::find(&env.all(env.bases(true, false)), word).is_ok();
+            if !is_missing || self.global || !is_global() {
+                return error;
+            }
+            let error = PluginError::new(escape(word, 200), PluginErrorKind::NotInstalled);
+            error.hint("it is in your home directory: give --global").into()
+        })
     }
 }
