@@ -325,7 +325,7 @@ fn a_trusted_hook_that_changed_is_said_in_the_answer_to_the_agent_in_every_event
     env.native("repo/.hookbox/hooks/never", "before_tool_call", "true");
     succeeds(&env.hookbox(["trust", "guard", "--yes"]));
     env.file("repo/tools/json.py", "");
-    for _event in 0..2 {
+    for is_first in [true, false] {
         let payload = Agent::Claude.shell_call(
             Agent::Claude.event("PreToolUse").unwrap(),
             "ls",
@@ -335,8 +335,9 @@ fn a_trusted_hook_that_changed_is_said_in_the_answer_to_the_agent_in_every_event
         let output = env.hookbox_with(["bridge", "claude"], payload.to_string());
         let shown = output.json()["systemMessage"].as_str().unwrap_or_default().to_owned();
         assert!(shown.contains("guard") && shown.contains("has changed since you trusted it"), "{output:#?}");
-        // A hook that was never trusted is not reported as changed.
-        assert!(!shown.contains("never") && output.stderr.contains("never"), "{output:#?}");
+        // A hook that was never trusted is not reported as changed, and a session hears of it once.
+        assert!(!shown.contains("never"), "{output:#?}");
+        assert_eq!(output.stderr.contains("never"), is_first, "{output:#?}");
     }
 }
 

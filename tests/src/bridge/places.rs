@@ -105,6 +105,7 @@ fn what_is_wrong_with_the_hooks_is_shown_at_the_start_of_a_session_and_else_on_s
     env.directory("repo/.git");
     env.native("repo/.hookbox/hooks/unknown", "before_tool_call", "echo '{}'");
     env.file("home/.hookbox/hookbox.toml", "[hooks.lost]\npriority = 5\n");
+    let mut heard = Vec::new();
     for (agent, event) in BEFORE.iter().copied() {
         let payload = call(&env, agent, event, "ls").to_string();
         let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
@@ -119,13 +120,14 @@ fn what_is_wrong_with_the_hooks_is_shown_at_the_start_of_a_session_and_else_on_s
         let shown = serde_json::from_str::<Value>(&started.stdout).unwrap_or_default();
         let shown = shown["systemMessage"].as_str().unwrap_or_default();
         for part in ["unknown", "lost"] {
-            assert!(
-                output.stderr.contains(part) && started.stderr.contains(part),
-                "{part}: {output:#?} {started:#?}"
-            );
+            // A session hears of an untrusted hook once.
+            let is_heard = part == "unknown" && heard.contains(&agent);
+            assert_eq!(output.stderr.contains(part), !is_heard, "{part}: {output:#?}");
+            assert!(started.stderr.contains(part), "{part}: {started:#?}");
             let is_shown = agent.shows_warnings();
             assert_eq!(shown.contains(part), is_shown, "{agent} {part}: {started:#?}");
         }
+        heard.push(agent);
     }
 }
 

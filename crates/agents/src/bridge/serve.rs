@@ -251,19 +251,18 @@ impl Bridge {
         }
         let (withheld, mut rest) = self.judge_failed(&manager, &mut request, fired).await;
         let (mut shown, mut noted) = (request.notes.clone(), Vec::new());
-        // Problems of the whole session are shown to the user once.
+        // The user hears of an untrusted hook once in a session; the chain repeats it at every event.
         let data = manager.trust_file();
         let session = &request.event.context.conversation_id;
         let told = Told::of(data.as_ref().map(|file| file.directory()), self.agent, session);
         if request.event.name() == EventName::SessionStart {
             told.forget();
             let warned = fired.verdict.warnings.iter().map(|warning| warning.text.clone());
-            let _ = told.unheard(standing.iter().cloned().chain(warned).collect());
+            let _ = told.unheard(warned.collect());
             shown.extend(standing);
         } else {
             noted = standing;
-            noted.extend(untrusted(fired, &manager));
-            noted = told.unheard(noted);
+            noted.extend(told.unheard(untrusted(fired, &manager)));
         }
         let warning = |text: String| Warning::new(text);
         fired.verdict.warnings.extend(shown.into_iter().map(warning));
@@ -395,10 +394,16 @@ fn signed(verdict: &mut Verdict, manager: &Manager) {
         let Some(entry) = entries.iter().find(is_it).filter(|_| !reason.trim().is_empty()) else { continue };
         let name = text::escape(&ruling.by, 200);
         let file = entry.settings_file().map_or_else(String::new, |file| {
-            format!("; the user can change it in {}", text::escape(&file.to_string_lossy(), 1000))
+            format!("; the user can change it in {}", text::escape(&from_home(&file), 1000))
         });
         *ruling = Ruling::trusted(ruling.by.as_str(), format!("{reason} (hookbox: {name}{file})"));
     }
+}
+
+/// Returns a path as the user would type it: `~` is the home directory.
+fn from_home(path: &Path) -> String {
+    let rest = std::env::home_dir().and_then(|home| path.strip_prefix(home).ok());
+    rest.map_or_else(|| path.to_string_lossy().into_owned(), |rest| format!("~/{}", rest.to_string_lossy()))
 }
 
 /// Returns the problems of finding the hooks: those by which a hook of the user is off, or all others.
