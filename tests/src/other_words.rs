@@ -69,7 +69,9 @@ fn every_agent_is_told_of_a_block_in_another_agents_words() {
             let found = effect(agent, event, &output);
             assert_eq!(
                 found,
-                Effect::Blocked("not here".to_owned()),
+                Effect::Blocked(
+                    "not here (hookbox: guard; the user can change it in ~/.hookbox/hookbox.toml)".to_owned()
+                ),
                 "{agent} {event} {answer}: {output:#?}"
             );
         }

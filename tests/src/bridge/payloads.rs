@@ -225,8 +225,7 @@ fn a_block_names_hookbox_the_hook_and_the_file_that_changes_it() {
         [(json!({"block": "Not from here."}), "Not from here."), (json!({"block": ""}), "blocked by guard")]
     {
         let env = guard(&answer, "pass");
-        let file = env.path("home/.hookbox/hookbox.toml");
-        let want = format!("{words} (hookbox: guard; the user can change it in {})", file.display());
+        let want = format!("{words} (hookbox: guard; the user can change it in ~/.hookbox/hookbox.toml)");
         for (agent, event) in BEFORE.iter().copied() {
             let payload = call(&env, agent, event, "make deploy").to_string();
             let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
