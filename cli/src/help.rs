@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Command, CommandFactory as _};
 use hookbox::internal::text;
+use hookbox_agents::Agent;
 
 use crate::Cli;
 use crate::error::page;
@@ -17,8 +18,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Shell", &["completions", "man"]),
 ];
 
-const EXAMPLES: &str = "  hookbox install claude && hookbox doctor claude
-  hookbox trust no-deploys
+const EXAMPLES: &str = "  hookbox trust no-deploys
   echo '{\"tool_name\":\"bash\",\"tool_input\":{\"command\":\"ls\"}}' | hookbox run before_tool_call";
 
 /// The hints for words that people try, and that are not commands.
@@ -72,9 +72,12 @@ pub(crate) fn command() -> Command {
         "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{text}{style}Options:{style:#}\n{{options}}\n\n\
          {{after-help}}\n"
     );
+    let agent = Agent::ALL.first().map_or("AGENT", |agent| agent.as_str());
     // A template cannot have braces of its own.
-    let examples =
-        format!("{style}Examples:{style:#}\n{EXAMPLES}\n\nDocumentation: {}", page("introduction.md"));
+    let examples = format!(
+        "{style}Examples:{style:#}\n  hookbox install {agent} && hookbox doctor {agent}\n{EXAMPLES}\n\nDocumentation: {}",
+        page("introduction.md")
+    );
     command.help_template(template).after_help(examples)
 }
 
