@@ -52,7 +52,7 @@ fn cases() -> BTreeMap<&'static str, (Vec<u8>, &'static str)> {
     BTreeMap::from([
         ("empty", (Vec::new(), "is empty")),
         ("text", (b"#!/bin/sh\necho before_tool_call\n".to_vec(), "is not WebAssembly")),
-        ("escapes", (b"\x1b[2J\xe2\x80\xae\nsecond line".to_vec(), r"\u{1b}[2J\u{202e}\n")),
+        ("escapes", (b"\x1b[2J\xe2\x80\xae\nsecond line".to_vec(), "is not WebAssembly")),
         ("zeroes", (vec![0; 4096], "is not WebAssembly")),
         ("elf", (fs::read("/bin/true").unwrap(), "machine code")),
         ("core-module", (b"\0asm\x01\0\0\0".to_vec(), "core WebAssembly module")),

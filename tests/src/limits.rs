@@ -30,7 +30,10 @@ fn place(settings: &str) -> TestEnvironment {
 
 fn guard(env: &TestEnvironment, hostile: &str, settings: &str) {
     env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
-    env.file("home/.hookbox/hookbox.toml", format!("[hooks.\"{hostile}\"]\npriority = 1\n{settings}\n"));
+    env.file(
+        "home/.hookbox/hookbox.toml",
+        format!("redact_context = false\n[hooks.\"{hostile}\"]\npriority = 1\n{settings}\n"),
+    );
 }
 
 fn event(deed: &str) -> EventData {

@@ -72,6 +72,7 @@ fn a_configuration_is_found_where_its_agent_has_it_and_only_when_it_is_asked_for
                 "digest",
                 "events",
                 "kind",
+                "lacks",
                 "name",
                 "observe",
                 "on_failure",
