@@ -26,7 +26,8 @@ pub fn tokens(text: &str) -> Vec<Token> {
     while let Some(byte) = reader.peek() {
         reader.at += 1;
         let ends = byte.is_ascii_whitespace() || b"|&;(){}<>".contains(&byte);
-        if !ends && !(byte == b'#' && list.word.is_none()) {
+        let is_comment = byte == b'#' && list.word.is_none();
+        if !ends && !is_comment {
             reader.part(byte, &mut list);
             continue;
         }
