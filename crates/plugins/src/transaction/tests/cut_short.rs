@@ -76,7 +76,8 @@ fn a_replacement_in_two_steps_is_finished_or_undone_wherever_it_is_killed() {
             .env(CHILD, format!("{n} {}", root.dir.path().display()))
             .output()
             .unwrap();
-        let is_cut_short = needs_repair(&plugins).unwrap();
+        // `needs_repair` would take locks, which a program that another test starts just now would share.
+        let is_cut_short = !root.own().is_empty();
         withdrawn |= root.plugin("org@repo").is_none();
         let done = repair(&plugins.lock_exclusively().unwrap()).unwrap();
         let now = root.plugin("org@repo");
