@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use serde_json::json;
 
-use crate::client::{Client, Trust};
+use crate::client::{Client, Level, Trust};
 use crate::mock::Mock;
 use crate::place::Place;
 use crate::process::Ended;
@@ -46,6 +46,8 @@ pub(crate) enum Want {
     Told([&'static str; 2]),
     /// No hook runs.
     NoHook,
+    /// The tool runs, and no hook does.
+    Unguarded,
 }
 
 /// A case.
@@ -59,6 +61,9 @@ pub(crate) struct Case {
     pub(crate) trust: Trust,
     /// The only client that it is for, and the arguments that it adds to the client's command.
     pub(crate) only: Option<(&'static str, &'static [&'static str])>,
+    /// True if the repository has a setting that switches hooks off.
+    pub(crate) is_switched_off: bool,
+    pub(crate) level: Level,
     want: Want,
 }
 
@@ -84,6 +89,8 @@ pub(crate) fn all() -> Vec<Case> {
         policy: None,
         trust: Trust::Bypassed,
         only: None,
+        is_switched_off: false,
+        level: Level::User,
         want,
     };
     let dangerous = Case {
@@ -130,6 +137,12 @@ pub(crate) fn all() -> Vec<Case> {
         ("trust, missing", Trust::Missing, Want::NoHook),
     ] {
         all.push(Case { trust, ..case(name, denied(), want) });
+    }
+    for (name, level, want) in [
+        ("switched off, user", Level::User, Want::Unguarded),
+        ("switched off, system", Level::System, Want::Blocked("not on a Friday")),
+    ] {
+        all.push(Case { is_switched_off: true, level, ..case(name, denied(), want) });
     }
     for Failure { name, said, hook } in FAILURES {
         for policy in ["block", "pass"] {
@@ -183,8 +196,20 @@ const FAILURES: [Failure; 6] = [
 ];
 
 impl Case {
-    /// Puts the hooks and their settings into the home of a place.
+    /// Returns true if the case says something about this client, on a machine whose system's configuration
+    /// may be changed or not.
+    pub(crate) fn is_for(&self, client: &Client, has_system: bool) -> bool {
+        (self.trust == Trust::Bypassed || client.trust.is_some())
+            && self.only.is_none_or(|(name, _)| name == client.name)
+            && (!self.is_switched_off || client.switch.is_some())
+            && (self.level == Level::User || has_system)
+    }
+
+    /// Puts the hooks and their settings into the home of a place, and a switch into the repository.
     pub(crate) fn put(&self, client: &Client, components: &Components<'_>, place: &Place) -> io::Result<()> {
+        if let Some((file, text)) = client.switch.filter(|_| self.is_switched_off) {
+            place.work_file(file, text)?;
+        }
         let (field, instead) = client.line(INSTEAD);
         let mut settings = String::new();
         let mut table = |name: &str, lines: &str| {
@@ -283,6 +308,7 @@ impl Case {
                 found.expect(!has_run && !has_changed, "the tool ran");
                 found.expect(model.was_told(INSTEAD), "the model was not told the new input");
             }
+            Want::Unguarded => found.expect(has_run, "the tool did not run"),
             Want::NoHook => {
                 found.expect(!model.was_told("not on a Friday"), "a hook ran");
             }

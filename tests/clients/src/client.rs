@@ -21,6 +21,8 @@ pub(crate) struct Client {
     /// Its configuration besides hooks: the address of the model, no questions, no telemetry.
     configure: fn(&Place, Trust) -> io::Result<()>,
     command: fn(&Place, Trust) -> Command,
+    /// A file of a repository, and the text in it that switches the user's hooks off.
+    pub(crate) switch: Option<(&'static str, &'static str)>,
     /// Records the trust that its user gives to the hooks, if the client asks for it.
     pub(crate) trust: Option<fn(&Place) -> io::Result<()>>,
     /// The version of node that it needs, if it does not run with older ones.
@@ -45,6 +47,22 @@ pub(crate) enum Trust {
     Missing,
 }
 
+/// The configuration in which hookbox is installed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    User,
+    System,
+}
+
+impl Level {
+    fn option(self) -> &'static str {
+        match self {
+            Self::User => "--user",
+            Self::System => "--system",
+        }
+    }
+}
+
 /// Every client. The first two are run where nobody says which.
 pub(crate) const ALL: [Client; 8] = [
     Client {
@@ -53,6 +71,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "0.169.0",
         configure: codex,
         command: run_codex,
+        switch: Some((".codex/config.toml", "[features]\nhooks = false\n")),
         trust: Some(trust_codex),
         node: None,
         injects_at_start: true,
@@ -65,6 +84,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "0.61.0",
         configure: gemini,
         command: run_gemini,
+        switch: Some((".gemini/settings.json", r#"{"hooksConfig": {"enabled": false}}"#)),
         trust: Some(trust_gemini),
         node: None,
         injects_at_start: true,
@@ -77,6 +97,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "2.1.329",
         configure: nothing,
         command: run_claude,
+        switch: Some((".claude/settings.json", r#"{"disableAllHooks": true}"#)),
         trust: None,
         node: None,
         injects_at_start: true,
@@ -89,6 +110,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "0.24.4",
         configure: qwen,
         command: run_qwen,
+        switch: Some((".qwen/settings.json", r#"{"disableAllHooks": true}"#)),
         trust: None,
         node: None,
         injects_at_start: true,
@@ -101,6 +123,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "1.0.102",
         configure: nothing,
         command: run_copilot,
+        switch: None,
         trust: None,
         node: None,
         injects_at_start: true,
@@ -113,6 +136,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "1.18.33",
         configure: opencode,
         command: run_opencode,
+        switch: None,
         trust: None,
         node: None,
         injects_at_start: true,
@@ -125,6 +149,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "2.1.0",
         configure: kimi,
         command: run_kimi,
+        switch: None,
         trust: None,
         node: Some("22.23.3"),
         injects_at_start: false,
@@ -137,6 +162,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "3.0.65",
         configure: cline,
         command: run_cline,
+        switch: None,
         trust: None,
         node: None,
         injects_at_start: true,
@@ -164,20 +190,16 @@ impl Client {
     }
 
     /// Writes its configuration into the home of a place, the hooks by `hookbox install`.
-    pub(crate) fn configure(&self, place: &Place, trust: Trust) -> io::Result<()> {
+    pub(crate) fn configure(&self, place: &Place, trust: Trust, level: Level) -> io::Result<()> {
         (self.configure)(place, trust)?;
         if self.name == "opencode" {
             return Ok(());
         }
-        let mut install = Command::new(&place.hookbox);
-        install.args(["install", self.name, "--user", "--program"]).arg(place.program(self.shows_warnings)?);
-        self.surround(&mut install, place, trust);
-        let output = install.output()?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let failed = || io::Error::other(format!("hookbox install {}: {}", self.name, said.trim()));
-        if !output.status.success() {
-            return Err(failed());
-        }
+        let program = place.program(self.shows_warnings)?;
+        self.hookbox(
+            &["install", self.name, level.option(), "--program", &program.to_string_lossy()],
+            place,
+        )?;
         if self.name == "cline" {
             // It compiles the components, as the user was told to do: Cline waits 3 s.
             self.doctor(place, trust)?;
@@ -186,6 +208,26 @@ impl Client {
             Some(give) if trust == Trust::Given => give(place),
             _ => Ok(()),
         }
+    }
+
+    /// Takes back what [`Client::configure`] wrote outside the place.
+    pub(crate) fn restore(&self, place: &Place, level: Level) -> io::Result<()> {
+        if level == Level::System {
+            self.hookbox(&["uninstall", self.name, level.option()], place)?;
+        }
+        Ok(())
+    }
+
+    fn hookbox(&self, args: &[&str], place: &Place) -> io::Result<()> {
+        let mut command = Command::new(&place.hookbox);
+        command.args(args);
+        self.surround(&mut command, place, Trust::Bypassed);
+        let output = command.output()?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(io::Error::other(format!("hookbox {}: {}", args.join(" "), said.trim())));
+        }
+        Ok(())
     }
 
     /// Returns the status and the subject of every finding of `hookbox doctor`.
@@ -270,7 +312,8 @@ fn variables(name: &str, place: &Place, trust: Trust) -> Vec<(&'static str, Stri
 }
 
 fn codex(place: &Place, _: Trust) -> io::Result<()> {
-    let url = &place.url;
+    let (url, work) = (&place.url, place.work());
+    let work = work.display();
     let config = format!(
         r#"model = "mock-model"
 model_provider = "mock"
@@ -291,6 +334,8 @@ wire_api = "responses"
 env_key = "MOCK_API_KEY"
 request_max_retries = 0
 stream_max_retries = 0
+[projects."{work}"]
+trust_level = "trusted"
 "#
     );
     place.home_file(".codex/config.toml", &config)

@@ -3,7 +3,8 @@
 //!
 //! The result is the state of files (did the tool run, and with which input?) and the texts that the model
 //! got, never a client's own words. Without a network namespace a client could reach further than this
-//! machine; with one (Linux, `unshare`) it cannot.
+//! machine; with one (Linux, `unshare`) it cannot. There `/etc` is a copy, so that hookbox can be installed
+//! for the whole system.
 
 mod api;
 mod case;
@@ -24,7 +25,7 @@ use std::{env, fs, io};
 use serde_json::json;
 
 use crate::case::{Case, Components};
-use crate::client::{Client, Trust};
+use crate::client::Client;
 use crate::mock::Mock;
 use crate::place::Place;
 
@@ -107,17 +108,13 @@ impl Options {
                 client.node.map(|version| (client::node_package(), version)).into_iter().collect();
             dirs.push(npm::install(&cache, client.package, client.version, &node)?);
         }
-        enter_namespace()?;
+        let has_system = enter_namespace(&cache.join("etc"))?;
         let scratch = tempfile::Builder::new().prefix("hookbox-clients-").tempdir();
         let scratch = scratch.map_err(|error| format!("no scratch directory: {error}"))?;
         let root = self.keep.as_deref().unwrap_or(scratch.path());
         let (mut all, mut good) = (0_u32, 0_u32);
         for (client, dir) in self.clients.iter().zip(&dirs) {
-            let is_for = |case: &&Case| {
-                let is_trusted = case.trust == Trust::Bypassed || client.trust.is_some();
-                is_trusted && case.only.is_none_or(|(name, _)| name == client.name)
-            };
-            for case in self.cases.iter().filter(is_for) {
+            for case in self.cases.iter().filter(|case| case.is_for(client, has_system)) {
                 let begun = Instant::now();
                 let differs = self.run_case(client, dir, case, root);
                 let differs = differs.unwrap_or_else(|error| vec![error.to_string()]);
@@ -146,12 +143,13 @@ impl Options {
         let components =
             Components { samples: &self.target.join("hooks"), tests: &self.target.join("test-hooks") };
         case.put(client, &components, &place)?;
-        client.configure(&place, case.trust)?;
+        client.configure(&place, case.trust, case.level)?;
         let ended = process::run(
             client.command(&place, case.trust).args(case.only.map_or(&[][..], |(_, arguments)| arguments)),
             LIMIT,
             place.root(),
         )?;
+        client.restore(&place, case.level)?;
         let lines = model
             .seen()
             .into_iter()
@@ -161,18 +159,23 @@ impl Options {
     }
 }
 
-/// Continues in a network namespace with loopback alone, if the system allows it.
-fn enter_namespace() -> Result<(), String> {
+/// Continues in namespaces with loopback alone and a copy of `/etc`, if the system allows it. Returns true there.
+fn enter_namespace(etc: &Path) -> Result<bool, String> {
     if env::var_os(INSIDE).is_some() {
-        return Ok(());
+        return Ok(true);
     }
-    let up = "ip link set lo up";
-    let network = ["--user", "--map-root-user", "--net"];
+    if etc.exists() {
+        fs::remove_dir_all(etc).map_err(|error| format!("{}: {error}", etc.display()))?;
+    }
+    // Files that only the administrator may read are left out.
+    let up =
+        "ip link set lo up && mkdir -p \"$0\" && { cp -R -P /etc/. \"$0\" 2>&-; mount --bind \"$0\" /etc; }";
+    let network = ["--user", "--map-root-user", "--mount", "--net"];
     // If this program ends, everything in it ends; not every container allows that.
     let processes = ["--pid", "--fork", "--kill-child", "--mount-proc"];
     let unshare = |processes: &[&str], line: &str| {
         let mut command = Command::new("unshare");
-        command.args(network).args(processes).args(["sh", "-c", line]);
+        command.args(network).args(processes).args(["sh", "-c", line]).arg(etc);
         command
     };
     let works = |processes: &&[&str]| {
@@ -182,14 +185,15 @@ fn enter_namespace() -> Result<(), String> {
     };
     let Some(processes) = [&processes[..], &[]].into_iter().find(works) else {
         eprintln!(
-            "note: no network namespace can be made here: the clients could reach more than this machine"
+            "note: no namespace can be made here: the clients could reach more than this machine, and the \
+             cases of the system's configuration are left out"
         );
-        return Ok(());
+        return Ok(false);
     };
     let program = env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
     // Not by `exec`: the first process of a namespace ignores Ctrl-C. The shell ends when this program does.
     let mut inside = unshare(processes, &format!("{up} && \"$@\"; exit $?"));
-    let error = inside.arg("sh").arg(program).args(env::args_os().skip(1)).env(INSIDE, "1").exec();
+    let error = inside.arg(program).args(env::args_os().skip(1)).env(INSIDE, "1").exec();
     Err(format!("cannot go on in a network namespace: {error}"))
 }
 

@@ -78,11 +78,12 @@ impl Place {
 
     /// Writes a file in the home.
     pub(crate) fn home_file(&self, path: &str, text: &str) -> io::Result<()> {
-        let path = self.home().join(path);
-        if let Some(dir) = path.parent() {
-            fs::create_dir_all(dir)?;
-        }
-        fs::write(path, text)
+        write(&self.home().join(path), text)
+    }
+
+    /// Writes a file in the repository.
+    pub(crate) fn work_file(&self, path: &str, text: &str) -> io::Result<()> {
+        write(&self.work().join(path), text)
     }
 
     /// Puts a component among the user's hooks.
@@ -107,4 +108,11 @@ impl Place {
     pub(crate) fn worked(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.work().join(path)).ok()
     }
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(dir) = path.parent() {
+        fs::create_dir_all(dir)?;
+    }
+    fs::write(path, text)
 }
