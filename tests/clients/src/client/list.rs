@@ -1,0 +1,373 @@
+//! The clients: how each is configured so that it speaks to the mock model.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{Client, Trust};
+use crate::place::Place;
+
+/// The user's message.
+const PROMPT: &str = "please run the command";
+
+/// Every client. The first two are run where nobody says which.
+pub(crate) const ALL: [Client; 8] = [
+    Client {
+        name: "codex",
+        package: "@openai/codex",
+        version: "0.169.0",
+        configure: codex,
+        command: run_codex,
+        switch: Some((".codex/config.toml", "[features]\nhooks = false\n")),
+        trust: Some(trust_codex),
+        node: None,
+        injects_at_start: true,
+        changes_input: true,
+        shows_warnings: false,
+    },
+    Client {
+        name: "gemini",
+        package: "@google/gemini-cli",
+        version: "0.61.0",
+        configure: gemini,
+        command: run_gemini,
+        switch: Some((".gemini/settings.json", r#"{"hooksConfig": {"enabled": false}}"#)),
+        trust: Some(trust_gemini),
+        node: None,
+        injects_at_start: true,
+        changes_input: true,
+        shows_warnings: true,
+    },
+    Client {
+        name: "claude",
+        package: "@anthropic-ai/claude-code",
+        version: "2.1.329",
+        configure: nothing,
+        command: run_claude,
+        switch: Some((".claude/settings.json", r#"{"disableAllHooks": true}"#)),
+        trust: None,
+        node: None,
+        injects_at_start: true,
+        changes_input: true,
+        shows_warnings: true,
+    },
+    Client {
+        name: "qwen",
+        package: "@qwen-code/qwen-code",
+        version: "0.24.4",
+        configure: qwen,
+        command: run_qwen,
+        switch: Some((".qwen/settings.json", r#"{"disableAllHooks": true}"#)),
+        trust: None,
+        node: None,
+        injects_at_start: true,
+        changes_input: false,
+        shows_warnings: false,
+    },
+    Client {
+        name: "copilot",
+        package: "@github/copilot",
+        version: "1.0.102",
+        configure: nothing,
+        command: run_copilot,
+        switch: None,
+        trust: None,
+        node: None,
+        injects_at_start: true,
+        changes_input: true,
+        shows_warnings: false,
+    },
+    Client {
+        name: "opencode",
+        package: "opencode-ai",
+        version: "1.18.33",
+        configure: opencode,
+        command: run_opencode,
+        switch: None,
+        trust: None,
+        node: None,
+        injects_at_start: true,
+        changes_input: true,
+        shows_warnings: true,
+    },
+    Client {
+        name: "kimi",
+        package: "@moonshot-ai/kimi-code",
+        version: "2.1.0",
+        configure: kimi,
+        command: run_kimi,
+        switch: None,
+        trust: None,
+        node: Some("22.23.3"),
+        injects_at_start: false,
+        changes_input: false,
+        shows_warnings: false,
+    },
+    Client {
+        name: "cline",
+        package: "cline",
+        version: "3.0.65",
+        configure: cline,
+        command: run_cline,
+        switch: None,
+        trust: None,
+        node: None,
+        injects_at_start: true,
+        changes_input: true,
+        shows_warnings: false,
+    },
+];
+
+/// Returns the npm package that has node for this machine.
+pub(crate) fn node_package() -> String {
+    let system = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
+    let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+    format!("node-{system}-{machine}")
+}
+
+/// The variables of a client.
+pub(super) fn variables(name: &str, place: &Place, trust: Trust) -> Vec<(&'static str, String)> {
+    let url = place.url.clone();
+    let v1 = format!("{url}/v1");
+    let text = str::to_owned;
+    match name {
+        "codex" => vec![
+            ("CODEX_HOME", place.home().join(".codex").display().to_string()),
+            ("MOCK_API_KEY", text("test")),
+        ],
+        "gemini" => vec![
+            ("GEMINI_API_KEY", text("test")),
+            ("GOOGLE_GEMINI_BASE_URL", url),
+            ("GEMINI_TELEMETRY_ENABLED", text("false")),
+            // An empty one counts as not set.
+            ("GEMINI_CLI_TRUST_WORKSPACE", text(if trust == Trust::Bypassed { "true" } else { "" })),
+            ("GEMINI_CLI_NO_RELAUNCH", text("true")),
+        ],
+        "claude" => vec![
+            ("ANTHROPIC_API_KEY", text("test")),
+            ("ANTHROPIC_BASE_URL", url),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", text("1")),
+            ("DISABLE_AUTOUPDATER", text("1")),
+            ("DISABLE_TELEMETRY", text("1")),
+            ("IS_SANDBOX", text("1")),
+        ],
+        "qwen" => vec![
+            ("OPENAI_API_KEY", text("test")),
+            ("OPENAI_BASE_URL", v1),
+            ("OPENAI_MODEL", text("mock-model")),
+            ("QWEN_CODE_NO_RELAUNCH", text("true")),
+        ],
+        "copilot" => vec![
+            ("COPILOT_PROVIDER_BASE_URL", v1),
+            ("COPILOT_PROVIDER_API_KEY", text("test")),
+            ("COPILOT_MODEL", text("mock-model")),
+            ("COPILOT_OFFLINE", text("true")),
+            ("COPILOT_AUTO_UPDATE", text("false")),
+        ],
+        "cline" => vec![("CLINE_TELEMETRY_DISABLED", text("1")), ("CLINE_NO_AUTO_UPDATE", text("1"))],
+        "kimi" => vec![("KIMI_DISABLE_TELEMETRY", text("1"))],
+        _ => vec![
+            ("OPENCODE_DISABLE_AUTOUPDATE", text("1")),
+            ("OPENCODE_DISABLE_MODELS_FETCH", text("1")),
+            ("OPENCODE_DISABLE_LSP_DOWNLOAD", text("1")),
+            // OpenCode looks for its plugin package at every start, and goes on without it.
+            ("npm_config_fetch_retries", text("0")),
+        ],
+    }
+}
+
+fn codex(place: &Place, _: Trust) -> io::Result<()> {
+    let (url, work) = (&place.url, place.work());
+    let work = work.display();
+    let config = format!(
+        r#"model = "mock-model"
+model_provider = "mock"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+web_search = "disabled"
+[features]
+plugins = false
+[analytics]
+enabled = false
+[feedback]
+enabled = false
+[model_providers.mock]
+name = "mock"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "MOCK_API_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+[projects."{work}"]
+trust_level = "trusted"
+"#
+    );
+    place.home_file(".codex/config.toml", &config)
+}
+
+fn run_codex(place: &Place, trust: Trust) -> Command {
+    let mut command = Command::new(place.client.join("node_modules/.bin/codex"));
+    command.args(["exec", "--json", "--skip-git-repo-check"]);
+    if trust == Trust::Bypassed {
+        command.arg("--dangerously-bypass-hook-trust");
+    }
+    command.arg(PROMPT);
+    command
+}
+
+/// Writes what Codex writes when its user approves the command before tool calls in `/hooks`.
+fn trust_codex(place: &Place) -> io::Result<()> {
+    let file = place.home().join(".codex/hooks.json");
+    let hooks: Value = serde_json::from_slice(&fs::read(&file)?)?;
+    let value = |key: &str| hooks.pointer(&format!("/hooks/PreToolUse/0/hooks/0/{key}")).cloned();
+    let (command, timeout) = (value("command").unwrap_or_default(), value("timeout").unwrap_or_default());
+    let identity = format!(
+        r#"{{"event_name":"pre_tool_use","hooks":[{{"async":false,"command":{command},"timeout":{timeout},"type":"command"}}]}}"#
+    );
+    let hash: String =
+        Sha256::digest(identity).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+    let key = format!("{}:pre_tool_use:0:0", file.display());
+    let state = format!("[hooks.state.\"{key}\"]\ntrusted_hash = \"sha256:{hash}\"\n");
+    let config = fs::read_to_string(place.home().join(".codex/config.toml"))?;
+    place.home_file(".codex/config.toml", &(config + &state))
+}
+
+fn gemini(place: &Place, trust: Trust) -> io::Result<()> {
+    let asks = trust != Trust::Bypassed;
+    let settings = json!({
+        "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+        "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false},
+        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": asks}},
+        "ide": {"enabled": false}, "model": {"name": "gemini-2.5-flash"},
+    });
+    place.home_file(".gemini/settings.json", &settings.to_string())
+}
+
+/// Writes what Gemini CLI writes when its user trusts the folder.
+fn trust_gemini(place: &Place) -> io::Result<()> {
+    let rules = json!({place.work().to_string_lossy(): "TRUST_FOLDER"});
+    place.home_file(".gemini/trustedFolders.json", &rules.to_string())
+}
+
+fn run_gemini(place: &Place, _: Trust) -> Command {
+    let mut command = Command::new("node");
+    command.arg(place.client.join("node_modules/@google/gemini-cli/bundle/gemini.js"));
+    command.args(["--yolo", "-m", "gemini-2.5-flash", "--output-format", "stream-json", "-p", PROMPT]);
+    command
+}
+
+/// It is configured by variables.
+fn nothing(_: &Place, _: Trust) -> io::Result<()> {
+    Ok(())
+}
+
+fn run_claude(place: &Place, _: Trust) -> Command {
+    let scope = place.client.join("node_modules/@anthropic-ai");
+    let mut command = Command::new(of_platform(&scope, "claude-code-").join("claude"));
+    command.args(["--output-format", "stream-json", "--verbose", "--allowedTools", "Bash", "-p", PROMPT]);
+    command
+}
+
+fn qwen(place: &Place, _: Trust) -> io::Result<()> {
+    let settings = json!({
+        "general": {"enableAutoUpdate": false, "disableAutoUpdate": true},
+        "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false},
+        "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": false}},
+        "model": {"name": "mock-model"},
+    });
+    place.home_file(".qwen/settings.json", &settings.to_string())
+}
+
+fn run_qwen(place: &Place, _: Trust) -> Command {
+    let mut command = Command::new(place.client.join("node_modules/.bin/qwen"));
+    command.args(["--yolo", "-p", PROMPT]);
+    command
+}
+
+fn run_copilot(place: &Place, _: Trust) -> Command {
+    let mut command = Command::new(place.client.join("node_modules/.bin/copilot"));
+    command.args(["--allow-all-tools", "--no-color", "-p", PROMPT]);
+    command
+}
+
+fn opencode(place: &Place, _: Trust) -> io::Result<()> {
+    let models = json!({"mock-model": {"name": "mock"}});
+    let options = json!({"baseURL": format!("{}/v1", place.url), "apiKey": "test"});
+    let plugin = place.plugin.display().to_string();
+    let config = json!({
+        "autoupdate": false, "share": "disabled", "model": "mock/mock-model", "small_model": "mock/mock-model",
+        "plugin": [[format!("file://{plugin}"), {"program": place.hookbox.display().to_string()}]],
+        "provider": {"mock": {
+            "npm": "@ai-sdk/openai-compatible", "name": "mock", "options": options, "models": models,
+        }},
+    });
+    place.home_file(".config/opencode/opencode.json", &config.to_string())
+}
+
+fn run_opencode(place: &Place, _: Trust) -> Command {
+    let program = of_platform(&place.client.join("node_modules"), "opencode-").join("bin/opencode");
+    let mut command = Command::new(program);
+    command.args(["run", "--print-logs", "--log-level", "WARN", PROMPT]);
+    command
+}
+
+fn kimi(place: &Place, _: Trust) -> io::Result<()> {
+    let url = &place.url;
+    let config = format!(
+        r#"default_model = "mock"
+telemetry = false
+
+[providers.mock]
+type = "openai"
+base_url = "{url}/v1"
+api_key = "test"
+
+[models.mock]
+provider = "mock"
+model = "mock-model"
+max_context_size = 100000
+"#
+    );
+    place.home_file(".kimi-code/config.toml", &config)
+}
+
+fn run_kimi(place: &Place, _: Trust) -> Command {
+    let modules = place.client.join("node_modules");
+    let mut command = Command::new(modules.join(node_package()).join("bin/node"));
+    command.arg(modules.join("@moonshot-ai/kimi-code/dist/main.mjs"));
+    command.args(["--output-format", "stream-json", "-p", PROMPT]);
+    command
+}
+
+/// Writes what `cline auth` writes.
+fn cline(place: &Place, _: Trust) -> io::Result<()> {
+    let settings = json!({
+        "provider": "openai-compatible", "apiKey": "test", "model": "mock-model",
+        "baseUrl": format!("{}/v1", place.url),
+    });
+    let provider =
+        json!({"settings": settings, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"});
+    let all = json!({
+        "version": 1, "lastUsedProvider": "openai-compatible", "providers": {"openai-compatible": provider},
+    });
+    place.home_file(".cline/data/settings/providers.json", &all.to_string())
+}
+
+fn run_cline(place: &Place, _: Trust) -> Command {
+    let program = of_platform(&place.client.join("node_modules/@cline"), "cli-").join("bin/cline");
+    let mut command = Command::new(program);
+    command.arg(PROMPT);
+    command
+}
+
+/// The package for this machine, which npm chose; of several the shortest name, which is the plain one.
+fn of_platform(scope: &Path, prefix: &str) -> PathBuf {
+    let entries = fs::read_dir(scope).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let fits = names.filter(|name| name.starts_with(prefix) && name != "opencode-ai");
+    fits.min_by_key(String::len).map_or_else(|| scope.join(prefix), |name| scope.join(name))
+}
