@@ -330,6 +330,9 @@ async fn a_command_that_failed_before_is_warned_of_once_with_what_helps() {
     drop(ran("npm pack", Some("error: /b/dist-2.tgz is stale")).await);
     let metadata = ran("npm pack --x", Some("error: /c/dist-3.tgz is stale")).await;
     assert_eq!((&metadata["recurrence"], &metadata["error_class"]), (&json!(3), &json!("other")));
+    let elsewhere = manager.session("two").repository("o/other", Some("main".to_owned()));
+    let context = elsewhere.before_tool_call(shell("npm pack")).await.notes.context;
+    assert_eq!(context, [""; 0], "another repository is told nothing");
     let text = told("npm pack").await;
     assert!(
         text.starts_with(

@@ -18,12 +18,12 @@ pub(crate) const FIX: usize = 200;
 #[serde(default)]
 pub(crate) struct Shelf(Vec<Known>);
 
-/// A command, by its head.
+/// A command of a repository.
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub(crate) struct Known {
-    /// The head, such as `shell cargo test`.
-    head: String,
+    /// The repository, as a hash, and the head, such as `shell cargo test`.
+    id: String,
     /// The time of the last call, in milliseconds since 1970.
     at: u64,
     /// True if the last call failed.
@@ -53,33 +53,33 @@ pub(crate) struct Failure {
 }
 
 /// The key of a command.
-pub(crate) fn key(head: &str) -> String {
-    format!("commands/{}", hash([head]) % KEYS)
+pub(crate) fn key(id: &str) -> String {
+    format!("commands/{}", hash([id]) % KEYS)
 }
 
 /// Returns the keys of a command's counters: successes and failures.
-pub(crate) fn counters(head: &str) -> [String; 2] {
-    let hash = hash([head]);
+pub(crate) fn counters(id: &str) -> [String; 2] {
+    let hash = hash([id]);
     [format!("worked/{hash:016x}"), format!("failed/{hash:016x}")]
 }
 
 impl Shelf {
     /// Returns the command, if it is known.
-    pub(crate) fn find(&mut self, head: &str) -> Option<&mut Known> {
-        self.0.iter_mut().find(|known| known.head == head)
+    pub(crate) fn find(&mut self, id: &str) -> Option<&mut Known> {
+        self.0.iter_mut().find(|known| known.id == id)
     }
 
-    /// Makes the command the latest. Returns it, and the heads that were forgotten for it: the least recently
+    /// Makes the command the latest. Returns it, and the commands that were forgotten for it: the least recently
     /// used, if there are more than `max`.
-    pub(crate) fn called(&mut self, head: &str, now: u64, max: usize) -> (&mut Known, Vec<String>) {
-        let place = self.0.iter().position(|known| known.head == head);
+    pub(crate) fn called(&mut self, id: &str, now: u64, max: usize) -> (&mut Known, Vec<String>) {
+        let place = self.0.iter().position(|known| known.id == id);
         let mut this = match place {
             Some(place) => self.0.remove(place),
-            None => Known { head: head.to_owned(), ..Known::default() },
+            None => Known { id: id.to_owned(), ..Known::default() },
         };
         this.at = now;
         let surplus = (self.0.len() + 1).saturating_sub(max.max(1));
-        let forgotten = self.0.drain(..surplus).map(|known| known.head).collect();
+        let forgotten = self.0.drain(..surplus).map(|known| known.id).collect();
         (self.0.push_mut(this), forgotten)
     }
 }
@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn the_command_that_was_used_longest_ago_is_forgotten() {
         let mut shelf = Shelf::default();
-        for head in ["a", "b", "c", "a"] {
-            assert!(shelf.called(head, 1, 3).1.is_empty());
+        for id in ["a", "b", "c", "a"] {
+            assert!(shelf.called(id, 1, 3).1.is_empty());
         }
         assert_eq!(shelf.called("d", 2, 3).1, ["b"]);
         assert!(shelf.find("a").is_some() && shelf.find("b").is_none());

@@ -83,8 +83,8 @@ struct Pending {
     conversation: u64,
     /// The program, as a fix is another line of the same one.
     program: String,
-    /// The head of the failed command.
-    head: String,
+    /// The failed command.
+    id: String,
     /// The error text.
     error: String,
     /// The line, as a hash.
@@ -105,10 +105,11 @@ impl Hook for ErrorKb {
     fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
         let settings: Settings = settings()?;
         let Some(head) = signature::head(call) else { return Ok(Answer::pass()) };
-        let key = key(&head);
+        let id = id(cx, &head);
+        let key = key(&id);
         let mut shelf: Shelf = state::load(&key, VERSION)?;
-        let Some(known) = shelf.find(&head) else { return Ok(Answer::pass()) };
-        let [worked, failed] = counts(&head)?;
+        let Some(known) = shelf.find(&id) else { return Ok(Answer::pass()) };
+        let [worked, failed] = counts(&id)?;
         let failing = known.failing;
         let Some(failure) = known.last() else { return Ok(Answer::pass()) };
         let metadata = |answer: Answer| answer.metadata("failures", failed).metadata("successes", worked);
@@ -131,7 +132,7 @@ impl Hook for ErrorKb {
         };
         let settings: Settings = settings()?;
         let error = if has_failed { signature::normalise(&signature::said(result)) } else { String::new() };
-        let recurrence = note(cx, &settings, result, &head, has_failed.then_some(error.as_str()))?;
+        let recurrence = note(cx, &settings, result, &id(cx, &head), has_failed.then_some(error.as_str()))?;
         Ok(if has_failed {
             Answer::pass()
                 .metadata("error_class", signature::class(&error))
@@ -151,11 +152,11 @@ impl Hook for ErrorKb {
             ErrorSource::Turn(_) => (Some("turn".to_owned()), true),
             ErrorSource::Hook(name) => (Some(format!("hook {}", excerpt(name, 64))), true),
         };
-        let recurrence = match head {
-            Some(head) if counts_here => record(cx, &settings, &head, Some(&text))?,
-            Some(head) => {
-                let mut shelf: Shelf = state::load(&key(&head), VERSION)?;
-                let known = shelf.find(&head).into_iter().flat_map(|known| &known.failures);
+        let recurrence = match head.map(|head| id(cx, &head)) {
+            Some(id) if counts_here => record(cx, &settings, &id, Some(&text))?,
+            Some(id) => {
+                let mut shelf: Shelf = state::load(&key(&id), VERSION)?;
+                let known = shelf.find(&id).into_iter().flat_map(|known| &known.failures);
                 known.filter(|failure| failure.text == text).map(|failure| failure.count).sum()
             }
             None => 0,
@@ -169,6 +170,12 @@ impl Hook for ErrorKb {
     }
 }
 
+/// Returns the name of a command in the store. A lesson of one repository is not told in another, whose owner may
+/// be someone else.
+fn id(cx: &Context, head: &str) -> String {
+    format!("{:016x} {head}", hash([cx.place()]))
+}
+
 /// Returns whether the call failed; `None` if the agent does not report it.
 fn has_failed(result: &ToolResult) -> Option<bool> {
     match (result.success, result.exit_status) {
@@ -178,8 +185,8 @@ fn has_failed(result: &ToolResult) -> Option<bool> {
 }
 
 /// Returns the numbers of successes and failures of a command.
-fn counts(head: &str) -> Result<[u64; 2], Error> {
-    let [worked, failed] = counters(head);
+fn counts(id: &str) -> Result<[u64; 2], Error> {
+    let [worked, failed] = counters(id);
     // A counter that is damaged counts nothing.
     let count = |key: &str| -> Result<u64, Error> {
         let text = state::get(key)?.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -198,16 +205,16 @@ fn count(key: &str) -> Result<(), Error> {
 }
 
 /// Notes the result of a command; returns the number of times that it has failed this way.
-fn record(cx: &Context, settings: &Settings, head: &str, error: Option<&str>) -> Result<u64, Error> {
-    let [worked, failed] = counters(head);
-    let key = key(head);
+fn record(cx: &Context, settings: &Settings, id: &str, error: Option<&str>) -> Result<u64, Error> {
+    let [worked, failed] = counters(id);
+    let key = key(id);
     let mut shelf: Shelf = state::load(&key, VERSION)?;
-    if error.is_none() && shelf.find(head).is_none() {
+    if error.is_none() && shelf.find(id).is_none() {
         // Of a command that never failed there is nothing to know but that it works.
         return Ok(0);
     }
     count(if error.is_some() { &failed } else { &worked })?;
-    let (known, forgotten) = shelf.called(head, cx.timestamp_ms, settings.per_key());
+    let (known, forgotten) = shelf.called(id, cx.timestamp_ms, settings.per_key());
     let recurrence = match error {
         Some(error) => known.failed(error, cx.timestamp_ms),
         None => {
@@ -216,8 +223,8 @@ fn record(cx: &Context, settings: &Settings, head: &str, error: Option<&str>) ->
         }
     };
     state::save(&key, VERSION, &shelf)?;
-    for head in forgotten {
-        counters(&head).iter().try_for_each(|key| state::delete(key))?;
+    for id in forgotten {
+        counters(&id).iter().try_for_each(|key| state::delete(key))?;
     }
     Ok(recurrence)
 }
@@ -227,10 +234,10 @@ fn note(
     cx: &Context,
     settings: &Settings,
     result: &ToolResult,
-    head: &str,
+    id: &str,
     error: Option<&str>,
 ) -> Result<u64, Error> {
-    let recurrence = record(cx, settings, head, error)?;
+    let recurrence = record(cx, settings, id, error)?;
     let Some(line) = result.call.command.as_deref().map(str::trim) else { return Ok(recurrence) };
     let Some((program, _)) = signature::program(line) else { return Ok(recurrence) };
     let conversation = hash([cx.conversation_id.as_str(), cx.place()]);
@@ -240,8 +247,8 @@ fn note(
         learn(&pending, line, error.is_none())?;
     }
     if let Some(error) = error {
-        let (head, error) = (head.to_owned(), error.to_owned());
-        state::save(&place, VERSION, &Pending { conversation, program, head, error, line: hash([line]) })?;
+        let (id, error) = (id.to_owned(), error.to_owned());
+        state::save(&place, VERSION, &Pending { conversation, program, id, error, line: hash([line]) })?;
     } else if pending.conversation == conversation && pending.program == program {
         state::delete(&place)?;
     }
@@ -250,9 +257,9 @@ fn note(
 
 /// Learns from the call that followed a failure of the same program.
 fn learn(pending: &Pending, line: &str, worked: bool) -> Result<(), Error> {
-    let key = key(&pending.head);
+    let key = key(&pending.id);
     let mut shelf: Shelf = state::load(&key, VERSION)?;
-    let failures = shelf.find(&pending.head).map(|known: &mut Known| known.failures.iter_mut());
+    let failures = shelf.find(&pending.id).map(|known: &mut Known| known.failures.iter_mut());
     let Some(failure) = failures.into_iter().flatten().find(|failure| failure.text == pending.error) else {
         return Ok(());
     };
