@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use serde_json::json;
 
-use crate::client::{Client, Level, Trust};
+use crate::client::{Client, Installation, Trust};
 use crate::mock::Mock;
 use crate::place::Place;
 use crate::process::Ended;
@@ -48,6 +48,10 @@ pub(crate) enum Want {
     NoHook,
     /// The tool runs, and no hook does.
     Unguarded,
+    /// The tool runs, or not, as in this client without hookbox.
+    AsAlone,
+    /// The tool does not run.
+    Closed,
 }
 
 /// A case.
@@ -63,7 +67,7 @@ pub(crate) struct Case {
     pub(crate) only: Option<(&'static str, &'static [&'static str])>,
     /// True if the repository has a setting that switches hooks off.
     pub(crate) is_switched_off: bool,
-    pub(crate) level: Level,
+    pub(crate) installed: Installation,
     want: Want,
 }
 
@@ -90,7 +94,7 @@ pub(crate) fn all() -> Vec<Case> {
         trust: Trust::Bypassed,
         only: None,
         is_switched_off: false,
-        level: Level::User,
+        installed: Installation::default(),
         want,
     };
     let dangerous = Case {
@@ -138,11 +142,24 @@ pub(crate) fn all() -> Vec<Case> {
     ] {
         all.push(Case { trust, ..case(name, denied(), want) });
     }
-    for (name, level, want) in [
-        ("switched off, user", Level::User, Want::Unguarded),
-        ("switched off, system", Level::System, Want::Blocked("not on a Friday")),
+    let user = Installation::default();
+    for (name, is_switched_off, installed, want) in [
+        ("switched off, user", true, user, Want::Unguarded),
+        (
+            "switched off, system",
+            true,
+            Installation { is_of_system: true, ..user },
+            Want::Blocked("not on a Friday"),
+        ),
+        ("program gone", false, Installation { is_gone: true, ..user }, Want::AsAlone),
+        (
+            "program gone, strict",
+            false,
+            Installation { is_gone: true, is_strict: true, ..user },
+            Want::Closed,
+        ),
     ] {
-        all.push(Case { is_switched_off: true, level, ..case(name, denied(), want) });
+        all.push(Case { is_switched_off, installed, ..case(name, denied(), want) });
     }
     for Failure { name, said, hook } in FAILURES {
         for policy in ["block", "pass"] {
@@ -202,7 +219,9 @@ impl Case {
         (self.trust == Trust::Bypassed || client.trust.is_some())
             && self.only.is_none_or(|(name, _)| name == client.name)
             && (!self.is_switched_off || client.switch.is_some())
-            && (self.level == Level::User || has_system)
+            && (!self.installed.is_of_system || has_system)
+            // Its plugin names the program under test.
+            && !(self.installed.is_gone && client.name == "opencode")
     }
 
     /// Puts the hooks and their settings into the home of a place, and a switch into the repository.
@@ -274,8 +293,8 @@ impl Case {
         if ended.status.is_none() {
             found.note("the client did not end in time");
         }
-        // A client may refuse to work in a folder that is not trusted.
-        if model.seen().is_empty() && self.trust != Trust::Missing {
+        // A client may refuse to work in a folder that is not trusted, or stop at the message.
+        if model.seen().is_empty() && self.trust != Trust::Missing && !self.installed.is_gone {
             found.note("the model was asked nothing");
         }
         if self.trust != Trust::Bypassed {
@@ -308,6 +327,13 @@ impl Case {
                 found.expect(!has_run && !has_changed, "the tool ran");
                 found.expect(model.was_told(INSTEAD), "the model was not told the new input");
             }
+            Want::AsAlone => {
+                found.expect(
+                    has_run == client.runs_unguarded,
+                    "the tool ran, or did not, unlike what is known",
+                );
+            }
+            Want::Closed => found.expect(!has_run, "the tool ran"),
             Want::Unguarded => found.expect(has_run, "the tool did not run"),
             Want::NoHook => {
                 found.expect(!model.was_told("not on a Friday"), "a hook ran");

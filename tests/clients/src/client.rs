@@ -3,7 +3,7 @@
 mod list;
 
 use std::process::Command;
-use std::{env, io};
+use std::{env, fs, io};
 
 use serde_json::{Value, json};
 
@@ -21,6 +21,8 @@ pub(crate) struct Client {
     command: fn(&Place, Trust) -> Command,
     /// A file of a repository, and the text in it that switches the user's hooks off.
     pub(crate) switch: Option<(&'static str, &'static str)>,
+    /// True if it runs a tool although the program of its hook command is missing.
+    pub(crate) runs_unguarded: bool,
     /// Records the trust that its user gives to the hooks, if the client asks for it.
     pub(crate) trust: Option<fn(&Place) -> io::Result<()>>,
     /// The version of node that it needs, if it does not run with older ones.
@@ -45,19 +47,19 @@ pub(crate) enum Trust {
     Missing,
 }
 
-/// The configuration in which hookbox is installed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Level {
-    User,
-    System,
+/// The way in which hookbox is installed.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Installation {
+    /// In the system's configuration, not the user's.
+    pub(crate) is_of_system: bool,
+    pub(crate) is_strict: bool,
+    /// The program is removed afterwards.
+    pub(crate) is_gone: bool,
 }
 
-impl Level {
-    fn option(self) -> &'static str {
-        match self {
-            Self::User => "--user",
-            Self::System => "--system",
-        }
+impl Installation {
+    fn level(self) -> &'static str {
+        if self.is_of_system { "--system" } else { "--user" }
     }
 }
 
@@ -73,16 +75,18 @@ impl Client {
     }
 
     /// Writes its configuration into the home of a place, the hooks by `hookbox install`.
-    pub(crate) fn configure(&self, place: &Place, trust: Trust, level: Level) -> io::Result<()> {
+    pub(crate) fn configure(&self, place: &Place, trust: Trust, installed: Installation) -> io::Result<()> {
         (self.configure)(place, trust)?;
         if self.name == "opencode" {
             return Ok(());
         }
-        let program = place.program(self.shows_warnings)?;
-        self.hookbox(
-            &["install", self.name, level.option(), "--program", &program.to_string_lossy()],
-            place,
-        )?;
+        let program = place.program(self.shows_warnings && !installed.is_gone)?;
+        let mut args = vec!["install", self.name, installed.level()];
+        args.extend(installed.is_strict.then_some("--strict"));
+        self.hookbox(&[&args[..], &["--program", &program.to_string_lossy()]].concat(), place)?;
+        if installed.is_gone {
+            fs::remove_file(program)?;
+        }
         if self.name == "cline" {
             // It compiles the components, as the user was told to do: Cline waits 3 s.
             self.doctor(place, trust)?;
@@ -94,9 +98,9 @@ impl Client {
     }
 
     /// Takes back what [`Client::configure`] wrote outside the place.
-    pub(crate) fn restore(&self, place: &Place, level: Level) -> io::Result<()> {
-        if level == Level::System {
-            self.hookbox(&["uninstall", self.name, level.option()], place)?;
+    pub(crate) fn restore(&self, place: &Place, installed: Installation) -> io::Result<()> {
+        if installed.is_of_system {
+            self.hookbox(&["uninstall", self.name, installed.level()], place)?;
         }
         Ok(())
     }

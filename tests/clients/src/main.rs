@@ -143,13 +143,13 @@ impl Options {
         let components =
             Components { samples: &self.target.join("hooks"), tests: &self.target.join("test-hooks") };
         case.put(client, &components, &place)?;
-        client.configure(&place, case.trust, case.level)?;
+        client.configure(&place, case.trust, case.installed)?;
         let ended = process::run(
             client.command(&place, case.trust).args(case.only.map_or(&[][..], |(_, arguments)| arguments)),
             LIMIT,
             place.root(),
         )?;
-        client.restore(&place, case.level)?;
+        client.restore(&place, case.installed)?;
         let lines = model
             .seen()
             .into_iter()
