@@ -20,6 +20,10 @@ const LONG: &str = "fuel = 1000000000000000\ntimeout = \"2s\"\n";
 const LINE: &str = "echo ran > ran.txt";
 const INSTEAD: &str = "echo changed > changed.txt";
 
+/// A line that prints a secret and has not got it, and the secret.
+const PRINTS: &str = "echo ran > ran.txt; printf 'AKIA%s\\n' IOSFODNN7EXAMPLE";
+const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
+
 /// The hooks of the user.
 pub(crate) enum Hook {
     /// A component among the samples, or among the hooks of the tests; its table in the settings.
@@ -44,6 +48,8 @@ pub(crate) enum Want {
     Changed,
     /// The tool runs, and the model gets these texts.
     Told([&'static str; 2]),
+    /// The tool runs, and the model does not get the secret if the client waits for the hook.
+    Hidden,
     /// No hook runs.
     NoHook,
     /// The tool runs, and no hook does.
@@ -141,6 +147,12 @@ pub(crate) fn all() -> Vec<Case> {
         ("trust, missing", Trust::Missing, Want::NoHook),
     ] {
         all.push(Case { trust, ..case(name, denied(), want) });
+    }
+    let redactor = || Component { file: "redactor", settings: "" };
+    // Claude Code ends the turn after a failed command, which it does for hooks that fail closed.
+    let policy = Some("block");
+    for (name, line) in [("redact", PRINTS.to_owned()), ("redact, failed", format!("{PRINTS}; exit 3"))] {
+        all.push(Case { line, policy, ..case(name, vec![redactor()], Want::Hidden) });
     }
     let user = Installation::default();
     for (name, is_switched_off, installed, want) in [
@@ -326,6 +338,14 @@ impl Case {
             Want::Changed => {
                 found.expect(!has_run && !has_changed, "the tool ran");
                 found.expect(model.was_told(INSTEAD), "the model was not told the new input");
+            }
+            Want::Hidden => {
+                found.expect(has_run, "the tool did not run");
+                let is_told = model.was_told(SECRET);
+                found.expect(
+                    is_told != client.waits_for_output,
+                    "the model got the secret, or did not, unlike what is known",
+                );
             }
             Want::AsAlone => {
                 found.expect(

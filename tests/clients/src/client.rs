@@ -29,6 +29,8 @@ pub(crate) struct Client {
     pub(crate) node: Option<&'static str>,
     /// True if a hook may change the input of a tool; otherwise a change is a block.
     pub(crate) changes_input: bool,
+    /// True if it waits for the hooks after a tool call.
+    pub(crate) waits_for_output: bool,
     /// True if a hook may give the model text at the start of a session.
     pub(crate) injects_at_start: bool,
     /// Whether it shows the user a hook's warning when it runs without a terminal. For one that does not, the warnings are
