@@ -1,7 +1,7 @@
 //! The combined decision of the hooks of one event.
 
 use hookbox::event::EventData;
-use hookbox::{Callback, EventName, Message, Outcome, Status, session};
+use hookbox::{Callback, Cause, EventName, Message, Outcome, Status, session};
 use serde_json::{Value, json};
 
 use super::{BEFORE, after, before, data, fire, reason, report, statuses, warned};
@@ -142,6 +142,24 @@ async fn the_first_to_turn_the_conversation_wins_and_a_later_one_is_a_conflict()
                 assert_eq!(fired.verdict.mutate, kept);
                 assert_eq!(warned(&fired, &[&later, &name, "conflict"]), conflict, "{:?}", fired.verdict);
                 assert_eq!(fired.verdict.warnings.len(), usize::from(conflict));
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_of_an_unknown_role_is_malformed_and_changes_no_conversation() {
+    for event in [EventName::AfterTurn, EventName::AgentStop] {
+        for role in ["wizard", "tool", "system", "User", ""] {
+            each(async |backend| {
+                let env = TestEnvironment::new();
+                let messages = json!([{"role": "user", "content": "x"}, {"role": role, "content": "y"}]);
+                let name = user(&env, backend, "1", &event, &json!({"mutate": messages}));
+                let fired = fire(&env, data(&event)).await;
+                assert_eq!(fired.verdict.mutate, None, "{role:?}");
+                assert_eq!(statuses(&fired), [(&*name, Status::Failed)], "{role:?}");
+                assert_eq!(fired.report.hooks[0].cause, Some(Cause::MalformedOutput), "{role:?}");
             })
             .await;
         }
