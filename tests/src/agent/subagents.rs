@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use hookbox::event::EventData;
 use hookbox::{InvokedBy, Outcome};
 use hookbox_agent::{Conversations, MAX_DEPTH, Scripted};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{agent, bash, contents, hooks};
 use crate::environment::TestEnvironment;
@@ -13,10 +14,15 @@ use crate::environment::TestEnvironment;
 async fn a_sub_agent_has_the_same_hooks_and_a_conversation_of_its_own() {
     let env = TestEnvironment::new();
     let (builder, seen) = hooks(&env, |_| Outcome::pass());
+    let spent = |mut answer: Value, input: u64, output: u64| {
+        answer["usage"] = json!({"input_tokens": input, "output_tokens": output});
+        answer
+    };
+    let delegates = json!({"text": "I delegate.", "calls": [["agent", {"task": "look around"}]]});
     let script = vec![
-        json!({"text": "I delegate.", "calls": [["agent", {"task": "look around"}]]}),
-        bash("true"),
-        json!({"text": "I looked around."}),
+        spent(delegates, 1000, 5),
+        spent(bash("true"), 100, 7),
+        spent(json!({"text": "I looked around."}), 20, 3),
         json!({"text": "All done."}),
     ];
     let (agent, _) = agent(&env, &builder.build().await, Scripted::new(script, 100_000));
@@ -33,6 +39,13 @@ async fn a_sub_agent_has_the_same_hooks_and_a_conversation_of_its_own() {
         events.map(|event| event.context.conversation_id.clone()).collect()
     };
     assert_eq!((ids(InvokedBy::Main).len(), ids(InvokedBy::Subagent).len()), (1, 1));
+    let costs = seen.events().into_iter().filter_map(|event| match event.data {
+        EventData::AfterToolCall(result) => Some((event.context.invoked_by, result.cost_tokens)),
+        _ => None,
+    });
+    // The answer that made the call, and everything that the sub-agent used.
+    let want = [(InvokedBy::Subagent, Some(7)), (InvokedBy::Main, Some(5 + 100 + 7 + 20 + 3))];
+    assert_eq!(costs.collect::<Vec<_>>(), want);
     assert!(ids(InvokedBy::Main).is_disjoint(&ids(InvokedBy::Subagent)));
     assert!(contents(&agent.conversation().messages).contains(&"I looked around."));
     assert_eq!(saved.list().unwrap().len(), 1, "what a sub-agent said is part of the call");
