@@ -220,7 +220,7 @@ impl Tree {
             return Err("failed to build the program and the test".into());
         }
         let mut command = Command::new(self.target.join("debug").join("test-clients"));
-        command.arg("--root").arg(&self.root).arg("--target").arg(&self.target).args(args);
+        command.arg("--target").arg(&self.target).args(args);
         let status = command.status().map_err(|error| format!("failed to start the test: {error}"))?;
         if status.success() { Ok(()) } else { Err("a client does not do what it must".into()) }
     }

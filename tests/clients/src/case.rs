@@ -232,8 +232,6 @@ impl Case {
             && self.only.is_none_or(|(name, _)| name == client.name)
             && (!self.is_switched_off || client.switch.is_some())
             && (!self.installed.is_of_system || has_system)
-            // Its plugin names the program under test.
-            && !(self.installed.is_gone && client.name == "opencode")
     }
 
     /// Puts the hooks and their settings into the home of a place, and a switch into the repository.

@@ -79,9 +79,6 @@ impl Client {
     /// Writes its configuration into the home of a place, the hooks by `hookbox install`.
     pub(crate) fn configure(&self, place: &Place, trust: Trust, installed: Installation) -> io::Result<()> {
         (self.configure)(place, trust)?;
-        if self.name == "opencode" {
-            return Ok(());
-        }
         let program = place.program(self.shows_warnings && !installed.is_gone)?;
         let mut args = vec!["install", self.name, installed.level()];
         args.extend(installed.is_strict.then_some("--strict"));

@@ -65,15 +65,14 @@ struct Options {
     clients: Vec<&'static Client>,
     cases: Vec<Case>,
     keep: Option<PathBuf>,
-    /// The repository, and the directory of its builds.
-    root: PathBuf,
+    /// The directory of the builds.
     target: PathBuf,
 }
 
 impl Options {
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut clients, mut cases, mut keep) = (Vec::new(), case::all(), None);
-        let (mut root, mut target) = (PathBuf::new(), PathBuf::new());
+        let mut target = PathBuf::new();
         while let Some(name) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("expected a value after {name}"));
             match name.as_str() {
@@ -87,7 +86,6 @@ impl Options {
                     cases.retain(|case| case.name.contains(&text));
                 }
                 "--keep" => keep = Some(PathBuf::from(value()?)),
-                "--root" => root = PathBuf::from(value()?),
                 "--target" => target = PathBuf::from(value()?),
                 _ => return Err(format!("unknown argument {name:?}")),
             }
@@ -95,7 +93,7 @@ impl Options {
         if clients.is_empty() {
             clients.extend(client::ALL.iter().take(2));
         }
-        Ok(Self { clients, cases, keep, root, target })
+        Ok(Self { clients, cases, keep, target })
     }
 
     /// Returns whether every case had the expected result.
@@ -138,8 +136,7 @@ impl Options {
         if root.exists() {
             fs::remove_dir_all(&root)?;
         }
-        let plugin = self.root.join("crates/agents/assets/opencode/hookbox.js");
-        let place = Place::new(&root, &self.target.join("debug/hookbox"), &plugin, dir, model.url())?;
+        let place = Place::new(&root, &self.target.join("debug/hookbox"), dir, model.url())?;
         let components =
             Components { samples: &self.target.join("hooks"), tests: &self.target.join("test-hooks") };
         case.put(client, &components, &place)?;

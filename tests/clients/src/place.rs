@@ -9,8 +9,6 @@ pub(crate) struct Place {
     root: PathBuf,
     /// The program under test.
     pub(crate) hookbox: PathBuf,
-    /// The plugin for OpenCode.
-    pub(crate) plugin: PathBuf,
     /// The directory of the client.
     pub(crate) client: PathBuf,
     /// The address of the model.
@@ -19,20 +17,9 @@ pub(crate) struct Place {
 
 impl Place {
     /// An empty one in a directory.
-    pub(crate) fn new(
-        root: &Path,
-        hookbox: &Path,
-        plugin: &Path,
-        client: &Path,
-        url: String,
-    ) -> io::Result<Self> {
-        let place = Self {
-            root: root.to_owned(),
-            hookbox: hookbox.to_owned(),
-            plugin: plugin.to_owned(),
-            client: client.to_owned(),
-            url,
-        };
+    pub(crate) fn new(root: &Path, hookbox: &Path, client: &Path, url: String) -> io::Result<Self> {
+        let place =
+            Self { root: root.to_owned(), hookbox: hookbox.to_owned(), client: client.to_owned(), url };
         // A repository, as far as anyone looks.
         for dir in [place.home(), place.work().join(".git"), place.work().join("victim"), place.tmp()] {
             fs::create_dir_all(dir)?;

@@ -313,10 +313,8 @@ fn run_copilot(place: &Place, _: Trust) -> Command {
 fn opencode(place: &Place, _: Trust) -> io::Result<()> {
     let models = json!({"mock-model": {"name": "mock"}});
     let options = json!({"baseURL": format!("{}/v1", place.url), "apiKey": "test"});
-    let plugin = place.plugin.display().to_string();
     let config = json!({
         "autoupdate": false, "share": "disabled", "model": "mock/mock-model", "small_model": "mock/mock-model",
-        "plugin": [[format!("file://{plugin}"), {"program": place.hookbox.display().to_string()}]],
         "provider": {"mock": {
             "npm": "@ai-sdk/openai-compatible", "name": "mock", "options": options, "models": models,
         }},
