@@ -3,7 +3,7 @@
 mod demo;
 mod events;
 mod flow;
-mod program;
+pub(crate) mod program;
 mod recipes;
 mod rotation;
 mod secrets;

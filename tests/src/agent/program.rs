@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::embedding::{Requests, endpoint, quit};
 use crate::environment::{Output, TestEnvironment, program};
 
-pub(super) fn agent_program() -> PathBuf {
+pub(crate) fn agent_program() -> PathBuf {
     let program = program().with_file_name("hookbox-agent");
     assert!(program.is_file(), "no {}; hint: cargo build -p hookbox-agent", program.display());
     program

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::done;
+use crate::agent::program::agent_program;
+use crate::embedding::{endpoint, quit};
 use crate::environment::{TestEnvironment, repository, sample};
 
 /// The plugin that `cargo hooks` puts together.
@@ -19,42 +21,114 @@ fn assembled() -> PathBuf {
     plugin
 }
 
-#[test]
-fn the_sample_plugin_installs_with_a_skill_a_recipe_and_three_hooks_that_run() {
-    let env = TestEnvironment::new();
+/// Installs the plugin in a repository, with trust and grants.
+fn install(env: &TestEnvironment) -> String {
     let source = assembled().into_os_string().into_string().unwrap();
-    let output = done(&env, &["add", &source, "--name", "hookbox/sample", "--yes", "--grant"]);
-    assert_eq!(output.stdout, "Installed hookbox/sample:\n  Skills:  1\n  Recipes: 1\n  Hooks:   3\n");
+    done(env, &["add", &source, "--name", "hookbox/sample", "--yes", "--grant"]).stdout
+}
+
+/// Returns the log of a component of the plugin.
+fn log(env: &TestEnvironment) -> Vec<Value> {
+    let file = crate::samples_with_rights::find(&env.path("home/.local/share"), "audit.jsonl");
+    let text = file.first().map(|file| std::fs::read_to_string(file).unwrap()).unwrap_or_default();
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+#[test]
+fn the_sample_plugin_has_a_hook_for_every_call_and_two_for_one_recipe_each() {
+    let env = TestEnvironment::new();
+    assert_eq!(install(&env), "Installed hookbox/sample:\n  Skills:  1\n  Recipes: 2\n  Hooks:   3\n");
     let row = &done(&env, &["list", "--json"]).json()[0];
     assert_eq!(row["skills"], json!(["reading-the-audit-log"]));
-    assert_eq!(row["recipes"], json!(["what-happened"]));
-    assert_eq!(row["hooks"], json!(["audit-log.wasm", "no-force-push", "say-so"]));
+    assert_eq!(row["recipes"], json!(["code-review", "deploy"]));
+    assert_eq!(row["hooks"], json!(["audit-log.wasm", "deploy-notifier", "review-validator"]));
     let hooks = row["details"]["hooks"].as_array().unwrap();
     let kinds: Vec<_> = hooks.iter().map(|it| (&it["kind"], &it["status"], &it["trusted"])).collect();
-    let active = json!(["component", "native", "command"]);
-    for (at, (kind, status, trusted)) in kinds.iter().enumerate() {
-        assert_eq!((*kind, *status, *trusted), (&active[at], &json!("active"), &json!(true)));
+    for (kind, found) in ["component", "native", "native"].iter().zip(kinds) {
+        assert_eq!(found, (&json!(kind), &json!("active"), &json!(true)));
     }
 
-    let call = |line: &str| json!({"tool_name": "bash", "tool_input": {"command": line}});
-    for (line, blocked) in [
-        ("git push --force", true),
-        ("git push -f origin main", true),
-        ("git push --force-with-lease", false),
-        ("ls", false),
-    ] {
-        assert_eq!(env.event(&["before_tool_call"], &call(line))["blocked"], blocked, "{line}");
+    let review = [Some("code-review"), Some("hookbox/sample/code-review")];
+    let other = [Some(""), Some("deploy"), Some("not-code-review"), Some("code-review/other"), None];
+    let script = env.path("repo/.hookbox/plugins/hookbox@sample/hooks/review-validator");
+    for (recipe, is_review) in review.map(|it| (it, true)).into_iter().chain(other.map(|it| (it, false))) {
+        for (tool, input, refused) in [
+            ("write_file", json!({"path": "a", "content": "\"recipe_name\":\"code-review\""}), true),
+            ("Edit", json!({"file_path": "a", "recipe_name": "code-review"}), true),
+            ("bash", json!({"command": "cd x && git -C y commit -m z"}), true),
+            ("bash", json!({"command": "git diff | cat"}), false),
+            ("read_file", json!({"path": "a"}), false),
+            ("bash", Value::Null, false),
+        ] {
+            let event = json!({"tool_name": tool, "tool_input": input, "recipe_name": recipe});
+            let answer = env.run(env.command(&script).arg("run"), event.to_string()).json();
+            assert_eq!(answer["blocked"], refused && is_review, "{event}: {answer}");
+        }
     }
-    let told = env.event(&["session_start"], &json!({"source": "startup"}));
-    assert!(told["additional_context"][0].as_str().unwrap().contains("audit log"), "{told}");
-    let mut after = call("ls");
-    after["tool_output"] = json!({"success": true});
-    let report = env.event(&["after_tool_call", "--report"], &after);
-    assert_eq!(report["hooks"][0]["status"], "observed", "{report:#}");
-    assert_eq!(report["hooks"][0]["denied"], Value::Array(vec![]), "{report:#}");
-    let recipes =
-        hookbox_agent::Recipes::find(&env.path("repo"), Some(&env.path("repo")), None, &[".hookbox"]);
-    assert!(recipes.get("hookbox/sample/what-happened").is_some());
+    for (recipe, blocked) in [(review[0], true), (review[1], true), (other[1], false), (None, false)] {
+        let call = json!({"tool_name": "Edit", "tool_input": {}, "tool_output": {}, "recipe_name": recipe});
+        assert_eq!(env.event(&["before_tool_call"], &call)["blocked"], blocked, "{call}");
+        let report = env.event(&["after_tool_call", "--report"], &call);
+        assert_eq!(report["hooks"][0]["status"], "observed", "{report:#}");
+        assert_eq!(report["hooks"][0]["denied"], json!([]), "{report:#}");
+    }
+    assert_eq!(log(&env).len(), 4, "every call is logged, with any recipe and without one");
+}
+
+#[test]
+fn the_sample_plugin_tells_of_deployments_and_of_nothing_else() {
+    // The address is no argument of curl, which other users could read.
+    let env = TestEnvironment::new().variable("DEPLOY_WEBHOOK_URL", "https://ops.example/secret");
+    env.script("bin/curl", "#!/bin/sh\necho \"$@\" > args\ncat > config\n");
+    install(&env);
+    let words = r#"","recipe_name":"deploy","x":""#;
+    for (recipe, response) in [(None, words), (Some("code-review"), words), (Some("deploys"), "")] {
+        let event = json!({"conv_id": words, "response": response, "recipe_name": recipe});
+        env.event(&["turn_end"], &event);
+        assert_eq!(env.read("home/.kodelet/deploys.log"), None, "{event}");
+    }
+    for recipe in ["deploy", "hookbox/sample/deploy"] {
+        env.event(&["turn_end"], &json!({"conv_id": "42", "response": "done", "recipe_name": recipe}));
+    }
+    let log = env.read("home/.kodelet/deploys.log").unwrap();
+    let lines: Vec<&str> = log.lines().filter_map(|line| line.split_once(' ')).map(|it| it.1).collect();
+    assert_eq!(lines, ["deploy: a turn of conversation 42 is over"; 2], "{log}");
+    let args = env.read("repo/args").unwrap();
+    assert!(args.contains(lines[0]) && !args.contains("secret"), "{args}");
+    assert_eq!(env.read("repo/config").unwrap(), "url = \"https://ops.example/secret\"\n");
+}
+
+#[test]
+fn in_the_reference_agent_the_sample_plugin_acts_for_its_recipes() {
+    for (recipe, written, deployed) in [
+        (None, true, false),
+        (Some("hookbox/sample/code-review"), false, false),
+        (Some("hookbox/sample/deploy"), true, true),
+    ] {
+        let call = json!({"name": "write_file", "arguments": r#"{"path":"new","content":"x"}"#});
+        let calls = json!([{"id": "1", "type": "function", "function": call}]);
+        let (address, requests) = endpoint(vec![
+            json!({"choices": [{"message": {"role": "assistant", "content": "I try.", "tool_calls": calls}}]}),
+            json!({"choices": [{"message": {"role": "assistant", "content": "Done."}}]}),
+        ]);
+        let env = TestEnvironment::new().variable("OPENAI_BASE_URL", &format!("http://{address}/v1"));
+        env.directory("repo/.git");
+        install(&env);
+        let mut command = env.command(agent_program());
+        command.arg("run");
+        if let Some(recipe) = recipe {
+            command.args(["-r", recipe, "--arg", "target=it", "--arg", "version=2"]);
+        }
+        let output = env.run(command.arg("go on"), "");
+        assert_eq!((output.code, output.stdout.trim()), (Some(0), "Done."), "{output:#?}");
+        assert_eq!(env.read("repo/new").is_some(), written, "{recipe:?}: {output:#?}");
+        assert_eq!(env.read("home/.kodelet/deploys.log").is_some(), deployed, "{recipe:?}");
+        let [entry] = log(&env).try_into().unwrap();
+        assert_eq!((&entry["tool"], &entry["success"]), (&json!("write_file"), &json!(written)), "{entry}");
+        let requests = quit(address, requests);
+        let told = requests[1].1["messages"].to_string();
+        assert_eq!(told.contains("A code review does not change files"), !written, "{told}");
+    }
 }
 
 #[test]
@@ -62,10 +136,10 @@ fn the_page_of_the_sample_plugin_names_what_it_holds() {
     let page = std::fs::read_to_string(repository().join("sample-hooks/plugin/README.md")).unwrap();
     for file in [
         "skills/reading-the-audit-log/",
-        "recipes/what-happened.md",
-        "hooks/no-force-push",
-        "hooks/hooks.json",
-        "hooks/lib/",
+        "recipes/code-review.md",
+        "recipes/deploy.md",
+        "hooks/review-validator",
+        "hooks/deploy-notifier",
     ] {
         assert!(repository().join("sample-hooks/plugin").join(file).exists(), "{file}");
         assert!(page.contains(&format!("`{file}`")), "{file}");
