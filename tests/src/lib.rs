@@ -41,6 +41,7 @@ mod protocol;
 mod redaction;
 mod reload;
 mod samples;
+mod samples_after_sessions;
 mod samples_of_sessions;
 mod samples_with_rights;
 mod schemas;

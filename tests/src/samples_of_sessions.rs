@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::environment::{TestEnvironment, sample, twin};
 
 /// Makes an environment whose user has these components, and granted their rights.
-fn place(names: &[&str]) -> TestEnvironment {
+pub(crate) fn place(names: &[&str]) -> TestEnvironment {
     let env = TestEnvironment::new();
     for name in names {
         env.copy(&format!("home/.hookbox/hooks/{name}.wasm"), &sample(name));
@@ -24,7 +24,7 @@ fn place(names: &[&str]) -> TestEnvironment {
 }
 
 /// Returns the bucket of a sample.
-fn bucket(env: &TestEnvironment, name: &str) -> hookbox::internal::store::Bucket {
+pub(crate) fn bucket(env: &TestEnvironment, name: &str) -> hookbox::internal::store::Bucket {
     let store = hookbox::internal::store::Store::at(env.path("home/.local/share/hookbox"));
     store.bucket([hookbox::trust::Scope::Global.identity(None, &format!("{name}.wasm"))])
 }

@@ -80,6 +80,8 @@ impl Settings {
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 struct Pending {
+    /// The session, in any repository.
+    session: u64,
     conversation: u64,
     /// The program, as a fix is another line of the same one.
     program: String,
@@ -91,6 +93,15 @@ struct Pending {
     line: u64,
 }
 
+/// Returns the session and its key. Without an id it is the place.
+fn session(cx: &Context) -> (u64, String) {
+    let session = match cx.conversation_id.as_str() {
+        "" => hash(["", cx.place()]),
+        id => hash([id]),
+    };
+    (session, format!("pending/{}", session % CONVERSATIONS))
+}
+
 impl Hook for ErrorKb {
     fn manifest() -> Manifest {
         Manifest::new("error-kb", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
@@ -98,6 +109,8 @@ impl Hook for ErrorKb {
             .on(Event::AfterToolCall)
             .observe()
             .on(Event::OnError)
+            .on(Event::SessionEnd)
+            .observe()
             .answers([Give::Inject, Give::Modify])
             .capability(Capability::Store)
     }
@@ -167,6 +180,16 @@ impl Hook for ErrorKb {
             .metadata("agent_class", event.kind.as_deref().map(|kind| excerpt(kind, 64)))
             .metadata("attempt", event.attempt)
             .metadata("recurrence", recurrence))
+    }
+
+    fn session_end(cx: &Context, _event: &SessionEnd) -> Result<Answer, Error> {
+        // What was learned stays; a failure that waits for its fix is of this session only.
+        let (session, key) = session(cx);
+        let pending: Pending = state::load(&key, VERSION)?;
+        if pending.session == session {
+            state::delete(&key)?;
+        }
+        Ok(Answer::pass())
     }
 }
 
@@ -241,16 +264,17 @@ fn note(
     let Some(line) = result.call.command.as_deref().map(str::trim) else { return Ok(recurrence) };
     let Some((program, _)) = signature::program(line) else { return Ok(recurrence) };
     let conversation = hash([cx.conversation_id.as_str(), cx.place()]);
-    let place = format!("pending/{}", conversation % CONVERSATIONS);
-    let pending: Pending = state::load(&place, VERSION)?;
+    let (session, key) = session(cx);
+    let pending: Pending = state::load(&key, VERSION)?;
     if pending.conversation == conversation && pending.program == program {
         learn(&pending, line, error.is_none())?;
     }
     if let Some(error) = error {
         let (id, error) = (id.to_owned(), error.to_owned());
-        state::save(&place, VERSION, &Pending { conversation, program, id, error, line: hash([line]) })?;
+        let line = hash([line]);
+        state::save(&key, VERSION, &Pending { session, conversation, program, id, error, line })?;
     } else if pending.conversation == conversation && pending.program == program {
-        state::delete(&place)?;
+        state::delete(&key)?;
     }
     Ok(recurrence)
 }

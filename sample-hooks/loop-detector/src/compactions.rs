@@ -2,6 +2,9 @@
 
 use crate::history::recent;
 
+/// The prefix of keys of the store.
+pub(crate) const KEY: &str = "compactions";
+
 /// Keys of the store; few conversations share one.
 const KEYS: u64 = 64;
 
@@ -15,6 +18,8 @@ pub(crate) struct Compactions(Vec<Pressure>);
 /// The compactions of a conversation.
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Pressure {
+    #[serde(default)]
+    session: u64,
     conversation: u64,
     /// Tokens before the compaction that is under way.
     before: Option<u64>,
@@ -24,7 +29,7 @@ struct Pressure {
 
 /// The key of a conversation.
 pub(crate) fn key(conversation: u64) -> String {
-    format!("compactions/{}", conversation % KEYS)
+    format!("{KEY}/{}", conversation % KEYS)
 }
 
 impl Compactions {
@@ -35,21 +40,22 @@ impl Compactions {
     }
 
     /// Notes the number of tokens before a compaction.
-    pub(crate) fn begins(&mut self, conversation: u64, tokens: u64) {
-        self.this(conversation).before = Some(tokens);
+    pub(crate) fn begins(&mut self, session: u64, conversation: u64, tokens: u64) {
+        self.this(session, conversation).before = Some(tokens);
     }
 
     /// Notes the number of tokens after a compaction. It has helped if this share of them is gone. `None` if
     /// the number before is not known.
     pub(crate) fn ends(
         &mut self,
+        session: u64,
         conversation: u64,
         tokens: u64,
         share: f64,
         now: u64,
         times: usize,
     ) -> Option<bool> {
-        let this = self.this(conversation);
+        let this = self.this(session, conversation);
         let before = this.before.take().filter(|before| *before > 0)?;
         #[allow(clippy::cast_precision_loss, reason = "windows are far smaller than 2^53 tokens")]
         let helped = tokens as f64 <= before as f64 * (1.0 - share);
@@ -63,12 +69,19 @@ impl Compactions {
         Some(helped)
     }
 
+    /// Forgets the compactions of a session. Returns true if anything changed.
+    pub(crate) fn forget(&mut self, session: u64) -> bool {
+        let before = self.0.len();
+        self.0.retain(|known| known.session != session);
+        self.0.len() != before
+    }
+
     /// The conversation, as the latest.
-    fn this(&mut self, conversation: u64) -> &mut Pressure {
+    fn this(&mut self, session: u64, conversation: u64) -> &mut Pressure {
         let known = self.0.iter().position(|known| known.conversation == conversation);
         let this = match known {
             Some(place) => self.0.remove(place),
-            None => Pressure { conversation, ..Pressure::default() },
+            None => Pressure { session, conversation, ..Pressure::default() },
         };
         let surplus = (self.0.len() + 1).saturating_sub(CONVERSATIONS);
         self.0.drain(..surplus);
@@ -97,13 +110,15 @@ mod tests {
         .enumerate()
         {
             if let Some(before) = before {
-                compactions.begins(1, before);
+                compactions.begins(5, 1, before);
             }
-            assert_eq!(compactions.ends(1, after, 0.1, at as u64, 3), helped, "{at}");
+            assert_eq!(compactions.ends(5, 1, after, 0.1, at as u64, 3), helped, "{at}");
             assert_eq!(compactions.useless(1, at as u64, 1000), useless, "{at}");
             assert_eq!((compactions.useless(2, 0, 1000), compactions.useless(1, 5000, 1000)), (0, 0));
         }
-        (0..100).for_each(|conversation| compactions.begins(conversation, 1));
+        (0..100).for_each(|conversation| compactions.begins(conversation % 2, conversation, 1));
         assert_eq!(compactions.0.len(), CONVERSATIONS);
+        assert!(compactions.forget(0) && !compactions.forget(0));
+        assert_eq!(compactions.0.len(), CONVERSATIONS / 2);
     }
 }

@@ -78,6 +78,8 @@ impl Hook for LoopDetector {
             .priority(20)
             .on(Event::PreCompact)
             .on(Event::PostCompact)
+            .on(Event::SessionEnd)
+            .observe()
             .answers([Give::Inject])
             .capability(Capability::Store)
     }
@@ -139,11 +141,11 @@ impl Hook for LoopDetector {
             if !manual {
                 return Ok(Answer::block(reason).metadata("loop_score", 1));
             }
-            known.begins(conversation, usage.current_context_window);
+            known.begins(session(cx), conversation, usage.current_context_window);
             state::save(&key, VERSION, &known)?;
             return Ok(Answer::pass().warn(reason).metadata("loop_score", 1));
         }
-        known.begins(conversation, usage.current_context_window);
+        known.begins(session(cx), conversation, usage.current_context_window);
         state::save(&key, VERSION, &known)?;
         Ok(Answer::pass())
     }
@@ -156,6 +158,7 @@ impl Hook for LoopDetector {
         let times = usize::from(settings.compactions);
         let mut known: Compactions = state::load(&key, VERSION)?;
         let helped = known.ends(
+            session(cx),
             conversation,
             usage.current_context_window,
             settings.reduction,
@@ -172,6 +175,35 @@ impl Hook for LoopDetector {
         }
         Ok(answer)
     }
+
+    fn session_end(cx: &Context, _event: &SessionEnd) -> Result<Answer, Error> {
+        let session = session(cx);
+        for key in state::keys()? {
+            match key.split_once('/') {
+                Some((history::KEY, _)) => forget(&key, |known: &mut History| known.forget(session))?,
+                Some((turns::KEY, _)) => forget(&key, |known: &mut Turns| known.forget(session))?,
+                Some((compactions::KEY, _)) => forget(&key, |known: &mut Compactions| known.forget(session))?,
+                _ => {}
+            }
+        }
+        Ok(Answer::pass())
+    }
+}
+
+/// Changes the value of a key, and removes the key if nothing is left.
+fn forget<T>(key: &str, change: impl FnOnce(&mut T) -> bool) -> Result<(), Error>
+where
+    T: Default + PartialEq + serde::Serialize + serde::de::DeserializeOwned,
+{
+    let mut value: T = state::load(key, VERSION)?;
+    let changed = change(&mut value);
+    if value == T::default() {
+        state::delete(key)
+    } else if changed {
+        state::save(key, VERSION, &value)
+    } else {
+        Ok(())
+    }
 }
 
 /// Notes the result of a command; returns the number of times that it has failed this way.
@@ -181,6 +213,7 @@ fn note_failure(cx: &Context, settings: &Settings, result: &ToolResult) -> Resul
     let mut history: History = state::load(&key, VERSION)?;
     let changed = if failed {
         history.failed(
+            session(cx),
             command,
             outcome::error(result),
             cx.timestamp_ms,
@@ -203,9 +236,17 @@ fn note_turn(cx: &Context, settings: &Settings, result: &ToolResult) -> Result<u
     let key = turns::key(conversation);
     let mut known: Turns = state::load(&key, VERSION)?;
     let call = Call { call: outcome::call(&result.call), outcome: outcome::of(result), at: cx.timestamp_ms };
-    known.called(conversation, call, turns);
+    known.called(session(cx), conversation, call, turns);
     state::save(&key, VERSION, &known)?;
     Ok(known.rounds(conversation, cx.timestamp_ms, settings.window_ms()))
+}
+
+/// Returns the session, on every branch that it works on. Without an id it is the place.
+fn session(cx: &Context) -> u64 {
+    match cx.conversation_id.as_str() {
+        "" => hash(["", cx.place()]),
+        id => hash([id]),
+    }
 }
 
 /// Returns the key of this conversation in this repository, on this branch.

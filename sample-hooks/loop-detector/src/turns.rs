@@ -2,6 +2,9 @@
 
 use crate::history::recent;
 
+/// The prefix of keys of the store.
+pub(crate) const KEY: &str = "turns";
+
 /// Keys of the store; few conversations share one.
 const KEYS: u64 = 64;
 
@@ -15,6 +18,8 @@ pub(crate) struct Turns(Vec<Calls>);
 /// The latest calls in a conversation.
 #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Calls {
+    #[serde(default)]
+    session: u64,
     conversation: u64,
     last: Vec<Call>,
 }
@@ -38,16 +43,16 @@ impl Call {
 
 /// The key of a conversation.
 pub(crate) fn key(conversation: u64) -> String {
-    format!("turns/{}", conversation % KEYS)
+    format!("{KEY}/{}", conversation % KEYS)
 }
 
 impl Turns {
     /// Notes a call. Only as many are kept as matter.
-    pub(crate) fn called(&mut self, conversation: u64, call: Call, turns: usize) {
+    pub(crate) fn called(&mut self, session: u64, conversation: u64, call: Call, turns: usize) {
         let known = self.0.iter().position(|known| known.conversation == conversation);
         let mut this = match known {
             Some(place) => self.0.remove(place),
-            None => Calls { conversation, last: Vec::new() },
+            None => Calls { session, conversation, last: Vec::new() },
         };
         this.last.push(call);
         let surplus = this.last.len().saturating_sub(turns * 2);
@@ -76,6 +81,13 @@ impl Turns {
     pub(crate) fn goes_on(&self, conversation: u64, call: u64) -> bool {
         let known = self.0.iter().find(|known| known.conversation == conversation);
         known.is_some_and(|known| known.last.iter().rev().take(2).any(|last| last.call == call))
+    }
+
+    /// Forgets the calls of a session. Returns true if anything changed.
+    pub(crate) fn forget(&mut self, session: u64) -> bool {
+        let before = self.0.len();
+        self.0.retain(|known| known.session != session);
+        self.0.len() != before
     }
 
     fn latest(&self, conversation: u64, now: u64, window: u64) -> Vec<Call> {
@@ -113,7 +125,7 @@ mod tests {
             let mut turns = Turns::default();
             for (at, letter) in calls.bytes().enumerate() {
                 let call = u64::from(letter.to_ascii_lowercase());
-                turns.called(1, Call { call, outcome: u64::from(letter), at: at as u64 }, 3);
+                turns.called(5, 1, Call { call, outcome: u64::from(letter), at: at as u64 }, 3);
             }
             let now = calls.len() as u64;
             assert_eq!(turns.rounds(1, now, WINDOW), expected, "{calls}");
@@ -132,10 +144,12 @@ mod tests {
         let mut turns = Turns::default();
         for conversation in 0..40 {
             for at in 0..100 {
-                turns.called(conversation, Call { call: at, outcome: 0, at }, 3);
+                turns.called(conversation % 2, conversation, Call { call: at, outcome: 0, at }, 3);
             }
         }
         assert_eq!(turns.0.len(), CONVERSATIONS);
         assert!(turns.0.iter().all(|calls| calls.last.len() == 6 && calls.conversation >= 24));
+        assert!(turns.forget(0) && !turns.forget(0));
+        assert_eq!(turns.0.len(), CONVERSATIONS / 2);
     }
 }
