@@ -20,10 +20,10 @@ use crate::answers::{Backend, each, each_pair, user};
 use crate::environment::{TestEnvironment, guest};
 
 /// Short enough to wait for, long enough for any hook here to answer on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(2);
+pub(super) const DEADLINE: Duration = Duration::from_secs(2);
 
 /// A hook that takes longer than any deadline here.
-fn sleeper(env: &TestEnvironment, backend: Backend, root: &str, stem: &str) -> String {
+pub(super) fn sleeper(env: &TestEnvironment, backend: Backend, root: &str, stem: &str) -> String {
     let name = backend.name(stem);
     let path = format!("{root}/hooks/{name}");
     match backend {
@@ -34,7 +34,7 @@ fn sleeper(env: &TestEnvironment, backend: Backend, root: &str, stem: &str) -> S
 }
 
 /// The event at which the sleepers sleep.
-fn sleep() -> EventData {
+pub(super) fn sleep() -> EventData {
     before(json!({"command": "ls", "do": "sleep"}))
 }
 

@@ -2,6 +2,7 @@
 
 mod failures;
 mod folding;
+mod hanging;
 mod matrix;
 mod trust;
 
