@@ -33,6 +33,14 @@ pub(crate) fn event() -> Named<String> {
     Named::new(|text| Ok(text.to_owned()), || EventName::ALL.iter().map(ToString::to_string).collect())
 }
 
+/// The placeholder for the names of hooks, which are known only when a word is completed.
+pub(crate) const HOOKS: &str = "__HOOKS__";
+
+/// Parses any text, and completes the names of the hooks that are found.
+pub(crate) fn hook() -> Named<String> {
+    Named::new(|text| Ok(text.to_owned()), || vec![HOOKS.to_owned()])
+}
+
 /// Parses any text, and completes the names of JSON Schemas.
 pub(crate) fn schema() -> Named<String> {
     Named::new(

@@ -24,7 +24,7 @@ const WHERE: &str = "Where hooks are found";
 const WHICH: &str = "Which hooks run";
 
 /// The directories in which hooks are found.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct Locate {
     /// Work in this directory instead of the current one.
     #[arg(short = 'C', long, value_name = "DIR", help_heading = WHERE, value_hint = ValueHint::DirPath)]

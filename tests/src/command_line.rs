@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::answers::{Backend, user};
-use crate::environment::{TestEnvironment, sample};
+use crate::environment::{TestEnvironment, program, sample};
 
 const BEFORE: &hookbox::EventName = &hookbox::EventName::BeforeToolCall;
 
@@ -149,14 +149,49 @@ fn help_names_each_command_once_and_offers_no_option_without_use() {
 }
 
 #[test]
-fn shells_complete_agents_events_and_schemas_and_man_has_a_page_for_each_command() {
+fn shells_complete_agents_events_schemas_and_hooks() {
     let env = TestEnvironment::new();
-    for shell in ["bash", "zsh"] {
+    for shell in ["bash", "zsh", "fish"] {
         let script = env.hookbox(["completions", shell]).stdout;
-        for word in ["claude", "opencode", "before_tool_call", "kodelet-answer"] {
+        for word in ["claude", "opencode", "before_tool_call", "kodelet-answer", "completions --hooks"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
+    let fish = env.hookbox(["completions", "fish"]).stdout;
+    for line in [
+        "\"__fish_hookbox_using_subcommand doctor\" -f -a \"claude codex",
+        "\"__fish_hookbox_using_subcommand trust\" -f -a \"(hookbox completions --hooks 2>/dev/null)\"",
+        "\"__fish_hookbox_using_subcommand grants; and __fish_seen_subcommand_from add\" -f -a \"(hookbox",
+    ] {
+        assert!(fish.contains(line), "{line} in {fish}");
+    }
+}
+
+#[test]
+fn a_shell_completes_the_names_of_the_hooks_and_runs_nothing_of_them() {
+    let env = TestEnvironment::new();
+    env.native("home/.hookbox/hooks/mine", "before_tool_call", ":");
+    let touched = env.path("touched");
+    let script = format!("#!/bin/sh\ntouch {}\n", touched.display());
+    // Shells evaluate the words that they offer.
+    for name in ["theirs", "$(touch touched)", "-C", "two words", "`x`"] {
+        env.script(&format!("repo/.hookbox/hooks/{name}"), &script);
+    }
+    env.copy("repo/.hookbox/hooks/guard.wasm", &sample("guardrail"));
+    let names = env.hookbox(["completions", "--hooks"]);
+    assert_eq!((&*names.stdout, &*names.stderr), ("guard.wasm\nmine\ntheirs\n", ""));
+    env.symlink("bin/hookbox", program().to_str().unwrap());
+    let bash = env.hookbox(["completions", "bash"]).stdout;
+    let line = "COMP_WORDS=(hookbox trust t); COMP_CWORD=2; _hookbox hookbox t trust; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let mut shell = env.command("/bin/bash");
+    let offered = env.run(shell.arg("-c").arg(format!("{bash}\n{line}")), "");
+    assert_eq!((&*offered.stdout, &*offered.stderr), ("theirs\n", ""));
+    assert!(!touched.exists() && !env.path("repo/touched").exists());
+}
+
+#[test]
+fn man_has_a_page_for_each_command() {
+    let env = TestEnvironment::new();
     let page = env.hookbox(["man"]).stdout;
     assert!(page.contains(".TH hookbox 1") && page.contains("install"), "{page}");
     assert_eq!(env.hookbox(["man", "--write", "man1"]).code, Some(0));

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::trust;
 use crate::error::{InputError, hint};
-use crate::{approval, human, options, output};
+use crate::{approval, human, named, options, output};
 
 /// List trust and grants, or change grants.
 #[derive(Args, Debug)]
@@ -32,7 +32,7 @@ enum Change {
     /// Grant rights to a component that asks for them, for the bytes that it has now.
     Add {
         /// The hook's full name, or the path of its file.
-        #[arg(value_name = "NAME|PATH")]
+        #[arg(value_name = "NAME|PATH", value_parser = named::hook(), hide_possible_values = true)]
         hook: String,
         /// The rights, such as read:$REPO or http:https://hooks.slack.com.
         #[arg(value_name = "RIGHT", required = true)]
@@ -46,7 +46,7 @@ enum Change {
     /// Take rights back; without any named, all of them.
     Remove {
         /// The hook's full name, or the path of its file.
-        #[arg(value_name = "NAME|PATH")]
+        #[arg(value_name = "NAME|PATH", value_parser = named::hook(), hide_possible_values = true)]
         hook: String,
         /// The rights, as they were granted.
         #[arg(value_name = "RIGHT")]

@@ -12,7 +12,7 @@ use hookbox::manager::Manager;
 use hookbox::trust::{Record, Scope};
 
 use crate::error::{InputError, say};
-use crate::{approval, human, options, output};
+use crate::{approval, human, named, options, output};
 
 /// Trust a repository's hook, and grant permissions.
 ///
@@ -21,7 +21,7 @@ use crate::{approval, human, options, output};
 #[derive(Args, Debug)]
 pub(crate) struct Trust {
     /// The hook's full name, the path of its file, or a plugin.
-    #[arg(value_name = "NAME|PATH|ORG/REPO")]
+    #[arg(value_name = "NAME|PATH|ORG/REPO", value_parser = named::hook(), hide_possible_values = true)]
     hook: String,
     /// Grant only this right, such as read:$REPO; may be given several times [default: all that it asks for].
     #[arg(long, value_name = "RIGHT", conflicts_with = "no_grants")]

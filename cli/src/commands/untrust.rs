@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::escape;
 
-use crate::{approval, human, options, output};
+use crate::{approval, human, named, options, output};
 
 /// Revoke trust and grants of a hook or a plugin.
 ///
@@ -13,7 +13,7 @@ use crate::{approval, human, options, output};
 #[derive(Args, Debug)]
 pub(crate) struct Untrust {
     /// The hook's full name, the path of its file, or a plugin.
-    #[arg(value_name = "NAME|PATH|ORG/REPO")]
+    #[arg(value_name = "NAME|PATH|ORG/REPO", value_parser = named::hook(), hide_possible_values = true)]
     hook: String,
     /// Print the removed records as JSON.
     #[arg(long)]

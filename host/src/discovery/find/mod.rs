@@ -15,6 +15,7 @@ pub(super) mod settings;
 pub(crate) mod source;
 pub(crate) mod source_hook;
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,6 +50,19 @@ pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Found {
     let mut read = LastRead::default();
     scans.iter_mut().for_each(|scan| read.take(std::mem::take(&mut scan.next)));
     Found { repositories, global, read: Arc::new(read), scans }
+}
+
+/// Returns the names of the hooks that are found, sorted, also of those that do not run. It runs and compiles
+/// nothing.
+pub fn names(options: &Options) -> Vec<String> {
+    let mut options = options.clone();
+    options.cwd = absolute(&options.cwd);
+    options.home = options.home.as_deref().map(absolute);
+    options.roots = roots::valid(&options.roots, &options.cwd, &mut Vec::new());
+    let found = find(&options, &Arc::default());
+    let candidates = found.scans.iter().flat_map(|scan| &scan.candidates);
+    let names: BTreeSet<String> = candidates.map(|it| it.name.clone()).collect();
+    names.into_iter().collect()
 }
 
 /// Returns the repository of a working directory: the nearest ancestor with `.git` or a root, else the directory
