@@ -12,12 +12,12 @@ use hookbox::internal::chain::{self, ChainOptions};
 use hookbox::manager::Manager;
 use hookbox::session::MAX_FOLLOW_UPS;
 use hookbox::trust::TrustPolicy;
-use hookbox::{Context, Event, Hook, Outcome, Status};
+use hookbox::{Allocation, Context, Event, Hook, Outcome, Runtime, Status};
 use serde_json::json;
 
 use super::{BEFORE, before, data, fire, reason, report, statuses, warned};
 use crate::answers::{Backend, each, each_pair, user};
-use crate::environment::{TestEnvironment, guest};
+use crate::environment::{TestEnvironment, guest, sample};
 
 /// Short enough to wait for, long enough for any hook here to answer on a busy machine.
 pub(super) const DEADLINE: Duration = Duration::from_secs(2);
@@ -128,6 +128,29 @@ async fn a_guard_that_had_too_little_time_names_the_hook_that_took_it() {
         assert!(first.contains("its part of the time") && !first.contains("took"), "{first}");
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_component_that_was_not_compiled_in_time_says_how_to_compile_it() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
+    // More than the chain has, so that it could take the chain's time for the reason.
+    env.file("home/.hookbox/hookbox.toml", "[hooks.\"guard.wasm\"]\ntimeout = \"60s\"\n");
+    let late = || {
+        let runtime = Runtime::new(Allocation::OnDemand, None);
+        env.builder().runtime(runtime).within(Duration::ZERO).chain_deadline(DEADLINE)
+    };
+    let manager = late().build().await;
+    let problems = manager.problems();
+    let problem = problems.iter().find(|it| it.hook.as_deref() == Some("guard.wasm")).unwrap();
+    assert!(problem.message.contains("run `hookbox list` once"), "{problem:?}");
+    assert!(problem.hint.as_deref().is_some_and(|it| it.contains("on_failure = \"block\"")), "{problem:?}");
+
+    let manager = late().unseen_blocks(true).build().await;
+    let fired = manager.session("c").fire(before(json!({"command": "ls"}))).await;
+    let reason = reason(&fired).unwrap();
+    assert!(reason.contains("run `hookbox list` once") && reason.contains("may be a guard"), "{reason}");
+    assert!(!reason.contains("its part of the time"), "{reason}");
 }
 
 #[tokio::test]

@@ -249,7 +249,11 @@ impl Assembly {
             _ => problem,
         };
         let is_undeclared = descriptor.on_failure == OnFailure::Block && judged.on_failure().is_none();
-        let problem = if is_undeclared { problem.hint(MEND) } else { problem };
+        let problem = match descriptor.on_failure {
+            OnFailure::Block if is_undeclared => problem.hint(MEND),
+            OnFailure::Pass if judged.speaks_for_itself() && problem.hint.is_none() => problem.hint(IF_GUARD),
+            _ => problem,
+        };
         let is_reported =
             judged.declared().is_some_and(|it| it.is_reported) && descriptor.on_failure == OnFailure::Pass;
         if !is_reported {
@@ -270,14 +274,18 @@ impl Assembly {
 }
 
 /// Like [`BLOCKS`], for a broken component whose last description makes it a guard.
-const BLOCKED: &str = "it said of itself that its failures block, so it fails in every event";
+const BLOCKED: &str = "it declared that its failures block, so it fails in every event";
 
 /// Like [`BLOCKS`], for a component that was never read.
 const UNREAD: &str =
-    "nobody knows whether its failures block, so it counts as a guard and fails in every event";
+    "it may be a guard, because it could never tell whether its failures block, so it fails in every event";
 
 /// The next step for such a component.
-const MEND: &str = "mend it, rename it to end in .disable, or say its on_failure in hookbox.toml";
+const MEND: &str = "mend it, rename it to end in .disable, or set its on_failure in hookbox.toml";
+
+/// The next step for a broken component that never told its failure policy, if events pass without it.
+const IF_GUARD: &str = "if it is a guard, set on_failure = \"block\" in hookbox.toml: `hookbox run` and agents that embed \
+                        hookbox go on without it";
 
 /// Like [`BLOCKS`], for a guard whose events are known.
 const BLOCKS_WHERE_IT_RUNS: &str =

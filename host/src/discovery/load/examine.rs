@@ -318,8 +318,13 @@ impl FileExaminer {
         let result = match timeout(within, self.runtime.load_as(digest.clone(), bytes, here)).await {
             Ok(result) => result,
             Err(_) => {
-                let within = units::show_duration(within);
-                let what = format!("took longer than {within} to compile; `hookbox list` gives it more time");
+                // Nobody reads the milliseconds of a deadline's part.
+                let whole = Duration::from_secs(within.as_secs());
+                let within = units::show_duration(if whole.is_zero() { within } else { whole });
+                let what = format!(
+                    "took longer than {within} to compile; run `hookbox list` once: it waits longer, and keeps the \
+                     compiled component"
+                );
                 Err(HookError::new(Cause::Timeout, what))
             }
         };
