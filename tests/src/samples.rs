@@ -179,11 +179,18 @@ settings = { keys = ["pin"] }
     let result = json!({"tool_name": "bash", "tool_output": "pin=1234"});
     assert_eq!(env.event(&["after_tool_call"], &result)["output"], "pin=[REDACTED]");
     // An invalid setting is a failure, and the guard blocks.
-    env.file("home/.hookbox/hookbox.toml", "[hooks.\"guardrail.wasm\"]\nsettings = { deny = 5 }\n");
-    let call = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}});
-    let verdict = env.event(&["before_tool_call"], &call);
-    assert_eq!(verdict["blocked"], true);
-    assert!(verdict["reason"].as_str().unwrap().contains("deny"), "{verdict}");
+    for (settings, words) in [
+        ("deny = 5", "setting `deny`: invalid type: integer `5`"),
+        ("also_deny = \"dd\"", "setting `also_deny`: invalid type: string \"dd\", expected a sequence"),
+        ("also_denny = [\"dd\"]", "unknown field `also_denny`, expected one of"),
+    ] {
+        let table = format!("[hooks.\"guardrail.wasm\"]\nsettings = {{ {settings} }}\n");
+        env.file("home/.hookbox/hookbox.toml", table);
+        let call = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}});
+        let verdict = env.event(&["before_tool_call"], &call);
+        assert_eq!(verdict["blocked"], true, "{settings}");
+        assert!(verdict["reason"].as_str().unwrap().contains(words), "{verdict}");
+    }
 }
 
 #[test]

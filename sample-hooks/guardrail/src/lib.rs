@@ -15,9 +15,9 @@ pub struct Guardrail;
 /// The default patterns.
 const DENY: [&str; 7] = ["rm -rf", "sudo", "curl | bash", "wget | sh", ":(){:|:&};:", "| bash", "| sh"];
 
-/// The user's settings.
+/// The user's settings. A misspelled one is an error, because a guard must not do less than its user asked for.
 #[derive(Debug, serde::Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 struct Settings {
     /// The patterns of denied commands.
     deny: Vec<String>,
