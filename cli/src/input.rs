@@ -65,13 +65,15 @@ fn other_type(text: &[u8]) -> Option<&'static str> {
 /// Checks that a path is a regular file.
 pub(crate) fn regular_file(path: &Path) -> Result<(), InputError> {
     let hint = "give the path of a hook: an executable, or a component (.wasm)";
-    let found = match path.metadata() {
+    let shown = path.display();
+    let what = match path.metadata() {
         Ok(metadata) if metadata.is_file() => return Ok(()),
-        Ok(metadata) if metadata.is_dir() => "a directory".to_owned(),
-        Ok(_) => "something else".to_owned(),
-        Err(error) => error.to_string(),
+        Ok(metadata) if metadata.is_dir() => format!("{shown}: expected a file, found a directory"),
+        Ok(_) => format!("{shown}: expected a file, found something else"),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => format!("cannot read {shown}: no such file"),
+        Err(error) => format!("cannot read {shown}: {error}"),
     };
-    Err(InputError::new(format!("{}: expected a file, found: {found}", path.display()), hint))
+    Err(InputError::new(what, hint))
 }
 
 /// Returns whether a file is WebAssembly, by its name or by its first bytes.
@@ -84,7 +86,7 @@ pub(crate) fn is_wasm(path: &Path) -> bool {
 /// Loads a hook component, whose path is for errors.
 pub(crate) async fn load(runtime: &Runtime, path: &Path, bytes: Vec<u8>) -> Result<Component, InputError> {
     runtime.load(bytes).await.map_err(|error| {
-        let what = format!("{}: expected a hook component, found that it {}", path.display(), error.message);
+        let what = format!("{}: {}", path.display(), error.message);
         let hint = format!("build one with the SDK for wasm32-wasip2; see {}", page("component-hooks.md"));
         InputError::new(what, hint)
     })

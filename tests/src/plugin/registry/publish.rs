@@ -130,7 +130,7 @@ fn a_plugin_that_cannot_be_installed_is_not_published() {
         ("json", target, 1, "repo/json: has no skills, no recipes and no hooks"),
         ("missing", target, 2, "missing: expected a component or a directory, found: No such file"),
         ("no-hook.wasm", target, 2, "is a core WebAssembly module"),
-        ("broken", target, 2, "hooks/guard.wasm: expected a hook component"),
+        ("broken", target, 2, "hooks/guard.wasm: is not WebAssembly"),
         ("leaking", target, 1, "hooks/passwd: is a symlink to /etc/passwd, which is not in the plugin"),
         ("plugin", "org/name", 2, "org/name: expected a place in a registry"),
         ("plugin", "org/name:1", 2, "hint: write oci://HOST/ORG/NAME:TAG"),
