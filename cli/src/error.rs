@@ -166,6 +166,6 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     // The hint repeats this.
     let text = text.split("\nFor more information").next().unwrap_or(&text);
     say(text.trim_end());
-    remedy("see `hookbox --help`");
+    remedy(format_args!("see `{} --help`", help::named_command(std::env::args().skip(1))));
     ExitCode::from(EXIT_USAGE)
 }

@@ -69,7 +69,7 @@ pub(crate) fn command() -> Command {
         .collect();
     list("Other commands", &others, &mut Vec::new());
     let template = format!(
-        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{text}{style}Options:{style:#}\n{{options}}\n\n\
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{text}{style}Options:{style:#}\n{{options}}\
          {{after-help}}\n"
     );
     let agent = Agent::ALL.first().map_or("AGENT", |agent| agent.as_str());
@@ -79,6 +79,18 @@ pub(crate) fn command() -> Command {
         page("introduction.md")
     );
     command.help_template(template).after_help(examples)
+}
+
+/// Returns the command that a command line names, such as `hookbox plugin add`.
+pub(crate) fn named_command(words: impl IntoIterator<Item = String>) -> String {
+    let mut command = &Cli::command();
+    let mut named = "hookbox".to_owned();
+    for word in words.into_iter().filter(|word| !word.starts_with('-')) {
+        let Some(next) = command.find_subcommand(&word) else { break };
+        named = format!("{named} {}", next.get_name());
+        command = next;
+    }
+    named
 }
 
 /// Returns the hint for a word that is not a command.
@@ -116,6 +128,7 @@ mod tests {
         }
         assert!(help.lines().all(|line| line.len() <= 90), "{help}");
         assert!(help.find("install").unwrap() < help.find("bridge").unwrap(), "{help}");
+        assert!(!help.contains("\n\n\n"), "{help}");
     }
 
     #[test]
@@ -132,6 +145,18 @@ mod tests {
         // A hint for a word that has become a command is never seen.
         let command = Cli::command();
         assert!(INSTEAD.iter().all(|(word, _)| command.find_subcommand(word).is_none()));
+    }
+
+    #[test]
+    fn a_wrong_command_line_is_answered_with_the_help_of_its_command() {
+        for (words, want) in [
+            (&["trust"][..], "hookbox trust"),
+            (&["--quiet", "plugin", "add", "trust"], "hookbox plugin add"),
+            (&["ls", "--wide"], "hookbox list"),
+            (&["--no-such-option"], "hookbox"),
+        ] {
+            assert_eq!(named_command(words.iter().map(ToString::to_string)), want, "{words:?}");
+        }
     }
 
     #[test]
