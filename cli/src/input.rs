@@ -14,9 +14,18 @@ use crate::error::{InputError, note, page};
 /// The largest event on standard input, in bytes.
 pub(crate) const MAX_EVENT: u64 = 256 << 20;
 
+/// One JSON object.
+#[derive(Default)]
+pub(crate) struct Given {
+    /// Its fields.
+    pub(crate) object: Map<String, Value>,
+    /// The text that was read.
+    pub(crate) text: Vec<u8>,
+}
+
 /// Reads one JSON object from standard input; empty input is an empty object. Odd fields reach the hooks, as
 /// [`json`] reads them: a guard is never skipped because of odd input.
-pub(crate) fn object_from_stdin() -> Result<Map<String, Value>, InputError> {
+pub(crate) fn object_from_stdin() -> Result<Given, InputError> {
     let hint = "pass the event's data as one JSON object, such as {\"tool_name\":\"bash\"}";
     let wrong = |what: String| InputError::new(format!("standard input: {what}"), hint);
     if std::io::stdin().is_terminal() {
@@ -27,7 +36,7 @@ pub(crate) fn object_from_stdin() -> Result<Map<String, Value>, InputError> {
         _ => wrong(format!("expected a JSON object, found: {error}")),
     })?;
     if text.trim_ascii().is_empty() {
-        return Ok(Map::new());
+        return Ok(Given::default());
     }
     let members = json::object(&text).map_err(|error| {
         wrong(other_type(&text).map_or_else(
@@ -35,7 +44,8 @@ pub(crate) fn object_from_stdin() -> Result<Map<String, Value>, InputError> {
             |found| format!("expected a JSON object, found {found}"),
         ))
     })?;
-    Ok(members.iter().map(|(name, raw)| (name.clone(), json::value(raw))).collect())
+    let object = members.iter().map(|(name, raw)| (name.clone(), json::value(raw))).collect();
+    Ok(Given { object, text })
 }
 
 /// Reads a file, or standard input for `-`.

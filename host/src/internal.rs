@@ -18,7 +18,8 @@ pub mod dialect {
     //! Forms of JSON, and the parts that their readers and writers share.
 
     pub use crate::dialect::{
-        Condition, Dialect, Wire, base_coat, borrowed, claude, fields, hook_output, kodelet, reply, schema,
+        Condition, Dialect, Wire, base_coat, borrowed, claude, exact, fields, hook_output, kodelet, reply,
+        schema,
     };
 }
 
@@ -46,7 +47,7 @@ pub mod files {
 }
 
 pub mod json {
-    //! Reading JSON whose numbers are kept as they are written.
+    //! Reading JSON that is odd in places.
 
     pub use crate::json::{from_model, object, value};
 }

@@ -4,6 +4,8 @@
 
 #![doc(hidden)]
 
+mod integers;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::LazyLock;
@@ -13,6 +15,8 @@ use regex::{Captures, Regex};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+
+pub(crate) use integers::{exact, is_rounded};
 
 /// The greatest depth of a value that is read unchanged. Parsers of JSON often stop at 128 levels, and a hook
 /// reads the value inside an envelope.

@@ -14,6 +14,7 @@ mod chain;
 mod command_line;
 mod declared;
 mod dependency_rules;
+mod digits;
 mod doctor;
 mod embedding;
 mod environment;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
-use hookbox::internal::dialect::kodelet;
+use hookbox::internal::dialect::{exact, kodelet};
 use hookbox::internal::wasm::ComponentHook;
 use hookbox::internal::{discovery, facts, native};
 use hookbox::{Context, Descriptor, Event, EventName, Hook, Kind, OnFailure, Outcome, Settings};
@@ -100,8 +100,8 @@ impl Exec {
         requested: Option<EventName>,
         default: EventName,
     ) -> anyhow::Result<ExitCode> {
-        let payload = input::object_from_stdin()?;
-        let named = payload.get("event").and_then(|event| event.as_str());
+        let given = input::object_from_stdin()?;
+        let named = given.object.get("event").and_then(|event| event.as_str());
         let name = match (requested, named) {
             (Some(requested), _) => requested,
             (None, Some(named)) => self.subscribed(hook.descriptor(), event_name(named)?)?,
@@ -109,10 +109,11 @@ impl Exec {
         };
         let cwd = std::env::current_dir().unwrap_or_default();
         let defaults = Context::new("exec", cwd.to_string_lossy());
-        let decoded = kodelet::decode(&name, payload, &defaults).map_err(|error| {
+        let decoded = kodelet::decode(&name, given.object, &defaults).map_err(|error| {
             InputError::new(format!("standard input: {error}"), "pass the payload that kodelet sends")
         })?;
         let mut event: Event = decoded.event;
+        exact::restore(&mut event, &given.text);
         let directory = PathBuf::from(&event.context.cwd);
         let home = std::env::home_dir();
         if let Some(call) = event.tool_call_mut() {

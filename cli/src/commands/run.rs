@@ -7,6 +7,7 @@ use crate::interrupt::unless_interrupted;
 use clap::{Args, ValueEnum};
 use hookbox::internal::chain::Fired;
 use hookbox::internal::dialect::Dialect;
+use hookbox::internal::dialect::exact::{self, Exact};
 use hookbox::internal::dialect::fields::PayloadError;
 use hookbox::internal::text;
 use hookbox::manager::SwitchedOff;
@@ -66,13 +67,14 @@ impl Run {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let name = event_name(&self.event)?;
         self.discover.enter()?;
-        let payload = input::object_from_stdin()?;
-        let event = event(&name, payload, &context()).map_err(|error| {
+        let given = input::object_from_stdin()?;
+        let mut event = event(&name, given.object, &context()).map_err(|error| {
             InputError::new(
                 format!("standard input: {error}"),
                 format!("see the data of {name} in {}", page("events.md")),
             )
         })?;
+        exact::restore(&mut event, &given.text);
         let begins = event.name() == EventName::SessionStart;
         let manager = unless_interrupted(self.discover.running(self.timeout, begins)).await??;
         for problem in manager.problems().iter() {
@@ -90,9 +92,9 @@ impl Run {
         let verdict = Dialect::from(self.dialect).verdict(&fired.verdict, &fired.event);
         // The verdict comes first, because the caller needs it.
         let done = if self.report {
-            output::json(&with_report(verdict, &fired.report))
+            output::json(&Exact { value: &with_report(verdict, &fired.report), event: &fired.event })
         } else {
-            output::json(&verdict)
+            output::json(&Exact { value: &verdict, event: &fired.event })
         };
         tell(&fired);
         let holds = fired.verdict.block.is_some() || fired.verdict.ask.is_some();

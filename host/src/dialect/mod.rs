@@ -3,6 +3,8 @@
 #[doc(hidden)]
 pub mod borrowed;
 #[doc(hidden)]
+pub mod exact;
+#[doc(hidden)]
 pub mod fields;
 #[doc(hidden)]
 pub mod hook_output;

@@ -5,10 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::json;
 
 /// A JSON value that is shared, and whose text is made at most once. It has the methods of the SDK's `Document`.
+///
+/// An integer that 64 bits do not hold is the nearest float in the value. The text of a document that was read has
+/// each of its digits.
 ///
 /// ```
 /// use hookbox::Document;
@@ -27,18 +31,32 @@ pub struct Document(Arc<DocumentInner>);
 struct DocumentInner {
     value: Value,
     text: OnceLock<String>,
+    /// True if the text has digits that the value does not have.
+    is_exact: bool,
 }
 
 impl Document {
     /// Creates a document of this value.
     pub fn new(value: Value) -> Self {
-        Self(Arc::new(DocumentInner { value, text: OnceLock::new() }))
+        Self(Arc::new(DocumentInner { value, text: OnceLock::new(), is_exact: false }))
+    }
+
+    /// Reads a document. Its text has every digit of its integers.
+    pub(crate) fn read(raw: &RawValue) -> Self {
+        let value = json::value(raw);
+        match json::is_rounded(&value).then(|| json::exact(raw.get())).flatten() {
+            Some(text) => Self(Arc::new(DocumentInner { value, text: text.into(), is_exact: true })),
+            None => Self::new(value),
+        }
     }
 
     /// Creates a document of JSON that a model wrote. Text that is not JSON becomes a string, so that hooks
     /// see it.
     pub fn from_text(text: &str) -> Self {
-        Self::new(json::from_model(text))
+        match serde_json::from_str(text) {
+            Ok(raw) => Self::read(raw),
+            Err(_) => Self::new(json::from_model(text)),
+        }
     }
 
     /// Creates the document of a value that was not given.
@@ -87,6 +105,11 @@ impl Document {
         self.text().len() as u64
     }
 
+    /// Returns true if the text has digits that the value does not have.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.0.is_exact
+    }
+
     pub(crate) fn pointer(&self, pointer: &str) -> Option<&Value> {
         self.0.value.pointer(pointer)
     }
@@ -114,7 +137,9 @@ impl fmt::Debug for Document {
 
 impl PartialEq for Document {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.value == other.0.value
+        let is_exact = self.is_exact() || other.is_exact();
+        Arc::ptr_eq(&self.0, &other.0)
+            || (self.0.value == other.0.value && (!is_exact || self.text() == other.text()))
     }
 }
 
@@ -123,6 +148,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_text_of_an_integer_has_every_digit_and_two_integers_are_not_the_same() {
+        let [one, two] =
+            [1, 2].map(|last| Document::from_text(&format!("{{ \"n\": 1844674407370955161{last} }}")));
+        assert_eq!((one.text(), two.is_exact()), (r#"{"n":18446744073709551611}"#, false));
+        let [one, two] =
+            [6, 7].map(|last| Document::from_text(&format!("{{ \"n\": 1844674407370955161{last} }}")));
+        assert_eq!((one.text(), one.value()), (r#"{"n":18446744073709551616}"#, two.value()));
+        assert!(one != two && one == one.clone() && one != Document::new(one.value().clone()));
+    }
 
     #[test]
     fn input_that_is_not_json_reaches_a_hook_as_a_string() {

@@ -12,8 +12,9 @@ use async_trait::async_trait;
 
 use super::combine::Combined;
 use super::process::{Ended, Process};
-use super::{SETTINGS_VARIABLE, Verify, as_json, checkout, verified_within, with_log};
+use super::{SETTINGS_VARIABLE, Verify, answer, as_json, checkout, verified_within, with_log};
 use crate::dialect::Condition;
+use crate::dialect::exact::{self, Exact};
 use crate::dialect::{Wire, base_coat, kodelet};
 use crate::event::Event;
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Settings};
@@ -280,10 +281,14 @@ impl CommandHook {
                 combined.add(event, Err(HookError::timeout(budget.wall)));
                 break;
             }
-            let ended = self.end(payload.to_string(), &variables, &left).await;
+            let ended = self.end(Exact { value: &payload, event }.text(), &variables, &left).await;
             let Some(ended) = ended.transpose() else { continue };
             let answer = ended.and_then(|ended| {
-                let outcome = wire.outcome(event, ended.status, &ended.printed.stdout, &ended.printed.log);
+                let mut outcome =
+                    wire.outcome(event, ended.status, &ended.printed.stdout, &ended.printed.log);
+                if let Ok(outcome) = &mut outcome {
+                    exact::restore_answer(outcome, &event.name(), &ended.printed.stdout);
+                }
                 with_log(outcome, ended.printed.log)
             });
             if combined.add(event, answer) {
@@ -356,11 +361,11 @@ impl Hook for CommandHook {
         let payload = base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event));
         let place: Vec<_> =
             checkout(event).filter_map(|(name, value)| Some((name, value.to_str()?.to_owned()))).collect();
-        let Some(ended) = self.end(payload.to_string(), &place, budget).await? else {
+        let Some(ended) = self.end(Exact { value: &payload, event }.text(), &place, budget).await? else {
             return Ok(Outcome::pass());
         };
         let printed = ended.succeeded()?;
-        with_log(kodelet::outcome(&event.name(), &printed.stdout), printed.log)
+        with_log(answer(&event.name(), &printed.stdout), printed.log)
     }
 }
 

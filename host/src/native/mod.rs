@@ -23,6 +23,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
+use crate::dialect::exact::{self, Exact};
 use crate::dialect::kodelet;
 use crate::event::{Event, EventName};
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Settings};
@@ -113,14 +114,21 @@ impl Hook for NativeHook {
             environment: self.environment.as_deref(),
             variables: &variables,
             directory: None,
-            stdin: Some(kodelet::encode(event).to_string().into_bytes()),
+            stdin: Some(Exact { value: &kodelet::encode(event), event }.text().into_bytes()),
             wall,
             output: budget.output,
             log: budget.log,
         };
         let printed = process.run().await?;
-        with_log(kodelet::outcome(&event.name(), &printed.stdout), printed.log)
+        with_log(answer(&event.name(), &printed.stdout), printed.log)
     }
+}
+
+/// Reads what a hook printed.
+fn answer(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
+    let mut outcome = kodelet::outcome(event, stdout)?;
+    exact::restore_answer(&mut outcome, event, stdout);
+    Ok(outcome)
 }
 
 /// Returns the variables with the repository and the branch of an event. kodelet's payload has no such fields.

@@ -171,14 +171,21 @@ impl Fold {
                 self.not_allowed(author, event, "follow up on");
             }
         }
-        self.act(event, author, outcome.action, &mut changes);
+        self.act(event, author, outcome.action, outcome.exact, &mut changes);
         if let Some(callback) = outcome.callback {
-            self.act(event, author, Action::Callback(callback), &mut changes);
+            self.act(event, author, Action::Callback(callback), None, &mut changes);
         }
         changes
     }
 
-    fn act(&mut self, event: &mut Event, author: Author<'_>, action: Action, changes: &mut Vec<Change>) {
+    fn act(
+        &mut self,
+        event: &mut Event,
+        author: Author<'_>,
+        action: Action,
+        exact: Option<Document>,
+        changes: &mut Vec<Change>,
+    ) {
         let allows = event.name().allows();
         match action {
             Action::Pass => {}
@@ -186,7 +193,11 @@ impl Fold {
             Action::Block(_) => self.not_allowed(author, event, "block"),
             Action::Ask(reason) if allows.ask => self.ask(author, reason),
             Action::Ask(_) => self.not_allowed(author, event, "ask at"),
-            Action::Modify(value) if allows.modify => self.modify(event, author, value, changes),
+            Action::Modify(value) if allows.modify => {
+                // A change of the answer since then, such as a removed secret, counts.
+                let exact = exact.filter(|exact| *exact.value() == value);
+                self.modify(event, author, exact.unwrap_or_else(|| Document::new(value)), changes);
+            }
             Action::Modify(_) => self.not_allowed(author, event, "modify"),
             Action::Mutate(messages) if allows.mutate => {
                 if self.may_turn(author, "replace the conversation") {
@@ -249,15 +260,15 @@ impl Fold {
         self.verdict.context.extend(added);
     }
 
-    fn modify(&mut self, event: &mut Event, author: Author<'_>, value: Value, changes: &mut Vec<Change>) {
+    fn modify(&mut self, event: &mut Event, author: Author<'_>, new: Document, changes: &mut Vec<Change>) {
+        let value = new.value().clone();
         let (what, before) = match &mut event.data {
             EventData::BeforeToolCall(call) => {
-                ("input", std::mem::replace(&mut call.input, Document::new(value.clone())).value().clone())
+                ("input", std::mem::replace(&mut call.input, new).value().clone())
             }
-            EventData::AfterToolCall(result) => (
-                "output",
-                std::mem::replace(&mut result.output, Document::new(value.clone())).value().clone(),
-            ),
+            EventData::AfterToolCall(result) => {
+                ("output", std::mem::replace(&mut result.output, new).value().clone())
+            }
             EventData::UserMessageSend { message } => {
                 ("message", json!(message.replace(into_text(value.clone()))))
             }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 pub use self::fold::{Author, Fold, MAX_CONTEXT};
 
 use crate::capability::Denial;
-use crate::event::Message;
+use crate::event::{Document, Message};
 use crate::text;
 
 /// The longest name of a hook in a note, in bytes.
@@ -64,6 +64,9 @@ pub struct Outcome {
     pub metadata: Map<String, Value>,
     /// The cost of the call, and its log.
     pub spent: Spent,
+    /// The value of `Modify` as the hook wrote it, if it has integers that 64 bits do not hold.
+    #[doc(hidden)]
+    pub exact: Option<Document>,
 }
 
 impl Outcome {

@@ -209,7 +209,11 @@ pub(super) fn outcome(response: exported::Response) -> Result<Outcome, HookError
         wit::Action::Pass => Action::Pass,
         wit::Action::Block(reason) => Action::Block(reason),
         wit::Action::Ask(reason) => Action::Ask(reason),
-        wit::Action::Modify(value) => Action::Modify(json("modify", &value)?),
+        wit::Action::Modify(text) => {
+            let value = json("modify", &text)?;
+            outcome.exact = Some(Document::from_text(&text)).filter(Document::is_exact);
+            Action::Modify(value)
+        }
         wit::Action::FollowUp(messages) => {
             outcome.follow_ups = messages;
             Action::Pass

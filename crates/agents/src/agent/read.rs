@@ -10,6 +10,7 @@ use super::failed_calls::{self, Withheld};
 use super::plan::Plan;
 use super::{Agent, Reply, payload, reply};
 use crate::dialect::claude::Session;
+use crate::dialect::exact;
 use crate::dialect::fields::{Fields, PayloadError, describe};
 use crate::event::{AgentPayload, Context, Event, EventData, ToolResult};
 use crate::json;
@@ -154,7 +155,8 @@ impl Agent {
         {
             return Ok(None);
         }
-        let event = Event { context: Arc::new(context), data };
+        let mut event = Event { context: Arc::new(context), data };
+        exact::restore(&mut event, payload);
         let (root, goes_on, notes) = (read.root, read.goes_on, read.notes);
         Ok(Some(Request { agent: self, own, event, session, root, goes_on, failed, notes }))
     }

@@ -5,7 +5,8 @@
 //! `{"mutate": [{"role": …, "content": …}, …]}`, `{"callback": {"name": …, "args": {KEY: TEXT}}}`, `{"fail":
 //! TEXT}` (an error), and beside any of them `"context": [TEXT, …]`, `"warnings": [TEXT, …]`, `"metadata":
 //! {KEY: VALUE}`. `"only": [EVENT, …]` limits it to these events, `"log": TEXT` writes to the log,
-//! `"misbehave"` is one of the deeds of [`misbehave`].
+//! `"misbehave"` is one of the deeds of [`misbehave`]. The setting `tell` is true for a hook that injects the text of
+//! each tool's input instead.
 
 use hookbox_sdk::prelude::*;
 
@@ -27,6 +28,10 @@ pub fn from_settings(event: &str) -> Result<Answer, Error> {
 
 /// The answer that a document asks for, else the setting.
 pub fn from_document(event: &str, document: &Document) -> Result<Answer, Error> {
+    let settings: std::collections::BTreeMap<String, Value> = settings()?;
+    if settings.get("tell").is_some_and(|it| *it == true) {
+        return Ok(Answer::pass().inject(document.text()));
+    }
     match document.get::<Value>("/answer")? {
         Some(wanted) => answer(event, &wanted),
         None => from_settings(event),
