@@ -116,6 +116,18 @@ impl Locate {
         })
     }
 
+    /// Like [`Self::enter`], to find the hook that a word names. The absolute path of a hook is enough: without `--cwd`
+    /// it is looked for from its own directory.
+    pub(crate) fn enter_for(&self, word: &str) -> Result<(), InputError> {
+        let path = Path::new(word);
+        let own = path.parent().filter(|dir| path.is_absolute() && self.cwd.is_none() && dir.is_dir());
+        // A directory that cannot be entered has no hook that could be read.
+        if own.is_some_and(|dir| std::env::set_current_dir(dir).is_ok()) {
+            return Ok(());
+        }
+        self.enter()
+    }
+
     /// Finds the hooks, with the trust and grants that the user recorded.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
         Ok(looking(self.configure(Manager::builder())?.examine_switched_off(true).build()).await)
@@ -198,6 +210,11 @@ impl Find {
 }
 
 impl Discover {
+    /// Returns true if the current directory is the one in which hooks are found.
+    pub(crate) fn is_here(&self) -> bool {
+        self.find.locate.cwd.is_none()
+    }
+
     /// Changes to the directory of `--cwd`.
     pub(crate) fn enter(&self) -> Result<(), InputError> {
         self.find.locate.enter()

@@ -119,6 +119,33 @@ fn a_component_that_lacks_grants_shows_that_in_the_list() {
 }
 
 #[test]
+fn the_commands_that_are_named_for_a_component_work_as_printed() {
+    for (name, at, list) in [
+        ("audit-log.wasm", "repo", &["list"][..]),
+        ("audit-log.wasm", "repo/sub", &["list"]),
+        ("audit-log.wasm", "elsewhere", &["list", "--cwd", "../repo"]),
+        ("err'or k\"b.wasm", "repo", &["list"]),
+        ("e$(x)`x`;.wasm", "elsewhere", &["list", "--cwd", "../other"]),
+        ("-e.wasm", "repo", &["list"]),
+    ] {
+        let env = TestEnvironment::new();
+        env.directory("repo/sub").directory("elsewhere").directory("other/.git");
+        for repo in ["repo", "other"] {
+            env.copy(&format!("{repo}/.hookbox/hooks/{name}"), &sample("audit-log"));
+        }
+        let at = env.path(at);
+        let listed = env.run(env.command(program()).args(list).current_dir(&at), "");
+        let hint = listed.stderr.lines().find(|line| line.starts_with("hint: "));
+        let command = hint.and_then(|hint| hint.split_once(": `")?.1.rsplit_once('`')).unwrap().0;
+        let mut shell = env.symlink("bin/hookbox", program().to_str().unwrap()).command("/bin/sh");
+        let trusted = env.run(shell.args(["-c", &format!("{command} --yes")]).current_dir(&at), "");
+        assert_eq!(trusted.code, Some(0), "{command}: {trusted:#?}");
+        let again = env.run(env.command(program()).args(list).current_dir(&at), "");
+        assert!(!again.stderr.contains("hint: "), "{command}: {again:#?}");
+    }
+}
+
+#[test]
 fn an_error_repeats_no_byte_of_a_file() {
     let env = TestEnvironment::new();
     env.file("repo/secret", "hunter2-hunter2-hunter2");

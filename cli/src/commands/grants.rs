@@ -122,7 +122,7 @@ async fn add(
     rights: Vec<Capability>,
     yes: bool,
 ) -> anyhow::Result<ExitCode> {
-    find.locate.enter()?;
+    find.locate.enter_for(name)?;
     human::required(&find.locate, &[], !yes)?;
     let manager = find.manager().await?;
     let hook = &approval::find(&manager, name)?;

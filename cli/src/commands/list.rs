@@ -5,9 +5,8 @@ use std::process::ExitCode;
 
 use crate::interrupt::unless_interrupted;
 use clap::Args;
-use hookbox::internal::text::shell_word;
 use hookbox::manager::{Entry, EntryStatus};
-use hookbox::{EventName, Kind, escape};
+use hookbox::{EventName, Kind, escape, trust};
 
 use crate::error::{hint, warn, warn_with_hint};
 use crate::{options, output};
@@ -67,8 +66,12 @@ impl List {
         })?;
         for entry in entries.iter().filter(|entry| !entry.lacks.is_empty()) {
             let lacks: Vec<String> = entry.lacks.iter().map(|it| escape(&it.to_string(), 200)).collect();
-            let (name, word) = (escape(&entry.name, 200), escape(&shell_word(&entry.name), 200));
-            hint(format_args!("{name} has no {}: `hookbox trust {word}` grants it", lacks.join(", ")));
+            // From another directory, only the path leads to it.
+            let is_unique =
+                self.discover.is_here() && entries.iter().filter(|it| it.name == entry.name).count() == 1;
+            let command = trust::command(&entry.name, entry.path.as_deref(), is_unique);
+            let name = escape(&entry.name, 200);
+            hint(format_args!("{name} has no {}: `{command}` grants it", lacks.join(", ")));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -44,7 +44,7 @@ pub(crate) struct Trust {
 
 impl Trust {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        self.find.locate.enter()?;
+        self.find.locate.enter_for(&self.hook)?;
         human::required(&self.find.locate, &[], !self.yes)?;
         let manager = self.find.manager().await?;
         if let Some(hooks) = approval::find_plugin(&manager, &self.hook)? {

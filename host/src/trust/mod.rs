@@ -39,10 +39,15 @@ pub const NOT_APPROVED: &str = "not trusted since its plugin was installed";
 /// Like [`UNTRUSTED`], for a hook that has changed since the user trusted it.
 pub const CHANGED: &str = "it has changed since you trusted it";
 
-/// Returns the advice to approve an untrusted hook, with the command. The command has the path instead of a name that is
-/// not unique, or that a shell or a terminal could take for something else.
+/// Returns the command that approves a hook. It has the path instead of a name that is not unique, or that a shell
+/// or a terminal could take for something else.
+pub fn command(name: &str, path: Option<&Path>, is_unique: bool) -> String {
+    format!("hookbox trust {}", word(name, path, is_unique))
+}
+
+/// Returns the advice to approve an untrusted hook, with the [`command`].
 pub fn approve(name: &str, path: Option<&Path>, is_unique: bool) -> String {
-    format!("review it with `hookbox trust {}`", word(name, path, is_unique))
+    format!("review it with `{}`", command(name, path, is_unique))
 }
 
 /// Like [`approve`], for a hook of a source, which is looked for only on request.
