@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::*;
 use crate::capability::Capability;
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(600);
 const SHORT: Duration = Duration::from_millis(200);
 
 fn origin(text: &str) -> Origin {

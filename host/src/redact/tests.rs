@@ -168,9 +168,11 @@ fn hostile_texts_take_time_by_their_length() {
         "password: |\n",
     ] {
         let (short, long) = (piece.repeat(20_000 / piece.len()), piece.repeat(320_000 / piece.len()));
-        let (short, long) = (seconds(&short), seconds(&long));
-        // Sixteen times the length; quadratic would be 256 times the time.
-        assert!(long < 100.0 * short.max(0.000_5), "{piece}: {short} s, {long} s");
+        // Sixteen times the length; quadratic would be 256 times the time. On a busy machine one measurement may be
+        // far off, and no measurement of quadratic time comes near.
+        let measured = std::iter::repeat_with(|| (seconds(&short), seconds(&long))).take(20);
+        let is_linear = |(short, long): &(f64, f64)| *long < 100.0 * short.max(0.000_5);
+        assert!(measured.into_iter().any(|it| is_linear(&it)), "{piece}");
     }
 }
 
