@@ -285,12 +285,12 @@ impl Warning {
         Self { hook: None, text: text.into() }
     }
 
-    /// Returns the note with the name of its hook, unless it begins with that.
+    /// Returns the note with the name of its hook, unless it begins with that, or with "skipped" and that.
     pub fn shown(&self) -> Cow<'_, str> {
         let Some(name) = self.hook.as_deref().map(|name| text::escape(name, NAME_SHOWN)) else {
             return Cow::Borrowed(&self.text);
         };
-        if self.text.starts_with(&name) {
+        if self.text.strip_prefix("skipped ").unwrap_or(&self.text).starts_with(&name) {
             return Cow::Borrowed(&self.text);
         }
         Cow::Owned(format!("{name}: {}", self.text))
@@ -350,6 +350,8 @@ mod tests {
         for (hook, text, want) in [
             (Some("guard"), "careful", "guard: careful"),
             (Some("guard"), "guard failed (exit)", "guard failed (exit)"),
+            (Some("guard"), "skipped guard: not trusted", "skipped guard: not trusted"),
+            (Some("guard"), "skipped lint: not trusted", "guard: skipped lint: not trusted"),
             (None, "hooks made the agent go on", "hooks made the agent go on"),
         ] {
             let warning = Warning { hook: hook.map(str::to_owned), text: text.to_owned() };
