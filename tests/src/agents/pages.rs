@@ -14,6 +14,25 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> (&'a str, &'a str) {
 }
 
 #[test]
+fn every_list_of_the_agents_is_complete() {
+    let commands: Vec<Agent> = Agent::with_commands().collect();
+    for (page, begins, agents) in [
+        ("README.md", "The same hook works in ", &Agent::ALL[..]),
+        ("docs/src/introduction.md", "| use hookbox with ", &Agent::ALL),
+        ("docs/src/agents.md", "Claude Code, Codex, ", &Agent::ALL),
+        ("docs/src/foreign-hooks.md", "Hooks that you or a project configured for ", &commands),
+        ("docs/src/dialects.md", "| Claude Code, Codex, ", &commands),
+    ] {
+        let text = fs::read_to_string(repository().join(page)).unwrap();
+        let line = text.lines().find(|line| line.starts_with(begins));
+        let line = line.unwrap_or_else(|| panic!("{page} has no line {begins:?}"));
+        for agent in agents {
+            assert!(line.contains(agent.title()), "{page}: no {} in {line}", agent.title());
+        }
+    }
+}
+
+#[test]
 fn every_agent_has_a_section_with_the_answer_that_the_bridge_gives_there() {
     let env = TestEnvironment::new();
     env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
