@@ -7,6 +7,7 @@ pub mod above;
 pub mod doctor;
 mod follow_ups;
 pub mod install;
+mod notes;
 mod parents;
 mod plugin_file;
 mod serve;

@@ -6,15 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::follow_ups::FollowUps;
+use super::notes::{problems, signed, untrusted};
 use super::sessions::Note;
 use super::told::Told;
 use crate::agent::failed_calls::Withheld;
 use crate::agent::{Agent, AgentEvent, EventKind, ReadError, Reply, Request};
 use crate::chain::Fired;
 use crate::event::{AgentStop, Context, Event, EventData, EventName, InvokedBy};
-use crate::hook::{Cause, Kind, OnFailure};
-use crate::manager::{Entry, Manager};
-use crate::outcome::{Ruling, Verdict, Warning};
+use crate::hook::OnFailure;
+use crate::manager::Manager;
+use crate::outcome::Warning;
 use crate::session::{Checkout, Decided, MAX_FOLLOW_UPS};
 use crate::text;
 
@@ -381,52 +382,4 @@ fn keep(count: &FollowUps, fired: &mut Fired) {
     fired.verdict.follow_ups.clear();
     let text = format!("a hook makes the agent go on, {why}: not applied");
     fired.verdict.warnings.push(Warning::new(text));
-}
-
-/// Adds to the reason of a block or a question who decided it, and the file in which the user changes that.
-/// A built-in hook says it itself, and the model reads no word about an untrusted hook.
-fn signed(verdict: &mut Verdict, manager: &Manager) {
-    let entries = manager.entries();
-    let blocks = verdict.block.iter_mut().map(|it| (it.needed_for_model(), it));
-    let asks = verdict.ask.iter_mut().map(|it| (it.for_user().to_owned(), it));
-    for (reason, ruling) in blocks.chain(asks).filter(|(_, it)| it.trusted) {
-        let is_it = |entry: &&Entry| entry.name == ruling.by && entry.kind != Kind::Builtin;
-        let Some(entry) = entries.iter().find(is_it).filter(|_| !reason.trim().is_empty()) else { continue };
-        let name = text::escape(&ruling.by, 200);
-        let file = entry.settings_file().map_or_else(String::new, |file| {
-            format!("; the user can change it in {}", text::escape(&from_home(&file), 1000))
-        });
-        *ruling = Ruling::trusted(ruling.by.as_str(), format!("{reason} (hookbox: {name}{file})"));
-    }
-}
-
-/// Returns a path as the user would type it: `~` is the home directory.
-fn from_home(path: &Path) -> String {
-    let rest = std::env::home_dir().and_then(|home| path.strip_prefix(home).ok());
-    rest.map_or_else(|| path.to_string_lossy().into_owned(), |rest| format!("~/{}", rest.to_string_lossy()))
-}
-
-/// Returns the problems of finding the hooks: those by which a hook of the user is off, or all others.
-fn problems(manager: &Manager, is_off: bool) -> Vec<String> {
-    let with_hint = |problem: &crate::manager::Problem| match &problem.hint {
-        Some(hint) => text::escape(&format!("{problem}; hint: {hint}"), 1000),
-        None => text::escape(&problem.to_string(), 1000),
-    };
-    manager.problems().iter().filter(|it| it.is_off == is_off).map(with_hint).collect()
-}
-
-/// Takes out the warnings about untrusted hooks, which the chain repeats at every event. A hook that lost its
-/// trust since the hooks were found keeps its warning.
-fn untrusted(fired: &mut Fired, manager: &Manager) -> Vec<String> {
-    let (hooks, found) = (&fired.report.hooks, manager.approvable());
-    let is_trusted = |name: &str| found.iter().any(|it| it.name == name && it.trusted);
-    let is_standing = |warning: &Warning| {
-        let Some(name) = &warning.hook else { return false };
-        let mut of = hooks.iter().filter(|hook| hook.name == *name).peekable();
-        of.peek().is_some() && of.all(|hook| hook.cause == Some(Cause::Untrusted)) && !is_trusted(name)
-    };
-    let (taken, kept) = std::mem::take(&mut fired.verdict.warnings).into_iter().partition(is_standing);
-    fired.verdict.warnings = kept;
-    let taken: Vec<Warning> = taken;
-    taken.into_iter().map(|warning| warning.text).collect()
 }
