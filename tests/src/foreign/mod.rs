@@ -1,6 +1,7 @@
 //! Hooks of other agents as a source of hooks: `--from`, `AgentHooks`.
 
 mod configurations;
+mod conflicts;
 mod documentation;
 mod files;
 mod hostile;
