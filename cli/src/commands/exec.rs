@@ -76,8 +76,9 @@ impl Exec {
         input::regular_file(&self.file)?;
         if !input::is_wasm(&self.file) {
             let program = std::path::absolute(&self.file)?;
-            let event =
-                native::query(&program, None, QUERY).await.map_err(|error| anyhow!("{name}: {error}"))?;
+            let event = native::query(&program, None, &[], QUERY)
+                .await
+                .map_err(|error| anyhow!("{name}: {error}"))?;
             let descriptor = Descriptor::new(name, Kind::Native).on(event);
             return Ok(Arc::new(native::NativeHook::new(descriptor, program)));
         }

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 use super::combine::Combined;
 use super::process::{Ended, Process};
-use super::{SETTINGS_VARIABLE, Verify, answer, as_json, checkout, verified_within, with_log};
+use super::{SETTINGS_VARIABLE, Verify, answer, as_json, checkout, no_bytecode, verified_within, with_log};
 use crate::dialect::Condition;
 use crate::dialect::exact::{self, Exact};
 use crate::dialect::{Wire, base_coat, kodelet};
@@ -307,6 +307,7 @@ impl CommandHook {
     ) -> Result<Option<Ended>, HookError> {
         let wall = verified_within(self.verify.as_ref(), budget.wall).await?;
         let own = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_os_str()));
+        let own = own.chain(no_bytecode(self.verify.as_ref()));
         // A variable with a zero byte in it would keep the process from starting.
         let more = more.iter().filter(|(_, value)| !value.contains('\0'));
         let variables: Vec<(&str, &OsStr)> =

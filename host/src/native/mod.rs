@@ -107,7 +107,8 @@ impl Hook for NativeHook {
         let wall = verified_within(self.verify.as_ref(), budget.wall).await?;
         let settings = self.settings.as_deref().map(OsStr::new);
         let settings = settings.map(|settings| (SETTINGS_VARIABLE, settings));
-        let variables: Vec<_> = settings.into_iter().chain(checkout(event)).collect();
+        let no_bytecode = no_bytecode(self.verify.as_ref());
+        let variables: Vec<_> = settings.into_iter().chain(checkout(event)).chain(no_bytecode).collect();
         let process = Process {
             program: &self.program,
             args: &["run"],
@@ -129,6 +130,12 @@ fn answer(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
     let mut outcome = kodelet::outcome(event, stdout)?;
     exact::restore_answer(&mut outcome, event, stdout);
     Ok(outcome)
+}
+
+/// Returns the variable that keeps Python from writing bytecode beside the modules of a hook whose files are checked. These
+/// files would change the digest that the user trusted, and end the trust at the first event.
+pub(crate) fn no_bytecode(verify: Option<&Verify>) -> Option<(&'static str, &'static OsStr)> {
+    verify.map(|_| ("PYTHONDONTWRITEBYTECODE", OsStr::new("1")))
 }
 
 /// Returns the variables with the repository and the branch of an event. kodelet's payload has no such fields.
@@ -179,9 +186,9 @@ pub(crate) async fn verified(verify: &Verify, wall: Duration) -> Result<(), Hook
     }
 }
 
-/// Asks an executable for its event: `<program> hook`, with empty standard input, within `wall` and with the
-/// variables of this process that `environment` names (`None`: all). The answer is one name in either
-/// spelling; white space around it does not count.
+/// Asks an executable for its event: `<program> hook`, with empty standard input, within `wall`, with the
+/// variables of this process that `environment` names (`None`: all), and with these `variables`. The answer is one
+/// name in either spelling; white space around it does not count.
 ///
 /// # Errors
 ///
@@ -190,13 +197,14 @@ pub(crate) async fn verified(verify: &Verify, wall: Duration) -> Result<(), Hook
 pub async fn query(
     program: &Path,
     environment: Option<&[String]>,
+    variables: &[(&str, &OsStr)],
     wall: Duration,
 ) -> Result<EventName, HookError> {
     let process = Process {
         program,
         args: &["hook"],
         environment,
-        variables: &[],
+        variables,
         directory: None,
         stdin: None,
         wall,

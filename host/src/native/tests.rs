@@ -117,9 +117,9 @@ async fn the_event_of_a_hook_is_exactly_one_name() {
         ("yes", Err(Cause::OutputLimit)),
     ] {
         let hook = house.hook(script);
-        assert_eq!(query(&hook, None, LONG).await.map_err(|error| error.cause), want, "{script}");
+        assert_eq!(query(&hook, None, &[], LONG).await.map_err(|error| error.cause), want, "{script}");
     }
-    let error = query(&house.hook("echo before_tool_cal"), None, LONG).await.unwrap_err();
+    let error = query(&house.hook("echo before_tool_cal"), None, &[], LONG).await.unwrap_err();
     assert!(error.message.ends_with("the nearest is before_tool_call"), "{error}");
 }
 

@@ -265,7 +265,8 @@ async fn native(job: Job, here: bool, cache: Option<&HookCache>) -> Examined {
     {
         return Examined::new(digest, Err(error));
     }
-    let result = crate::native::query(&job.path, environment, QUERY_DEADLINE).await;
+    let variables: Vec<_> = crate::native::no_bytecode(job.verify.as_ref()).into_iter().collect();
+    let result = crate::native::query(&job.path, environment, &variables, QUERY_DEADLINE).await;
     if let (Ok(event), Some((cache, digest))) = (&result, kept) {
         cache.learn_answer(&job.path, digest, environment, event);
     }
