@@ -12,13 +12,15 @@ use crate::native::command::CommandLine;
 
 /// The keys of a group, and of a command in it.
 const GROUP_KEYS: [&str; 5] = ["matcher", "hooks", "on_failure", "priority", "observe"];
-const COMMAND_KEYS: [&str; 13] = [
+const COMMAND_KEYS: [&str; 15] = [
     "type",
     "command",
     "shell",
     "if",
     "async",
     "asyncRewake",
+    "rewakeMessage",
+    "rewakeSummary",
     "once",
     "timeout",
     "name",
@@ -186,8 +188,8 @@ impl Reader {
                     Form::Boolean(background) => hook.background |= background,
                     _ => self.fault(|| wrong(&member.name, "true or false", member.value)),
                 },
-                // Claude Code ignores `once` in a file of settings or of a plugin.
-                "statusMessage" | "once" => {}
+                // Claude Code ignores `once` in a file of settings or of a plugin. No model is woken.
+                "statusMessage" | "once" | "rewakeMessage" | "rewakeSummary" => {}
                 _ if self.common(member, &mut hook) => {}
                 _ => unknowns.push(member),
             }
