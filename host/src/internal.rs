@@ -29,8 +29,8 @@ pub mod discovery {
     pub use crate::discovery::source::{Area, Finder, HookSource, MAX_FILES, MAX_HOOKS};
     pub use crate::discovery::source_hook::{ReadFile, SourceCommand, SourceFile, SourceHook};
     pub use crate::discovery::{
-        Approvable, Discovery, Options, UnitError, document, examine_plugin, git_host, names, parse_duration,
-        reader, repository, show_duration,
+        Approvable, Discovery, Options, PluginFile, UnitError, document, examine_plugin, git_host, names,
+        parse_duration, reader, repository, show_duration,
     };
 }
 

@@ -16,7 +16,7 @@ pub(crate) use find::global_settings::GlobalSettings;
 pub use find::global_settings::{SwitchedOff, git_host};
 pub use find::last_read::Kept;
 pub use find::options::{DEFAULT_ROOTS, Options};
-pub use find::{document, names, reader, repository};
+pub use find::{PluginFile, document, names, reader, repository};
 pub(crate) use find::{outermost_repository, source, source_hook};
 pub use load::{Approvable, Discovery, Entry, EntryStatus, examine_plugin};
 pub(crate) use load::{LastGood, discover, guard_of_unseen};

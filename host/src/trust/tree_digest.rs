@@ -215,7 +215,8 @@ impl Fields {
     }
 }
 
-pub(super) fn is_script(path: &Path) -> bool {
+/// Returns true for a name with the ending of a script.
+pub(crate) fn is_script(path: &Path) -> bool {
     let ending = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
     ending.is_some_and(|it| SCRIPTS.contains(&it.as_str()))
 }

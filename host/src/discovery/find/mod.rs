@@ -11,6 +11,7 @@ pub(super) mod options;
 pub(super) mod repo;
 pub(super) mod roots;
 pub(super) mod scan;
+mod scripts;
 pub(super) mod settings;
 pub(crate) mod source;
 pub(crate) mod source_hook;
@@ -19,7 +20,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-pub use self::declared::{document, reader};
+pub use self::declared::{PluginFile, document, reader};
 use self::global_settings::GlobalSettings;
 use self::last_read::LastRead;
 use self::options::Options;

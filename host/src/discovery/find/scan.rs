@@ -11,6 +11,7 @@ use super::last_read::{Kept, LastRead, Since};
 use super::limits::{MAX_CANDIDATES, MAX_DECLARED, MAX_NAMES, MAX_OF_REPOSITORY, Usage};
 use super::not_executable::not_executable;
 use super::roots::{RootDir, Search};
+use super::scripts::Scripts;
 use super::settings::{self, Broken, File, Table};
 use super::source_hook::ReadFile;
 use crate::discovery::problem::Problem;
@@ -134,12 +135,14 @@ impl Scan {
         };
         for (root, path, mcp_json) in &mut found {
             let dir = Arc::new(hooks_dir(*root, path.join("hooks")));
-            self.hooks(&dir);
-            self.hooks_json(&dir);
+            self.hooks(&dir, &Scripts::default());
+            if let Some(contents) = self.hooks_json(&dir) {
+                self.declared(&dir, Source::HooksJson, contents);
+            }
             self.declared(&dir, Source::McpJson, std::mem::take(mcp_json));
         }
         for (at, path) in own.iter().enumerate() {
-            self.hooks(&Arc::new(hooks_dir(roots.len() + at, path.clone())));
+            self.hooks(&Arc::new(hooks_dir(roots.len() + at, path.clone())), &Scripts::default());
         }
         for (root, path, _) in found {
             self.plugins(access, plugin_tier, root, &path.join("plugins"));
@@ -262,12 +265,15 @@ impl Scan {
     /// Searches a plugin.
     fn plugin(&mut self, dir: HooksDir) {
         let dir = Arc::new(dir);
-        self.hooks(&dir);
-        self.hooks_json(&dir);
+        let contents = self.hooks_json(&dir);
+        self.hooks(&dir, &contents.as_ref().map(Scripts::of).unwrap_or_default());
+        if let Some(contents) = contents {
+            self.declared(&dir, Source::HooksJson, contents);
+        }
     }
 
     /// Searches a hooks directory.
-    fn hooks(&mut self, dir: &Arc<HooksDir>) {
+    fn hooks(&mut self, dir: &Arc<HooksDir>, scripts: &Scripts) {
         let mut taken = 0;
         for name in self.names(&dir.access, &dir.path) {
             let path = dir.path.join(&name);
@@ -279,6 +285,7 @@ impl Scan {
             let is_component = name.as_encoded_bytes().ends_with(b".wasm");
             let state = match dir.access.entry_kind(&path) {
                 Ok(EntryKind::File { .. }) if is_disabled => State::Disabled,
+                Ok(EntryKind::File { len, .. }) if !is_component && scripts.contains(&name, len) => continue,
                 Ok(EntryKind::File { executable, .. }) if executable || is_component => {
                     dir.access.check_owner(&path).map_or_else(State::Unreachable, |()| State::Usable)
                 }
@@ -311,19 +318,17 @@ impl Scan {
     }
 
     /// Reads the hooks.json of a root or a plugin.
-    fn hooks_json(&mut self, dir: &Arc<HooksDir>) {
+    fn hooks_json(&mut self, dir: &HooksDir) -> Option<Contents> {
         let source = Source::HooksJson;
         // Its hooks would be left out.
         if dir.tier.origin() == Origin::Repo && self.usage.taken == MAX_OF_REPOSITORY {
-            return;
+            return None;
         }
-        // Searching the directory has reported why it cannot be read.
+        // Searching the directory reports why it cannot be read.
         if dir.plugin.is_some() && !matches!(dir.access.entry_kind(&dir.path), Ok(EntryKind::Directory)) {
-            return;
+            return None;
         }
-        if let Some(contents) = self.declarations(&dir.access, &dir.declares().join(source.file()), source) {
-            self.declared(dir, source, contents);
-        }
+        self.declarations(&dir.access, &dir.declares().join(source.file()), source)
     }
 
     /// Adds the candidates of a file that declares hooks.

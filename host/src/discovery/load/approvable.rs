@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::entry::EntryStatus;
+use crate::discovery::find::PluginFile;
 use crate::event::EventName;
 use crate::hook::{Digest, Kind, Manifest, OnFailure, Tier};
 use crate::trust::native_digest::DigestInput;
@@ -20,6 +21,8 @@ pub struct Approvable {
     pub reference: PathBuf,
     /// The command line of an entry of a hooks.json or mcp.json, or its tool and server. Not escaped.
     pub runs: Option<String>,
+    /// The files of its plugin that such a command runs, as far as its text shows them.
+    pub plugin_files: Vec<PluginFile>,
     /// The events of such an entry.
     pub events: Vec<EventName>,
     /// The tools of such an entry's matcher; empty if it has none and gets all tools.

@@ -8,6 +8,7 @@ use super::examine::{Examined, Job, Ready};
 use super::fallback::LastGood;
 use super::gate::Judgement;
 use super::shadow::Claim;
+use crate::discovery::find::PluginFile;
 use crate::discovery::find::candidate::Candidate;
 use crate::discovery::find::declared::{Declared, Source};
 use crate::discovery::find::last_read::Kept;
@@ -147,9 +148,16 @@ impl JudgedCandidate<'_> {
             digest_input: self.judgement.digest_input.clone(),
             reference: self.reference(),
             runs: self.declared().and_then(Declared::runs),
+            plugin_files: self.plugin_files(),
             events: self.declared().and_then(|it| it.event.clone()).into_iter().collect(),
             tools: self.declared().map(|it| it.tools.clone()).unwrap_or_default(),
         }
+    }
+
+    /// Returns the files of its plugin that its command runs.
+    fn plugin_files(&self) -> Vec<PluginFile> {
+        let declared = self.declared().filter(|_| self.candidate.dir.plugin.is_some());
+        declared.map(Declared::plugin_files).unwrap_or_default()
     }
 
     /// Returns its descriptor as far as it is known before its file is examined.

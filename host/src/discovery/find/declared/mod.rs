@@ -11,6 +11,7 @@ mod entry;
 mod file;
 mod guard;
 mod matcher;
+mod plugin_file;
 #[doc(hidden)]
 pub mod reader;
 mod servers;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use self::file::{Contents, MAX_FILE, parse, read};
+pub use self::plugin_file::PluginFile;
 pub(crate) use self::servers::{Server, Servers};
 
 use super::source_hook::{SourceCommand, SourceFile, SourceHook};
