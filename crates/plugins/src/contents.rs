@@ -8,7 +8,7 @@ use cap_std::fs::Dir;
 use serde::Serialize;
 
 use super::limits::{MAX_BYTES, MAX_ENTRIES, MAX_FILE};
-use super::{LockedHook, PluginError, PluginErrorKind};
+use super::{EntryPath, LockedHook, PluginError, PluginErrorKind};
 use hookbox::Runtime;
 use hookbox::capability::Capability;
 use hookbox::event::EventName;
@@ -38,6 +38,8 @@ pub struct Contents {
     pub recipes: Vec<String>,
     /// The files in `hooks/` that are hooks, by name, then the entries of its `hooks.json`, by position.
     pub hooks: Vec<PluginHook>,
+    /// The other entries at the top, by name; a directory ends in a slash.
+    pub others: Vec<String>,
     /// The problems, with paths relative to the plugin.
     pub problems: Vec<Problem>,
 }
@@ -109,6 +111,7 @@ impl Contents {
             Ok(plugin) => {
                 contents.skills = skills(&plugin, &mut contents.problems);
                 contents.recipes = recipes(&plugin, &mut contents.problems);
+                contents.others = others(&plugin, &mut contents.problems);
             }
             Err(error) => contents.problems.push(problem(".", format!("cannot be read: {error}"))),
         }
@@ -287,6 +290,18 @@ fn recipes(plugin: &Dir, problems: &mut Vec<Problem>) -> Vec<String> {
         }
     }
     listed(recipes, "recipes", problems)
+}
+
+/// Returns the entries at the top beside skills, recipes and hooks.
+fn others(plugin: &Dir, problems: &mut Vec<Problem>) -> Vec<String> {
+    let mut names = names(plugin, ".");
+    names.retain(|name| EntryPath::new(name.as_bytes()).is_ok_and(|it| !it.is_a_part()));
+    for name in &mut names {
+        if plugin.symlink_metadata(&*name).is_ok_and(|it| it.is_dir()) {
+            name.push('/');
+        }
+    }
+    listed(names, "other files", problems)
 }
 
 /// Returns the names in a directory of the plugin, sorted. A missing directory has none.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::INSTALLED;
+use super::PARTS;
 use super::limits::{MAX_DEPTH, MAX_PATH};
 use hookbox::internal::text;
 
@@ -82,8 +82,13 @@ impl EntryPath {
     }
 
     /// Returns true for `skills`, `recipes`, `hooks`, and every path below them.
-    pub(super) fn is_installed(&self) -> bool {
-        self.parts().next().is_some_and(|first| INSTALLED.contains(&first))
+    pub(super) fn is_of_a_part(&self) -> bool {
+        self.parts().next().is_some_and(|first| PARTS.contains(&first))
+    }
+
+    /// Returns true for `skills`, `recipes` and `hooks`, which are directories.
+    pub(super) fn is_a_part(&self) -> bool {
+        PARTS.contains(&self.as_str())
     }
 
     /// Returns the parts.
@@ -138,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_path_in_a_plugin_is_relative_and_plain() {
-        for (path, installed) in [
+        for (path, is_of_a_part) in [
             ("hooks/guard", true),
             ("hooks", true),
             ("hooks/", true),
@@ -150,7 +155,8 @@ mod tests {
             ("lib/hooks/x", false),
         ] {
             let parsed = EntryPath::new(path.as_bytes()).unwrap();
-            assert_eq!(parsed.is_installed(), installed, "{path}");
+            assert_eq!(parsed.is_of_a_part(), is_of_a_part, "{path}");
+            assert_eq!(parsed.is_a_part(), is_of_a_part && !parsed.as_str().contains('/'), "{path}");
         }
         use EntryPathError as E;
         let (deep, long, part) = ("d/".repeat(33), "a/".repeat(600), "x".repeat(256));

@@ -44,5 +44,6 @@ pub use source::{DEFAULT_GIT_HOST, GitUrl, Hosts, OciReference, Resolved, Source
 pub use stage::{Stage, Staged};
 pub use transaction::{Removed, Replace, check_name, install, remove, remove_by_hand};
 
-/// The directories of a source that are installed.
-pub(crate) const INSTALLED: [&str; 3] = ["skills", "recipes", "hooks"];
+/// The directories that make a directory a plugin. All other files are installed beside them, because hooks may
+/// use them.
+pub(crate) const PARTS: [&str; 3] = ["skills", "recipes", "hooks"];

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, OpenOptions, OpenOptionsExt as _};
 
 use super::limits::{Limits, MAX_TARGET, Usage};
-use super::staging::{StagingDirectory, TREE};
-use super::{EntryPath, Observer, PluginError, PluginErrorKind, Plugins, Step};
+use super::staging::{BESIDE, StagingDirectory, TREE};
+use super::{EntryPath, Observer, PARTS, PluginError, PluginErrorKind, Plugins, Step};
 use hookbox::hook::Digest;
 use hookbox::internal::text;
 
@@ -102,7 +102,6 @@ impl<'a> Stage<'a> {
     ///
     /// An error if no plugin may have it, or it cannot be written.
     pub fn directory(&mut self, path: &EntryPath) -> Result<(), PluginError> {
-        self.is_installed(path)?;
         self.directories(path)
     }
 
@@ -120,8 +119,7 @@ impl<'a> Stage<'a> {
         len: Option<u64>,
         from: impl Read,
     ) -> Result<(), PluginError> {
-        self.is_installed(path)?;
-        if !path.as_str().contains('/') {
+        if path.is_a_part() {
             return Err(self.refuse(path.as_str(), "is a file: expected a directory"));
         }
         self.usage.check_room(path, len.unwrap_or_default())?;
@@ -158,8 +156,7 @@ impl<'a> Stage<'a> {
     ///
     /// An error if no plugin may have it, it leads out of the plugin, or it cannot be written.
     pub fn symlink(&mut self, path: &EntryPath, target: &Path) -> Result<(), PluginError> {
-        self.is_installed(path)?;
-        if !path.as_str().contains('/') {
+        if path.is_a_part() {
             return Err(self.refuse(path.as_str(), "is a symlink: expected a directory"));
         }
         let shown = || text::escape(&target.to_string_lossy(), 300);
@@ -170,9 +167,7 @@ impl<'a> Stage<'a> {
             return Err(self.refuse(path.as_str(), "is a symlink with an odd target"));
         }
         let leads = path.target(target).map(|it| it.to_string_lossy().into_owned());
-        let inside =
-            leads.and_then(|it| EntryPath::new(it.as_bytes()).ok()).is_some_and(|it| it.is_installed());
-        if !inside {
+        if leads.and_then(|it| EntryPath::new(it.as_bytes()).ok()).is_none() {
             let what = format!("is a symlink to {}, which is not in the plugin", shown());
             return Err(self.refuse(path.as_str(), what));
         }
@@ -187,10 +182,12 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     ///
-    /// [`PluginErrorKind::Empty`] if it has no files; an error if a symlink leads nowhere, or it cannot be
+    /// [`PluginErrorKind::Empty`] if it has no files in `skills`, `recipes` and `hooks`; an error if a symlink leads nowhere, or it cannot be
     /// read or synced.
     pub fn finish(self) -> Result<Staged, PluginError> {
-        if self.written.values().all(|(_, what)| matches!(what, Written::Directory)) {
+        let is_content =
+            |(path, what): &(EntryPath, Written)| path.is_of_a_part() && !matches!(what, Written::Directory);
+        if !self.written.values().any(is_content) {
             return Err(PluginError::new("the plugin", PluginErrorKind::Empty)
                 .hint("expected files in skills/, recipes/ or hooks/ at the top of the source"));
         }
@@ -218,13 +215,6 @@ impl<'a> Stage<'a> {
         let digest = super::digest(&self.home.path().join(TREE))?;
         self.observer.step(&Step::Staged);
         Ok(Staged { home: self.home, digest, entries: self.usage.entries })
-    }
-
-    fn is_installed(&self, path: &EntryPath) -> Result<(), PluginError> {
-        if path.is_installed() {
-            return Ok(());
-        }
-        Err(self.refuse(path.as_str(), "is not in skills/, recipes/ or hooks/: nothing else is installed"))
     }
 
     fn parents(&mut self, path: &EntryPath) -> Result<(), PluginError> {
@@ -274,9 +264,41 @@ impl<'a> Stage<'a> {
 }
 
 impl Staged {
-    /// Returns the absolute path of the directory with `skills`, `recipes` and `hooks`.
+    /// Returns the absolute path of the plugin's directory.
     pub fn path(&self) -> PathBuf {
         self.home.path().join(TREE)
+    }
+
+    /// Reduces the plugin to `skills`, `recipes` and `hooks` if it has this digest then, and otherwise changes nothing.
+    /// An earlier hookbox installed nothing else, and its lock files stay valid.
+    ///
+    /// # Errors
+    ///
+    /// An error if the plugin cannot be read or written.
+    pub fn as_locked(mut self, tree: &Digest) -> Result<Self, PluginError> {
+        if self.digest == *tree {
+            return Ok(self);
+        }
+        let wrong = |error: io::Error| PluginError::io(self.home.path(), error);
+        let (whole, dir) = (self.home.dir().open_dir(TREE).map_err(wrong)?, self.home.dir());
+        dir.create_dir(BESIDE).map_err(wrong)?;
+        let beside = dir.open_dir(BESIDE).map_err(wrong)?;
+        for entry in whole.entries().map_err(wrong)? {
+            let name = entry.map_err(wrong)?.file_name();
+            if !PARTS.iter().any(|part| name == *part) {
+                whole.rename(&name, &beside, &name).map_err(wrong)?;
+            }
+        }
+        let digest = super::digest(&self.path())?;
+        if digest == *tree {
+            self.digest = digest;
+            return Ok(self);
+        }
+        for entry in beside.entries().map_err(wrong)? {
+            let name = entry.map_err(wrong)?.file_name();
+            beside.rename(&name, &whole, &name).map_err(wrong)?;
+        }
+        Ok(self)
     }
 
     /// Returns the digest of all names, modes and bytes.

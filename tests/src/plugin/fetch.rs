@@ -17,7 +17,7 @@ fn guard(text: &str) -> [(&str, &str, &str); 1] {
 }
 
 #[test]
-fn only_the_installed_directories_of_a_repository_are_staged() {
+fn all_files_of_a_repository_are_staged() {
     let env = TestEnvironment::new();
     let repository = Repository::new(&env, "org/repo.git");
     let commit = repository.commit("main", &PLUGIN);
@@ -27,6 +27,7 @@ fn only_the_installed_directories_of_a_repository_are_staged() {
     assert_eq!(
         tree,
         [
+            ("README.md", "644 # Tools\n"),
             ("hooks/guard", "755 #!/bin/sh\necho before_tool_call\n"),
             ("hooks/hooks.json", "644 {}"),
             ("recipes/review.md", "644 # Review\n"),

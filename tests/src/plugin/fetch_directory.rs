@@ -25,7 +25,7 @@ fn copied(env: &TestEnvironment, dir: &str) -> Result<Tree, PluginError> {
 }
 
 #[test]
-fn only_the_installed_directories_of_a_source_are_staged() {
+fn all_of_a_directory_is_staged_but_for_its_repository() {
     let env = TestEnvironment::new();
     env.script("plugin/hooks/guard", "g")
         .mode("plugin/hooks/guard", 0o700)
@@ -34,18 +34,24 @@ fn only_the_installed_directories_of_a_source_are_staged() {
         .file("plugin/recipes/ä b.md", "r")
         .symlink("plugin/skills/review/r.md", "../../recipes/ä b.md")
         .symlink("plugin/skills/again", "review")
-        .file("plugin/README.md", "no")
+        .file("plugin/README.md", "# Tools")
+        .file("plugin/.claude-plugin/plugin.json", "{}")
+        .symlink("plugin/CLAUDE.md", "README.md")
+        .script("plugin/scripts/run.sh", "s")
         .file("plugin/.git/config", "no")
-        .symlink("plugin/secret", "/etc/passwd")
         .mode("plugin/skills", 0o2755);
     let tree = copied(&env, "plugin").unwrap();
     let tree: Vec<(&str, &str)> = tree.iter().map(|(path, is)| (path.as_str(), is.as_str())).collect();
     assert_eq!(
         tree,
         [
+            (".claude-plugin/plugin.json", "644 {}"),
+            ("CLAUDE.md", "link README.md"),
+            ("README.md", "644 # Tools"),
             ("hooks/deep/er/data", "644 d"),
             ("hooks/guard", "755 g"),
             ("recipes/ä b.md", "644 r"),
+            ("scripts/run.sh", "755 s"),
             ("skills/again", "link review"),
             ("skills/review/r.md", "link ../../recipes/ä b.md"),
         ]
@@ -70,7 +76,7 @@ fn an_entry_that_no_plugin_may_have_is_refused_by_name() {
             env.symlink(path, target);
         }
     };
-    let cases: [(Make<'_>, &str, &str); 13] = [
+    let cases: [(Make<'_>, &str, &str); 12] = [
         (Box::new(|_, path| pipe(path)), "is a named pipe", HOSTILE),
         (Box::new(|_, path| socket(path)), "is a socket", HOSTILE),
         (Box::new(mode(0o4755)), "has the mode 4755", HOSTILE),
@@ -78,7 +84,6 @@ fn an_entry_that_no_plugin_may_have_is_refused_by_name() {
         (Box::new(mode(0o1644)), "has the mode 1644", HOSTILE),
         (Box::new(link("/etc/passwd")), "is a symlink to /etc/passwd", HOSTILE),
         (Box::new(link("../../secret")), "which is not in the plugin", HOSTILE),
-        (Box::new(link("../secret")), "which is not in the plugin", HOSTILE),
         (Box::new(link("nothing")), "which leads nowhere", HOSTILE),
         (Box::new(link("it")), "which cannot be followed", HOSTILE),
         (
@@ -147,20 +152,34 @@ fn ten_thousand_files_and_directories_without_bottom_are_refused() {
     assert!(error.to_string().contains("a plugin may have 4096 files and directories"), "{error}");
     let error = copied(&env, "deep").unwrap_err();
     assert!(matches!(error.kind, PluginErrorKind::Path(_)), "{error}");
+    // What git has committed is smaller.
+    env.file("many/.git/HEAD", "x").directory("modules/hooks").file("modules/hooks/guard", "x");
+    fs::rename(env.path("many/hooks"), env.path("modules/node_modules")).unwrap();
+    fs::rename(env.path("many/.git"), env.path("modules/.git")).unwrap();
+    let error = copied(&env, "modules").unwrap_err();
+    assert!(error.to_string().contains("node_modules: has too many entries"), "{error}");
+    let url = format!("file://{}", env.path("modules").display());
+    assert!(error.hint.as_deref().unwrap_or_default().ends_with(&url), "{error:?}");
 }
 
 #[test]
-fn the_plugins_directory_is_not_copied_into_itself() {
+fn the_root_of_the_plugins_is_not_copied_into_itself() {
     let env = TestEnvironment::new();
-    // The repository with the plugins directory is in the `hooks` of the source.
-    let base = env.path("outer/hooks");
-    env.file("outer/hooks/guard", "x").file("outer/hooks/.hookbox/plugins/a@b/hooks/x", "x");
-    let plugins = Plugins::open(Location::Local, &base, ".hookbox").unwrap();
-    let mut stage = Stage::new(&plugins, &Silent).unwrap();
-    fetch::directory(&env.path("outer"), &mut stage, &Silent).unwrap();
-    let staged = stage.finish().unwrap();
-    assert!(staged.path().join("hooks/guard").is_file());
-    assert!(!staged.path().join("hooks/.hookbox/plugins").exists());
+    for (base, source, own) in [
+        ("a/hooks", "a", &["hooks/.hookbox"][..]),
+        ("b", "b", &[".hookbox"]),
+        ("c", "c/.hookbox", &["plugins", "plugins.lock"]),
+    ] {
+        env.file(&format!("{source}/hooks/guard"), "x");
+        env.file(&format!("{base}/.hookbox/plugins/a@b/hooks/x"), "x");
+        env.file(&format!("{base}/.hookbox/plugins.lock"), "version = 1\n");
+        let plugins = Plugins::open(Location::Local, &env.path(base), ".hookbox").unwrap();
+        let mut stage = Stage::new(&plugins, &Silent).unwrap();
+        fetch::directory(&env.path(source), &mut stage, &Silent).unwrap();
+        let staged = stage.finish().unwrap();
+        assert!(staged.path().join("hooks/guard").is_file());
+        assert!(own.iter().all(|own| !staged.path().join(own).exists()), "{source}");
+    }
 }
 
 /// Changes the source when the first file was written.

@@ -39,7 +39,7 @@ fn fetched(env: &TestEnvironment, source: &str, variables: &[(&str, &str)]) -> S
 
 /// Returns the description of a source with this commit of the plugin.
 fn whole(commit: &str) -> String {
-    format!("Commit(\"{commit}\") with 9 entries")
+    format!("Commit(\"{commit}\") with 10 entries")
 }
 
 #[test]

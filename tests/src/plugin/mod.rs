@@ -1,6 +1,7 @@
 //! Plugins: sources, installation, and contents.
 
 mod changes;
+mod claude;
 mod fetch;
 mod fetch_directory;
 mod fetch_environment;
@@ -67,7 +68,7 @@ pub(crate) fn terminal(env: &TestEnvironment, args: &[&str]) -> Command {
 pub(crate) fn written<'e>(env: &'e TestEnvironment, dir: &str) -> &'e TestEnvironment {
     env.file(&format!("{dir}/skills/pdf/SKILL.md"), "# PDF\n")
         .file(&format!("{dir}/recipes/review.md"), "Review it.\n")
-        .file(&format!("{dir}/README.md"), "not installed\n")
+        .file(&format!("{dir}/README.md"), "# Tools\n")
         .native(&format!("{dir}/hooks/guard"), "before_tool_call", "echo run >> \"$HOME/ran\"")
 }
 

@@ -20,11 +20,11 @@ fn a_directory_is_installed_and_said_to_be() {
     let output = done(&env, &["add", "./org/tools"]);
     assert_eq!(output.stdout, "Installed org/tools:\n  Skills:  1\n  Recipes: 1\n  Hooks:   1\n");
     assert!(!output.stderr.contains('\r') && !output.stderr.contains('\u{1b}'), "no bar: {output:#?}");
-    for file in ["hooks/guard", "skills/pdf/SKILL.md", "recipes/review.md"] {
+    for file in ["hooks/guard", "skills/pdf/SKILL.md", "recipes/review.md", "README.md"] {
         let installed = env.read(&format!("repo/.hookbox/plugins/org@tools/{file}"));
         assert_eq!(installed, env.read(&format!("repo/org/tools/{file}")), "{file}");
     }
-    assert!(!env.path("repo/.hookbox/plugins/org@tools/README.md").exists());
+    assert!(output.stderr.contains("\n  others  README.md\n"), "{output:#?}");
     assert!(lock(&env).contains("source = \"./org/tools\""), "{}", lock(&env));
     assert_eq!(left_behind(&env, "repo/.hookbox"), [""; 0]);
 

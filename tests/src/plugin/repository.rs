@@ -29,7 +29,7 @@ pub(crate) const PLUGIN: [File<'static>; 6] = [
     ("100644", "recipes/review.md", "# Review\n"),
     ("100644", "skills/pdf/SKILL.md", "# PDF\n"),
     ("120000", "skills/pdf/review.md", "../../recipes/review.md"),
-    ("100644", "README.md", "not installed"),
+    ("100644", "README.md", "# Tools\n"),
 ];
 
 impl<'a> Repository<'a> {

@@ -81,14 +81,19 @@ fn an_update_shows_what_changes_and_asks_anew_for_what_changed() {
     );
     assert_eq!(status("org/tools/guard"), "active");
 
-    // Other words beside the plugin are the same plugin.
-    let mut readme = old;
-    readme[3].2 = "2";
-    let third = repository.commit("main", &readme);
+    // Another commit with the same files is the same plugin.
+    let third = repository.commit("main", &old);
     let same = done(&env, &["update"]);
     assert!(same.stderr.contains("the same bytes: trust and grants stay"), "{same:#?}");
     assert!(lock().contains(&third));
     assert_eq!(status("org/tools/guard"), "active");
+    // A script may load any file of its plugin.
+    let mut readme = old;
+    readme[3].2 = "2";
+    repository.commit("main", &readme);
+    let other = done(&env, &["update"]);
+    assert!(other.stderr.contains("  ~ file README.md\n"), "{other:#?}");
+    assert_eq!(status("org/tools/guard"), "untrusted");
 }
 
 #[test]

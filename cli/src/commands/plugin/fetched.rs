@@ -54,6 +54,10 @@ impl FetchRequest {
         let (resolved, staged) =
             self.stage(plugins, options).await?.map_err(|error| of_source(error, &shown))?;
         let Self { name, source, locked: pinned, key } = self;
+        let staged = match &pinned {
+            Some(pinned) => staged.as_locked(&pinned.tree)?,
+            None => staged,
+        };
         let contents = unless_interrupted(Contents::look(&staged.path(), &name.dir(), &env.runtime)).await?;
         check_not_empty(&contents, &shown)?;
         let (commit, manifest) = match resolved {
@@ -193,6 +197,9 @@ impl FetchedPlugin {
         say(format_args!("  skills  {}", describe::list(&contents.skills)));
         say(format_args!("  recipes {}", describe::list(&contents.recipes)));
         say(format_args!("  hooks   {}", describe::counts(contents)));
+        if !contents.others.is_empty() {
+            say(format_args!("  others  {}", describe::list(&contents.others)));
+        }
         contents.hooks.iter().flat_map(|it| describe::hook(it, false)).for_each(say);
         if contents.enabled().any(|it| it.kind != Kind::Component) {
             say("  once they are trusted, native hooks and commands run with all your rights");

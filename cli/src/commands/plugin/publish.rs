@@ -138,5 +138,8 @@ async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Resul
     let contents = Contents::look(&staged.path(), &name.dir(), &runtime).await;
     check_not_empty(&contents, &shown)?;
     describe::problems(&shown, &contents);
+    if !contents.others.is_empty() {
+        say(format_args!("publishing everything in {shown}, also {}", describe::list(&contents.others)));
+    }
     Ok(staged)
 }

@@ -34,6 +34,8 @@ pub(super) struct Row {
 /// The details of a plugin.
 #[derive(Debug, Serialize)]
 pub(super) struct Details {
+    /// The entries at the top beside skills, recipes and hooks.
+    others: Vec<String>,
     pub(super) source: Option<String>,
     #[serde(rename = "ref")]
     pub(super) reference: Option<String>,
@@ -83,6 +85,7 @@ pub(super) fn of(
         recipes: contents.recipes.clone(),
         hooks: contents.enabled().map(|hook| hook.name.clone()).collect(),
         details: Details {
+            others: contents.others.clone(),
             source: locked.map(|it| it.source.clone()),
             reference: locked.and_then(|it| it.reference.clone()),
             commit: locked.and_then(|it| it.commit.clone()),

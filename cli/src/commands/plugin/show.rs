@@ -66,6 +66,8 @@ impl Show {
         field("skills", Some(&describe::list(&contents.skills)));
         field("recipes", Some(&describe::list(&contents.recipes)));
         field("hooks", Some(&describe::counts(&contents)));
+        let others = describe::list(&contents.others);
+        field("others", Some(others.as_str()).filter(|_| !contents.others.is_empty()));
         for (hook, about) in contents.hooks.iter().zip(&details.hooks) {
             lines.extend(about.lines(hook));
         }

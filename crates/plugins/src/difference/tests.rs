@@ -76,13 +76,13 @@ fn additions_and_removals_are_listed() {
         skills: names(&["a", "b"]),
         recipes: names(&["x"]),
         hooks: vec![hook("gone"), hook("stays")],
-        problems: Vec::new(),
+        ..Contents::default()
     };
     let after = Contents {
         skills: names(&["b", "c"]),
         recipes: names(&["x", "y\n"]),
         hooks: vec![hook("new"), hook("stays")],
-        problems: Vec::new(),
+        ..Contents::default()
     };
     let difference = Difference::between(&before, &after);
     let shown = difference.to_string();

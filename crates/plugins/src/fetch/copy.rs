@@ -13,13 +13,17 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, FileTypeExt as _, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::OFlags;
 
-use crate::{EntryPath, INSTALLED, PluginError, PluginErrorKind, Stage};
+use crate::{EntryPath, LOCK_FILE, PluginError, PluginErrorKind, Stage};
+use hookbox::internal::text;
 
 /// The bits of a file's mode that give rights to the user who runs it: set-user-ID, set-group-ID, and the
 /// sticky bit. On a directory they have another meaning, and are not copied.
 const SPECIAL_BITS: u32 = 0o7000;
 
-/// Copies the installed directories.
+/// The repository of git at the top of a source, and in a work tree the file that names it.
+const GIT: &str = ".git";
+
+/// Copies the directory.
 pub(super) fn copy(path: &Path, stage: &mut Stage<'_>) -> Result<(), PluginError> {
     let wrong = |error: io::Error| {
         let kind = match error.kind() {
@@ -31,33 +35,44 @@ pub(super) fn copy(path: &Path, stage: &mut Stage<'_>) -> Result<(), PluginError
             .hint("expected a directory with skills/, recipes/ or hooks/")
     };
     let top = Dir::open_ambient_dir(path, ambient_authority()).map_err(wrong)?;
-    let plugins = stage.scratch().parent().and_then(|plugins| fs::metadata(plugins).ok());
-    let mut copy = Copy { stage, plugins: plugins.map(|it| (it.dev(), it.ino())) };
-    for name in INSTALLED {
-        match top.symlink_metadata(name) {
-            Ok(_) => {
-                let path = copy.stage.path(name.as_bytes())?;
-                copy.entry(&top, OsStr::new(name), &path)?;
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(PluginError::io(name, error)),
+    let is_repository = top.symlink_metadata(GIT).is_ok();
+    let mut copy = Copy { own: own(stage.scratch()), stage };
+    copy.below(&top, None).map_err(|error| match error.kind {
+        // A working directory has more than what its author publishes: built files, virtual environments.
+        PluginErrorKind::TooLarge(_) | PluginErrorKind::Hostile(_) | PluginErrorKind::Path(_)
+            if is_repository =>
+        {
+            let url = text::escape(&text::shell_word(&format!("file://{}", path.to_string_lossy())), 4096);
+            let hint = "nothing of the plugin was installed; to install only what git has committed, give";
+            error.hint(format!("{hint} {url}"))
         }
-    }
-    Ok(())
+        _ => error,
+    })
+}
+
+/// Returns device and inode of hookbox's own files, which may be in the source: the root, its plugins and its lock file.
+fn own(scratch: &Path) -> Vec<(u64, u64)> {
+    let Some(plugins) = scratch.parent() else { return Vec::new() };
+    let root = plugins.parent().unwrap_or(plugins);
+    let all = [root, plugins, &root.join(LOCK_FILE)].map(|path| fs::metadata(path).ok());
+    all.into_iter().flatten().map(|it| (it.dev(), it.ino())).collect()
 }
 
 /// A copy under way.
 struct Copy<'a, 'b> {
     stage: &'a mut Stage<'b>,
-    /// The device and inode of the plugins directory, which may be part of the source and is left out.
-    plugins: Option<(u64, u64)>,
+    /// The device and inode of each entry that is left out.
+    own: Vec<(u64, u64)>,
 }
 
 impl Copy<'_, '_> {
     fn entry(&mut self, dir: &Dir, name: &OsStr, path: &EntryPath) -> Result<(), PluginError> {
         let wrong = |error| unreadable(path, error);
-        let kind = dir.symlink_metadata(name).map_err(wrong)?.file_type();
-        if kind.is_symlink() {
+        let about = dir.symlink_metadata(name).map_err(wrong)?;
+        let kind = about.file_type();
+        if self.own.contains(&(about.dev(), about.ino())) {
+            Ok(())
+        } else if kind.is_symlink() {
             let target = dir.read_link_contents(name).map_err(wrong)?;
             self.stage.symlink(path, &target)
         } else if kind.is_dir() {
@@ -82,11 +97,17 @@ impl Copy<'_, '_> {
         let wrong = |error| unreadable(path, error);
         // A symlink that has replaced the directory meanwhile cannot lead out of the one above.
         let dir = above.open_dir(name).map_err(wrong)?;
-        let metadata = dir.dir_metadata().map_err(wrong)?;
-        if self.plugins == Some((metadata.dev(), metadata.ino())) {
-            return Ok(());
-        }
         self.stage.directory(path)?;
+        self.below(&dir, Some(path))
+    }
+
+    /// Copies the entries of a directory; without a path, of the top.
+    fn below(&mut self, dir: &Dir, path: Option<&EntryPath>) -> Result<(), PluginError> {
+        let shown = path.map_or("the directory", EntryPath::as_str);
+        let wrong = |error| match path {
+            Some(path) => unreadable(path, error),
+            None => PluginError::io(shown, error),
+        };
         let most = self.stage.limits().entries;
         let mut names = Vec::new();
         for entry in dir.entries().map_err(wrong)?.take(most.saturating_add(1)) {
@@ -94,13 +115,17 @@ impl Copy<'_, '_> {
         }
         if names.len() > most {
             let what = format!("has too many entries: a plugin may have {most} files and directories");
-            return Err(PluginError::new(path.as_str(), PluginErrorKind::TooLarge(what)));
+            return Err(PluginError::new(shown, PluginErrorKind::TooLarge(what))
+                .hint("nothing of the plugin was installed; its author has to make it smaller"));
         }
         names.sort();
-        for name in names {
-            let below = [path.as_str().as_bytes(), b"/", name.as_bytes()].concat();
+        for name in names.iter().filter(|name| path.is_some() || *name != GIT) {
+            let below = match path {
+                Some(path) => [path.as_str().as_bytes(), b"/", name.as_bytes()].concat(),
+                None => name.as_bytes().to_vec(),
+            };
             let below = self.stage.path(&below)?;
-            self.entry(&dir, &name, &below)?;
+            self.entry(dir, name, &below)?;
         }
         Ok(())
     }

@@ -9,8 +9,8 @@ use super::blocking::blocking;
 use super::{GitUrl, Observer, OciReference, PluginError, PluginErrorKind, Resolved, Source, Stage};
 use hookbox::hook::Digest;
 
-/// Copies `skills`, `recipes` and `hooks` of a local directory into the stage. Symlinks are copied as
-/// symlinks. Blocking.
+/// Copies a local directory into the stage. Symlinks are copied as symlinks. `.git` at its top is left out, and so is
+/// the root that the plugin is installed into. Blocking.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub fn directory(
     Ok(Resolved::Directory)
 }
 
-/// Fetches `skills`, `recipes` and `hooks` of a git repository into the stage, with the user's own `git`.
+/// Fetches the files of a git repository into the stage, with the user's own `git`.
 ///
 /// `reference` is a branch, a tag or a commit (whole, or its first digits); without one, the `HEAD` of the
 /// repository is fetched. A tag goes before a branch of the same name, as in git. With a `pin` exactly that

@@ -15,7 +15,7 @@ use hookbox::escape;
 /// The name of the archive in errors.
 const ARCHIVE: &str = "the archive";
 
-/// Writes the installed directories of an archive into a stage. The archive may have `limit` bytes, unpacked.
+/// Writes the files of an archive into a stage. The archive may have `limit` bytes, unpacked.
 pub(super) fn unpack(
     file: File,
     is_gzip: bool,
@@ -50,9 +50,6 @@ fn write<R: Read>(mut entry: tar::Entry<'_, R>, stage: &mut Stage<'_>) -> Result
     let name = entry.path_bytes().into_owned();
     let Some(plain) = plain(&name) else { return Ok(()) };
     let path = stage.path(plain)?;
-    if !path.is_installed() {
-        return Ok(());
-    }
     let Ok(mode) = entry.header().mode() else {
         return Err(stage.refuse(path.as_str(), "has a mode that is not a number"));
     };

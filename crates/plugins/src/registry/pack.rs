@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use flate2::{Compression, GzBuilder};
 use tar::{Builder, EntryType, Header};
 
-use crate::{INSTALLED, PluginError};
+use crate::{PARTS, PluginError};
 
 /// The unknown operating system in a gzip header (RFC 1952, "OS").
 const NO_SYSTEM: u8 = 255;
 
-/// The sorted names in the directories of a plugin.
+/// The sorted names in `skills`, `recipes` and `hooks` of a plugin.
 pub(super) type Contents = Vec<(&'static str, Vec<String>)>;
 
 /// Packs the staged plugin in this directory as `tar.gz`.
@@ -40,14 +40,14 @@ pub(super) fn pack(top: &Path) -> Result<Vec<u8>, PluginError> {
     packed.map_err(|error| wrong(top, error))
 }
 
-/// Lists the names in the directories of a plugin.
+/// Lists the names in `skills`, `recipes` and `hooks` of a plugin.
 pub(super) fn contents(top: &Path) -> Result<Contents, PluginError> {
     let of = |dir: &'static str| match names(&top.join(dir)) {
         Ok(names) => Ok((dir, names)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((dir, Vec::new())),
         Err(error) => Err(wrong(&top.join(dir), error)),
     };
-    INSTALLED.into_iter().map(of).collect()
+    PARTS.into_iter().map(of).collect()
 }
 
 fn names(dir: &Path) -> io::Result<Vec<String>> {
@@ -109,8 +109,14 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let plugins = Plugins::open(Location::Local, temp.path(), ".hookbox").unwrap();
         let long = format!("skills/{}/SKILL.md", "long".repeat(40));
-        let files =
-            [("hooks/guard", true, "#!/bin/sh\n"), (&long, false, "skill"), ("recipes/r.md", false, "r")];
+        let files = [
+            ("hooks/guard", true, "#!/bin/sh\n"),
+            (&long, false, "skill"),
+            ("recipes/r.md", false, "r"),
+            ("README.md", false, "# Read\n"),
+            (".hidden/x", false, ""),
+            ("scripts/run.sh", true, "#!/bin/sh\n"),
+        ];
         let mut backwards = files;
         backwards.reverse();
         let (one, other) = (staged(&plugins, &files), staged(&plugins, &backwards));

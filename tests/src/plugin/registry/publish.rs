@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use super::*;
 
-/// A directory with a plugin, and things that do not belong to one.
+/// A directory with a plugin, and other files.
 fn with_plugin() -> TestEnvironment {
     let env = TestEnvironment::new();
     env.script("repo/plugin/hooks/tidy", "#!/bin/sh\n")
         .file("repo/plugin/skills/tidy/SKILL.md", "Be tidy.")
-        .file("repo/plugin/README.md", "Not installed.")
+        .file("repo/plugin/README.md", "# Tidy")
         .copy("repo/plugin/hooks/guard.wasm", &sample("guardrail"));
     env
 }
@@ -34,6 +34,7 @@ async fn a_directory_is_published_and_named_by_its_digest() {
         env.hookbox(["plugin", "publish", "./plugin/", &target, "--source", "https://git.example/tidy"]);
     assert_eq!((output.code, output.stdout.trim()), (Some(0), exact.as_str()), "{output:?}");
     assert!(output.stderr.contains("hookbox plugin add oci://"), "{output:?}");
+    assert!(output.stderr.contains("also README.md\n"), "{output:?}");
 
     let at = local.reference("org/tidy:1.0");
     let (_, staged) = pull(&env, &registry(&env), &at, None, None).await.unwrap();
@@ -41,7 +42,7 @@ async fn a_directory_is_published_and_named_by_its_digest() {
         ("hooks/tidy", true),
         ("hooks/guard.wasm", true),
         ("skills/tidy/SKILL.md", true),
-        ("README.md", false),
+        ("README.md", true),
     ] {
         assert_eq!(staged.path().join(path).is_file(), want, "{path}");
     }

@@ -2,8 +2,7 @@
 //! settings.
 //!
 //! Nothing is checked out. The commit is fetched into a bare repository in the staging directory. Git lists
-//! its tree, and the installed files are read from it one by one, after their names, modes and sizes are
-//! checked.
+//! its tree, and the files are read from it one by one, after their names, modes and sizes are checked.
 
 mod command;
 mod revision;
@@ -37,7 +36,7 @@ impl Default for Bounds {
     }
 }
 
-/// Writes the installed files of a repository into the stage, and returns their commit.
+/// Writes the files of a repository into the stage, and returns their commit.
 pub(super) async fn fetch(
     url: &GitUrl,
     reference: Option<&str>,
@@ -54,7 +53,7 @@ pub(super) async fn fetch(
     git.make("sha1").await.map_err(|failure| git.failed(failure))?;
     let commit = git.fetch(reference, pin).await?;
     let entries = git.list(&commit, stage).await?;
-    if entries.is_empty() {
+    if !entries.iter().any(tree::Entry::is_content) {
         return Err(git
             .error(PluginErrorKind::Empty)
             .hint("expected files in skills/, recipes/ or hooks/ at the top of the repository"));

@@ -11,7 +11,7 @@ use super::revision::is_id;
 use super::run::{Failure, Git};
 use crate::blocking::blocking;
 use crate::limits::{MAX_TARGET, Usage};
-use crate::{EntryPath, EntryPathError, INSTALLED, PluginError, PluginErrorKind, Stage};
+use crate::{EntryPath, PluginError, PluginErrorKind, Stage};
 use hookbox::internal::text;
 
 /// The most bytes of one record of the list. A path that can be opened has at most 4096.
@@ -87,23 +87,17 @@ impl Git<'_> {
 }
 
 impl Entry {
-    /// Reads a record of `git ls-tree`; `None` for a directory, and for what is not installed.
+    /// Returns true for a file or a symlink in `skills`, `recipes` or `hooks`.
+    pub(super) fn is_content(&self) -> bool {
+        self.path.is_of_a_part()
+    }
+
+    /// Reads a record of `git ls-tree`; `None` for a directory.
     fn checked(record: &[u8], usage: &mut Usage, stage: &Stage<'_>) -> Result<Option<Self>, PluginError> {
         let Some(Record { mode, id, len, path }) = Record::parse(record) else {
             return Err(stage.refuse(record, "is not a record of git ls-tree"));
         };
-        let path = match EntryPath::new(path) {
-            Ok(path) if path.is_installed() => path,
-            Ok(_) => return Ok(None),
-            // A file that is not installed may have an odd name, but not one that leads out of the
-            // repository.
-            Err(EntryPathError::NotUtf8 | EntryPathError::TooLong | EntryPathError::TooDeep)
-                if !is_below(path) =>
-            {
-                return Ok(None);
-            }
-            Err(error) => return Err(PluginError::new(String::from_utf8_lossy(path), error)),
-        };
+        let path = stage.path(path)?;
         usage.add_entry(&path)?;
         let kind = match mode {
             b"040000" => return Ok(None),
@@ -125,12 +119,6 @@ impl Entry {
         usage.add_bytes(&path, len)?;
         Ok(Some(Self { path, kind, id: id.to_owned(), len }))
     }
-}
-
-/// Returns true for a path that begins with an installed directory.
-fn is_below(path: &[u8]) -> bool {
-    let first = path.split(|byte| *byte == b'/').next().unwrap_or_default();
-    INSTALLED.iter().any(|it| it.as_bytes() == first)
 }
 
 /// `MODE TYPE ID SIZE<tab>PATH` of `git ls-tree -l -z`.

@@ -53,7 +53,7 @@ fn unpacked(
 }
 
 #[test]
-fn an_archive_gives_what_belongs_to_a_plugin_and_nothing_else() {
+fn an_archive_gives_all_of_its_files() {
     let long = format!("hooks/{}/x", "long".repeat(40));
     let mut named = entry("././@LongLink", EntryType::GNULongName, 0o644, "", format!("{long}\0").as_bytes());
     named.extend(file("hooks/cut", b"long"));
@@ -64,8 +64,8 @@ fn an_archive_gives_what_belongs_to_a_plugin_and_nothing_else() {
         entry("./hooks/guard", EntryType::Regular, 0o700, "", b"#!/bin/sh\n"),
         entry("hooks/alias", EntryType::Symlink, 0o777, "guard", b""),
         file("skills/a/SKILL.md", b"skill"),
-        file("README.md", b"not installed"),
-        entry("dev/null", EntryType::Char, 0o666, "", b""),
+        file("README.md", b"read me"),
+        entry("latest", EntryType::Symlink, 0o777, "README.md", b""),
         named,
         pax(&[("path", "recipes/\u{e4}.md"), ("size", "6")]),
         file("short", b"recipe"),
@@ -82,7 +82,8 @@ fn an_archive_gives_what_belongs_to_a_plugin_and_nothing_else() {
         assert_eq!((mode("hooks/guard"), mode("skills/a/SKILL.md")), (0o755, 0o644));
         assert_eq!(fs::read_to_string(at(&long)).unwrap(), "long");
         assert_eq!(fs::read_to_string(at("recipes/\u{e4}.md")).unwrap(), "recipe");
-        for absent in ["README.md", "dev", "short", "hooks/cut"] {
+        assert_eq!(fs::read_to_string(at("latest")).unwrap(), "read me");
+        for absent in ["short", "hooks/cut"] {
             assert!(!at(absent).exists(), "{absent}");
         }
     }
@@ -130,6 +131,9 @@ fn a_hostile_archive_is_refused_by_name() {
             "hooks/d",
         ),
         (vec![entry("hooks/x", EntryType::Char, 0o666, "", b"")], "hooks/x: is a device"),
+        (vec![entry("dev/null", EntryType::Char, 0o666, "", b"")], "dev/null: is a device"),
+        (vec![entry("secret", EntryType::Symlink, 0o777, "/etc/passwd", b"")], "secret: is a symlink to"),
+        (vec![file(".git/config", b"x")], ".git/config: has a part `.git`"),
         (vec![entry("hooks/x", EntryType::Block, 0o666, "", b"")], "hooks/x: is a device"),
         (vec![entry("hooks/x", EntryType::Fifo, 0o666, "", b"")], "hooks/x: is a named pipe"),
         (vec![entry("hooks/x", EntryType::new(b'Z'), 0o666, "", b"")], "hooks/x: is of an unknown kind"),
@@ -168,7 +172,7 @@ fn a_hostile_archive_is_refused_by_name() {
 
 #[test]
 fn an_archive_that_unpacks_to_more_than_is_allowed_is_left_off_there() {
-    // Four megabytes of zeros in four kilobytes: as a file, as one that is not installed, and as no archive
+    // Four megabytes of zeros in four kilobytes: as a hook, as another file, and as no archive
     // at all.
     for parts in [file("hooks/x", &vec![0; 4 << 20]), file("x", &vec![0; 4 << 20]), vec![1; 4 << 20]] {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
