@@ -1,11 +1,15 @@
 //! The contents of a staged or installed plugin: skills, recipes and hooks.
 
+mod command_files;
+
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use serde::Serialize;
+
+pub use self::command_files::MissingFile;
 
 use super::limits::{MAX_BYTES, MAX_ENTRIES, MAX_FILE};
 use super::{EntryPath, LockedHook, PluginError, PluginErrorKind};
@@ -14,7 +18,7 @@ use hookbox::capability::Capability;
 use hookbox::event::EventName;
 use hookbox::hook::Kind;
 use hookbox::hook::{Digest, OnFailure, Subscription};
-use hookbox::internal::discovery::{self, Approvable, Discovery};
+use hookbox::internal::discovery::{self, Approvable, Discovery, PluginFile};
 use hookbox::internal::files::{EntryKind, FileAccess};
 use hookbox::internal::text;
 use hookbox::internal::tree;
@@ -40,6 +44,8 @@ pub struct Contents {
     pub hooks: Vec<PluginHook>,
     /// The other entries at the top, by name; a directory ends in a slash.
     pub others: Vec<String>,
+    /// The files that its commands run, and that are not in the plugin.
+    pub missing: Vec<MissingFile>,
     /// The problems, with paths relative to the plugin.
     pub problems: Vec<Problem>,
 }
@@ -76,6 +82,9 @@ pub struct PluginHook {
     pub asks: Vec<Capability>,
     /// The command line of an entry of hooks.json. Not escaped.
     pub runs: Option<String>,
+    /// The files of the plugin that it runs.
+    #[serde(skip)]
+    pub files: Vec<PluginFile>,
     /// The description of a component. Not escaped.
     pub description: Option<String>,
     /// The digest of its file, or of the file that declares it, if that can be read.
@@ -117,6 +126,7 @@ impl Contents {
         }
         contents.hooks = hooks(dir, &called.replacen('@', "/", 1), &discovery);
         contents.problems.extend(without_execute_bit(dir, &contents.hooks));
+        command_files::check(dir, &contents.hooks, &mut contents.missing, &mut contents.problems);
         contents.problems.extend(discovery.problems.into_iter().map(|it| beneath(dir, it)));
         contents
     }
@@ -186,6 +196,7 @@ fn hooks(dir: &Path, name: &str, discovery: &Discovery) -> Vec<PluginHook> {
             answers: manifest.map(|it| it.answers.names()).unwrap_or_default(),
             asks: manifest.map(|it| it.capabilities.clone()).unwrap_or_default(),
             runs: found.runs.clone(),
+            files: found.plugin_files.clone(),
             description: manifest.map(|it| it.description.clone()),
             digest: access.digest(&found.path, MAX_FILE).ok(),
             entry: found.entry(),

@@ -44,6 +44,9 @@ pub enum PluginErrorKind {
     /// The source has neither skills nor recipes nor hooks.
     #[error("has no skills, no recipes and no hooks")]
     Empty,
+    /// A command of the plugin runs a file that is not in the plugin.
+    #[error("{0}")]
+    MissingFile(String),
     /// The fetched plugin does not match a pin, a digest, the lock file or a signature.
     #[error("{0}")]
     Mismatch(String),

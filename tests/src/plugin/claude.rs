@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::repository::{File, Repository};
-use super::{done, plugin};
+use super::{done, fails, plugin};
 use crate::environment::TestEnvironment;
 
 /// A plugin of one of the shapes that are published.
@@ -176,6 +176,83 @@ fn a_changed_module_ends_the_trust_in_the_script_that_loads_it() {
     let row = &done(&env, &["list", "--json"]).json()[0];
     assert_eq!(row["details"]["changed"], true, "{row:#}");
     assert_eq!(row["details"]["others"], json!([".claude-plugin/", ".gitignore", "core/"]), "{row:#}");
+}
+
+#[test]
+fn a_command_whose_file_is_not_in_the_plugin_refuses_the_plugin() {
+    let env = TestEnvironment::new();
+    let claude = |line: &str| {
+        let hook = json!({"type": "command", "command": line});
+        json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "true"}, hook]}]}})
+    };
+    let own = |command: Value| json!({"hooks": {"PreToolUse": [{"command": command, "name": "guard"}]}});
+    for (at, (hooks, hook, file)) in [
+        (claude("${CLAUDE_PLUGIN_ROOT}/scripts/gone.sh"), "hooks.json#PreToolUse[1]", "scripts/gone.sh"),
+        (claude("bash \"${CLAUDE_PLUGIN_ROOT}/gone\" x"), "hooks.json#PreToolUse[1]", "gone"),
+        (claude("python3 \"${CLAUDE_PLUGIN_ROOT}\"/gone.py"), "hooks.json#PreToolUse[1]", "gone.py"),
+        (claude("${CLAUDE_PLUGIN_ROOT}/../a@b/hooks/x"), "hooks.json#PreToolUse[1]", "../a@b/hooks/x"),
+        (claude("${CLAUDE_PLUGIN_ROOT}/hooks"), "hooks.json#PreToolUse[1]", "hooks"),
+        (claude("${CLAUDE_PLUGIN_ROOT}/e\u{1b}vil"), "hooks.json#PreToolUse[1]", "e\\u{1b}vil"),
+        (own(json!("hooks/gone.sh --now")), "guard", "hooks/gone.sh"),
+        (own(json!(["python3", "hooks/gone.py"])), "guard", "hooks/gone.py"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let dir = format!("x/p{at}");
+        env.file(&format!("{dir}/hooks/hooks.json"), hooks.to_string())
+            .file(&format!("{dir}/recipes/r.md"), "r");
+        let words = [format!("its hook {hook} runs {file}, which is not a file of the plugin"), dir.clone()];
+        fails(
+            &env,
+            &["add", &format!("../{dir}")],
+            1,
+            &[&words[0], &words[1], "nothing of the plugin was installed"],
+        );
+        assert!(!env.path("repo/.hookbox").exists(), "{hooks}");
+    }
+    // An update is refused, too, and the old plugin stays.
+    let hooks = |line: &str| claude(line).to_string();
+    env.file("x/p/hooks/hooks.json", hooks("${CLAUDE_PLUGIN_ROOT}/run")).script("x/p/run", "#!/bin/sh\n");
+    done(&env, &["add", "../x/p", "--yes"]);
+    env.file("x/p/hooks/hooks.json", hooks("${CLAUDE_PLUGIN_ROOT}/walk"));
+    fails(&env, &["update", "--yes"], 1, &["runs walk, which is not a file of the plugin"]);
+    assert!(env.read("repo/.hookbox/plugins/x@p/hooks/hooks.json").unwrap().contains("/run"));
+}
+
+#[test]
+fn a_guard_of_a_plugin_that_cannot_start_blocks_as_its_policy_says() {
+    let call = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
+    for (line, mode, shebang, why) in [
+        // Without an execute bit, and with no interpreter: the shell reports both.
+        ("\\\"${CLAUDE_PLUGIN_ROOT}/guard\\\"", 0o644, "#!/bin/sh", "failed (spawn): ended with status 126"),
+        (
+            "${CLAUDE_PLUGIN_ROOT}/guard",
+            0o755,
+            "#!/no/such/interpreter",
+            "failed (not_found): ended with status 127",
+        ),
+        ("A=1 no-such-program ${CLAUDE_PLUGIN_ROOT}/guard", 0o755, "#!/bin/sh", "failed (not_found)"),
+        ("no-such-program ${CLAUDE_PLUGIN_ROOT}/guard", 0o755, "#!/bin/sh", "failed (not_found)"),
+    ] {
+        for policy in ["block", "pass"] {
+            let env = TestEnvironment::new();
+            let hook = format!(r#"{{"type": "command", "command": "{line}", "on_failure": "{policy}"}}"#);
+            env.file(
+                "x/p/hooks/hooks.json",
+                format!(r#"{{"hooks": {{"PreToolUse": [{{"hooks": [{hook}]}}]}}}}"#),
+            )
+            .script("x/p/guard", &format!("{shebang}\nexit 0\n"))
+            .mode("x/p/guard", mode);
+            let added = done(&env, &["add", "../x/p", "--yes"]);
+            let warned = "guard: has no execute bit, so hooks.json#PreToolUse[0] cannot start it";
+            assert_eq!(added.stderr.contains(warned), mode == 0o644, "{added:#?}");
+            let verdict = env.event(&["before_tool_call"], &call);
+            assert_eq!(verdict["blocked"], policy == "block", "{line}: {verdict:#}");
+            let reason = verdict["reason"].as_str().unwrap_or_default();
+            assert!(policy == "pass" || reason.contains(why), "{line}: {verdict:#}");
+        }
+    }
 }
 
 #[test]

@@ -95,6 +95,7 @@ mod tests {
             answers: Vec::new(),
             asks: Vec::new(),
             runs: None,
+            files: Vec::new(),
             timeout: "3s".to_owned(),
             description: None,
             digest: Some(Digest::of(bytes)),

@@ -59,7 +59,7 @@ impl FetchRequest {
             None => staged,
         };
         let contents = unless_interrupted(Contents::look(&staged.path(), &name.dir(), &env.runtime)).await?;
-        check_not_empty(&contents, &shown)?;
+        check_contents(&contents, &shown)?;
         let (commit, manifest) = match resolved {
             Resolved::Commit(commit) => (Some(commit), None),
             Resolved::Manifest(digest) => (None, Some(digest)),
@@ -122,10 +122,10 @@ impl FetchRequest {
     }
 }
 
-/// Checks that a plugin has anything usable, and prints its problems if not.
-pub(super) fn check_not_empty(contents: &Contents, shown: &str) -> anyhow::Result<()> {
+/// Checks that a plugin has anything usable, and the files that its commands run. Prints its problems if it is empty.
+pub(super) fn check_contents(contents: &Contents, shown: &str) -> anyhow::Result<()> {
     if !contents.is_empty() {
-        return Ok(());
+        return Ok(contents.check_command_files(shown)?);
     }
     describe::problems(shown, contents);
     let hint = "expected skills/NAME/SKILL.md, recipes/NAME.md, or hooks/NAME with an execute bit or .wasm";

@@ -13,7 +13,7 @@ use hookbox_plugins::{
 };
 use serde_json::json;
 
-use super::fetched::check_not_empty;
+use super::fetched::check_contents;
 use super::{describe, of_source};
 use crate::compiler;
 use crate::error::{InputError, say};
@@ -136,7 +136,7 @@ async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Resul
         input::load(&runtime, &path.join("hooks").join(&file), bytes).await?;
     }
     let contents = Contents::look(&staged.path(), &name.dir(), &runtime).await;
-    check_not_empty(&contents, &shown)?;
+    check_contents(&contents, &shown)?;
     describe::problems(&shown, &contents);
     if !contents.others.is_empty() {
         say(format_args!("publishing everything in {shown}, also {}", describe::list(&contents.others)));

@@ -18,6 +18,7 @@ fn hook(name: &str) -> PluginHook {
         answers: vec!["inject"],
         asks: vec!["store".parse().unwrap()],
         runs: None,
+        files: Vec::new(),
         timeout: "3s".to_owned(),
         description: None,
         digest: Some(Digest::of(b"1")),

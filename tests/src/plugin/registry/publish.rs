@@ -119,6 +119,7 @@ fn a_plugin_that_cannot_be_installed_is_not_published() {
         .file("repo/broken/hooks/guard.wasm", "no component")
         .file("repo/script/hooks/guard", "#!/bin/sh\n")
         .file("repo/json/hooks/hooks.json", "{")
+        .file("repo/torn/hooks/hooks.json", r#"{"hooks": {"PreToolUse": [{"command": "scripts/x.sh"}]}}"#)
         .symlink("repo/leaking/hooks/passwd", "/etc/passwd");
     // No server listens there.
     let target = "oci://127.0.0.1:9/org/name:1";
@@ -132,6 +133,12 @@ fn a_plugin_that_cannot_be_installed_is_not_published() {
         ("missing", target, 2, "missing: expected a component or a directory, found: No such file"),
         ("no-hook.wasm", target, 2, "is a core WebAssembly module"),
         ("broken", target, 2, "hooks/guard.wasm: is not WebAssembly"),
+        (
+            "torn",
+            target,
+            1,
+            "its hook hooks.json#PreToolUse[0] runs scripts/x.sh, which is not a file of the plugin",
+        ),
         ("leaking", target, 1, "hooks/passwd: is a symlink to /etc/passwd, which is not in the plugin"),
         ("plugin", "org/name", 2, "org/name: expected a place in a registry"),
         ("plugin", "org/name:1", 2, "hint: write oci://HOST/ORG/NAME:TAG"),
