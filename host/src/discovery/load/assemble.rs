@@ -97,7 +97,7 @@ impl Assembly {
             Ok(Ready::Native(event)) => {
                 descriptor.subscriptions = vec![Subscription::to(event)];
                 descriptor.answers = Answers::ALL;
-                prioritise(&mut descriptor, priority);
+                settle(&mut descriptor, judged);
                 self.list(position.clone(), &descriptor, EntryStatus::Active);
                 let program = judged.candidate.path.clone();
                 let mut hook = crate::native::NativeHook::new(descriptor, program);
@@ -111,7 +111,7 @@ impl Assembly {
             }
             Ok(Ready::Declared) => {
                 descriptor.answers = Answers::ALL;
-                prioritise(&mut descriptor, priority);
+                settle(&mut descriptor, judged);
                 let hook = judged.declared().map(|it| launcher.hook(judged, it, descriptor.clone()));
                 match hook {
                     Some(Ok(hook)) => {
@@ -144,7 +144,7 @@ impl Assembly {
                     descriptor.answers = manifest.answers;
                 }
                 descriptor.digest = Some(component.digest().clone());
-                prioritise(&mut descriptor, priority);
+                settle(&mut descriptor, judged);
                 self.list(position.clone(), &descriptor, EntryStatus::Active);
                 self.remember_component(judged, &component);
                 if let Some(kept) = kept {
@@ -315,10 +315,10 @@ fn declared_subscriptions(
     Ok(subscriptions)
 }
 
-fn prioritise(descriptor: &mut Descriptor, priority: Option<i32>) {
-    if let Some(priority) = priority {
-        for subscription in &mut descriptor.subscriptions {
-            subscription.priority = priority;
-        }
+/// Applies what its owner decides about all subscriptions of a hook.
+fn settle(descriptor: &mut Descriptor, judged: &JudgedCandidate<'_>) {
+    for subscription in &mut descriptor.subscriptions {
+        subscription.priority = judged.priority().unwrap_or(subscription.priority);
+        subscription.observe |= judged.is_made_observer();
     }
 }

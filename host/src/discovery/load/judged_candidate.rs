@@ -142,7 +142,7 @@ impl JudgedCandidate<'_> {
             key: self.judgement.key.clone(),
             record: self.judgement.record.clone(),
             on_failure: self.on_failure().unwrap_or_default(),
-            observe: self.declared().is_some_and(|it| it.observe),
+            observe: self.is_made_observer() || self.declared().is_some_and(|it| it.observe),
             namesakes: self.judgement.namesakes.clone(),
             bytes: None,
             digest_input: self.judgement.digest_input.clone(),
@@ -193,8 +193,18 @@ impl JudgedCandidate<'_> {
         self.candidate.declared.as_ref()
     }
 
-    /// Returns its owner's policy for its failures: the settings go before the declaration.
+    /// Returns true if its user's settings make it an observer.
+    pub(super) fn is_made_observer(&self) -> bool {
+        let origin = self.candidate.dir.tier.origin();
+        self.table.is_some_and(|it| it.makes_observer(origin))
+    }
+
+    /// Returns its owner's policy for its failures: the settings go before the declaration. An observer stops
+    /// nothing, also if it is broken.
     pub(super) fn on_failure(&self) -> Option<OnFailure> {
+        if self.is_made_observer() {
+            return Some(OnFailure::Pass);
+        }
         self.table.and_then(|it| it.on_failure).or_else(|| self.declared()?.on_failure)
     }
 
@@ -235,6 +245,7 @@ impl JudgedCandidate<'_> {
     pub(super) fn notes(&self) -> Vec<Problem> {
         let mut notes = self.raised_limits();
         notes.extend(self.without_effect());
+        notes.extend(self.about_observing());
         let Candidate { name, path, .. } = self.candidate;
         notes.into_iter().map(|message| Problem::new(path, message).of(name)).collect()
     }
@@ -271,6 +282,16 @@ impl JudgedCandidate<'_> {
             }
         }
         messages
+    }
+
+    fn about_observing(&self) -> Option<String> {
+        let table = self.table.filter(|it| it.observe == Some(true))?;
+        let what = match table.on_failure {
+            _ if !self.is_made_observer() => "observe, which a repository cannot: its answers count",
+            Some(OnFailure::Block) => "on_failure = \"block\", which has no effect on an observer",
+            _ => return None,
+        };
+        Some(format!("{} sets {what}", settings::FILE))
     }
 
     fn without_effect(&self) -> Option<String> {

@@ -207,3 +207,34 @@ fn a_broken_settings_file_is_one_problem_and_the_other_roots_hold() {
         "{problems:?}"
     );
 }
+
+#[test]
+fn a_hook_observes_if_its_users_settings_say_so_and_a_repositorys_cannot() {
+    let observe = |names: [&str; 3]| {
+        names.map(|name| format!("[hooks.{name:?}]\nobserve = true\non_failure = \"block\"\n")).concat()
+    };
+    let tree = Tree::new(&[
+        ("home/.hookbox/hookbox.toml", Text(&observe(["audit", "broken", "gone"]))),
+        ("home/.hookbox/hooks/audit", Hook("turn_end")),
+        ("home/.hookbox/hooks/broken", Script("exit 1")),
+        (
+            "repo/.hookbox/hookbox.toml",
+            Text("[hooks.audit]\nobserve = true\n[hooks.theirs]\nobserve = true\n"),
+        ),
+        ("repo/.hookbox/hooks/theirs", Hook("turn_end")),
+    ]);
+    let discovery = tree.discover(TrustPolicy::All);
+    // A broken or missing observer blocks nothing.
+    assert_eq!(registered(&discovery), ["theirs", "audit"]);
+    for (name, observes) in [("audit", true), ("theirs", false)] {
+        let row = entry(&discovery, name);
+        assert_eq!((row.observe, row.on_failure), (observes, OnFailure::Pass), "{name}");
+    }
+    let problems = problems(&tree, &discovery).join("\n");
+    for want in [
+        "repo/.hookbox/hooks/theirs: hookbox.toml sets observe, which a repository cannot: its answers count",
+        "home/.hookbox/hooks/audit: hookbox.toml sets on_failure = \"block\", which has no effect on an observer",
+    ] {
+        assert!(problems.contains(want), "{problems}");
+    }
+}

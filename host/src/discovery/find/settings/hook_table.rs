@@ -9,7 +9,7 @@ use toml::de::DeValue;
 
 use super::reader::{Reader, SpannedValue, found, to_json, typed};
 use crate::discovery::units;
-use crate::hook::{Limits, OnFailure, Settings};
+use crate::hook::{Limits, OnFailure, Origin, Settings};
 use crate::text;
 
 /// The number of variables that a hook may be given by name.
@@ -23,6 +23,8 @@ pub(crate) struct Table {
     pub(crate) enabled: Option<bool>,
     pub(crate) priority: Option<i32>,
     pub(crate) on_failure: Option<OnFailure>,
+    /// True if the hook only observes. A repository cannot decide it: see [`Table::makes_observer`].
+    pub(crate) observe: Option<bool>,
     pub(crate) limits: Limits,
     /// The variables that a native hook gets; `None` means all of them.
     pub(crate) environment: Option<Vec<String>>,
@@ -30,15 +32,22 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Returns true if these settings make a hook an observer. Those of a repository cannot: a hook of it that
+    /// you trusted in place of your guard would stop to guard, with the same bytes.
+    pub(crate) fn makes_observer(&self, origin: Origin) -> bool {
+        self.observe == Some(true) && origin != Origin::Repo
+    }
+
     /// Returns every key and its value, for a digest. The line is not among them.
     pub(crate) fn fields(&self) -> BTreeMap<String, String> {
-        let Self { line: _, enabled, priority, on_failure, limits, environment, settings } = self;
+        let Self { line: _, enabled, priority, on_failure, observe, limits, environment, settings } = self;
         let Limits { timeout, fuel, memory, output, log, copies, handles, tables } = limits;
         let size = |it: &Option<usize>| it.map(|it| it.to_string());
         let own = [
             ("enabled", enabled.map(|it| it.to_string())),
             ("priority", priority.map(|it| it.to_string())),
             ("on_failure", on_failure.map(|it| it.as_str().to_owned())),
+            ("observe", observe.map(|it| it.to_string())),
             ("timeout", timeout.map(|it| it.as_nanos().to_string())),
             ("fuel", fuel.map(|it| it.to_string())),
             ("memory", memory.map(|it| it.to_string())),
@@ -75,6 +84,7 @@ impl Reader {
                 "enabled" => table.enabled = self.get(key, "true or false", value),
                 "priority" => table.priority = self.get(key, "a whole number of 32 bits", value),
                 "on_failure" => table.on_failure = Some(self.on_failure(value)),
+                "observe" => table.observe = self.get(key, "true or false", value),
                 "timeout" => limits.timeout = self.timeout(value),
                 "fuel" => limits.fuel = self.get(key, count, value).map(NonZeroU64::get),
                 "memory" => limits.memory = self.size(key, value),
@@ -88,8 +98,8 @@ impl Reader {
                 other => self.unknown(
                     at,
                     other,
-                    "enabled, priority, on_failure, timeout, fuel, memory, output, log, copies, handles, tables, env \
-                     or settings",
+                    "enabled, priority, on_failure, observe, timeout, fuel, memory, output, log, copies, handles, \
+                     tables, env or settings",
                 ),
             }
         }
