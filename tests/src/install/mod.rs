@@ -112,7 +112,11 @@ fn a_file_that_was_not_there_goes_with_its_directories() {
 
 #[test]
 fn an_entry_that_its_user_wrote_comes_back() {
-    for line in ["hookbox bridge claude", "hookbox bridge claude --deadline 5s"] {
+    for line in [
+        "hookbox bridge claude",
+        "hookbox bridge claude --deadline 5s",
+        "hookbox bridge claude --event PreToolUse",
+    ] {
         let env = TestEnvironment::new();
         let own = SETTINGS.replace("mine", line);
         env.file(CLAUDE, &own);

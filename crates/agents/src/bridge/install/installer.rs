@@ -201,11 +201,13 @@ impl Installer {
         }
         let original = known.as_ref().and_then(|it| store.original(path, it));
         let format = FileFormat::new(agent, level);
-        // `install` always names the event. Without a record, an entry that does not is its user's own.
+        // `install` always names the event, and the home in a file that is one user's. Without a record, an entry
+        // that does not is its user's own.
+        let has_home = !matches!(level, Level::Project | Level::System) && self.surroundings.home.is_some();
         let is_handwritten = |now: &[u8]| {
             let entries = format.read(now).entries;
-            let mut ours = entries.iter().filter(|it| is_ours(agent, &it.command));
-            known.is_none() && ours.any(|it| !it.command.contains("--event"))
+            let mut ours = entries.iter().filter(|it| is_ours(agent, &it.command)).map(|it| &it.command);
+            known.is_none() && ours.any(|it| !it.contains("--event") || has_home && !it.contains("--home"))
         };
         let before = match now {
             Some(now) if is_handwritten(now) => Some(now.to_vec()),
