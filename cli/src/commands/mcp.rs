@@ -20,8 +20,8 @@ use crate::interrupt::unless_interrupted;
 use crate::{options, output};
 
 /// The versions of the protocol that this server speaks, newest first. It uses only parts that all of them
-/// have.
-const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// have; a server of 2025-03-26 would have to read batches.
+const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 
 /// The error codes of JSON-RPC.
 const UNREADABLE: i64 = -32_700;
@@ -153,9 +153,13 @@ impl Server {
             None | Some(Value::Null) => Map::new(),
             Some(_) => return Err((WRONG_PARAMS, "the arguments are not an object".to_owned())),
         };
+        let wrong = |what: &str| Ok(json!({ "content": [content(what)], "isError": true }));
+        if let Some(what) = unlike(&input_schema(&name), &data) {
+            return wrong(&what);
+        }
         let event = match run::event(&name, data, &self.defaults) {
             Ok(event) => event,
-            Err(error) => return Ok(json!({ "content": [content(&error.to_string())], "isError": true })),
+            Err(error) => return wrong(&error.to_string()),
         };
         // The hooks of this event are those that are there now, as in a process of its own.
         for problem in self.manager.reload().await.problems {
@@ -189,14 +193,27 @@ fn initialized(params: &Map<String, Value>) -> Value {
     })
 }
 
-/// Describes the tool of an event, with the schema of the event's data.
+/// Describes the tool of an event.
 fn tool(name: &EventName) -> Value {
+    let mut input = input_schema(name);
+    let description = input.shift_remove("description").unwrap_or_default();
+    json!({
+        "name": name.as_str(),
+        "description": format!("Runs the user's hooks. {}", description.as_str().unwrap_or_default()),
+        "inputSchema": input,
+    })
+}
+
+/// Returns the schema of an event's data, with its description.
+fn input_schema(name: &EventName) -> Map<String, Value> {
     let document = Schema::named("kodelet-event").map(Schema::document).unwrap_or_default();
     let definition = |name: &str| document.get("$defs")?.get(name)?.as_object().cloned();
     let mut input = definition(name.as_str()).unwrap_or_default();
-    let description = input.shift_remove("description").unwrap_or_default();
+    let has_tool = input.get("properties").is_some_and(|it| it.get("tool_name").is_some());
     if let Some(required) = input.get_mut("required").and_then(Value::as_array_mut) {
         required.retain(|name| !FILLED.iter().any(|filled| name == filled));
+        // `hookbox run` takes an event without it; a model that forgets it would go past every guard.
+        required.extend((has_tool && name != &EventName::OnError).then(|| json!("tool_name")));
     }
     if let Some(properties) = input.get_mut("properties").and_then(Value::as_object_mut) {
         properties.shift_remove("event");
@@ -204,11 +221,19 @@ fn tool(name: &EventName) -> Value {
             input.insert("$defs".to_owned(), json!({ "usage": definition("usage") }));
         }
     }
-    json!({
-        "name": name.as_str(),
-        "description": format!("Runs the user's hooks. {}", description.as_str().unwrap_or_default()),
-        "inputSchema": input,
-    })
+    input
+}
+
+/// Returns the field that is missing or unknown. A misspelled name would hide the tool or its input from every guard.
+fn unlike(schema: &Map<String, Value>, data: &Map<String, Value>) -> Option<String> {
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    if let Some(missing) = required.filter_map(Value::as_str).find(|name| !data.contains_key(*name)) {
+        return Some(format!("the argument {missing:?} is missing"));
+    }
+    let known = schema.get("properties").and_then(Value::as_object)?;
+    let unknown = data.keys().find(|name| !known.contains_key(*name))?;
+    let names: Vec<&str> = known.keys().map(String::as_str).collect();
+    Some(format!("{:?} is an unknown argument, expected {}", text::escape(unknown, 80), names.join(", ")))
 }
 
 /// The fields that hookbox fills in.

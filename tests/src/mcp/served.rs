@@ -43,6 +43,7 @@ fn an_mcp_client_gets_the_verdict_of_hookbox_run() {
         tools["result"]["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
     assert_eq!(listed, hookbox::EventName::ALL.each_ref().map(|event| event.as_str()));
     let before = &tools["result"]["tools"][3]["inputSchema"];
+    assert_eq!(before["required"], json!(["tool_name"]));
     assert!(before["properties"]["tool_input"].is_object() && before["properties"]["event"].is_null());
     for (answer, line) in [(&blocked, &lines[0]), (&passed, &lines[1])] {
         let verdict = env.event(&["before_tool_call"], line);
@@ -59,6 +60,16 @@ fn a_call_for_which_no_hook_ran_is_an_error() {
     let env = TestEnvironment::new();
     let odd = [
         (call(1, "before_tool_call", &json!({"tool_name": 5})), "/result/isError", json!(true)),
+        (call(1, "before_tool_call", &json!({})), "/result/isError", json!(true)),
+        (call(1, "before_tool_call", &Value::Null), "/result/isError", json!(true)),
+        (call(1, "after_tool_call", &json!({"tool_output": {}})), "/result/isError", json!(true)),
+        (
+            call(1, "before_tool_call", &json!({"tool_name": "bash", "input": {"command": "sudo ls"}})),
+            "/result/content/0/text",
+            json!(
+                "\"input\" is an unknown argument, expected conv_id, cwd, invoked_by, recipe_name, tool_name, tool_input, tool_user_id"
+            ),
+        ),
         (call(1, "no_such_event", &json!({})), "/error/code", json!(-32_602)),
         (call(1, "before_tool_call", &json!("text")), "/error/code", json!(-32_602)),
         (request(1, "resources/list", &json!({})), "/error/code", json!(-32_601)),
