@@ -2,16 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use hookbox::internal::discovery::{self, show_duration};
 use hookbox::internal::private_dir;
-use hookbox::manager::Entry;
+use hookbox::manager::{Entry, EntryStatus};
 use hookbox::{EventName, Kind, escape};
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::Bridge;
-use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
+use hookbox_agents::bridge::install::{
+    Change, FileChange, InstallFailure, InstallOptions, Installer, wanted_events,
+};
 use hookbox_agents::config::{Level, Surroundings};
 use serde_json::{Value, json};
 
@@ -35,7 +38,7 @@ pub(crate) struct Install {
     #[command(flatten)]
     which: Which,
     /// Install only this event, by the agent's own name; may be repeated [default: all but those that fire
-    /// many times for one answer].
+    /// many times for one answer; others such as ConfigChange if a hook subscribes to them].
     #[arg(long = "event", value_name = "NAME")]
     events: Vec<String>,
     /// Maximum time to answer, such as 10s, up to 10m; the agent is told to wait 15 s longer [default: 15s].
@@ -333,7 +336,8 @@ fn complain(failure: InstallFailure) -> ExitCode {
             "use --user, --project or --system, if the agent has that level".to_owned()
         }
         InstallFailure::Event(error) => {
-            let names: Vec<_> = error.agent.events().iter().map(|it| it.name).collect();
+            let served = error.agent.events().iter().chain(error.agent.other_events());
+            let names: Vec<_> = served.map(|it| it.name).collect();
             what = format!("{} has no event {:?} that hookbox serves", error.agent.title(), error.name);
             format!("did you mean {}? the events are {}", error.nearest, names.join(", "))
         }
@@ -390,7 +394,14 @@ impl Install {
             return Ok(code);
         }
         // A search creates the private directories, and a dry run creates nothing.
-        let guards = if which.dry_run { None } else { Some(guards(&which.locate).await) };
+        let entries = if which.dry_run { None } else { Some(entries(&which.locate).await) };
+        let guards = entries.as_deref().map(guards);
+        let options_of = |agent: Agent| match &entries {
+            Some(entries) if options.events.is_empty() => {
+                InstallOptions { events: wanted_events(agent, |it| wants(entries, it)), ..options.clone() }
+            }
+            _ => options.clone(),
+        };
         let keys = |done: &FileChange| {
             json!({
                 "guards": guards,
@@ -402,7 +413,7 @@ impl Install {
                 "next": done.next,
             })
         };
-        let code = which.each(&agents, |agent| installer.install(agent, level, &options), keys)?;
+        let code = which.each(&agents, |agent| installer.install(agent, level, &options_of(agent)), keys)?;
         if !which.json && code == ExitCode::SUCCESS {
             guards.iter().for_each(|guards| say_next(&agents, guards));
         }
@@ -433,10 +444,22 @@ fn is_executable(program: &str, project: &Path) -> bool {
     program == NAME || on_path(program).any(|path| is_file(&path))
 }
 
+/// Returns the hooks that are found here.
+async fn entries(locate: &options::Locate) -> Arc<[Entry]> {
+    match unless_interrupted(locate.manager()).await {
+        Ok(Ok(manager)) => manager.entries(),
+        _ => Arc::default(),
+    }
+}
+
+/// Returns true if a hook that you trust subscribes to this event.
+fn wants(entries: &[Entry], event: &EventName) -> bool {
+    let is_active = |it: &&Entry| it.trusted && it.status == EntryStatus::Active;
+    entries.iter().filter(is_active).any(|it| it.events.contains(event))
+}
+
 /// Returns the names of the hooks that can block a tool call, except built-in ones, which guard hookbox alone.
-async fn guards(locate: &options::Locate) -> Vec<String> {
-    let Ok(Ok(manager)) = unless_interrupted(locate.manager()).await else { return Vec::new() };
-    let entries = manager.entries();
+fn guards(entries: &[Entry]) -> Vec<String> {
     let is_guard = |it: &&Entry| {
         it.kind != Kind::Builtin && !it.observe && it.events.contains(&EventName::BeforeToolCall)
     };

@@ -59,6 +59,20 @@ pub struct Allows {
     pub callback: bool,
 }
 
+impl Allows {
+    const NONE: Self = Self {
+        block: false,
+        ask: false,
+        modify: false,
+        inject: false,
+        follow_up: false,
+        mutate: false,
+        callback: false,
+    };
+    const BLOCK: Self = Self { block: true, ..Self::NONE };
+    const INJECT: Self = Self { inject: true, ..Self::NONE };
+}
+
 impl EventName {
     /// Every event that has a name of its own, in the order of a session.
     pub const ALL: [Self; 12] = [
@@ -76,13 +90,54 @@ impl EventName {
         Self::OnBudgetExceeded,
     ];
 
-    /// Events of other agents that a hook may name although hookbox itself does not send them yet.
-    const RESERVED: [&'static str; 3] = ["subagent_stop", "permission_request", "notification"];
+    /// Events that some agents have. A hook may name them, and gets the agent's own data.
+    const OF_AGENTS: [(&'static str, Allows); 39] = [
+        ("subagent_stop", Allows::NONE),
+        // An agent that asks its user about a tool call takes a no.
+        ("permission_request", Allows::BLOCK),
+        ("permission_denied", Allows::NONE),
+        ("permission_result", Allows::NONE),
+        ("notification", Allows::NONE),
+        ("setup", Allows::INJECT),
+        ("config_change", Allows::BLOCK),
+        ("instructions_loaded", Allows::NONE),
+        ("directory_added", Allows::NONE),
+        ("cwd_changed", Allows::NONE),
+        ("file_changed", Allows::NONE),
+        ("workspace_open", Allows::NONE),
+        ("worktree_remove", Allows::NONE),
+        ("user_prompt_expansion", Allows { block: true, ..Allows::INJECT }),
+        ("user_prompt_queued", Allows::NONE),
+        ("turn_started", Allows::NONE),
+        ("interrupt", Allows::NONE),
+        ("before_model", Allows::BLOCK),
+        ("pre_model_request", Allows::NONE),
+        ("post_model_request", Allows::NONE),
+        ("pre_model_switch", Allows::NONE),
+        ("post_model_switch", Allows::NONE),
+        ("before_tool_selection", Allows::NONE),
+        ("before_read_file", Allows::BLOCK),
+        ("before_tab_file_read", Allows::BLOCK),
+        ("after_tab_file_edit", Allows::NONE),
+        ("after_agent_thought", Allows::NONE),
+        ("message_display", Allows::NONE),
+        ("subagent_start", Allows { block: true, ..Allows::INJECT }),
+        ("teammate_idle", Allows::BLOCK),
+        ("task_created", Allows::BLOCK),
+        ("task_started", Allows::NONE),
+        ("task_completed", Allows::BLOCK),
+        ("todo_created", Allows::BLOCK),
+        ("todo_completed", Allows::BLOCK),
+        ("elicitation", Allows::BLOCK),
+        ("elicitation_result", Allows::BLOCK),
+        ("session_heartbeat", Allows::NONE),
+        ("session_delete", Allows::NONE),
+    ];
 
     /// Returns every event that a hook may name.
     pub(crate) fn subscribable() -> impl Iterator<Item = Self> {
-        let reserved = Self::RESERVED.into_iter().map(|name| Self::Other(name.to_owned()));
-        Self::ALL.into_iter().chain(reserved)
+        let of_agents = Self::OF_AGENTS.into_iter().map(|(name, _)| Self::Other(name.to_owned()));
+        Self::ALL.into_iter().chain(of_agents)
     }
 
     /// Returns the name in snake case, as kodelet writes it.
@@ -132,9 +187,11 @@ impl EventName {
         let none = Allows::default();
         match self {
             Self::SessionStart | Self::PostCompact => Allows { inject: true, ..none },
-            // An agent that asks its user about a tool call takes a no.
-            Self::Other(name) if name == "permission_request" => Allows { block: true, ..none },
-            Self::SessionEnd | Self::TurnEnd | Self::Other(_) => none,
+            Self::Other(name) => {
+                let known = Self::OF_AGENTS.iter().find(|(known, _)| known == name);
+                known.map_or(none, |(_, allows)| *allows)
+            }
+            Self::SessionEnd | Self::TurnEnd => none,
             Self::UserMessageSend => Allows { block: true, modify: true, inject: true, ..none },
             Self::BeforeToolCall => Allows { block: true, ask: true, modify: true, inject: true, ..none },
             Self::AfterToolCall => Allows { block: true, modify: true, inject: true, ..none },
@@ -149,7 +206,8 @@ impl EventName {
     /// Returns the known name that is nearest to `name`, for a hint.
     pub fn nearest(name: &str) -> &'static str {
         let known = Self::ALL.iter().flat_map(|event| [Some(event.known_str()), event.base_coat()]);
-        text::nearest(name, known.flatten()).unwrap_or("before_tool_call")
+        let of_agents = Self::OF_AGENTS.iter().map(|(name, _)| *name);
+        text::nearest(name, known.flatten().chain(of_agents)).unwrap_or("before_tool_call")
     }
 }
 
@@ -178,7 +236,7 @@ impl FromStr for EventName {
         if let Some(event) = Self::ALL.iter().find(|e| e.as_str() == name || e.base_coat() == Some(name)) {
             return Ok(event.clone());
         }
-        if Self::RESERVED.contains(&name) {
+        if Self::OF_AGENTS.iter().any(|(known, _)| *known == name) {
             return Ok(Self::Other(name.to_owned()));
         }
         Err(UnknownEvent { name: name.to_owned(), nearest: Self::nearest(name) })
@@ -220,6 +278,7 @@ mod tests {
             ("before_tool_cal", "before_tool_call"),
             ("PreTooluse", "PreToolUse"),
             ("agentstop", "agent_stop"),
+            ("ConfigChange", "config_change"),
         ] {
             assert_eq!(wrong.parse::<EventName>().unwrap_err().nearest, near);
         }

@@ -154,15 +154,9 @@ fn an_event_on_the_command_line_that_is_none_of_the_agents_is_a_failure() {
 }
 
 #[test]
-fn an_event_that_the_agent_has_and_hookbox_has_not_is_answered_by_nothing() {
+fn an_event_that_the_agent_has_and_hookbox_does_not_serve_is_answered_by_nothing() {
     let env = guard(&json!({}), "block");
-    for (agent, event) in [
-        (Agent::Claude, "SubagentStart"),
-        (Agent::Codex, "Interrupt"),
-        (Agent::Gemini, "BeforeModel"),
-        (Agent::Copilot, "subagentStart"),
-        (Agent::Cursor, "beforeReadFile"),
-    ] {
+    for (agent, event) in [(Agent::Claude, "WorktreeCreate"), (Agent::Cursor, "beforeShellExecution")] {
         let silence = agent.nothing().stdout;
         let says = json!({"hook_event_name": event, "session_id": "s"}).to_string();
         let silent = r#"{"session_id": "s"}"#.to_owned();

@@ -1,4 +1,4 @@
-//! The question of a user who is asked about a tool call, answered by a guard.
+//! Events that some agents have: a user is asked about a tool call, settings change.
 
 use hookbox_agents::Agent;
 use serde_json::{Value, json};
@@ -56,5 +56,33 @@ fn garbage_for_a_permission_is_denied_where_a_guard_blocks() {
     for agent in [Agent::Claude, Agent::Codex, Agent::Qwen, Agent::Copilot] {
         let output = env.hookbox_with(args(agent, Some("PermissionRequest"), &[]), "garbage");
         assert!(output.stdout.contains(r#""behavior":"deny""#), "{agent}: {output:#?}");
+    }
+}
+
+#[test]
+fn a_guard_stops_a_change_of_the_settings_of_an_agent() {
+    for (run, policy, stops) in [
+        (
+            "grep -q local_settings && echo '{\"blocked\":true,\"reason\":\"not that\"}'",
+            "pass",
+            Some("not that"),
+        ),
+        ("exit 1", "block", Some("guard failed (exit)")),
+        ("exit 1", "pass", None),
+        ("echo '{}'", "block", None),
+    ] {
+        let env = TestEnvironment::new();
+        env.native("home/.hookbox/hooks/guard", "config_change", run);
+        env.file("home/.hookbox/hookbox.toml", format!("[hooks.guard]\non_failure = \"{policy}\"\n"));
+        let payload = json!({
+            "hook_event_name": "ConfigChange", "session_id": "s", "cwd": env.path("repo"),
+            "source": "local_settings", "file_path": env.path("repo/.claude/settings.local.json"),
+        });
+        let output = env.hookbox_with(args(Agent::Claude, Some("ConfigChange"), &[]), payload.to_string());
+        let code = if stops.is_some() { 2 } else { 0 };
+        assert_eq!(output.code, Some(code), "{run}: {output:#?}");
+        if let Some(reason) = stops {
+            assert!(output.stderr.contains(reason) && output.stdout.is_empty(), "{run}: {output:#?}");
+        }
     }
 }

@@ -31,6 +31,8 @@ pub enum EventKind {
     PermissionRequest,
     /// The agent notifies its user.
     Notification,
+    /// Another event, by hookbox's name: hooks get the agent's data as it is.
+    Other(&'static str),
 }
 
 impl EventKind {
@@ -49,6 +51,7 @@ impl EventKind {
             Self::PostCompact => "post_compact",
             Self::PermissionRequest => "permission_request",
             Self::Notification => "notification",
+            Self::Other(name) => name,
         }
     }
 
@@ -131,6 +134,17 @@ impl AgentEvent {
             is_usual: true,
             is_nothing_if_empty: false,
         }
+    }
+
+    /// Creates an event that hooks get as it is, and that is installed only by name or for a hook that
+    /// subscribes to it.
+    pub(crate) const fn other(name: &'static str, event: &'static str) -> Self {
+        Self::new(name, EventKind::Other(event)).unusual()
+    }
+
+    /// Creates such an event that exit code 2 stops.
+    pub(crate) const fn stoppable(name: &'static str, event: &'static str) -> Self {
+        Self::other(name, event).block(Fate::Honoured)
     }
 
     /// Creates an event before a tool call, which every agent can block.

@@ -94,6 +94,12 @@ impl Agent {
         self.spec().events
     }
 
+    /// Returns its other events that hookbox serves: hooks get the agent's data as it is. `hookbox install`
+    /// adds entries for them by name, or for hooks that subscribe to them.
+    pub fn other_events(self) -> &'static [AgentEvent] {
+        self.spec().other_events
+    }
+
     /// Returns its event of this name, in exactly this case. `None` if that is not an event of hookbox.
     pub fn event(self, name: &str) -> Option<&'static AgentEvent> {
         self.spec().event(name)
@@ -101,7 +107,8 @@ impl Agent {
 
     /// Returns its names of an event of hookbox, the usual one first.
     pub fn names_of(self, event: EventKind) -> impl Iterator<Item = &'static str> {
-        self.events().iter().filter(move |it| it.event == event).map(|it| it.name)
+        let all = self.events().iter().chain(self.other_events());
+        all.filter(move |it| it.event == event).map(|it| it.name)
     }
 
     /// Returns the name of the tool that is Claude Code's `claude`; Copilot CLI's in its camelCase style.
@@ -146,9 +153,7 @@ impl Agent {
             }
             (OnFailure::Block, None, None) => {
                 let reason = if what.trim().is_empty() { "blocked by hookbox" } else { what };
-                let reason = text::escape_lines(reason, WARNING_SHOWN);
-                let stderr = format!("{reason}\n");
-                Reply { exit_code: 2, stderr, held: Some(reason), ..Reply::default() }
+                Reply::stop(text::escape_lines(reason, WARNING_SHOWN))
             }
             (_, Some(known), _) => {
                 let plan = Plan { warnings: vec![what.to_owned()], ..Plan::default() };

@@ -94,7 +94,7 @@ impl Reader {
                 summary: self.text(&["compact_summary"])?,
                 usage: None,
             },
-            EventKind::PermissionRequest | EventKind::Notification => {
+            EventKind::PermissionRequest | EventKind::Notification | EventKind::Other(_) => {
                 let fields = std::mem::replace(&mut self.fields, Fields::new(serde_json::Map::new()));
                 EventData::Other { name: self.own.event.to_string(), data: fields.rest() }
             }

@@ -118,7 +118,7 @@ impl Agent {
     ///
     /// `event` is the agent's own name of the event, from the command line: Copilot CLI's camelCase payloads
     /// do not name their event. Missing parts of the context come from `defaults`, and the `agent` is the
-    /// agent's name. `None` is an event that the agent has and hookbox has not, or that no hook is to see: answer
+    /// agent's name. `None` is an event that hookbox does not serve, or that no hook is to see: answer
     /// it by [`nothing`](Agent::nothing).
     ///
     /// * The name of a tool stays the agent's own. An input that is not an object reaches the hooks
@@ -225,7 +225,7 @@ impl Agent {
             }
         };
         let own = self.event(name);
-        if own.is_none() && !self.spec().other_events.contains(&name) {
+        if own.is_none() && !self.spec().has_event(name) {
             let names: Vec<&str> = self.events().iter().map(|it| it.name).collect();
             return Err(ReadError::UnknownEvent {
                 agent: self.title(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::event::AgentEvent;
+use super::event::{AgentEvent, EventKind};
 use super::plan::{Decision, Plan};
 use crate::spec::Spec;
 use crate::text;
@@ -16,7 +16,7 @@ const MAX_SHOWN: usize = 8;
 /// The output and the exit code of an agent's hook command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// The exit code: 0, or 2 for a block at an event that is not known.
+    /// The exit code: 0, or 2 for a block at an event that is not known, or that has no answers of its own.
     pub exit_code: u8,
     /// Standard output: one JSON object and a line break, or nothing.
     pub stdout: String,
@@ -31,6 +31,12 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Returns the reply with exit code 2, by which all agents stop what they do.
+    pub(crate) fn stop(reason: String) -> Self {
+        let stderr = format!("{reason}\n");
+        Self { exit_code: 2, stderr, held: Some(reason), ..Self::default() }
+    }
+
     /// Adds a warning for standard error, unless the model would read it there.
     pub fn note(&mut self, note: &str) {
         if self.exit_code != 2 {
@@ -54,6 +60,9 @@ impl Reply {
 
 /// Returns the reply that follows a plan.
 pub(crate) fn write(spec: &Spec, event: &AgentEvent, plan: Plan) -> Reply {
+    if let (EventKind::Other(_), Decision::Block(reason)) = (event.event, &plan.decision) {
+        return Reply { warnings: plan.warnings, ..Reply::stop(reason.clone()) };
+    }
     let mut answer = match &plan.follow_up {
         None => (spec.answers.write)(event, &plan),
         Some(message) => (spec.answers.follow_up)(event, message),

@@ -55,7 +55,7 @@ fn an_agent_is_known_by_its_name_and_by_no_other() {
 fn the_table_has_a_fate_for_every_answer_that_hookbox_allows_and_for_no_other() {
     for agent in Agent::ALL {
         let mut names = std::collections::HashSet::new();
-        for own in agent.events() {
+        for own in agent.events().iter().chain(agent.other_events()) {
             let event = own.event.event_name();
             assert_eq!(event.as_str(), own.event.as_str());
             assert!(
@@ -345,11 +345,38 @@ fn the_event_of_a_payload_that_cannot_be_read_is_still_known_where_it_says_it() 
 }
 
 #[test]
-fn an_event_that_hookbox_does_not_have_is_answered_by_nothing() {
+fn an_event_that_hookbox_knows_nothing_about_reaches_the_hooks_as_the_agent_sent_it() {
+    for (agent, name, event) in [
+        (Agent::Claude, "ConfigChange", "config_change"),
+        (Agent::Claude, "InstructionsLoaded", "instructions_loaded"),
+        (Agent::Qwen, "TodoCreated", "todo_created"),
+        (Agent::Codex, "Interrupt", "interrupt"),
+        (Agent::Gemini, "BeforeModel", "before_model"),
+        (Agent::Copilot, "subagentStart", "subagent_start"),
+        (Agent::Cursor, "beforeTabFileRead", "before_tab_file_read"),
+        (Agent::Kimi, "TaskStarted", "task_started"),
+    ] {
+        let payload = json!({"session_id": "s", "cwd": "/w", "source": "local_settings", "tool_name": 5});
+        let request = read(agent, name, &payload);
+        let data = json!({"source": "local_settings", "tool_name": 5}).as_object().cloned().unwrap();
+        assert_eq!(request.event.data, EventData::Other { name: event.to_owned(), data }, "{agent}");
+        let reply = replied(&request, [Outcome::block("not now")]);
+        if request.own.block == Fate::Honoured {
+            let said = (reply.exit_code, reply.stdout.as_str(), reply.stderr.as_str());
+            assert_eq!(said, (2, "", "not now\n"), "{agent}");
+        } else {
+            assert_eq!((reply.exit_code, &reply.held), (0, &None), "{agent}");
+            assert!(reply.stderr.contains("not now") || reply.stderr.contains("block"), "{agent} {reply:?}");
+        }
+    }
+}
+
+#[test]
+fn an_event_that_hookbox_does_not_serve_is_answered_by_nothing() {
     for (agent, event, payload) in [
-        (Agent::Gemini, None, json!({"hook_event_name": "BeforeModel"})),
-        (Agent::Gemini, Some("BeforeModel"), json!({"hook_event_name": "BeforeModel", "tool_name": 5})),
-        (Agent::Claude, None, json!({"hook_event_name": "SubagentStart"})),
+        (Agent::Cursor, None, json!({"hook_event_name": "beforeShellExecution"})),
+        (Agent::Cursor, Some("afterFileEdit"), json!({"hook_event_name": "afterFileEdit", "tool_name": 5})),
+        (Agent::Claude, None, json!({"hook_event_name": "WorktreeCreate"})),
     ] {
         assert_eq!(agent.read(payload.to_string().as_bytes(), event, &defaults()), Ok(None));
     }

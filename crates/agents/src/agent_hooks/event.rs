@@ -42,15 +42,17 @@ pub(super) fn tool_event(spec: &Spec, name: &str) -> Option<&'static ToolEvent> 
 /// [`Unknown`] if there is none.
 pub fn event_name(agent: Agent, name: &str) -> Result<EventName, Unknown> {
     let spec = agent.spec();
-    let known = || Some(spec.event(name)?.event).filter(|it| *it != EventKind::AfterTurn);
+    let is_known = |it: &EventKind| !matches!(it, EventKind::AfterTurn | EventKind::Other(_));
+    let known = || Some(spec.event(name)?.event).filter(is_known);
     let event = tool_event(spec, name).map(|it| it.event).or_else(known);
     if let Some(event) = event.filter(|_| spec.hooks.is_some()) {
         return Ok(event.event_name());
     }
-    if spec.hooks.is_none() || spec.other_events.contains(&name) {
+    if spec.hooks.is_none() || spec.has_event(name) {
         return Err(Unknown::OnlyThere { name: text::escape(name, 80), agent: spec.title });
     }
-    let names = spec.events.iter().map(|it| it.name).chain(spec.other_events.iter().copied());
+    let served = spec.events.iter().chain(spec.other_events).map(|it| it.name);
+    let names = served.chain(spec.unserved_events.iter().copied());
     Err(Unknown::Nowhere {
         name: text::escape(name, 80),
         agent: spec.title,

@@ -86,7 +86,29 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(Honoured),
         AgentEvent::new("Notification", EventKind::Notification),
     ],
-    other_events: &OTHER_EVENTS,
+    // Its documentation says which of them exit code 2 stops.
+    other_events: &[
+        AgentEvent::other("Setup", "setup").inject(Honoured),
+        AgentEvent::other("InstructionsLoaded", "instructions_loaded"),
+        AgentEvent::stoppable("ConfigChange", "config_change"),
+        AgentEvent::other("CwdChanged", "cwd_changed"),
+        AgentEvent::other("DirectoryAdded", "directory_added"),
+        AgentEvent::other("FileChanged", "file_changed"),
+        AgentEvent::stoppable("UserPromptExpansion", "user_prompt_expansion").inject(Honoured),
+        AgentEvent::other("PermissionDenied", "permission_denied"),
+        AgentEvent::other("MessageDisplay", "message_display"),
+        AgentEvent::other("PreModelSwitch", "pre_model_switch"),
+        AgentEvent::other("PostModelSwitch", "post_model_switch"),
+        AgentEvent::other("SubagentStart", "subagent_start").block(LeftOut).inject(Honoured),
+        AgentEvent::stoppable("TeammateIdle", "teammate_idle"),
+        AgentEvent::stoppable("TaskCreated", "task_created"),
+        AgentEvent::stoppable("TaskCompleted", "task_completed"),
+        AgentEvent::stoppable("Elicitation", "elicitation"),
+        AgentEvent::stoppable("ElicitationResult", "elicitation_result"),
+        AgentEvent::other("WorktreeRemove", "worktree_remove"),
+    ],
+    // A hook's output there is the directory of the new worktree: an entry replaces git.
+    unserved_events: &["WorktreeCreate"],
     tools: ToolNames {
         names: &[
             ("Bash", "Bash"),
@@ -138,30 +160,6 @@ pub(crate) static SPEC: Spec = Spec {
     ],
     doctor: DoctorRules { check: check_folder, ..DoctorRules::BASE },
 };
-
-/// Events of Claude Code and Qwen Code that hookbox does not have.
-pub(crate) const OTHER_EVENTS: [&str; 20] = [
-    "Setup",
-    "SubagentStart",
-    "PostToolBatch",
-    "PermissionDenied",
-    "UserPromptExpansion",
-    "TaskCreated",
-    "TaskCompleted",
-    "TeammateIdle",
-    "TodoCreated",
-    "TodoCompleted",
-    "InstructionsLoaded",
-    "ConfigChange",
-    "CwdChanged",
-    "FileChanged",
-    "WorktreeCreate",
-    "WorktreeRemove",
-    "Elicitation",
-    "ElicitationResult",
-    "MessageDisplay",
-    "SessionDelete",
-];
 
 /// The beginnings of what failed tools say.
 const FAILED: [&str; 3] = ["Exit code ", "Error", "<tool_use_error>"];

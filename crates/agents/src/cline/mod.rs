@@ -47,6 +47,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::stop("afterRun").follow_up(LeftOut),
     ],
     other_events: &[],
+    unserved_events: &[],
     tools: ToolNames { names: &[("Bash", "run_commands")], ..ToolNames::BASE },
     tool_success,
     counts_follow_ups: false,

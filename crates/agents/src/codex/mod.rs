@@ -66,7 +66,13 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("PostCompact", EventKind::PostCompact).inject(LeftOut),
         AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(Honoured),
     ],
-    other_events: &["SubagentStart", "Interrupt", "PreModelRequest", "PostModelRequest"],
+    other_events: &[
+        AgentEvent::other("SubagentStart", "subagent_start").block(LeftOut).inject(LeftOut),
+        AgentEvent::other("Interrupt", "interrupt"),
+        AgentEvent::other("PreModelRequest", "pre_model_request"),
+        AgentEvent::other("PostModelRequest", "post_model_request"),
+    ],
+    unserved_events: &[],
     tools: ToolNames {
         names: &[("Bash", "Bash")],
         // It knows Edit and Write for its apply_patch.

@@ -85,7 +85,11 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("notification", EventKind::Notification).unusual(),
         AgentEvent::new("Notification", EventKind::Notification),
     ],
-    other_events: &["subagentStart", "SubagentStart"],
+    other_events: &[
+        AgentEvent::other("subagentStart", "subagent_start").block(LeftOut).inject(LeftOut),
+        AgentEvent::other("SubagentStart", "subagent_start").block(LeftOut).inject(LeftOut),
+    ],
+    unserved_events: &[],
     tools: ToolNames {
         names: &[
             ("Bash", "bash"),

@@ -49,18 +49,20 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("preCompact", EventKind::PreCompact).block(LeftOut).inject(LeftOut),
     ],
     other_events: &[
+        AgentEvent::stoppable("beforeReadFile", "before_read_file"),
+        AgentEvent::stoppable("beforeTabFileRead", "before_tab_file_read"),
+        AgentEvent::other("afterTabFileEdit", "after_tab_file_edit"),
+        AgentEvent::other("afterAgentThought", "after_agent_thought"),
+        AgentEvent::stoppable("subagentStart", "subagent_start").inject(LeftOut),
+        AgentEvent::other("workspaceOpen", "workspace_open"),
+    ],
+    // hookbox serves these calls at the events of all tools.
+    unserved_events: &[
         "beforeShellExecution",
         "afterShellExecution",
         "beforeMCPExecution",
         "afterMCPExecution",
         "afterFileEdit",
-        "beforeReadFile",
-        "beforeTabFileRead",
-        "afterTabFileEdit",
-        "afterAgentResponse",
-        "afterAgentThought",
-        "subagentStart",
-        "workspaceOpen",
     ],
     tools: ToolNames {
         names: &[

@@ -57,7 +57,11 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("PreCompress", EventKind::PreCompact).block(LeftOut).inject(LeftOut).unusual(),
         AgentEvent::new("Notification", EventKind::Notification),
     ],
-    other_events: &["BeforeModel", "AfterModel", "BeforeToolSelection"],
+    other_events: &[
+        AgentEvent::stoppable("BeforeModel", "before_model"),
+        AgentEvent::other("BeforeToolSelection", "before_tool_selection"),
+    ],
+    unserved_events: &[],
     tools: ToolNames {
         names: &[
             ("Bash", "run_shell_command"),

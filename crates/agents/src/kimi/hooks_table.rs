@@ -36,7 +36,7 @@ struct KimiEntry {
 
 impl KimiEntry {
     fn problem(&self) -> Option<String> {
-        let is_known = SPEC.event(&self.event).is_some() || SPEC.other_events.contains(&self.event.as_str());
+        let is_known = SPEC.has_event(&self.event);
         let longest = LONGEST.as_secs();
         if !is_known {
             return Some(format!(

@@ -58,15 +58,17 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(LeftOut),
         AgentEvent::new("Notification", EventKind::Notification),
     ],
+    // It waits for no answer at these.
     other_events: &[
-        "PermissionResult",
-        "UserPromptQueued",
-        "TurnStarted",
-        "Interrupt",
-        "SessionHeartbeat",
-        "SubagentStart",
-        "TaskStarted",
+        AgentEvent::other("PermissionResult", "permission_result"),
+        AgentEvent::other("UserPromptQueued", "user_prompt_queued"),
+        AgentEvent::other("TurnStarted", "turn_started"),
+        AgentEvent::other("Interrupt", "interrupt"),
+        AgentEvent::other("SessionHeartbeat", "session_heartbeat"),
+        AgentEvent::other("SubagentStart", "subagent_start").block(LeftOut).inject(LeftOut),
+        AgentEvent::other("TaskStarted", "task_started"),
     ],
+    unserved_events: &[],
     tools: ToolNames {
         names: &[
             ("Bash", "Bash"),

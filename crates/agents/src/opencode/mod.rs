@@ -53,6 +53,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("session.compacted", EventKind::PostCompact).inject(Honoured),
     ],
     other_events: &[],
+    unserved_events: &[],
     tools: ToolNames { names: &[("Bash", "bash")], ..ToolNames::BASE },
     tool_success: |_, exit_status| Some(exit_status.is_none_or(|status| status == 0)),
     counts_follow_ups: true,

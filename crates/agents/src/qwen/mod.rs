@@ -6,7 +6,6 @@ mod reply;
 
 use serde_json::{Map, Value, json};
 
-use crate::claude::OTHER_EVENTS;
 use crate::dialect::claude::{MatcherError, compile};
 use crate::gemini_family::{DISABLED, ENABLED, folder_trust};
 use crate::spec::prelude::*;
@@ -62,7 +61,17 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(Honoured),
         AgentEvent::new("Notification", EventKind::Notification),
     ],
-    other_events: &OTHER_EVENTS,
+    other_events: &[
+        AgentEvent::other("InstructionsLoaded", "instructions_loaded"),
+        AgentEvent::stoppable("UserPromptExpansion", "user_prompt_expansion").inject(Honoured),
+        AgentEvent::other("PermissionDenied", "permission_denied"),
+        AgentEvent::other("MessageDisplay", "message_display"),
+        AgentEvent::other("SubagentStart", "subagent_start").block(LeftOut).inject(Honoured),
+        AgentEvent::stoppable("TodoCreated", "todo_created"),
+        AgentEvent::stoppable("TodoCompleted", "todo_completed"),
+        AgentEvent::other("SessionDelete", "session_delete"),
+    ],
+    unserved_events: &[],
     tools: ToolNames {
         names: &[
             ("Bash", "run_shell_command"),

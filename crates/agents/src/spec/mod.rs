@@ -48,8 +48,11 @@ pub(crate) struct Spec {
     pub(crate) wait: Wait,
     /// Its events that are events of hookbox, in the order of a session.
     pub(crate) events: &'static [AgentEvent],
-    /// Its names of events that hookbox does not have, or whose data hookbox does not know.
-    pub(crate) other_events: &'static [&'static str],
+    /// Its other events that hookbox serves.
+    pub(crate) other_events: &'static [AgentEvent],
+    /// Its names of events that hookbox does not serve: about calls that another event shows, or with an answer
+    /// that replaces the agent's own work.
+    pub(crate) unserved_events: &'static [&'static str],
     /// Its names of tools.
     pub(crate) tools: ToolNames,
     /// Returns true if a payload reports that the tool worked, from the output and the exit status. `None` if
@@ -88,7 +91,12 @@ impl Spec {
 
     /// Returns its event of this name, in exactly this case.
     pub(crate) fn event(&self, name: &str) -> Option<&'static AgentEvent> {
-        self.events.iter().find(|event| event.name == name)
+        self.events.iter().chain(self.other_events).find(|event| event.name == name)
+    }
+
+    /// Returns true if it has an event of this name, which hookbox may not serve.
+    pub(crate) fn has_event(&self, name: &str) -> bool {
+        self.event(name).is_some() || self.unserved_events.contains(&name)
     }
 
     /// Returns true if its event of this name is the end of a session.

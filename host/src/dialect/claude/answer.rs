@@ -50,8 +50,8 @@ fn block_at(event: &EventName) -> Block {
         | EventName::OnBudgetExceeded => Block::Stops,
         EventName::AgentStop => Block::GoesOn,
         EventName::OnError => Block::Tells,
-        EventName::Other(name) if name == "permission_request" => Block::Stops,
         EventName::Other(name) if name == "subagent_stop" => Block::GoesOn,
+        EventName::Other(_) if event.allows().block => Block::Stops,
         _ => Block::Warns,
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::agent::{Agent, AgentEvent, EventKind, bridge_command};
 use crate::bridge::Bridge;
+use crate::event::EventName;
 use crate::text;
 
 /// The time that an agent waits beyond our own deadline: ours ends first, and a busy machine starts a process
@@ -65,6 +66,15 @@ pub struct UnknownEvent {
     pub nearest: &'static str,
 }
 
+/// Returns the names of the events to install if a hook subscribes to one of the agent's
+/// [other events](Agent::other_events): the usual ones and those. Otherwise none, for the usual ones alone: older
+/// versions of an agent may refuse a configuration with a name that they do not know.
+pub fn wanted_events(agent: Agent, is_wanted: impl Fn(&EventName) -> bool) -> Vec<String> {
+    let others = || agent.other_events().iter().filter(|it| is_wanted(&it.event.event_name()));
+    let usual = usual_events(agent).filter(|_| others().next().is_some());
+    usual.chain(others()).map(|it| it.name.to_owned()).collect()
+}
+
 /// Returns the events that are installed by default: all events of an agent but those that fire many times
 /// for one answer, and those of Copilot CLI whose payload does not name its event.
 pub fn usual_events(agent: Agent) -> impl Iterator<Item = &'static AgentEvent> {
@@ -101,12 +111,13 @@ pub(crate) fn desired_entries(
         usual_events(agent).collect()
     } else {
         // In the order of a session, and each once, whatever the order of the options.
+        let served = || agent.events().iter().chain(agent.other_events());
         if let Some(unknown) = options.events.iter().find(|name| agent.event(name).is_none()) {
-            let nearest = text::nearest(unknown, agent.events().iter().map(|it| it.name));
+            let nearest = text::nearest(unknown, served().map(|it| it.name));
             let nearest = nearest.unwrap_or_default();
             return Err(UnknownEvent { agent, name: text::escape(unknown, 64), nearest });
         }
-        agent.events().iter().filter(|it| options.events.iter().any(|name| name == it.name)).collect()
+        served().filter(|it| options.events.iter().any(|name| name == it.name)).collect()
     };
     Ok(named.into_iter().map(|event| one(agent, options, event)).collect())
 }
@@ -210,6 +221,23 @@ mod tests {
         assert_eq!(names, ["PreToolUse", "Stop"]);
         let options = InstallOptions { events: vec!["PreToolUs".into()], ..options };
         assert_eq!(desired_entries(Agent::Claude, &options).unwrap_err().nearest, "PreToolUse");
+    }
+
+    #[test]
+    fn other_events_are_installed_by_name_or_for_a_hook_that_subscribes_to_them() {
+        let named = InstallOptions { events: vec!["ConfigChange".into()], ..InstallOptions::new("hookbox") };
+        assert_eq!(desired_entries(Agent::Claude, &named).unwrap()[0].event, "ConfigChange");
+        for agent in agents() {
+            assert_eq!(wanted_events(agent, |_| false), [""; 0], "{agent}");
+            for other in agent.other_events() {
+                let wanted = wanted_events(agent, |it| *it == other.event.event_name());
+                assert!(
+                    wanted.iter().any(|it| it == other.name) && wanted.len() > 1,
+                    "{agent} {}",
+                    other.name
+                );
+            }
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ mod installer;
 pub(crate) mod outcome;
 pub(crate) mod record;
 
-pub use self::desired::{InstallOptions, UnknownEvent, usual_events};
+pub use self::desired::{InstallOptions, UnknownEvent, usual_events, wanted_events};
 pub use self::error::InstallError;
 pub use self::installer::Installer;
 pub use self::outcome::{Change, FileChange, InstallFailure};
