@@ -363,3 +363,22 @@ fn trust_grants_again_what_was_taken_back() {
         assert!(again.stderr.contains("already"), "{again:#?}");
     }
 }
+
+#[tokio::test]
+async fn an_embedded_session_warns_once_of_an_untrusted_hook_and_reports_it_each_time() {
+    let env = brought();
+    env.file("repo/.kodelet/hookbox.toml", "[hooks.evil]\non_failure = \"block\"\n");
+    let manager = env.builder().build().await;
+    for session in ["one", "two"] {
+        let session = manager.session(session);
+        let mut warned = Vec::new();
+        for _ in 0..3 {
+            let call = hookbox::ToolCall::new("bash", json!({"command": "ls"}));
+            let fired = session.clone().fire(hookbox::event::EventData::BeforeToolCall(call)).await;
+            assert_eq!(fired.report.hooks[0].cause, Some(hookbox::Cause::Untrusted), "{fired:#?}");
+            assert!(fired.verdict.block.is_some(), "{fired:#?}");
+            warned.push(fired.verdict.warnings.iter().filter(|it| it.text.starts_with("skipped ")).count());
+        }
+        assert_eq!(warned, [1, 0, 0]);
+    }
+}

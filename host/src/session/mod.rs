@@ -3,6 +3,7 @@
 mod attempts;
 mod decided;
 mod monitor;
+mod told;
 mod tool;
 mod verdict;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 use self::attempts::Attempts;
 pub use self::decided::Decided;
 pub use self::monitor::BudgetMonitor;
+use self::told::Told;
 pub use self::tool::{PermittedCall, ToolRun};
 pub use self::verdict::{
     Decision, ErrorVerdict, GateVerdict, MessageVerdict, Noted, Notes, OutputDecision, OutputVerdict,
@@ -34,7 +36,8 @@ pub use crate::thresholds::{AtThreshold, Thresholds};
 /// The number of times in a row that hooks of `agent_stop` may make an agent go on.
 pub const MAX_FOLLOW_UPS: u32 = 8;
 
-/// One conversation. Cheap to clone; clones share the counts of follow-ups and attempts, and the budget monitor. A
+/// One conversation. Cheap to clone; clones share the counts of follow-ups and attempts, and the budget monitor. The
+/// warning about an untrusted hook is in the first verdict only; each report has it. A
 /// subagent gets a session of its own with [`Session::subagent`].
 ///
 /// Its sending methods run the hooks in the calling task, one after another, on a tokio runtime with time and I/O
@@ -47,6 +50,7 @@ pub struct Session {
     follow_ups: Arc<AtomicU32>,
     monitor: Arc<Mutex<BudgetMonitor>>,
     attempts: Arc<Mutex<Attempts>>,
+    told: Arc<Mutex<Told>>,
     /// Limits that replace the manager's.
     chain: Option<Arc<ChainOptions>>,
 }
@@ -60,6 +64,7 @@ impl Session {
             follow_ups: Arc::default(),
             monitor: Arc::default(),
             attempts: Arc::default(),
+            told: Arc::default(),
             chain: None,
         }
     }
@@ -288,6 +293,7 @@ impl Session {
         if let EventData::AgentStop(stop) = &ruled.fired.event.data {
             self.count_follow_ups(stop.follow_ups, &mut ruled.fired);
         }
+        mutex::lock(&self.told).keep_new(&mut ruled.fired);
         Decided { session: self.clone(), snapshot, clocks, ruled }
     }
 
