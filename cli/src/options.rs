@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 use hookbox::Limits;
 use hookbox::internal::discovery::{self, UnitError, parse_duration};
-use hookbox::manager::{Builder, Manager};
+use hookbox::manager::{Builder, DEFAULT_ROOTS, Manager};
 use hookbox::trust::TrustPolicy;
 use hookbox::{Allocation, Runtime};
 use hookbox_agents::agent::UnknownAgent;
@@ -116,16 +116,22 @@ impl Locate {
         })
     }
 
-    /// Like [`Self::enter`], to find the hook that a word names. The absolute path of a hook is enough: without `--cwd`
-    /// it is looked for from its own directory.
-    pub(crate) fn enter_for(&self, word: &str) -> Result<(), InputError> {
-        let path = Path::new(word);
-        let own = path.parent().filter(|dir| path.is_absolute() && self.cwd.is_none() && dir.is_dir());
-        // A directory that cannot be entered has no hook that could be read.
-        if own.is_some_and(|dir| std::env::set_current_dir(dir).is_ok()) {
-            return Ok(());
+    /// Changes to the directory of `--cwd`; without it, to the one of a hook that is named by an absolute path. So
+    /// advice that has a path works from everywhere.
+    pub(crate) fn enter_for(&self, hook: &str) -> Result<(), InputError> {
+        let base = self.base_of(Path::new(hook))?.filter(|base| self.cwd.is_none() && base.is_dir());
+        match base.map(std::env::set_current_dir) {
+            Some(Ok(())) => Ok(()),
+            _ => self.enter(),
         }
-        self.enter()
+    }
+
+    /// Returns the directory with the root that an absolute path leads through.
+    fn base_of<'a>(&self, path: &'a Path) -> Result<Option<&'a Path>, InputError> {
+        let roots = self.roots()?.unwrap_or_else(|| DEFAULT_ROOTS.map(str::to_owned).into());
+        let is_root = |path: &&Path| roots.iter().any(|root| path.file_name() == Some(root.as_ref()));
+        let outermost = path.ancestors().filter(is_root).last().and_then(Path::parent);
+        Ok(outermost.filter(|_| path.is_absolute()))
     }
 
     /// Finds the hooks, with the trust and grants that the user recorded.
@@ -170,6 +176,7 @@ impl Locate {
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
         // This process makes few calls and ends.
         let builder = builder.allocation(Allocation::OnDemand).protect(hookbox_agents::protection());
+        let builder = builder.whole_paths(self.cwd.is_some());
         let mut builder = match compiler::own() {
             Some(compiler) => builder.compiler(compiler),
             None => builder,
@@ -210,6 +217,11 @@ impl Find {
 }
 
 impl Discover {
+    /// Returns the options with which another command finds the same hooks, each with a space behind it.
+    pub(crate) fn flags(&self) -> Result<String, InputError> {
+        Ok(self.find.locate.discovery()?.flags())
+    }
+
     /// Returns true if the current directory is the one in which hooks are found.
     pub(crate) fn is_here(&self) -> bool {
         self.find.locate.cwd.is_none()

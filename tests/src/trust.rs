@@ -382,3 +382,36 @@ async fn an_embedded_session_warns_once_of_an_untrusted_hook_and_reports_it_each
         assert_eq!(warned, [1, 0, 0]);
     }
 }
+
+#[test]
+fn the_advice_about_an_untrusted_hook_works_as_it_is_printed() {
+    const PLAIN: &str = ".hookbox/hooks/guard";
+    const ODD: &str = ".hookbox/hooks/it's \"a\" $x guard";
+    const OF_PLUGIN: &str = ".hookbox/plugins/o@r p/hooks/x y";
+    const OTHER: &str = ".other root/hooks/guard";
+    let other = ["--root", ".other root"];
+    for (file, args, is_elsewhere) in [
+        (PLAIN, &[][..], false),
+        (PLAIN, &["--cwd", "../repo"], true),
+        (ODD, &[], false),
+        (ODD, &[], true),
+        (OF_PLUGIN, &[], false),
+        (OF_PLUGIN, &["--cwd", "../repo"], true),
+        (".hookbox/hooks/-dash", &[], false),
+        (OTHER, &other, false),
+        (OTHER, &[other[0], other[1], "--cwd", "../repo"], true),
+    ] {
+        let env = TestEnvironment::new();
+        env.directory("repo/.git").directory("elsewhere");
+        env.native(&format!("repo/{file}"), "before_tool_call", "echo '{\"blocked\":true}'");
+        env.symlink("bin/hookbox", program().to_str().unwrap());
+        let run = || env.hookbox_with([&["run", "before_tool_call"], args].concat(), bash().to_string());
+        let warned = run().json()["warnings"][0].as_str().unwrap().to_owned();
+        let command = warned.split('`').nth(1).unwrap_or_else(|| panic!("no command in {warned}"));
+        let directory = if is_elsewhere { "elsewhere" } else { "repo" };
+        let mut shell = env.command("bash");
+        shell.args(["-c", &format!("{command} --yes")]).current_dir(env.path(directory));
+        succeeds(&env.run(&mut shell, ""));
+        assert_eq!(run().json()["blocked"], true, "{command}");
+    }
+}

@@ -151,7 +151,7 @@ async fn add(
 }
 
 async fn remove(find: &options::Find, name: &str, rights: &[Capability]) -> anyhow::Result<ExitCode> {
-    find.locate.enter()?;
+    find.locate.enter_for(name)?;
     human::required(&find.locate, &[], false)?;
     let manager = find.manager().await?;
     let file = &approval::trust_file(&manager)?;

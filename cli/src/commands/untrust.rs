@@ -24,7 +24,7 @@ pub(crate) struct Untrust {
 
 impl Untrust {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        self.find.locate.enter()?;
+        self.find.locate.enter_for(&self.hook)?;
         human::required(&self.find.locate, &[], false)?;
         let manager = self.find.manager().await?;
         let file = &approval::trust_file(&manager)?;

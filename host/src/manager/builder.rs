@@ -143,6 +143,13 @@ impl Builder {
         self
     }
 
+    /// Names hooks by their paths in advice, for a reader who may be in another directory (default: no).
+    #[doc(hidden)]
+    pub fn whole_paths(mut self, whole: bool) -> Self {
+        self.discovery.whole_paths = whole;
+        self
+    }
+
     /// Adds the built-in hooks (default: yes, also without directories). The user can switch off each of them.
     pub fn builtins(mut self, with: bool) -> Self {
         self.builtins = with;

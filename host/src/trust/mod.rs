@@ -39,25 +39,18 @@ pub const NOT_APPROVED: &str = "not trusted since its plugin was installed";
 /// Like [`UNTRUSTED`], for a hook that has changed since the user trusted it.
 pub const CHANGED: &str = "it has changed since you trusted it";
 
-/// Returns the command that approves a hook. It has the path instead of a name that is not unique, or that a shell
-/// or a terminal could take for something else.
-pub fn command(name: &str, path: Option<&Path>, is_unique: bool) -> String {
-    format!("hookbox trust {}", word(name, path, is_unique))
+/// Returns the command that approves a hook. `flags` are the options with which it finds the hook, each with a space
+/// behind it. The command has the path instead of a name that is not unique, or that a shell or a terminal could take
+/// for something else.
+#[doc(hidden)]
+pub fn command(flags: &str, name: &str, path: Option<&Path>, is_unique: bool) -> String {
+    let word = text::escape(&text::shell_word(&handle(name, path, is_unique)), 4096);
+    format!("hookbox trust {flags}{word}")
 }
 
 /// Returns the advice to approve an untrusted hook, with the [`command`].
-pub fn approve(name: &str, path: Option<&Path>, is_unique: bool) -> String {
-    format!("review it with `{}`", command(name, path, is_unique))
-}
-
-/// Like [`approve`], for a hook of a source, which is looked for only on request.
-pub(crate) fn approve_from(from: &str, name: &str, path: Option<&Path>, is_unique: bool) -> String {
-    format!("review it with `hookbox trust --from {from} {}`", word(name, path, is_unique))
-}
-
-/// Returns the hook as a word of a command line.
-fn word(name: &str, path: Option<&Path>, is_unique: bool) -> String {
-    text::escape(&text::shell_word(&handle(name, path, is_unique)), 4096)
+pub(crate) fn approve(flags: &str, name: &str, path: Option<&Path>, is_unique: bool) -> String {
+    format!("review it with `{}`", command(flags, name, path, is_unique))
 }
 
 /// Returns the handle by which a command finds the hook: its name, or its path if the name is odd or not unique.

@@ -24,6 +24,8 @@ pub struct Access {
     pub network: Option<crate::network::Network>,
     /// The hook as a command names it.
     pub name: String,
+    /// The options with which a command finds it, each with a space behind it.
+    pub flags: String,
 }
 
 /// The directories that rights name; an absent one cannot be reached.
@@ -56,7 +58,8 @@ impl Access {
     /// it.
     pub(super) fn denial_of_granted(&self, right: &Capability) -> Denial {
         let right = right.to_string();
-        let command = format!("hookbox grants add {} {}", shell_word(&self.name), shell_word(&right));
+        let (flags, name) = (&self.flags, shell_word(&self.name));
+        let command = format!("hookbox grants add {flags}{name} {}", shell_word(&right));
         let fix = format!("allow it with `{command}`");
         Denial { right, fix }
     }

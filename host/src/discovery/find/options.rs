@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::roots::Search;
 use super::source::HookSource;
 use crate::hook::Limits;
+use crate::text;
 use crate::thresholds::Thresholds;
 use crate::trust::TrustPolicy;
 
@@ -45,6 +46,8 @@ pub struct Options {
     pub sources: Vec<Arc<dyn HookSource>>,
     /// Examines the hooks also if none of them runs, to show and approve them. Default: no.
     pub examine_switched_off: bool,
+    /// Names hooks by their paths in advice: its reader may be in another directory. Default: no.
+    pub whole_paths: bool,
     /// The process answers one event and ends, with nothing else running beside. The user's files are read in
     /// the thread that needs them. A component that did not change is not read or described again, nor
     /// compiled if that failed. Default: no.
@@ -62,6 +65,17 @@ pub struct Options {
 }
 
 impl Options {
+    /// Returns the options with which a command finds the same hooks, each with a space behind it.
+    pub fn flags(&self) -> String {
+        if self.roots == DEFAULT_ROOTS {
+            return String::new();
+        }
+        self.roots
+            .iter()
+            .map(|root| format!("--root {} ", text::escape(&text::shell_word(root), 255)))
+            .collect()
+    }
+
     /// Returns the defaults for this working directory and home directory.
     pub fn new(cwd: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
         Self {
@@ -77,6 +91,7 @@ impl Options {
             thresholds: Thresholds::default(),
             sources: Vec::new(),
             examine_switched_off: false,
+            whole_paths: false,
             one_event: false,
             reread: false,
             component_timeout: Duration::from_secs(60),

@@ -75,8 +75,10 @@ pub(super) struct Judgement {
     is_current: bool,
     /// True if it is trusted by a record, not by the policy.
     pub(super) by_record: bool,
-    /// True if no other hook has its name.
+    /// True if its name is enough to find it.
     pub(super) is_unique: bool,
+    /// The options with which a command finds it, each with a space behind it.
+    flags: String,
     /// The hooks of its name that it replaces if the user agrees.
     pub(super) namesakes: Vec<Namesake>,
     /// The path by which a command finds it.
@@ -113,10 +115,8 @@ impl Judgement {
     /// Returns the command that approves the hook of this name.
     pub(super) fn approve(&self, name: &str) -> String {
         let path = Some(self.reference.as_path());
-        match self.from {
-            Some(from) => trust::approve_from(from, name, path, self.is_unique),
-            None => trust::approve(name, path, self.is_unique),
-        }
+        let from = self.from.map_or_else(String::new, |from| format!("--from {from} "));
+        trust::approve(&format!("{}{from}", self.flags), name, path, self.is_unique)
     }
 
     /// Returns a check of the digest of a hook that is trusted by a record and is not a component.
@@ -201,7 +201,7 @@ impl Gate {
             }
         }
         for (candidate, judged) in scan.candidates.iter().zip(&mut all) {
-            judged.is_unique = counts.get(candidate.name.as_str()) == Some(&1);
+            judged.is_unique = !options.whole_paths && counts.get(candidate.name.as_str()) == Some(&1);
         }
         all
     }
@@ -248,6 +248,7 @@ impl Gate {
             is_current: false,
             by_record: false,
             is_unique: true,
+            flags: options.flags(),
             namesakes: Vec::new(),
             reference: candidate.reference(),
             from: candidate.declared.as_ref().and_then(|it| it.outside.as_ref()).map(|it| it.from),
@@ -335,6 +336,7 @@ impl Gate {
         let manifest = component.manifest();
         let mut access = Access::nothing(manifest, &candidate.name);
         access.name = trust::handle(&candidate.name, Some(&candidate.reference()), judged.is_unique);
+        access.flags.clone_from(&judged.flags);
         let granted = judged.record.as_ref().filter(|_| judged.holds_for(component.digest()));
         let Some(granted) = granted.filter(|_| judged.standing.is_trusted()) else {
             return (access, Vec::new());

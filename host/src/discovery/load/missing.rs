@@ -100,7 +100,10 @@ fn missing(
     let problem = Problem::new(root.settings_file(), message).of(name);
     let path = text::escape(&expected.path.to_string_lossy(), 4096);
     let approve = match root.origin {
-        Origin::Repo => format!(" and {}", trust::approve(name, Some(&expected.path), true)),
+        Origin::Repo => format!(
+            " and {}",
+            trust::approve(&options.flags(), name, Some(&expected.path), !options.whole_paths)
+        ),
         _ => String::new(),
     };
     assembly.problems.push(match root.access.entry_kind(&expected.path) {
