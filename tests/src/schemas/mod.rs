@@ -67,7 +67,7 @@ fn every_schema_is_one() {
 
 #[test]
 fn everything_that_hookbox_sends_is_as_the_schemas_say() {
-    let cases: Vec<Value> = include_str!("../cases/kodelet.jsonl")
+    let cases: Vec<Value> = include_str!("../../cases/kodelet.jsonl")
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .filter(|case: &Value| case["event"].as_str().unwrap().parse::<EventName>().is_ok())

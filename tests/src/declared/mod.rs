@@ -25,7 +25,8 @@ fn statuses(env: &TestEnvironment) -> Vec<String> {
 fn problems(env: &TestEnvironment) -> Vec<String> {
     let output = env.hookbox(["list", "--json"]);
     let base = format!("{}/", env.path("").display()).replace("//", "/");
-    output.stderr.lines().map(|line| line.replace(&base, "")).collect()
+    let warnings = output.stderr.lines().filter(|line| !line.starts_with("hint: "));
+    warnings.map(|line| line.replace(&base, "")).collect()
 }
 
 #[track_caller]
