@@ -9,7 +9,7 @@ use crate::help;
 use crate::interrupt::Interrupted;
 use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ContextValue};
-use hookbox::{Hint, escape};
+use hookbox::{Hint, escape, escape_lines};
 use hookbox_plugins::PluginError;
 
 /// Wrong usage or input.
@@ -82,7 +82,7 @@ pub(crate) fn complain(error: &anyhow::Error) {
     if error.downcast_ref::<InputError>().is_some_and(|it| it.is_declined) {
         return say(error);
     }
-    say(format_args!("{ERROR}error:{ERROR:#} {error:#}"));
+    say(format_args!("{ERROR}error:{ERROR:#} {}", shown(format_args!("{error:#}"))));
     if let Some(error) = error.downcast_ref::<InputError>() {
         remedy(&error.hint);
     } else if let Some(error) = error.downcast_ref::<PluginError>() {
@@ -91,6 +91,11 @@ pub(crate) fn complain(error: &anyhow::Error) {
             next => next.iter().for_each(remedy),
         }
     }
+}
+
+/// Returns a message without terminal escapes: file names and texts of others are in it.
+fn shown(text: impl fmt::Display) -> String {
+    escape_lines(&text.to_string(), usize::MAX)
 }
 
 /// Writes a line to standard error. A failure is ignored: the data on standard output still counts.
@@ -120,7 +125,7 @@ pub(crate) fn is_coloured(stream: &impl anstream::stream::RawStream) -> bool {
 
 /// Prints a warning.
 pub(crate) fn warn(text: impl fmt::Display) {
-    aside(format_args!("{WARNING}warning:{WARNING:#} {text}"));
+    aside(format_args!("{WARNING}warning:{WARNING:#} {}", shown(text)));
 }
 
 /// Prints a warning and its hint.
@@ -131,17 +136,17 @@ pub(crate) fn warn_with_hint(text: impl fmt::Display, next: Option<&Hint>) {
 
 /// Prints a note.
 pub(crate) fn note(text: impl fmt::Display) {
-    aside(format_args!("{HINT}note:{HINT:#} {text}"));
+    aside(format_args!("{HINT}note:{HINT:#} {}", shown(text)));
 }
 
 /// Prints a hint.
 pub(crate) fn hint(text: impl fmt::Display) {
-    aside(format_args!("{HINT}hint:{HINT:#} {text}"));
+    aside(format_args!("{HINT}hint:{HINT:#} {}", shown(text)));
 }
 
 /// Prints the hint of an error.
 fn remedy(text: impl fmt::Display) {
-    say(format_args!("{HINT}hint:{HINT:#} {text}"));
+    say(format_args!("{HINT}hint:{HINT:#} {}", shown(text)));
 }
 
 /// Returns the word that is not a command of the program's, if this is the error.
@@ -151,18 +156,32 @@ fn unknown_command(error: &clap::Error) -> Option<String> {
     is_first.then(|| word.clone())
 }
 
+/// Returns the error with the arguments that it quotes made safe for a terminal.
+fn without_escapes(mut error: clap::Error) -> clap::Error {
+    let quoted: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
+    for (kind, value) in quoted {
+        let value = match value {
+            ContextValue::String(text) => ContextValue::String(shown(text)),
+            ContextValue::Strings(texts) => ContextValue::Strings(texts.iter().map(shown).collect()),
+            other => other,
+        };
+        error.insert(kind, value);
+    }
+    error
+}
+
 /// Prints the message of the argument parser. Help and version are not errors.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn usage(error: clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    if let Some(word) = unknown_command(error) {
+    if let Some(word) = unknown_command(&error) {
         say(format_args!("{ERROR}error:{ERROR:#} hookbox has no command `{}`", escape(&word, 80)));
         remedy(help::instead_of(&word));
         return ExitCode::from(EXIT_USAGE);
     }
-    let text = error.render().ansi().to_string();
+    let text = without_escapes(error).render().ansi().to_string();
     // The hint repeats this.
     let text = text.split("\nFor more information").next().unwrap_or(&text);
     say(text.trim_end());

@@ -135,7 +135,7 @@ fn main() -> ExitCode {
     let cli = match parsed.and_then(|it| Cli::from_arg_matches(&it).map_err(|error| error.format(&mut known)))
     {
         Ok(cli) => cli,
-        Err(error) => return error::usage(&error),
+        Err(error) => return error::usage(error),
     };
     cli.display.apply();
     let command = match cli.command {

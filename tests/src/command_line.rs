@@ -41,6 +41,36 @@ fn quiet_leaves_out_warnings_and_hints_but_no_error() {
 }
 
 #[test]
+fn a_file_name_with_terminal_escapes_is_escaped_in_every_message() {
+    let env = TestEnvironment::new();
+    env.file("repo/\u{1b}[5mx.wasm", "")
+        .script("repo/\u{1b}[5my", "#!/bin/sh\nprintf '\\033[5m' >&2; exit 3\n");
+    for args in [
+        &["inspect", "\u{1b}[5mx.wasm"][..],
+        &["inspect", "no\u{202e}"],
+        &["exec", "./\u{1b}[5my", "hook"],
+        &["list", "--cwd", "\u{1b}[5mgone"],
+        &["list", "--\u{1b}[5m"],
+        &["trust", "\u{1b}[5mgone"],
+    ] {
+        let output = env.hookbox([&["--color", "always"], args].concat());
+        assert_ne!(output.code, Some(0), "{args:?}");
+        let escaped = ["\\u{1b}[5m", "\\u{202e}"].iter().any(|it| output.stderr.contains(it));
+        let is_raw = output.stderr.contains("\u{1b}[5m") || output.stderr.contains('\u{202e}');
+        assert!(escaped && !is_raw, "{args:?}: {:?}", output.stderr);
+    }
+    env.native(
+        "home/.hookbox/hooks/guard",
+        "before_tool_call",
+        "printf '{\"blocked\": true, \"reason\": \"a\\342\\200\\256b\"}'",
+    );
+    let payload =
+        json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let reply = env.hookbox_with(["bridge", "claude"], &payload.to_string());
+    assert!(reply.stdout.contains(r"a\u202eb") || reply.stdout.contains(r"a\u{202e}b"), "{reply:#?}");
+}
+
+#[test]
 fn colors_and_the_log_follow_their_options() {
     let env = TestEnvironment::new();
     env.native("home/.hookbox/hooks/a", "turn_end", ":");

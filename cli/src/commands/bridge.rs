@@ -1,7 +1,7 @@
 //! `hookbox bridge`.
 
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::panic::AssertUnwindSafe;
@@ -279,8 +279,7 @@ fn wait_for_the_end() -> ! {
 /// which every agent understands.
 pub(super) fn print(reply: &Reply) -> u8 {
     let mut out = io::stdout().lock();
-    let escaped = out.is_terminal().then(|| text::escape_json(&reply.stdout));
-    let stdout = escaped.as_ref().unwrap_or(&reply.stdout);
+    let stdout = text::escape_json(&reply.stdout);
     let written = out.write_all(stdout.as_bytes()).and_then(|()| out.flush());
     let unheard = (written.is_err() || leads_nowhere()).then(|| reply.clone().unheard());
     let reply = unheard.as_ref().unwrap_or(reply);
