@@ -66,7 +66,7 @@ fn a_file_name_with_terminal_escapes_is_escaped_in_every_message() {
     );
     let payload =
         json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
-    let reply = env.hookbox_with(["bridge", "claude"], &payload.to_string());
+    let reply = env.hookbox_with(["bridge", "claude"], payload.to_string());
     assert!(reply.stdout.contains(r"a\u202eb") || reply.stdout.contains(r"a\u{202e}b"), "{reply:#?}");
 }
 
