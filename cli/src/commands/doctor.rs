@@ -94,7 +94,7 @@ fn block(found: &Examination, width: usize) -> String {
         let _ = writeln!(text, "  {name:<9} {}", wrapped(value, 12, width));
     };
     let program = found.program.as_ref().map(|path| escape(&path.to_string_lossy(), 500));
-    field("program", program.as_deref().unwrap_or("-"));
+    field("program", program.as_deref().unwrap_or("not on PATH"));
     let events: Vec<&str> = found.events.iter().map(|it| it.event.as_str()).collect();
     if !events.is_empty() {
         field("events", &events.join(" "));

@@ -69,7 +69,7 @@ fn list() -> anyhow::Result<ExitCode> {
         let about = document.get("description").and_then(Value::as_str).unwrap_or_default();
         vec![schema.name.to_owned(), about.to_owned()]
     });
-    output::line(&output::table(&["NAME", "WHAT"], rows))
+    output::line(&output::table(&["NAME", "DESCRIPTION"], rows))
 }
 
 fn named(name: &str) -> Result<&'static schema::Schema, InputError> {

@@ -8,7 +8,7 @@ use crate::hook::{Cause, Descriptor, Hook, HookError, Kind, OnFailure, Tier};
 use crate::text;
 
 /// Its name in reports.
-const NAME: &str = "hooks that cannot be seen";
+const NAME: &str = "unreadable hooks";
 
 /// The next step, if the problem has none.
 const HINT: &str = "mend it, or move it aside";
