@@ -27,8 +27,9 @@ use crate::event::{Document, Facts, ToolKind};
 /// `home`.
 ///
 /// * `command`: for a shell tool, the line, whatever the field is called. An array of words is joined, quoted
-///   where needed; of `["bash", "-lc", "ls"]` the script is the line. Where several such fields are given,
-///   all of them, one a line: which of them the tool obeys is not known here.
+///   if needed; of `["bash", "-lc", "ls"]` the script is the line. Of several fields or lines it has all, one a
+///   line, because nobody knows which of them the tool obeys. A line that could take a part of the next one,
+///   such as one with a quote, is written as `eval 'LINE'`.
 /// * `paths`: for tools that read, write, edit or search files, what their path fields and the file lines of
 ///   an `apply_patch` name. Relative paths start at `cwd`, `~` is `home`, and symlinks are followed the way
 ///   the kernel does it, before `..` is taken away; what does not exist is appended as it stands. At most 256

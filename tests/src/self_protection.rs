@@ -5,7 +5,7 @@ use hookbox::internal::builtin::SELF_PROTECTION;
 use hookbox::session::ToolDecision;
 use serde_json::{Value, json};
 
-use crate::environment::TestEnvironment;
+use crate::environment::{TestEnvironment, sample};
 
 fn shell(line: &str) -> Value {
     json!({"tool_name": "bash", "tool_input": {"command": line}})
@@ -100,6 +100,40 @@ fn inside_a_hook_it_judges_as_anywhere_else() {
     let env = TestEnvironment::new().variable("HOOKBOX_DEPTH", "1");
     for (line, blocked) in [("ls", false), ("hookbox trust x", true)] {
         assert_eq!(env.event(&["before_tool_call"], &shell(line))["blocked"], blocked, "{line}");
+    }
+}
+
+#[test]
+fn a_line_is_judged_in_every_shape_in_which_an_agent_runs_it() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    for (line, args) in
+        [("rm -rf build", json!(["-rf", "build"])), ("hookbox trust x --yes", json!(["trust", "x", "--yes"]))]
+    {
+        let program = line.split(' ').next().unwrap();
+        let (split, whole) = (json!({"command": program, "args": args}), json!({"command": line}));
+        for (agent, tool, input) in [
+            ("cline", "run_commands", json!({"commands": [split]})),
+            ("cline", "run_commands", json!({"commands": whole})),
+            ("cline", "run_commands", json!([split])),
+            ("cline", "run_commands", split.clone()),
+            ("cline", "run_commands", json!(["ls", line])),
+            ("cline", "run_commands", json!({"commands": ["cat <<X", line]})),
+            ("cline", "run_commands", json!({"commands": ["echo '", line, "'"]})),
+            ("claude", "Bash", json!({"cmd": "cat <<X", "command": line})),
+            ("claude", "Bash", json!({"script": ": '", "command": line, "shell_command": "'"})),
+            ("claude", "Bash", json!({"script": "echo \\", "command": line})),
+            ("claude", "Bash", json!({"command": {"x": line}})),
+            ("claude", "Bash", json!([[line]])),
+        ] {
+            let event = json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input});
+            let name = if agent == "cline" { "beforeTool" } else { "PreToolUse" };
+            let output = env.hookbox_with(["bridge", agent, "--event", name], event.to_string());
+            let is_blocked = output.stdout.contains("deny")
+                || output.stdout.contains("\"cancel\":true")
+                || output.code == Some(2);
+            assert!(is_blocked, "{agent} {input}: {output:#?}");
+        }
     }
 }
 

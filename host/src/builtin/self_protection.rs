@@ -205,7 +205,10 @@ impl SelfProtection {
         }
         directories.push(cwd.to_owned());
         let found = match facts.kind {
-            ToolKind::Shell => command::judge(facts.command.as_deref()?, &self.protected, &directories)?,
+            ToolKind::Shell => match facts.command.as_deref() {
+                Some(line) => command::judge(line, &self.protected, &directories)?,
+                None => self.by_texts(call, &directories)?,
+            },
             ToolKind::Write | ToolKind::Edit => {
                 let elsewhere = directories
                     .iter()

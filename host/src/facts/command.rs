@@ -1,5 +1,7 @@
 //! The line of a shell tool.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::text;
@@ -17,30 +19,72 @@ const LINES: (&str, &str) = ("runcommands", "commands");
 /// The shells whose `-c` is looked into.
 const SHELLS: [&str; 7] = ["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
 
-/// The line that a shell tool of this (plain) name would run.
+/// Words that make the lines after them a part of their own command.
+const OPENING: [&str; 4] = ["case", "for", "select", "function"];
+
+/// Returns the line that a shell tool of this (plain) name would run. Several lines are one text, in which each
+/// of them means the same as alone.
 pub(super) fn line(tool: &str, input: &Value) -> Option<String> {
-    let object = match input {
-        Value::String(line) => return Some(line.clone()),
-        Value::Array(_) => return words(input),
-        Value::Object(object) => object,
-        _ => return None,
-    };
     let mut lines: Vec<String> = Vec::new();
-    for (name, value) in object {
-        let name = super::plain(name);
-        let line = if is_list(tool, &name) {
-            each(value)
-        } else if is_line(tool, &name) {
-            words(value)
-        } else if name == "action" {
-            // The call of Codex' local_shell: {"action": {"type": "exec", "command": […]}}
-            value.get("command").and_then(words)
-        } else {
-            None
-        };
-        lines.extend(line.filter(|line| !lines.contains(line)));
+    collect(tool, input, 0, &mut lines);
+    let mut seen = HashSet::new();
+    lines.retain(|line| seen.insert(line.clone()));
+    match &lines[..] {
+        [] => None,
+        [one] => Some(one.clone()),
+        _ => Some(lines.iter().map(|line| alone(line)).collect::<Vec<_>>().join("\n")),
     }
-    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Adds the lines of a tool's input, or of one entry in a list of lines.
+fn collect(tool: &str, input: &Value, depth: usize, lines: &mut Vec<String>) {
+    let Value::Object(object) = input else {
+        return match tool == LINES.0 {
+            true => each(tool, input, depth, lines),
+            false => lines.extend(words(input)),
+        };
+    };
+    for (field, value) in object {
+        let field = super::plain(field);
+        if is_list(tool, &field) {
+            each(tool, value, depth, lines);
+        } else if is_line(tool, &field) {
+            match (value, object.get("args")) {
+                (Value::String(_), Some(Value::Array(args))) => {
+                    let all = std::iter::once(value).chain(args);
+                    lines.extend(words(&all.cloned().collect()));
+                }
+                _ => lines.extend(words(value)),
+            }
+        } else if field == "action" {
+            // The call of Codex' local_shell: {"action": {"type": "exec", "command": […]}}
+            lines.extend(value.get("command").and_then(words));
+        }
+    }
+}
+
+/// Adds each line of a list, or one line.
+fn each(tool: &str, value: &Value, depth: usize, lines: &mut Vec<String>) {
+    match value {
+        Value::Array(entries) if depth == 0 || words(value).is_none() && depth < 4 => {
+            entries.iter().for_each(|entry| each(tool, entry, depth + 1, lines));
+        }
+        Value::Object(_) if depth < 2 => collect(tool, value, depth + 1, lines),
+        Value::Null => {}
+        _ => lines.push(words(value).unwrap_or_else(|| value.to_string())),
+    }
+}
+
+/// Returns a line in a form that takes nothing of the lines after it: a quote, a here-document or a comment ends
+/// with it.
+fn alone(line: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " _./:@=+,%&|;-".contains(c);
+    let opens = line.split([' ', '&', '|', ';']).any(|word| OPENING.contains(&word));
+    if line.chars().all(is_plain) && !opens {
+        line.to_owned()
+    } else {
+        format!("eval {}", text::shell_word(line))
+    }
 }
 
 /// Returns true if a field of a shell tool is its command line. Both names are plain.
@@ -53,19 +97,13 @@ pub(super) fn is_list(tool: &str, field: &str) -> bool {
     (tool, field) == LINES
 }
 
-/// The lines of a list, one after another; each of them is a line or words.
-fn each(value: &Value) -> Option<String> {
-    let Value::Array(lines) = value else { return words(value) };
-    let line = |it: &Value| words(it).or_else(|| line("", it)).unwrap_or_else(|| it.to_string());
-    let lines: Vec<String> = lines.iter().map(line).collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
-}
-
-/// A line as text or as words.
+/// A line as text or as words; `None` for any other shape.
 fn words(value: &Value) -> Option<String> {
     match value {
         Value::String(line) => Some(line.clone()),
-        Value::Array(words) if !words.is_empty() => {
+        Value::Array(words)
+            if !words.is_empty() && !words.iter().any(|it| it.is_array() || it.is_object()) =>
+        {
             let words: Vec<String> = words.iter().map(word).collect();
             Some(script(&words).map_or_else(|| join(&words), str::to_owned))
         }
@@ -135,6 +173,13 @@ mod tests {
             ("runcommands", json!({"commands": ["cd a && ls", "rm x"]}), "cd a && ls\nrm x"),
             ("runcommands", json!({"commands": [{"command": "rm x"}, ["rm", "y"], 5]}), "rm x\nrm y\n5"),
             ("runcommands", json!({"commands": "rm x"}), "rm x"),
+            ("runcommands", json!({"commands": {"command": "rm x"}}), "rm x"),
+            ("runcommands", json!({"commands": [{"command": "rm", "args": ["-rf", "a b"]}]}), "rm -rf 'a b'"),
+            ("runcommands", json!({"command": "rm", "args": ["-rf", "x"]}), "rm -rf x"),
+            ("runcommands", json!([{"command": "rm", "args": ["-rf", "x"]}]), "rm -rf x"),
+            ("runcommands", json!(["ls", "rm -rf x"]), "ls\nrm -rf x"),
+            ("runcommands", json!("rm x"), "rm x"),
+            ("bash", json!({"command": "bash", "args": ["-c", "rm x"]}), "rm x"),
         ] {
             assert_eq!(line(tool, &input).as_deref(), Some(want), "{input}");
         }
@@ -147,8 +192,35 @@ mod tests {
     }
 
     #[test]
+    fn no_line_takes_a_part_of_the_next() {
+        for (open, want) in [
+            ("cat <<X", "eval 'cat <<X'\nrm x"),
+            ("echo '", "eval 'echo '\\'''\nrm x"),
+            ("echo \\", "eval 'echo \\'\nrm x"),
+            ("ls # a", "eval 'ls # a'\nrm x"),
+            ("case x in", "eval 'case x in'\nrm x"),
+            ("cd a && ls | wc", "cd a && ls | wc\nrm x"),
+        ] {
+            for (tool, input) in [
+                ("runcommands", json!({"commands": [open, "rm x"]})),
+                ("runcommands", json!([open, "rm x"])),
+                ("bash", json!({"cmd": open, "command": "rm x"})),
+            ] {
+                assert_eq!(line(tool, &input).as_deref(), Some(want), "{input}");
+            }
+        }
+    }
+
+    #[test]
     fn what_holds_no_line_has_none() {
-        for input in [json!({}), json!({"command": []}), json!({"command": null}), json!({"chars": "x"})] {
+        for input in [
+            json!({}),
+            json!([["rm x"]]),
+            json!({"command": [["rm x"]]}),
+            json!({"command": []}),
+            json!({"command": null}),
+            json!({"chars": "x"}),
+        ] {
             assert_eq!(line("bash", &input), None, "{input}");
         }
     }

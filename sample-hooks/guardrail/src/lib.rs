@@ -66,28 +66,46 @@ impl Hook for Guardrail {
     }
 
     fn before_tool_call(_cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
-        let line = match (&call.command, call.kind) {
-            (Some(line), _) => line.clone(),
-            // Input in an unknown shape is checked as a whole: odd input must not skip a guard.
-            (None, ToolKind::Shell) => call.input.parse::<String>().unwrap_or_else(|_| call.input.text()),
+        let lines = match (&call.command, call.kind) {
+            (Some(line), _) => vec![line.clone()],
+            // Input in an unknown shape is checked text by text: odd input must not skip a guard.
+            (None, ToolKind::Shell) => texts(&call.input),
             // An unknown tool, or one of an MCP server, may be a shell by another name.
-            (None, ToolKind::Other | ToolKind::Mcp) => match command(&call.input) {
-                Some(line) => line,
-                None => return Ok(Answer::pass()),
-            },
-            (None, _) => return Ok(Answer::pass()),
+            (None, ToolKind::Other | ToolKind::Mcp) => commands(&call.input),
+            (None, _) => Vec::new(),
         };
+        if lines.is_empty() {
+            return Ok(Answer::pass());
+        }
         let settings: Settings = settings()?;
-        Ok(match settings.denied_by(&line) {
+        Ok(match lines.iter().find_map(|line| settings.denied_by(line)) {
             Some(pattern) => Answer::block(format!("Security policy: '{pattern}' is not allowed")),
             None => Answer::pass(),
         })
     }
 }
 
-/// Returns the command line from the field in which shells have it.
-fn command(input: &Document) -> Option<String> {
-    ["/command", "/cmd", "/script"].into_iter().find_map(|field| input.get::<String>(field).ok().flatten())
+/// Returns the command lines from the fields in which shells have them.
+fn commands(input: &Document) -> Vec<String> {
+    let text = |field: &str| input.get::<String>(field).ok().flatten();
+    ["/command", "/cmd", "/script"].into_iter().filter_map(text).collect()
+}
+
+/// Returns every text in an input, and all of them as the words of one line.
+fn texts(input: &Document) -> Vec<String> {
+    let Ok(value) = input.parse::<Value>() else { return vec![input.text()] };
+    let (mut found, mut waiting) = (Vec::new(), vec![&value]);
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::String(text) => found.push(text.clone()),
+            // The last one is the next.
+            Value::Array(values) => waiting.extend(values.iter().rev()),
+            Value::Object(fields) => waiting.extend(fields.values().rev()),
+            _ => {}
+        }
+    }
+    found.push(found.join(" "));
+    found
 }
 
 hookbox_sdk::export_hook!(Guardrail);
@@ -284,6 +302,14 @@ mod tests {
         assert_eq!(answer("bash", json!("sudo ls")), block);
         assert_eq!(answer("my_terminal", json!({"command": "sudo ls"})), block);
         assert_eq!(answer("mcp__box__run", json!({"cmd": "sudo ls"})), block);
+        for hidden in [
+            json!({"command": {"x": "sudo ls"}}),
+            json!({"command": [["sudo", "ls"], 1]}),
+            json!([["sudo ls"]]),
+        ] {
+            assert_eq!(answer("bash", hidden.clone()), block, "{hidden}");
+        }
+        assert_eq!(answer("my_terminal", json!({"cmd": "cat <<X", "command": "sudo ls"})), block);
         assert_eq!(answer("my_terminal", json!({"command": ["sudo"]})), Answer::pass());
         assert_eq!(answer("write", json!({"file_path": "x", "content": "sudo ls"})), Answer::pass());
     }

@@ -62,6 +62,9 @@ fn texts(script: &Script, command: &Command) -> Vec<String> {
     };
     let mut found: Vec<String> = words.iter().filter(is_text).map(|word| (*word).to_owned()).collect();
     found.extend(command.texts.iter().cloned());
+    if words.first().copied().map(base_name) == Some("eval") {
+        found.push(words.get(1..).unwrap_or_default().join(" "));
+    }
     if runs {
         let sources = script.sources(command.upstream.iter().copied());
         for source in sources.into_iter().filter_map(|at| script.commands.get(at)) {
