@@ -19,6 +19,7 @@ pub(crate) use self::paths::MAX_PATHS;
 pub(crate) use self::tools::claude_name;
 pub use self::tools::claude_names;
 pub use self::tools::kind_of;
+pub(crate) use crate::event::tools_on;
 pub use crate::event::{is_same_mcp_tool, mcp_names};
 
 use crate::event::{Document, Facts, ToolKind};

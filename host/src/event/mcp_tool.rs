@@ -21,22 +21,28 @@ pub fn mcp_names(name: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
     said.map(|(server, tool)| (Some(server), tool)).chain(alone.map(|tool| (None, tool)))
 }
 
-/// Returns true if `called`, of this kind, is the tool of an MCP server that `wanted` names, in the spelling of
-/// any agent.
+/// Returns the tools that a call of this kind may mean, if it is on this MCP server, in the spelling of any agent.
 ///
 /// Beside the spellings of [`mcp_names`], a call may be `SERVER-TOOL` (Copilot CLI) or `SERVER_TOOL` (OpenCode), of
 /// a tool that hookbox does not know. Only letters and digits count, in any case: agents replace the others.
+pub fn tools_on<'a>(server: &str, called: &'a str, kind: ToolKind) -> impl Iterator<Item = &'a str> {
+    let is_it = move |name: &str| letters(name).eq(letters(server));
+    let named = mcp_names(called).filter(move |(server, _)| server.is_none_or(is_it)).map(|(_, tool)| tool);
+    let joined = if kind == ToolKind::Other { called } else { "" };
+    let cuts = joined.match_indices(['-', '_']).take(MAX_CUTS);
+    let cuts = cuts.filter_map(|(at, cut)| Some((joined.get(..at)?, joined.get(at + cut.len()..)?)));
+    named.chain(cuts.filter(move |(server, _)| is_it(server)).map(|(_, tool)| tool))
+}
+
+/// Returns true if `called`, of this kind, is the tool of an MCP server that `wanted` names, in the spelling of
+/// any agent.
 pub fn is_same_mcp_tool(wanted: &str, called: &str, kind: ToolKind) -> bool {
-    let is = |name: &str, other: &str| letters(name).eq(letters(other));
-    let cuts = || called.match_indices(['-', '_']).take(MAX_CUTS);
-    let joined = || cuts().filter_map(|(at, cut)| Some((called.get(..at)?, called.get(at + cut.len()..)?)));
-    let is_joined = |server: &str, tool: &str| {
-        kind == ToolKind::Other && joined().any(|(s, t)| is(s, server) && is(t, tool))
-    };
     mcp_names(wanted).filter(|(_, tool)| letters(tool).next().is_some()).any(|(server, tool)| {
-        let is_read = mcp_names(called)
-            .any(|(s, t)| is(t, tool) && s.zip(server).is_none_or(|(called, wanted)| is(called, wanted)));
-        is_read || server.is_some_and(|server| is_joined(server, tool))
+        let is_it = |name: &str| letters(name).eq(letters(tool));
+        match server {
+            Some(server) => tools_on(server, called, kind).any(is_it),
+            None => mcp_names(called).any(|(_, name)| is_it(name)),
+        }
     })
 }
 

@@ -18,7 +18,7 @@ pub use context::{AbsentTokens, AgentPayload, Context, InvokedBy, TokenBudget, U
 pub(crate) use context::{now_ms, rfc3339};
 pub use document::{Document, DocumentError};
 #[doc(hidden)]
-pub use mcp_tool::{is_same_mcp_tool, mcp_names};
+pub use mcp_tool::{is_same_mcp_tool, mcp_names, tools_on};
 pub use message::{Message, Role};
 pub use name::{Allows, EventName, UnknownEvent};
 pub use tool::{Facts, ResolvedPath, ToolCall, ToolKind, ToolResult};

@@ -2,16 +2,17 @@
 //!
 //! The rule spares processes, and guards nothing: if hookbox cannot tell that a call does not match, the hook runs.
 
+use hookbox_shell::{Use, assignment, base_name, executes, use_of};
 use regex::Regex;
 
-use super::matcher::{compile, names_of};
+use super::matcher::{compile, has_tool};
 use crate::event::{Event, EventData, ToolCall, ToolKind};
 use crate::facts;
 
 /// Programs that start the program in their arguments.
-const STARTERS: [&str; 12] = [
-    "builtin", "command", "doas", "env", "exec", "nice", "nohup", "stdbuf", "sudo", "time", "timeout",
-    "xargs",
+const STARTERS: [&str; 14] = [
+    "builtin", "command", "coproc", "doas", "env", "exec", "nice", "nohup", "ssh", "stdbuf", "sudo", "time",
+    "timeout", "xargs",
 ];
 
 /// The tool calls for which a hook of Claude Code runs.
@@ -70,7 +71,7 @@ impl Condition {
             // Its tool is in the agent's own form.
             return matches!(&event.data, EventData::Other { name, .. } if name == "permission_request");
         };
-        let is_named = names_of(&call.name).any(|name| self.tool.is_match(&name));
+        let is_named = has_tool(&self.tool, &call.name);
         (is_named || self.kinds.contains(&facts::kind_of(&call.name))) && self.has(call)
     }
 
@@ -98,28 +99,36 @@ fn has_command(rule: &Regex, line: &str) -> bool {
     if line.contains(['$', '`']) || line.contains("<(") || line.contains(">(") || line.contains("<<") {
         return true;
     }
-    // A quoted separator gives one more part, for which the hook runs more often.
-    line.split([';', '&', '|', '\n', '\r', '(', ')', '{', '}', '!']).any(|part| {
-        let plain: String = part.chars().filter(|c| !"'\"\\".contains(*c)).collect();
-        let is_setting = |word: &&str| {
-            let name = word.split_once('=').map_or("", |(name, _)| name);
-            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        };
-        let words: Vec<&str> = plain.split_whitespace().skip_while(is_setting).collect();
-        let Some(program) = words.first() else { return false };
-        program.contains(['*', '?', '[', '~', '<', '>'])
-            || STARTERS.contains(program)
-            || rule.is_match(&words.join(" "))
-    })
+    let script = hookbox_shell::read(line);
+    script.odd
+        || script.commands.iter().any(|command| {
+            let words = command.words.iter().map(|word| word.text.as_str());
+            let words: Vec<&str> = words.skip_while(|word| assignment(word).is_some()).collect();
+            let Some((program, rest)) = words.split_first() else { return false };
+            let name = base_name(program);
+            program.contains(['*', '?', '[', '{', '~'])
+                || STARTERS.contains(&name)
+                || use_of(&words) == Use::Shell
+                || name == "find" && rest.iter().any(|word| executes(word))
+                || [*program, name].iter().any(|it| rule.is_match(&[&[*it], rest].concat().join(" ")))
+        })
 }
 
+/// Returns true unless an address leads elsewhere, as browsers read it (the WHATWG's URL standard): `\` is `/`, any
+/// number of slashes begins a host, and a final dot is not a part of it.
 fn has_domain(domain: &str, url: &str) -> bool {
-    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let host = host.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = host.rsplit('@').next().unwrap_or_default();
-    let host = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let url = url.trim_matches(|c: char| c <= ' ').replace(['\t', '\n', '\r'], "").replace('\\', "/");
     let domain = domain.strip_prefix("*.").unwrap_or(domain);
-    host == domain || host.ends_with(&format!(".{domain}"))
+    let leads = |rest: &str| {
+        let host = rest.trim_start_matches('/').split(['/', '?', '#']).next().unwrap_or_default();
+        let host = host.rsplit('@').next().unwrap_or_default();
+        let host = host.split(':').next().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();
+        // A host in other letters, or with an escape, may be any.
+        let is_plain = host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+        !is_plain || host == domain || host.ends_with(&format!(".{domain}"))
+    };
+    // Without a scheme, the first part is the host.
+    leads(&url) || url.split_once(':').is_some_and(|(_, rest)| leads(rest))
 }
 
 /// Compiles a rule for a command: `*` is any text, and a final ` *` or `:*` also no text.
@@ -180,6 +189,21 @@ mod tests {
             ("Bash(rm *)", "/bin/r? x", true),
             ("Bash(rm *)", "sudo rm x", true),
             ("Bash(rm *)", "bash <<E\nrm x\nE", true),
+            ("Bash(rm *)", "if true; then rm x; fi", true),
+            ("Bash(rm *)", "while rm x; do :; done", true),
+            ("Bash(rm *)", "until rm x; do :; done", true),
+            ("Bash(rm *)", "select a in b; do rm x; done", true),
+            ("Bash(rm *)", "coproc rm x", true),
+            ("Bash(rm *)", "bash -c 'rm x'", true),
+            ("Bash(rm *)", "eval 'rm x'", true),
+            ("Bash(rm *)", "trap 'rm x' EXIT", true),
+            ("Bash(rm *)", "find . -exec rm {} +", true),
+            ("Bash(rm *)", "/bin/rm x", true),
+            ("Bash(rm *)", "{rm,x}", true),
+            ("Bash(rm *)", "rm 'x", true),
+            ("Bash(rm *)", "find . -name rm", false),
+            ("Bash(rm *)", "git commit -m 'rm x; rm y'", false),
+            ("Bash(./x *)", "./x y", true),
             ("Bash(a(b) *)", "a(b) c", false),
         ] {
             let condition = Condition::parse(rule).unwrap();
@@ -213,7 +237,19 @@ mod tests {
                 json!({"url": "https://a@x.org:1/example.com"}),
                 false,
             ),
+            ("WebFetch(domain:evil.com)", "WebFetch", json!({"url": "http://evil.com."}), true),
+            ("WebFetch(domain:evil.com)", "WebFetch", json!({"url": "http:\\\\evil.com"}), true),
+            ("WebFetch(domain:evil.com)", "WebFetch", json!({"url": "http:/evil.com"}), true),
+            ("WebFetch(domain:evil.com)", "WebFetch", json!({"url": "http://evil.com\\@good.com/"}), true),
+            ("WebFetch(domain:evil.com)", "WebFetch", json!({"url": "http://%65vil.com"}), true),
+            ("WebFetch(domain:evil.com)", "WebFetch", json!({"url": "evil.com:80/x"}), true),
+            ("WebFetch(domain:evil.com)", "WebFetch", json!({"url": "http://evil.com@good.com/"}), false),
+            ("WebFetch(domain:evil.com)", "WebFetch", json!({"url": "http://good.com/?u=evil.com"}), false),
             ("mcp__memory__*", "mcp__memory__read", json!({}), true),
+            ("mcp__memory__*", "MCP:read", json!({}), true),
+            ("mcp__memory__read", "memory-read", json!({}), true),
+            ("mcp__memory__*", "memory_read", json!({}), true),
+            ("mcp__memory__*", "other_read", json!({}), false),
             ("mcp__memory__*", "mcp__other__read", json!({}), false),
             ("Agent(Explore)", "Agent", json!({"subagent_type": "Other"}), true),
         ] {

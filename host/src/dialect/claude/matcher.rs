@@ -99,18 +99,40 @@ impl Matcher {
     /// and Claude Code's. Events without anything to match (`UserPromptSubmit`, `Stop`) are for every hook.
     pub fn is_for(&self, event: &Event) -> bool {
         if let (Some(call), Some(_)) = (event.tool_call(), name(event)) {
-            return names_of(&call.name).any(|name| self.matches(&name)) || self.names_mcp_tool(&call.name);
+            return match &self.0 {
+                Rule::Pattern(regex) => has_tool(regex, &call.name),
+                _ => names_of(&call.name).any(|name| self.matches(&name)) || self.names_mcp_tool(&call.name),
+            };
         }
         subject(event).is_none_or(|subject| self.matches(&subject))
     }
 }
 
 /// Returns the names of a tool that a rule may have: the agent's own, and Claude Code's.
-pub(super) fn names_of<'a>(tool: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
+fn names_of<'a>(tool: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
     let claude = facts::claude_names(tool).map(|name| -> Cow<'a, str> { Cow::Borrowed(name) });
+    // Cursor's names have no server, so that the server may be any.
     let mcp = facts::mcp_names(tool)
-        .filter_map(|(server, tool)| Some(Cow::Owned(format!("mcp__{}__{tool}", server?))));
+        .map(|(server, tool)| Cow::Owned(format!("mcp__{}__{tool}", server.unwrap_or(ANY_SERVER))));
     [Cow::Borrowed(tool), tool_name(tool)].into_iter().chain(claude).chain(mcp)
+}
+
+/// The name of a server that an agent does not tell.
+const ANY_SERVER: &str = "server";
+
+/// The number of words of a pattern that may be the name of a server.
+const MAX_SERVERS: usize = 32;
+
+/// Returns true if a pattern has one of the names of a tool. If its agent does not tell the server of an MCP
+/// tool, or joins the two by one letter, the server may be each one that the pattern names.
+pub(super) fn has_tool(pattern: &Regex, tool: &str) -> bool {
+    let kind = facts::kind_of(tool);
+    let text = pattern.as_str().replace('\\', "");
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)));
+    let mut servers = words.flat_map(|word| word.split("__")).filter(|it| !it.is_empty()).take(MAX_SERVERS);
+    let is = |server: &str, tool: &str| pattern.is_match(&format!("mcp__{server}__{tool}"));
+    names_of(tool).any(|name| pattern.is_match(&name))
+        || servers.any(|server| facts::tools_on(server, tool, kind).any(|tool| is(server, tool)))
 }
 
 /// A regular expression, within bounds.
@@ -234,6 +256,13 @@ mod tests {
             ("mcp__t__echo", call("mcp_t_echo"), true),
             ("mcp__my_server__.*", call("mcp_my_server_tool"), true),
             ("mcp__t__echo", call("mcp_t_other"), false),
+            ("mcp__git_hub__.*", call("MCP:create_issue"), true),
+            ("mcp__.*", call("MCP:create_issue"), true),
+            ("mcp__(git_hub|x)__create_.*", call("git-hub-create_issue"), true),
+            ("mcp__git-hub__.*", call("git_hub_create_issue"), true),
+            ("mcp__git_hub__delete.*", call("git_hub_create_issue"), false),
+            ("mcp__other__.*", call("git-hub-create_issue"), false),
+            ("mcp__.*", call("update_plan"), false),
             ("Bash", call(""), false),
             ("startup|clear", EventData::SessionStart { source: Some("rotate".into()) }, true),
             ("resume", EventData::SessionStart { source: None }, false),
