@@ -70,6 +70,10 @@ const GIT_RUNS: &str =
 /// Subcommands of GitHub's program that only send requests.
 const HUB_READS: &str = "issue pr release run api gist label search workflow auth";
 
+/// Options with which curl writes a file, or reads more options from one. Their beginnings are the same.
+const CURL_WRITES: &str = "--alt-svc --config --cookie-jar --dump-header --etag-save --hsts --libcurl --output \
+    --output-dir --remote-header-name --remote-name --remote-name-all --stderr --trace --trace-ascii";
+
 fn is_in(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|it| it == name)
 }
@@ -146,9 +150,17 @@ pub fn use_of(words: &[&str]) -> Use {
             let fetches = words.iter().any(|it| matches!(*it, "clone" | "download" | "checkout"));
             only(is_in(HUB_READS, sub) && !fetches, if fetches { Use::Keeps } else { Use::Any })
         }
-        "curl" => only(!has(words, "-o -O -K -D -c -J --output --remote-name --config"), Use::Keeps),
+        "curl" => {
+            let is_option = |word: &&&str| word.starts_with("--");
+            let mut options = words.iter().filter(is_option);
+            let writes = options.any(|it| CURL_WRITES.split(' ').any(|option| option.starts_with(it)));
+            only(!writes && !has(words, "-o -O -K -D -c -J"), Use::Keeps)
+        }
         "command" => only(has(words, "-v -V"), Use::Any),
-        "uniq" | "xxd" => only(words.iter().filter(|it| !it.starts_with('-')).count() < 2, Use::Keeps),
+        "uniq" | "xxd" => {
+            let operands = words.iter().filter(|it| **it == "-" || !it.starts_with('-'));
+            only(operands.count() < 2, Use::Keeps)
+        }
         "sed" | "gsed" => sed(words),
         "find" => find(words),
         "awk" | "gawk" | "mawk" => {
