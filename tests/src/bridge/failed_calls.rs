@@ -50,6 +50,28 @@ fn a_hook_after_a_call_judges_each_failed_call_of_a_batch_once() {
 }
 
 #[test]
+fn a_failed_call_without_a_name_or_outside_a_list_is_judged_as_well() {
+    let env = TestEnvironment::new();
+    env.native("home/.hookbox/hooks/judge", "after_tool_call", "cat >> \"$HOME/seen\"; exit 2");
+    env.file("home/.hookbox/hookbox.toml", "[hooks.judge]\non_failure = \"block\"\n");
+    for agent in ["claude", "qwen"] {
+        let batch = batch(&env, agent);
+        let mut nameless = batch.clone();
+        nameless["tool_calls"][1].as_object_mut().unwrap().remove("tool_name");
+        let mut alone = batch.clone();
+        alone["tool_calls"] = batch["tool_calls"][1].clone();
+        for payload in [nameless, alone] {
+            let output = env.hookbox_with(["bridge", agent], payload.to_string());
+            let seen = env.read("home/seen").unwrap_or_default();
+            assert!(seen.contains(SECRET), "{payload}: {output:#?}");
+            let answer: Value = serde_json::from_str(&output.stdout).unwrap();
+            assert_eq!(answer["continue"], false, "{payload}: {output:#?}");
+            env.file("home/seen", "");
+        }
+    }
+}
+
+#[test]
 fn what_a_hook_takes_out_of_a_failed_call_stays_out_as_strictly_as_the_hooks_are() {
     let changes = r#"echo '{"output": "clean"}'"#;
     for (agent, run, policy, stops, told) in [

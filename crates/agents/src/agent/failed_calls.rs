@@ -18,7 +18,11 @@ use crate::tool_result;
 
 /// Returns the failed calls of a batch.
 pub(super) fn of(spec: &Spec, fields: &mut Fields) -> Vec<ToolResult> {
-    let Some(Value::Array(calls)) = fields.any("tool_calls") else { return Vec::new() };
+    let calls = fields.any("tool_calls");
+    let calls = match &calls {
+        Some(Value::Array(calls)) => calls.as_slice(),
+        one => one.as_slice(),
+    };
     calls.iter().filter_map(Value::as_object).filter_map(|call| failed(spec, call)).collect()
 }
 
@@ -26,7 +30,8 @@ fn failed(spec: &Spec, call: &Map<String, Value>) -> Option<ToolResult> {
     let output = (spec.tools.failed_output)(call)?;
     let text = |name: &str| call.get(name).and_then(Value::as_str);
     let input = call.get("tool_input").map_or_else(Document::absent, |input| Document::new(input.clone()));
-    let mut of = ToolCall::new(text("tool_name")?, input);
+    // A call without a name is for the hooks of every tool.
+    let mut of = ToolCall::new(text("tool_name").unwrap_or_default(), input);
     of.id = text("tool_call_id").or(text("tool_use_id")).map(str::to_owned);
     let mut result = tool_result(of, output);
     result.success = Some(false);

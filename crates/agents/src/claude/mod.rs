@@ -168,7 +168,8 @@ const FAILED: [&str; 3] = ["Exit code ", "Error", "<tool_use_error>"];
 /// a few ways or is from an MCP server, whose other outputs are lists.
 fn failed_output(call: &Map<String, Value>) -> Option<Value> {
     let text = call.get("tool_response")?.as_str()?;
-    let is_mcp = call.get("tool_name")?.as_str()?.starts_with("mcp__");
+    let name = call.get("tool_name").and_then(Value::as_str);
+    let is_mcp = name.is_some_and(|name| name.starts_with("mcp__"));
     (is_mcp || FAILED.iter().any(|it| text.starts_with(it))).then(|| text.into())
 }
 
