@@ -5,7 +5,7 @@ use std::fs;
 use hookbox::EventName;
 use serde_json::{Value, json};
 
-use super::{BEFORE, args, blocked, call, needed, passed};
+use super::{BEFORE, args, blocked, call, first_call, needed, passed};
 use crate::answers::Backend;
 use crate::environment::TestEnvironment;
 
@@ -81,7 +81,7 @@ fn a_guard_that_fails_blocks_or_warns_as_its_owner_asked_in_every_agent() {
             let (env, name) = place(&how, policy);
             for (agent, event) in BEFORE.iter().copied() {
                 let what = format!("{what} with {policy}");
-                let payload = call(&env, agent, event, "ls").to_string();
+                let payload = first_call(&env, agent, event, "ls").to_string();
                 let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
                 if policy == "block" {
                     let reason = blocked(agent, event, &output, &what);

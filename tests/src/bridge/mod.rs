@@ -15,6 +15,7 @@ mod words;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hookbox::EventName;
 use hookbox_agents::agent::{Agent, Effect, EventKind, Printed};
@@ -40,6 +41,13 @@ fn guard(answer: &Value, policy: &str) -> TestEnvironment {
 /// Returns an agent's payload before its shell tool runs a line.
 pub(crate) fn call(env: &TestEnvironment, agent: Agent, event: &str, line: &str) -> Value {
     agent.shell_call(agent.event(event).unwrap(), line, &env.path("repo"), "s1")
+}
+
+/// Returns a call that is the first of its session: all problems are news.
+pub(crate) fn first_call(env: &TestEnvironment, agent: Agent, event: &str, line: &str) -> Value {
+    static SESSIONS: AtomicUsize = AtomicUsize::new(2);
+    let session = format!("s{}", SESSIONS.fetch_add(1, Ordering::Relaxed));
+    agent.shell_call(agent.event(event).unwrap(), line, &env.path("repo"), &session)
 }
 
 pub(crate) fn args(agent: Agent, event: Option<&str>, more: &[&str]) -> Vec<OsString> {

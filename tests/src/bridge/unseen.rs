@@ -8,7 +8,7 @@ use std::process::Command;
 use hookbox_agents::Agent;
 use serde_json::json;
 
-use super::{BEFORE, args, blocked, call, needed, passed};
+use super::{BEFORE, args, blocked, call, first_call, needed, passed};
 use crate::environment::{Output, TestEnvironment, sample};
 
 /// A fault in a root, the file that the reason names, and the function that causes it.
@@ -128,7 +128,7 @@ fn what_hides_a_repositorys_hooks_stops_nobody() {
         breaks(&env, &format!("repo/.hookbox{file}"));
         for (agent, event) in [BEFORE[0], BEFORE[6]] {
             for trust in ["recorded", "all"] {
-                let payload = call(&env, agent, event, "ls").to_string();
+                let payload = first_call(&env, agent, event, "ls").to_string();
                 let output =
                     env.hookbox_with(args(agent, needed(agent, event), &["--trust", trust]), payload);
                 passed(agent, event, &output, what);
@@ -336,7 +336,7 @@ fn what_is_known_to_pass_passes() {
             breaks(&env, &format!("home/.hookbox{file}"));
             env.file("home/.hookbox/hookbox.toml", settings);
             for (agent, event) in BEFORE.iter().copied() {
-                let payload = call(&env, agent, event, "ls").to_string();
+                let payload = first_call(&env, agent, event, "ls").to_string();
                 let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
                 passed(agent, event, &output, what);
                 assert!(output.stderr.contains(name), "{what}: {output:#?}");
@@ -347,7 +347,7 @@ fn what_is_known_to_pass_passes() {
     let env = TestEnvironment::new();
     env.script("home/.hookbox/hooks/odd", "no shebang\n").symlink("home/.hookbox/hooks/gone", "nowhere");
     for (agent, event) in BEFORE.iter().copied() {
-        let payload = call(&env, agent, event, "ls").to_string();
+        let payload = first_call(&env, agent, event, "ls").to_string();
         let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
         passed(agent, event, &output, "executables");
         assert!(output.stderr.contains("odd") && output.stderr.contains("gone"), "{output:#?}");

@@ -252,18 +252,17 @@ impl Bridge {
         }
         let (withheld, mut rest) = self.judge_failed(&manager, &mut request, fired).await;
         let (mut shown, mut noted) = (request.notes.clone(), Vec::new());
-        // The user hears of an untrusted hook once in a session; the chain repeats it at every event.
+        // The user hears once in a session of an untrusted hook and of a broken file: each event finds them anew.
         let data = manager.trust_file();
         let session = &request.event.context.conversation_id;
         let told = Told::of(data.as_ref().map(|file| file.directory()), self.agent, session);
         if request.event.name() == EventName::SessionStart {
             told.forget();
-            let warned = fired.verdict.warnings.iter().map(|warning| warning.text.clone());
-            let _ = told.unheard(warned.collect());
+            let warned = fired.verdict.warnings.iter().map(|warning| &warning.text);
+            let _ = told.unheard(warned.chain(&standing).cloned().collect());
             shown.extend(standing);
         } else {
-            noted = standing;
-            noted.extend(told.unheard(untrusted(fired, &manager)));
+            noted = told.unheard(standing.into_iter().chain(untrusted(fired, &manager)).collect());
         }
         let warning = |text: String| Warning::new(text);
         fired.verdict.warnings.extend(shown.into_iter().map(warning));

@@ -1,5 +1,5 @@
 //! The notes that a session has heard: a small private file for each session, because every event is a process of its own.
-//! A note about an untrusted hook is told once, and not at every event.
+//! A note about an untrusted hook or a broken file is told once, and not at every event.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions};
