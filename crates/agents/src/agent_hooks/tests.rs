@@ -374,8 +374,14 @@ fn a_tool_is_called_what_the_hooks_agent_calls_it_and_a_change_comes_back() {
 
 #[test]
 fn each_agents_matcher_names_what_it_names_there() {
-    use Agent::{Codex, Copilot, Cursor, Gemini, Qwen};
+    use Agent::{Claude, Codex, Copilot, Cursor, Gemini, Qwen};
     let table: &[(Agent, &str, &str, &str, bool)] = &[
+        (Claude, "PreToolUse", "mcp__git_hub__.*", "MCP:create_issue", true),
+        (Claude, "PreToolUse", "mcp__git_hub__.*", "git-hub-create_issue", true),
+        (Claude, "PreToolUse", "mcp__git_hub__.*", "git_hub_create_issue", true),
+        (Claude, "PreToolUse", "mcp__.*", "git-hub-create_issue", true),
+        (Claude, "PreToolUse", "mcp__other__.*", "git-hub-create_issue", false),
+        (Claude, "PreToolUse", "Bash", "git-hub-create_issue", false),
         // Seen in the real client, as for Copilot CLI below.
         (Codex, "PreToolUse", "Bash", "exec_command", true),
         (Codex, "PreToolUse", "Bash|Edit", "Bash", true),

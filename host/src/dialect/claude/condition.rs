@@ -10,9 +10,9 @@ use crate::event::{Event, EventData, ToolCall, ToolKind};
 use crate::facts;
 
 /// Programs that start the program in their arguments.
-const STARTERS: [&str; 14] = [
-    "builtin", "command", "coproc", "doas", "env", "exec", "nice", "nohup", "ssh", "stdbuf", "sudo", "time",
-    "timeout", "xargs",
+const STARTERS: [&str; 22] = [
+    "builtin", "busybox", "chroot", "command", "coproc", "doas", "env", "exec", "flock", "ionice", "nice",
+    "nohup", "setsid", "ssh", "stdbuf", "strace", "sudo", "taskset", "time", "timeout", "unshare", "xargs",
 ];
 
 /// The tool calls for which a hook of Claude Code runs.
@@ -199,6 +199,8 @@ mod tests {
             ("Bash(rm *)", "trap 'rm x' EXIT", true),
             ("Bash(rm *)", "find . -exec rm {} +", true),
             ("Bash(rm *)", "/bin/rm x", true),
+            ("Bash(rm *)", "source <(echo rm x)", true),
+            ("Bash(rm *)", "flock f rm x", true),
             ("Bash(rm *)", "{rm,x}", true),
             ("Bash(rm *)", "rm 'x", true),
             ("Bash(rm *)", "find . -name rm", false),

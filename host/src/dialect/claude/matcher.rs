@@ -88,9 +88,14 @@ impl Matcher {
         }
     }
 
-    /// Returns true if one of its names is this tool of an MCP server, in the spelling of any agent.
+    /// Returns true if one of its names, or its pattern, is for this tool of an MCP server, in the spelling of
+    /// any agent.
     pub fn names_mcp_tool(&self, called: &str) -> bool {
-        let (Rule::Names(names) | Rule::Kinds(names, _)) = &self.0 else { return false };
+        let names = match &self.0 {
+            Rule::All => return false,
+            Rule::Pattern(regex) => return has_tool(regex, called),
+            Rule::Names(names) | Rule::Kinds(names, _) => names,
+        };
         let kind = facts::kind_of(called);
         names.iter().any(|name| facts::is_same_mcp_tool(name, called, kind))
     }
@@ -99,10 +104,7 @@ impl Matcher {
     /// and Claude Code's. Events without anything to match (`UserPromptSubmit`, `Stop`) are for every hook.
     pub fn is_for(&self, event: &Event) -> bool {
         if let (Some(call), Some(_)) = (event.tool_call(), name(event)) {
-            return match &self.0 {
-                Rule::Pattern(regex) => has_tool(regex, &call.name),
-                _ => names_of(&call.name).any(|name| self.matches(&name)) || self.names_mcp_tool(&call.name),
-            };
+            return names_of(&call.name).any(|name| self.matches(&name)) || self.names_mcp_tool(&call.name);
         }
         subject(event).is_none_or(|subject| self.matches(&subject))
     }
@@ -111,9 +113,12 @@ impl Matcher {
 /// Returns the names of a tool that a rule may have: the agent's own, and Claude Code's.
 fn names_of<'a>(tool: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
     let claude = facts::claude_names(tool).map(|name| -> Cow<'a, str> { Cow::Borrowed(name) });
-    // Cursor's names have no server, so that the server may be any.
-    let mcp = facts::mcp_names(tool)
-        .map(|(server, tool)| Cow::Owned(format!("mcp__{}__{tool}", server.unwrap_or(ANY_SERVER))));
+    // An unknown tool with such a joint is probably one of an MCP server.
+    let joined = if facts::kind_of(tool) == ToolKind::Other { tool } else { "" };
+    let cuts = ["-", "__"].into_iter().filter_map(|joint| joined.split_once(joint));
+    let cuts = cuts.filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
+    let mcp = facts::mcp_names(tool).chain(cuts.map(|(server, tool)| (Some(server), tool)));
+    let mcp = mcp.map(|(server, tool)| Cow::Owned(format!("mcp__{}__{tool}", server.unwrap_or(ANY_SERVER))));
     [Cow::Borrowed(tool), tool_name(tool)].into_iter().chain(claude).chain(mcp)
 }
 
@@ -262,6 +267,9 @@ mod tests {
             ("mcp__git-hub__.*", call("git_hub_create_issue"), true),
             ("mcp__git_hub__delete.*", call("git_hub_create_issue"), false),
             ("mcp__other__.*", call("git-hub-create_issue"), false),
+            ("mcp__.*", call("github-create_issue"), true),
+            ("mcp__.*", call("github__create_issue"), true),
+            ("^mcp__github__create_issue$", call("github__create_issue"), true),
             ("mcp__.*", call("update_plan"), false),
             ("Bash", call(""), false),
             ("startup|clear", EventData::SessionStart { source: Some("rotate".into()) }, true),
