@@ -16,11 +16,12 @@
 use std::collections::BTreeSet;
 
 mod list;
+mod parts;
 mod programs;
 mod reader;
 
 pub use list::is_terminal;
-pub use programs::{Use, assignment, base_name, executes, unwrapped, use_of};
+pub use programs::{Use, assignment, base_name, describes, executes, unwrapped, use_of};
 pub use reader::{Token, read, tokens};
 
 /// The depth of nested substitutions.
@@ -28,6 +29,9 @@ const MAX_DEPTH: usize = 16;
 
 /// The longest substitution that stays in its word as it was written, in bytes. Its commands are read in any case.
 const MAX_RAW: usize = 16 << 10;
+
+/// The number of bytes in which the ends of `((` are searched.
+const MAX_SEARCHED: usize = 1 << 20;
 
 /// A word without its quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,8 +84,12 @@ pub struct Command {
 pub struct Script {
     /// The commands; those of a substitution are beside the one that it belongs to.
     pub commands: Vec<Command>,
-    /// True if it was not understood to its end: an open quote or document, or too many levels.
+    /// True if it was not understood to its end (an open quote or document), or if shells read it in different ways.
     pub odd: bool,
+    /// True if a part was not read, because it has too many levels. It may have other commands.
+    pub unread: bool,
+    /// The number of bytes in which the ends of `((` were searched.
+    searched: usize,
     flows: usize,
     level: usize,
 }

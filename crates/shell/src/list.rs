@@ -30,6 +30,8 @@ pub(crate) struct Group {
     pub(crate) flow: usize,
     /// The commands that feed it.
     pub(crate) upstream: Vec<usize>,
+    /// True within `((…))`, which has no here-documents.
+    pub(crate) is_arithmetic: bool,
 }
 
 /// Names of the terminal and of the standard input.
@@ -51,6 +53,8 @@ pub(crate) struct List {
     /// True within the brackets of `a=(b c)`, which count as one word.
     pub(crate) array: bool,
     pub(crate) next: Next,
+    /// The number of open brackets in the patterns of `case`, if one of them is being read.
+    pub(crate) pattern: Option<usize>,
     pub(crate) flow: usize,
     pub(crate) after: bool,
     pub(crate) groups: Vec<Group>,
@@ -95,7 +99,17 @@ impl List {
     pub(crate) fn open(&mut self, end: &'static str, script: &mut Script) {
         script.level += usize::from(end == ")");
         let upstream = std::mem::take(&mut self.upstream);
-        self.groups.push(Group { end, from: script.commands.len(), flow: self.flow, upstream });
+        let (from, flow) = (script.commands.len(), self.flow);
+        self.groups.push(Group { end, from, flow, upstream, is_arithmetic: false });
+    }
+
+    /// Returns true before the first word of a command that is in no group.
+    pub(crate) fn is_at_start(&self) -> bool {
+        self.word.is_none() && self.command.is_none() && self.groups.is_empty()
+    }
+
+    pub(crate) fn is_arithmetic(&self) -> bool {
+        self.groups.last().is_some_and(|it| it.is_arithmetic)
     }
 
     pub(crate) fn close(&mut self, end: &str, script: &mut Script) {
@@ -126,6 +140,13 @@ impl List {
             }
             return;
         }
+        if self.pattern.is_some() {
+            if text == "esac" && next == Next::Word && !is_quoted {
+                self.close("esac", script);
+                self.pattern = None;
+            }
+            return;
+        }
         if next == Next::Ignored || (next == Next::Word && !is_quoted && self.is_grammar(&text, script)) {
             return;
         }
@@ -152,17 +173,32 @@ impl List {
         self.base.iter().chain(groups).chain(&self.upstream).copied().collect()
     }
 
-    /// Returns true for a keyword at the beginning of a command, and applies it.
+    /// Returns true for a keyword at the beginning of a command or at the end of `for x` and `case x`, and applies it.
     pub(crate) fn is_grammar(&mut self, word: &str, script: &mut Script) -> bool {
-        if self.command.is_some() {
-            return false;
+        if let Some(command) = self.command {
+            let words = script.commands.get(command).map_or(&[][..], |it| &it.words);
+            let ends = match words {
+                [first, _] if matches!(first.text.as_str(), "for" | "select") => "do",
+                [first, _] if first.text == "case" => "in",
+                _ => return false,
+            };
+            // The first word of another command may have quotes.
+            if word != ends || self.groups.last().is_none_or(|it| it.from != command) {
+                return false;
+            }
+            self.end_command(script, false);
         }
         match word {
+            "in" => {
+                let Some(group) = self.groups.last_mut().filter(|it| it.end == "in") else { return false };
+                group.end = "esac";
+                self.pattern = Some(0);
+            }
             "{" => self.open("}", script),
             "if" => self.open("fi", script),
             "while" | "until" => self.open("done", script),
             "for" | "select" | "case" => {
-                self.open(if word == "case" { "esac" } else { "done" }, script);
+                self.open(if word == "case" { "in" } else { "done" }, script);
                 return false;
             }
             "}" | "fi" | "done" | "esac" => self.close(word, script),
@@ -175,9 +211,8 @@ impl List {
 
     pub(crate) fn end_command(&mut self, script: &mut Script, pipe: bool) {
         self.end_word(script);
-        let feeding = self.feeding();
         if let Some(command) = self.command.and_then(|at| script.commands.get_mut(at)) {
-            command.upstream.extend(feeding);
+            command.upstream.extend(self.feeding());
             command.inner = std::mem::take(&mut self.inner);
         }
         // A line break behind a pipe or `&&` ends nothing.

@@ -107,7 +107,11 @@ pub fn assignment(word: &str) -> Option<(&str, &str)> {
 pub fn unwrapped<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
     loop {
         words = match words {
-            ["sudo" | "doas" | "command" | "nohup" | "time" | "env", rest @ ..]
+            ["command", rest @ ..] if !describes(rest) => {
+                let options = rest.iter().take_while(|word| word.starts_with('-')).count();
+                rest.get(options..).unwrap_or_default()
+            }
+            ["sudo" | "doas" | "nohup" | "time" | "env", rest @ ..]
                 if rest.first().is_some_and(|it| !it.starts_with('-')) =>
             {
                 rest
@@ -128,6 +132,12 @@ pub fn unwrapped<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
             _ => return words,
         };
     }
+}
+
+/// Returns true if `command` with these words only tells where a program is.
+pub fn describes(words: &[&str]) -> bool {
+    let mut options = words.iter().take_while(|word| word.starts_with('-') && **word != "--");
+    options.any(|word| word.contains(['v', 'V']))
 }
 
 /// Returns true if no program runs the value of this variable.
@@ -156,7 +166,7 @@ pub fn use_of(words: &[&str]) -> Use {
             let writes = options.any(|it| CURL_WRITES.split(' ').any(|option| option.starts_with(it)));
             only(!writes && !has(words, "-o -O -K -D -c -J"), Use::Keeps)
         }
-        "command" => only(has(words, "-v -V"), Use::Any),
+        "command" => only(describes(words), Use::Any),
         "uniq" | "xxd" => {
             let operands = words.iter().filter(|it| **it == "-" || !it.starts_with('-'));
             only(operands.count() < 2, Use::Keeps)

@@ -1,11 +1,13 @@
 //! Reads the bytes of a text.
 
+use std::borrow::Cow;
+
 use crate::list::{List, Next, Pending};
-use crate::{Input, MAX_DEPTH, MAX_RAW, Script};
+use crate::{Input, MAX_DEPTH, MAX_RAW, MAX_SEARCHED, Script};
 
 /// Reads a text.
 pub fn read(text: &str) -> Script {
-    let mut reader = Reader { bytes: text.as_bytes(), at: 0, depth: 0, script: Script::default() };
+    let mut reader = Reader::of(text.as_bytes());
     reader.list(None, Vec::new());
     reader.script
 }
@@ -21,7 +23,7 @@ pub enum Token {
 
 /// Reads a text as a row of words and operators. Comments and the signs of redirections are left out.
 pub fn tokens(text: &str) -> Vec<Token> {
-    let mut reader = Reader { bytes: text.as_bytes(), at: 0, depth: 0, script: Script::default() };
+    let mut reader = Reader::of(text.as_bytes());
     let (mut found, mut list) = (Vec::new(), List::default());
     while let Some(byte) = reader.peek() {
         reader.at += 1;
@@ -35,9 +37,8 @@ pub fn tokens(text: &str) -> Vec<Token> {
         found.extend(word.map(Token::Word));
         match byte {
             b'#' => {
-                while reader.peek().is_some_and(|byte| byte != b'\n') {
-                    reader.at += 1;
-                }
+                reader.at -= 1;
+                reader.comment();
             }
             b'\n' => found.push(Token::Operator(';')),
             b'<' | b'>' => {}
@@ -50,46 +51,73 @@ pub fn tokens(text: &str) -> Vec<Token> {
     found
 }
 
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    depth: usize,
-    script: Script,
+pub(crate) struct Reader<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) at: usize,
+    pub(crate) depth: usize,
+    pub(crate) script: Script,
 }
 
-impl Reader<'_> {
-    fn peek(&self) -> Option<u8> {
+impl<'a> Reader<'a> {
+    fn of(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, depth: 0, script: Script::default() }
+    }
+
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    fn eat(&mut self, wanted: u8) -> bool {
+    pub(crate) fn eat(&mut self, wanted: u8) -> bool {
         let found = self.peek() == Some(wanted);
         self.at += usize::from(found);
         found
     }
 
+    /// Skips a comment, if one begins here.
+    fn comment(&mut self) {
+        if self.peek() != Some(b'#') {
+            return;
+        }
+        while self.peek().is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
+    }
+
     /// Reads commands to the end of the text, or to and including the byte that closes a substitution.
-    fn list(&mut self, close: Option<u8>, base: Vec<usize>) {
+    pub(crate) fn list(&mut self, close: Option<u8>, base: Vec<usize>) {
         let mut list = List { flow: self.script.next_flow(), base, ..List::default() };
         let mut closed = close.is_none();
         while let Some(byte) = self.peek() {
             self.at += 1;
+            if self.pattern(byte, &mut list) {
+                continue;
+            }
             match byte {
-                b'(' if list.word.as_ref().is_some_and(|(word, _)| word.ends_with(b"=")) => list.array = true,
+                b'(' if list.word.as_ref().is_some_and(|(word, _)| word.ends_with(b"=")) => {
+                    list.array = true;
+                    self.comment();
+                }
                 b')' if list.array => list.array = false,
-                byte if list.array && byte.is_ascii_whitespace() => list.push(b' '),
+                byte if list.array && byte.is_ascii_whitespace() => {
+                    list.push(b' ');
+                    self.comment();
+                }
                 b')' if close == Some(b')') && !list.groups.iter().any(|it| it.end == ")") => {
                     closed = true;
                     break;
                 }
-                b'`' if close == Some(b'`') => {
+                b'}' if close == Some(b'}') && list.is_at_start() => {
                     closed = true;
                     break;
                 }
                 b'#' if list.word.is_none() => {
-                    while self.peek().is_some_and(|byte| byte != b'\n') {
-                        self.at += 1;
-                    }
+                    self.at -= 1;
+                    self.comment();
+                }
+                b'<' | b'>' if list.is_arithmetic() => {
+                    list.end_word(&mut self.script);
+                    // A shell without arithmetic reads a here-document.
+                    self.script.odd |= self.eat(b'<');
                 }
                 b'<' | b'>' => self.redirection(byte, &mut list),
                 b'&' if self.eat(b'>') => {
@@ -99,9 +127,15 @@ impl Reader<'_> {
                 }
                 b'\n' => {
                     list.end_command(&mut self.script, false);
-                    self.bodies(&mut list);
+                    self.bodies(&mut list, close);
                 }
-                b';' => list.end_command(&mut self.script, false),
+                b';' => {
+                    list.end_command(&mut self.script, false);
+                    let is_double = self.eat(b';') | self.eat(b'&');
+                    if is_double && list.groups.last().is_some_and(|it| it.end == "esac") {
+                        list.pattern = Some(0);
+                    }
+                }
                 b'&' => {
                     let after = self.eat(b'&');
                     list.end_command(&mut self.script, false);
@@ -114,7 +148,9 @@ impl Reader<'_> {
                 }
                 b'(' => {
                     list.end_command(&mut self.script, list.command.is_none() && list.word.is_none());
+                    let is_arithmetic = list.is_arithmetic() || self.begins_arithmetic();
                     list.open(")", &mut self.script);
+                    list.groups.last_mut().into_iter().for_each(|it| it.is_arithmetic = is_arithmetic);
                 }
                 b')' => {
                     list.end_command(&mut self.script, false);
@@ -128,124 +164,86 @@ impl Reader<'_> {
         self.script.odd |= !closed || !list.pending.is_empty();
     }
 
-    /// Reads a part of a word that begins with this byte.
-    fn part(&mut self, byte: u8, list: &mut List) {
+    /// Reads a byte of the patterns of `case`. Returns false for one that is read as elsewhere.
+    fn pattern(&mut self, byte: u8, list: &mut List) -> bool {
+        let Some(depth) = list.pattern else { return false };
         match byte {
-            b'\\' => match self.peek() {
-                Some(b'\n') => self.at += 1,
-                Some(escaped) => {
-                    self.at += 1;
-                    list.push(escaped);
-                }
-                None => {}
-            },
-            b'\'' => self.single_quotes(list, false),
-            b'"' => self.double_quotes(list),
-            b'$' if self.eat(b'\'') => self.single_quotes(list, true),
-            b'$' if self.peek() == Some(b'"') => {}
-            b'$' if self.eat(b'(') => self.substitution(list, 2, b')'),
-            b'$' if self.eat(b'{') => {
-                // Everything in the braces belongs to the word.
-                list.push(b'$');
-                list.push(b'{');
-                while let Some(byte) = self.peek().filter(|byte| !b"}'\"`$\n".contains(byte)) {
-                    self.at += 1;
-                    list.push(byte);
+            b'(' if list.word.is_some() => list.pattern = Some(depth + 1),
+            b')' if depth > 0 => list.pattern = Some(depth - 1),
+            b'(' => list.next = Next::Ignored,
+            b'|' | b')' | b';' | b'\n' | b' ' | b'\t' if depth == 0 => {
+                list.end_word(&mut self.script);
+                match byte {
+                    // The word was `esac`.
+                    _ if list.pattern.is_none() => self.at -= 1,
+                    b')' => list.pattern = None,
+                    b'|' => list.next = Next::Ignored,
+                    _ => {}
                 }
             }
-            b'`' => self.substitution(list, 1, b'`'),
-            byte => {
-                list.push(byte);
-                if let Some((_, glob)) = &mut list.word {
-                    *glob |= matches!(byte, b'*' | b'?' | b'[');
-                }
-            }
+            b'|' | b'\n' | b' ' | b'\t' => {}
+            _ => return false,
         }
+        true
     }
 
-    /// Reads to the closing single quote; with `escapes` as in `$'…'`.
-    fn single_quotes(&mut self, list: &mut List, escapes: bool) {
-        list.quote();
-        while let Some(byte) = self.peek() {
-            self.at += 1;
-            match byte {
-                b'\'' => return,
-                b'\\' if escapes => self.escape(list),
-                byte => list.push(byte),
+    /// Returns true after the second bracket of `((` and `$((`, if `))` closes it, as bash looks for it.
+    fn begins_arithmetic(&mut self) -> bool {
+        if !self.bytes.get(..self.at).is_some_and(|it| it.ends_with(b"((")) {
+            return false;
+        }
+        let (mut depth, mut quote) = (0, None);
+        let mut rest = self.bytes.get(self.at..).unwrap_or_default().iter();
+        while let Some(byte) = rest.next() {
+            self.script.searched += 1;
+            if self.script.searched > MAX_SEARCHED {
+                self.script.unread = true;
+                return false;
+            }
+            match (byte, quote) {
+                (b'\\', None | Some(b'"')) => drop(rest.next()),
+                (b'\'' | b'"', None) => quote = Some(*byte),
+                (_, Some(end)) if *byte == end => quote = None,
+                (b'(', None) => depth += 1,
+                (b')', None) if depth == 0 => return rest.next() == Some(&b')'),
+                (b')', None) => depth -= 1,
+                _ => {}
             }
         }
-        self.script.odd = true;
+        false
     }
 
-    fn escape(&mut self, list: &mut List) {
-        let Some(kind) = self.peek() else { return };
-        let (skipped, most, base) = match kind {
-            b'x' => (1, 2, 16),
-            b'u' => (1, 4, 16),
-            b'U' => (1, 8, 16),
-            b'0'..=b'7' => (0, 3, 8),
-            _ => {
-                self.at += 1;
-                list.push(match kind {
-                    b'n' => b'\n',
-                    b't' | b'r' => b' ',
-                    kind => kind,
-                });
-                return;
-            }
-        };
-        self.at += skipped;
-        let mut value = 0;
-        for _ in 0..most {
-            let Some(digit) = self.peek().and_then(|it| char::from(it).to_digit(base)) else { break };
-            value = value * base + digit;
-            self.at += 1;
-        }
-        let mut letter = [0; 4];
-        let letter = char::from_u32(value).unwrap_or(' ').encode_utf8(&mut letter);
-        letter.bytes().for_each(|byte| list.push(byte));
+    /// Reads the rest of a `$(…)` or `<(…)`.
+    pub(crate) fn substitution(&mut self, list: &mut List) {
+        self.inside(list, self.at.saturating_sub(2), |reader, base| reader.list(Some(b')'), base));
     }
 
-    fn double_quotes(&mut self, list: &mut List) {
-        list.quote();
-        while let Some(byte) = self.peek() {
-            self.at += 1;
-            match byte {
-                b'"' => return,
-                b'\\' => match self.peek() {
-                    Some(b'\n') => self.at += 1,
-                    Some(escaped @ (b'"' | b'\\' | b'$' | b'`')) => {
-                        self.at += 1;
-                        list.push(escaped);
-                    }
-                    _ => list.push(b'\\'),
-                },
-                b'$' if self.eat(b'(') => self.substitution(list, 2, b')'),
-                b'`' => self.substitution(list, 1, b'`'),
-                byte => list.push(byte),
-            }
-        }
-        self.script.odd = true;
-    }
-
-    /// Reads the rest of a `$(…)`, `` `…` `` or `<(…)`, after its beginning of this many bytes.
-    fn substitution(&mut self, list: &mut List, beginning: usize, close: u8) {
-        let start = self.at.saturating_sub(beginning);
+    /// Reads the commands of a substitution that began here, and adds it to the word as it was written.
+    pub(crate) fn inside(&mut self, list: &mut List, start: usize, read: impl FnOnce(&mut Self, Vec<usize>)) {
         if self.depth >= MAX_DEPTH {
-            self.script.odd = true;
+            self.script.unread = true;
             return;
         }
         let from = self.script.commands.len();
         let level = self.script.level;
         self.script.level += 1;
         self.depth += 1;
-        self.list(Some(close), list.feeding());
+        read(self, list.feeding());
         self.depth -= 1;
         list.inner.extend(from..self.script.commands.len());
         self.script.level = level;
         self.script.merge(from, list.flow);
-        let raw = self.bytes.get(start..self.at).filter(|raw| raw.len() <= MAX_RAW);
-        list.word.get_or_insert_default().0.extend(raw.unwrap_or(b"$()"));
+        if from < self.script.commands.len() {
+            let raw = self.bytes.get(start..self.at).filter(|raw| raw.len() <= MAX_RAW);
+            list.word.get_or_insert_default().0.extend(raw.unwrap_or(b"$()"));
+        }
+    }
+
+    /// Reads a text apart from this one, into the same script.
+    pub(crate) fn apart(&mut self, bytes: &[u8], read: impl FnOnce(&mut Reader<'_>)) {
+        let mut inner = Reader { bytes, at: 0, depth: self.depth, script: std::mem::take(&mut self.script) };
+        read(&mut inner);
+        self.script = inner.script;
     }
 
     /// Reads a redirection after its `<` or `>`.
@@ -257,7 +255,7 @@ impl Reader<'_> {
         if self.eat(b'(') {
             list.end_word(&mut self.script);
             let before = list.inner.len();
-            self.substitution(list, 2, b')');
+            self.substitution(list);
             if byte == b'>' {
                 let feeding = list.command(&mut self.script);
                 for fed in list.inner.drain(before..) {
@@ -309,17 +307,34 @@ impl Reader<'_> {
     }
 
     /// Reads the bodies of the here-documents of the line that has just ended.
-    fn bodies(&mut self, list: &mut List) {
+    fn bodies(&mut self, list: &mut List, close: Option<u8>) {
         for Pending { command, delimiter, strips_tabs, expands } in std::mem::take(&mut list.pending) {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
             let (mut body, mut taken, mut is_closed) = (0, 0, false);
-            for line in rest.split_inclusive(|byte| *byte == b'\n') {
-                let tabs = line.iter().take_while(|it| strips_tabs && **it == b'\t').count();
+            let mut lines = rest.split_inclusive(|byte| *byte == b'\n');
+            while let Some(line) = lines.next() {
                 taken += line.len();
-                let plain = line.get(tabs..).unwrap_or_default();
-                if plain.strip_suffix(b"\n").unwrap_or(plain) == delimiter.as_bytes() {
-                    is_closed = true;
-                    break;
+                let mut line = Cow::Borrowed(line);
+                while expands && is_continued(&line) {
+                    let Some(next) = lines.next() else { break };
+                    taken += next.len();
+                    let whole = line.to_mut();
+                    whole.truncate(whole.len().saturating_sub(2));
+                    whole.extend(next);
+                }
+                let tabs = line.iter().take_while(|it| strips_tabs && **it == b'\t').count();
+                if let Some(after) = line.get(tabs..).and_then(|it| it.strip_prefix(delimiter.as_bytes())) {
+                    is_closed = matches!(after, b"" | b"\n");
+                    // Bash ends it also at `EOF)`, if that is the end of a substitution; other shells do not.
+                    let is_last = close == Some(b')') && after.contains(&b')');
+                    if is_last {
+                        // A line that was joined is read once more, as commands.
+                        let is_whole = matches!(line, Cow::Borrowed(_));
+                        taken = body + if is_whole { tabs + delimiter.len() } else { 0 };
+                    }
+                    if is_closed || is_last {
+                        break;
+                    }
                 }
                 body = taken;
             }
@@ -338,22 +353,30 @@ impl Reader<'_> {
     /// Reads the substitutions in a here-document, and returns their commands.
     fn expand(&mut self, body: &[u8], flow: usize) -> Vec<usize> {
         if self.depth >= MAX_DEPTH {
-            self.script.odd = true;
+            self.script.unread = true;
             return Vec::new();
         }
-        let script = std::mem::take(&mut self.script);
-        let mut inner = Reader { bytes: body, at: 0, depth: self.depth + 1, script };
         let mut words = List { flow, ..List::default() };
-        while let Some(byte) = inner.peek() {
-            inner.at += 1;
-            match byte {
-                b'\\' => inner.at += 1,
-                b'$' if inner.eat(b'(') => inner.substitution(&mut words, 2, b')'),
-                b'`' => inner.substitution(&mut words, 1, b'`'),
-                _ => {}
+        self.depth += 1;
+        self.apart(body, |inner| {
+            while let Some(byte) = inner.peek() {
+                inner.at += 1;
+                match byte {
+                    b'\\' => inner.at += 1,
+                    b'$' if inner.eat(b'(') => inner.substitution(&mut words),
+                    b'`' => inner.backquotes(&mut words, false),
+                    _ => {}
+                }
             }
-        }
-        self.script = inner.script;
+        });
+        self.depth -= 1;
         words.inner
     }
+}
+
+/// Returns true if a line of a here-document goes on in the next one.
+fn is_continued(line: &[u8]) -> bool {
+    let backslashes =
+        line.strip_suffix(b"\n").map_or(0, |it| it.iter().rev().take_while(|it| **it == b'\\').count());
+    backslashes % 2 == 1
 }

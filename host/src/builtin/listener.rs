@@ -7,9 +7,9 @@ mod programs;
 
 use std::collections::BTreeMap;
 
-use hookbox_shell::{Command, Input, Script, Use, assignment, base_name, unwrapped, use_of};
+use hookbox_shell::{Command, Input, Script, Use, assignment, base_name, describes, unwrapped, use_of};
 
-use self::programs::{SHELLS, SSH_VALUES, WRAPPERS, has, is_in, operands, passes_on, waits};
+use self::programs::{SHELLS, SSH_VALUES, WRAPPERS, is_in, operands, passes_on, waits};
 
 /// The depth of scripts within the arguments of programs.
 const MAX_DEPTH: usize = 4;
@@ -108,7 +108,7 @@ impl Search {
                 return Some(shell.to_owned());
             }
         }
-        if program == "command" && has(rest, "-v -V") {
+        if program == "command" && describes(rest) {
             return None;
         }
         let is_container = !is_in("docker podman nerdctl docker-compose kubectl oc", program)

@@ -179,6 +179,8 @@ mod tests {
             ("echo ${x:-$(sudo y)}", "sudo"),
             ("echo \"${x:-$(sudo y)}\"", "sudo"),
             ("echo ${x:-`sudo y`}", "sudo"),
+            ("$'sudo\\0x' ls", "sudo"),
+            ("$'\\x{73}udo' ls", "sudo"),
             ("trap 'sudo x' EXIT", "sudo"),
             ("trap \"rm -rf x; ls\" EXIT INT", "rm -rf"),
             // The output of a substitution, as the script of a shell.
@@ -201,6 +203,16 @@ mod tests {
             ("bash <<< 'sudo x'", "sudo"),
             ("nice -n 5 sudo x", "sudo"),
             ("timeout 5 sudo cat x", "sudo"),
+            ("command -p -- rm -rfv build", "rm -rf"),
+            // What only bash reads so; the tests of the reader have more.
+            ("set -- a; for d do rm -rf build; done", "rm -rf"),
+            (": `# note`; rm -rf build", "rm -rf"),
+            ("echo `echo \\`rm -rf build\\``", "rm -rf"),
+            ("((i=1<<2))\nrm -rf build", "rm -rf"),
+            ("cat > n.md <<EOF\nEO\\\nF\nrm -rf build\nEOF", "rm -rf"),
+            ("x=$(case a in a) rm -rf build;; esac)", "rm -rf"),
+            // Another shell reads a here-document, whose quote hides nothing.
+            ("((cat <<E))\n'\nE\nrm -rf build #'", "rm -rf"),
             ("find . -exec sudo rm {} +", "sudo"),
             ("ls | xargs -n1 sudo rm", "sudo"),
             ("docker run x sudo ls", "sudo"),
