@@ -15,6 +15,10 @@ pub struct Guardrail;
 /// The default patterns.
 const DENY: [&str; 7] = ["rm -rf", "sudo", "curl | bash", "wget | sh", ":(){:|:&};:", "| bash", "| sh"];
 
+/// The reason to block a line that is not read to its end.
+const UNREAD: &str =
+    "Security policy: this line has too many commands within commands to be read; run them one by one";
+
 /// The user's settings. A misspelled one is an error, because a guard must not do less than its user asked for.
 #[derive(Debug, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -34,8 +38,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The first pattern that the line matches.
-    fn denied_by(&self, line: &str) -> Option<&str> {
+    /// Returns the reason to block a line: the first pattern that it matches, or a part that could not be read.
+    fn objection(&self, line: &str) -> Option<String> {
         if self.allow.iter().any(|allowed| allowed.trim() == line.trim()) {
             return None;
         }
@@ -43,16 +47,18 @@ impl Settings {
         let letters = shell::unquoted(line);
         // The letters of `$'…'` are not in the line.
         let is_escaped = line.contains("$'");
-        let mut parts = None;
-        let mut patterns = self.deny.iter().chain(&self.also_deny).map(String::as_str);
-        patterns.find(|text| {
+        let mut scripts = None;
+        let mut patterns = self.deny.iter().chain(&self.also_deny);
+        let found = patterns.find(|text| {
             if !is_escaped && !pattern::may_match(text, &letters) {
                 return false;
             }
             let pattern = Pattern::parse(text);
-            let parts = parts.get_or_insert_with(|| shell::scripts(line));
-            parts.iter().any(|part| pattern.matches(part))
-        })
+            let scripts = scripts.get_or_insert_with(|| shell::scripts(line));
+            scripts.parts.iter().any(|part| pattern.matches(part))
+        });
+        let denied = found.map(|pattern| format!("Security policy: '{pattern}' is not allowed"));
+        denied.or_else(|| scripts.filter(|it| it.unread).map(|_| UNREAD.to_owned()))
     }
 }
 
@@ -78,10 +84,8 @@ impl Hook for Guardrail {
             return Ok(Answer::pass());
         }
         let settings: Settings = settings()?;
-        Ok(match lines.iter().find_map(|line| settings.denied_by(line)) {
-            Some(pattern) => Answer::block(format!("Security policy: '{pattern}' is not allowed")),
-            None => Answer::pass(),
-        })
+        let objection = lines.iter().find_map(|line| settings.objection(line));
+        Ok(objection.map_or_else(Answer::pass, Answer::block))
     }
 }
 
@@ -114,8 +118,13 @@ hookbox_sdk::export_hook!(Guardrail);
 mod tests {
     use super::*;
 
+    /// Returns the pattern in a reason.
+    fn pattern(reason: &str) -> &str {
+        reason.split('\'').nth(1).unwrap_or(reason)
+    }
+
     fn denied(line: &str) -> Option<String> {
-        Settings::default().denied_by(line).map(str::to_owned)
+        Settings::default().objection(line).map(|reason| pattern(&reason).to_owned())
     }
 
     #[test]
@@ -283,6 +292,29 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_is_not_read_to_its_end_is_blocked() {
+        let evals = |times: usize| "eval ".repeat(times) + "rm";
+        let quoted = (0..12).fold("sudo x".to_owned(), |it, _| format!("eval {}", shell_quoted(&it)));
+        for (line, expected) in [
+            ("$(echo ".repeat(18) + "$(rm -rf x)" + &")".repeat(18), Some(UNREAD)),
+            ("$(echo ".repeat(8) + "$(rm x)" + &")".repeat(8), None),
+            ("eval 'rm -rf x'".to_owned() + &"; eval 'a b'".repeat(300), Some("rm -rf")),
+            ((0..400).map(|it| format!("ssh h 'rm {it}'\n")).collect(), None),
+            (quoted, Some(UNREAD)),
+            (evals(40), None),
+            (format!("bash -c 'rm {}'", "x".repeat(2 << 20)), Some(UNREAD)),
+            (format!("cat > x <<'E'\nrm {}\nE", "x".repeat(2 << 20)), None),
+        ] {
+            assert_eq!(denied(&line).as_deref(), expected, "{line:.80}");
+        }
+    }
+
+    /// Returns a text as one word of a shell.
+    fn shell_quoted(text: &str) -> String {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+
+    #[test]
     fn settings_replace_add_and_allow() {
         let settings: Settings = hookbox_sdk::settings_from(vec![
             ("deny".to_owned(), "[\"git push --force\"]".to_owned()),
@@ -299,7 +331,7 @@ mod tests {
             ("nc -l 1 | sh", Some("nc | sh")),
             ("sudo ls", None),
         ] {
-            assert_eq!(settings.denied_by(line), expected, "{line}");
+            assert_eq!(settings.objection(line).as_deref().map(pattern), expected, "{line}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! The texts of a line that a shell would run.
 
+use std::collections::BTreeSet;
+
 use hookbox_shell::{Command, Script, Use, use_of};
 pub(crate) use hookbox_shell::{Token, base_name};
 
@@ -11,10 +13,10 @@ const RUNNERS: [&str; 13] =
 const LANGUAGES: [&str; 8] = ["python", "python3", "node", "ruby", "perl", "php", "psql", "mysql"];
 
 /// The depth of scripts in scripts.
-const DEPTH: usize = 4;
+const DEPTH: usize = 8;
 
-/// The number of scripts of one line.
-const MAX_SCRIPTS: usize = 256;
+/// The total length of these scripts, in bytes.
+const MAX_TEXT: usize = 1 << 20;
 
 /// A script, and the text that it was read from.
 #[derive(Debug)]
@@ -23,22 +25,38 @@ pub(crate) struct Part {
     pub(crate) script: Script,
 }
 
+/// A line, and the scripts in it that a shell would run.
+#[derive(Debug)]
+pub(crate) struct Scripts {
+    pub(crate) parts: Vec<Part>,
+    /// True if not all of them could be read.
+    pub(crate) unread: bool,
+}
+
 /// Returns the line, and the scripts in it that a shell would run: arguments, here-documents, and text that is fed to it.
-pub(crate) fn scripts(line: &str) -> Vec<Part> {
-    let mut found: Vec<Part> = Vec::new();
+pub(crate) fn scripts(line: &str) -> Scripts {
+    let mut found = Scripts { parts: Vec::new(), unread: false };
+    let (mut seen, mut length) = (BTreeSet::new(), 0);
     let mut waiting = vec![(line.to_owned(), 0)];
-    while let Some((text, depth)) = waiting.pop().filter(|_| found.len() < MAX_SCRIPTS) {
-        let script = hookbox_shell::read(&text);
-        if depth < DEPTH {
-            let inner = script.commands.iter().flat_map(|command| texts(&script, command));
-            waiting.extend(inner.map(|text| (text, depth + 1)));
+    while let Some((text, depth)) = waiting.pop() {
+        if !seen.insert(text.clone()) {
+            continue;
         }
+        length += if depth > 0 { text.len() } else { 0 };
+        if depth > DEPTH || length > MAX_TEXT {
+            found.unread = true;
+            break;
+        }
+        let script = hookbox_shell::read(&text);
+        found.unread |= script.unread;
+        let inner = script.commands.iter().flat_map(|command| texts(&script, command));
+        waiting.extend(inner.map(|text| (text, depth + 1)));
         if script.odd {
             // A quote that is never closed may hide the rest.
             let letters = unquoted(&text);
-            found.push(Part { script: hookbox_shell::read(&letters), text: letters });
+            found.parts.push(Part { script: hookbox_shell::read(&letters), text: letters });
         }
-        found.push(Part { text, script });
+        found.parts.push(Part { text, script });
     }
     found
 }
