@@ -23,7 +23,7 @@ use super::protected::Protected;
 const MAX_LINE: usize = 64 << 10;
 
 /// The depth of scripts within the arguments of programs.
-const MAX_DEPTH: usize = 4;
+const MAX_DEPTH: usize = 8;
 
 /// The total length of these scripts, in bytes.
 const MAX_TEXT: usize = 3 * MAX_LINE;
@@ -45,6 +45,8 @@ pub(super) enum Finding {
     Changes(String),
     /// The text is too long or too malformed to be read, and mentions this.
     Unclear(String),
+    /// The text has too many levels of substitutions and scripts to be read.
+    Deep,
 }
 
 /// Judges a line of an agent that works in one of these directories.
@@ -136,7 +138,7 @@ impl Judge<'_> {
         if self.text > MAX_TEXT {
             return None;
         }
-        if text.len() > MAX_LINE || depth > MAX_DEPTH {
+        if text.len() > MAX_LINE {
             return self.mentioned(text);
         }
         let script = hookbox_shell::read(text);
@@ -145,7 +147,9 @@ impl Judge<'_> {
         {
             return Some(found);
         }
-        let depth = if script.odd { MAX_DEPTH } else { depth };
+        if script.unread || depth > MAX_DEPTH {
+            return Some(Finding::Deep);
+        }
         let mut flows = BTreeMap::<usize, Vec<Seen>>::new();
         let mut outside = Vec::new();
         for command in &script.commands {
@@ -181,10 +185,14 @@ impl Judge<'_> {
         live.iter().chain(used).find_map(|flow| self.flow(flow, depth))
     }
 
-    /// Searches a text for protected paths and subcommands without reading it as a script.
+    /// Searches a text for protected paths and subcommands without judging its commands.
     fn mentioned(&self, text: &str) -> Option<Finding> {
         let letters: String = text.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
-        let all = [text, &letters].into_iter();
+        // The words as the shell reads them: `$'…'` has other letters in the text.
+        let script = hookbox_shell::read(text);
+        let words = script.commands.iter().flat_map(|it| &it.words);
+        let words: String = words.flat_map(|word| [&word.text, " "]).collect();
+        let all = [text, &letters, &words].into_iter();
         let pieces: BTreeSet<&str> = all.clone().flat_map(pieces).collect();
         let path = pieces.into_iter().find(|piece| self.is_held(piece, &self.directories, false));
         let run = || all.clone().find_map(|text| self.run_in(&[(text, false)]));

@@ -41,6 +41,9 @@ impl Search {
             return Some("so long a line that it cannot be read to its end".to_owned());
         }
         let script = hookbox_shell::read(text);
+        if script.unread {
+            return Some("a program in so many substitutions that they cannot be read".to_owned());
+        }
         let mut reads = false;
         for command in &script.commands {
             let words = self.words(command);

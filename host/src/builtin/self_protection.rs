@@ -233,6 +233,7 @@ impl SelfProtection {
             Finding::Unclear(what) => {
                 format!("this line cannot be read to its end, and mentions {}", text::escape(&what, SHOWN))
             }
+            Finding::Deep => "this line has too many commands within commands to be read".to_owned(),
         };
         Some(self.with_way_out(&format!("{what}; ask the user to do it")))
     }

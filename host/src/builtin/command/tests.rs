@@ -125,7 +125,6 @@ fn what_only_the_user_may_run_is_found_wherever_it_stands() {
         "set -- a; for d do hookbox trust x; done",
         ": `# note`; hookbox trust x",
         "echo `echo \\`hookbox trust x\\``",
-        "((i=1<<2))\nhookbox trust x",
         "cat > n.md <<EOF\nEO\\\nF\nhookbox trust x\nEOF",
         "exec hookbox trust x",
         "nohup hookbox trust x &",
@@ -243,6 +242,11 @@ fn in_a_protected_directory_only_reading_passes() {
     assert!(judged("echo x > guard").is_some());
 }
 
+/// Returns a script in scripts.
+fn deep(script: &str, times: usize) -> String {
+    format!("{}\"{script}\"", "eval ".repeat(times))
+}
+
 #[test]
 fn what_is_too_long_or_too_odd_passes_only_if_it_mentions_nothing() {
     let long = "a".repeat(MAX_LINE);
@@ -253,7 +257,15 @@ fn what_is_too_long_or_too_odd_passes_only_if_it_mentions_nothing() {
         (format!("echo {long}; hookbox --yes trust x"), false),
         ("echo 'never closed".to_owned(), true),
         ("cat .hookbox/hookbox.toml 'never closed".to_owned(), false),
-        ("$(".repeat(100), true),
+        ("((i=1<<2))\nhookbox trust x".to_owned(), false),
+        (format!("echo {long}; $'\\x68ookbox' trust x"), false),
+        (format!("{}; $'\\x68ookbox' trust x", "sh -c 'echo a'; ".repeat(MAX_LINE / 20)), false),
+        (deep("$'\\x68ookbox' trust x", 5) + " 'never closed", false),
+        // What is too deep may do anything.
+        ("ls ".to_owned() + &"$(echo ".repeat(12) + "$(date)" + &")".repeat(12), true),
+        ("$(".repeat(100), false),
+        (deep("date", 6), true),
+        (deep("date", 20), false),
         (format!("{} rm .hookbox/hooks/x", "$(".repeat(100)), false),
     ] {
         assert_eq!(judged(&line).is_none(), passes, "{}", &line[..line.len().min(60)]);
