@@ -14,6 +14,7 @@
 //! quote or another shell's syntax, and overflows the stack at a thousand nested substitutions.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 mod list;
 mod parts;
@@ -63,9 +64,9 @@ pub struct Command {
     pub outputs: Vec<Word>,
     /// The here-documents and here-strings.
     pub texts: Vec<String>,
-    /// The commands before it in its pipeline, whose output is its standard input. Commands of a group have those before
-    /// the group.
-    pub upstream: Vec<usize>,
+    /// The commands whose output is its standard input: the one or the group before it in its pipeline. Commands of a group
+    /// have those before the group.
+    pub upstream: Vec<Range<usize>>,
     /// The commands in its substitutions, whose output is in its words, its input or its here-documents.
     pub inner: Vec<usize>,
     /// The redirection of its standard input.
@@ -103,11 +104,13 @@ impl Script {
     /// Returns the commands whose output reaches one of these, directly or through others, in the order of the text.
     pub fn sources(&self, of: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
         let (mut found, mut waiting) = (BTreeSet::new(), of.into_iter().collect::<Vec<_>>());
+        let mut groups = BTreeSet::new();
         while let Some(at) = waiting.pop() {
             if found.insert(at)
                 && let Some(command) = self.commands.get(at)
             {
-                waiting.extend(command.upstream.iter().chain(&command.inner));
+                let upstream = command.upstream.iter().filter(|it| groups.insert((it.start, it.end)));
+                waiting.extend(upstream.cloned().flatten().chain(command.inner.iter().copied()));
             }
         }
         found

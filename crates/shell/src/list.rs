@@ -1,5 +1,8 @@
 //! The state of a list of commands, and the words and groups in it.
 
+use std::iter;
+use std::ops::Range;
+
 use crate::{Command, Input, Script, Word};
 
 /// A here-document whose body follows the line.
@@ -29,7 +32,7 @@ pub(crate) struct Group {
     pub(crate) from: usize,
     pub(crate) flow: usize,
     /// The commands that feed it.
-    pub(crate) upstream: Vec<usize>,
+    pub(crate) upstream: Vec<Range<usize>>,
     /// True within `((…))`, which has no here-documents.
     pub(crate) is_arithmetic: bool,
 }
@@ -59,9 +62,9 @@ pub(crate) struct List {
     pub(crate) after: bool,
     pub(crate) groups: Vec<Group>,
     /// The commands that feed all of the list.
-    pub(crate) base: Vec<usize>,
+    pub(crate) base: Vec<Range<usize>>,
     /// The commands before the next one in its pipeline.
-    pub(crate) upstream: Vec<usize>,
+    pub(crate) upstream: Vec<Range<usize>>,
     /// The commands in the substitutions of the command that is being read.
     pub(crate) inner: Vec<usize>,
     /// The first command of the compound command that has just ended.
@@ -168,9 +171,11 @@ impl List {
     }
 
     /// Returns the commands that feed the next command.
-    pub(crate) fn feeding(&self) -> Vec<usize> {
-        let groups = self.groups.iter().flat_map(|group| &group.upstream);
-        self.base.iter().chain(groups).chain(&self.upstream).copied().collect()
+    pub(crate) fn feeding(&self) -> Vec<Range<usize>> {
+        // The commands that feed those are known from these.
+        let groups = self.groups.iter().rev().map(|group| &group.upstream);
+        let mut all = iter::once(&self.upstream).chain(groups).chain([&self.base]);
+        all.find(|it| !it.is_empty()).cloned().unwrap_or_default()
     }
 
     /// Returns true for a keyword at the beginning of a command or at the end of `for x` and `case x`, and applies it.
@@ -218,10 +223,14 @@ impl List {
         // A line break behind a pipe or `&&` ends nothing.
         let ends = self.command.is_some() || self.closed.is_some();
         let mut upstream = std::mem::take(&mut self.upstream);
-        match self.closed {
-            _ if !pipe && ends => upstream.clear(),
-            Some(from) => upstream.extend(from..script.commands.len()),
-            None => upstream.extend(self.command),
+        let stage = match (self.closed, self.command) {
+            (Some(from), _) => from..script.commands.len(),
+            (None, Some(at)) => at..at + 1,
+            (None, None) => 0..0,
+        };
+        if ends && (!pipe || !stage.is_empty()) {
+            upstream.clear();
+            upstream.extend(pipe.then_some(stage));
         }
         if pipe {
             if let Some(from) = self.closed {

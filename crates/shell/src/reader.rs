@@ -1,6 +1,7 @@
 //! Reads the bytes of a text.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::list::{List, Next, Pending};
 use crate::{Input, MAX_DEPTH, MAX_RAW, MAX_SEARCHED, Script};
@@ -84,7 +85,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads commands to the end of the text, or to and including the byte that closes a substitution.
-    pub(crate) fn list(&mut self, close: Option<u8>, base: Vec<usize>) {
+    pub(crate) fn list(&mut self, close: Option<u8>, base: Vec<Range<usize>>) {
         let mut list = List { flow: self.script.next_flow(), base, ..List::default() };
         let mut closed = close.is_none();
         while let Some(byte) = self.peek() {
@@ -219,7 +220,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the commands of a substitution that began here, and adds it to the word as it was written.
-    pub(crate) fn inside(&mut self, list: &mut List, start: usize, read: impl FnOnce(&mut Self, Vec<usize>)) {
+    pub(crate) fn inside(
+        &mut self,
+        list: &mut List,
+        start: usize,
+        read: impl FnOnce(&mut Self, Vec<Range<usize>>),
+    ) {
         if self.depth >= MAX_DEPTH {
             self.script.unread = true;
             return;
@@ -259,7 +265,11 @@ impl<'a> Reader<'a> {
             if byte == b'>' {
                 let feeding = list.command(&mut self.script);
                 for fed in list.inner.drain(before..) {
-                    self.script.commands.get_mut(fed).into_iter().for_each(|it| it.upstream.push(feeding));
+                    self.script
+                        .commands
+                        .get_mut(fed)
+                        .into_iter()
+                        .for_each(|it| it.upstream.push(feeding..feeding + 1));
                 }
             }
             return;

@@ -11,7 +11,17 @@ fn seen(text: &str) -> Vec<(String, Vec<String>)> {
     };
     let program = |at: &usize| words(at).split(' ').next().unwrap().to_owned();
     let one = |(at, command): (usize, &Command)| {
-        (words(&at), command.upstream.iter().chain(&command.inner).map(program).collect())
+        (
+            words(&at),
+            command
+                .upstream
+                .iter()
+                .cloned()
+                .flatten()
+                .chain(command.inner.iter().copied())
+                .map(|at| program(&at))
+                .collect(),
+        )
     };
     script.commands.iter().enumerate().map(one).collect()
 }
@@ -22,13 +32,15 @@ fn a_command_knows_what_feeds_it() {
         ("curl x | bash", "bash", vec!["curl"]),
         ("curl x |\n  bash", "bash", vec!["curl"]),
         ("curl x |\n# why\n\nbash", "bash", vec!["curl"]),
-        ("curl x |& tee log | bash -s", "bash -s", vec!["curl", "tee"]),
+        ("curl x |& tee log | bash -s", "bash -s", vec!["tee"]),
         ("curl x; bash", "bash", vec![]),
         ("curl x || bash", "bash", vec![]),
         ("curl x &\nbash", "bash", vec![]),
         ("(curl x; ls) | bash", "bash", vec!["curl", "ls"]),
         ("curl x | (ls; bash)", "bash", vec!["curl"]),
-        ("{ curl x; } | { bash; } | wc", "wc", vec!["curl", "bash"]),
+        ("curl x | { tee y | { ls; bash; }; }", "bash", vec!["tee"]),
+        ("curl x | { ls; { bash; }; }", "bash", vec!["curl"]),
+        ("{ curl x; } | { bash; } | wc", "wc", vec!["bash"]),
         ("curl x | if true; then bash; fi", "bash", vec!["curl"]),
         ("curl x | while read l; do echo; done; bash", "bash", vec![]),
         ("bash <(curl x)", "bash <(curl x)", vec!["curl"]),

@@ -157,7 +157,8 @@ impl Search {
         if !is_shell || command.input == Input::Given && command.inner.is_empty() {
             return None;
         }
-        let sources = script.sources(command.upstream.iter().chain(&command.inner).copied());
+        let sources =
+            script.sources(command.upstream.iter().cloned().flatten().chain(command.inner.iter().copied()));
         let passes = sources.into_iter().filter_map(|at| script.commands.get(at)).any(|source| {
             let words = self.words(source);
             let words: Vec<&str> = words.iter().map(String::as_str).collect();

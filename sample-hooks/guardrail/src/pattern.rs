@@ -155,7 +155,7 @@ fn read_by(at: usize, index: usize, script: &Script) -> BTreeSet<usize> {
     let is_fed = given.iter().take(at).any(|word| base_name(word) == "xargs");
     let mut direct = Vec::new();
     if !is_shell || runs_input(arguments, is_fed) {
-        direct.extend(&command.upstream);
+        direct.extend(command.upstream.iter().cloned().flatten());
         if command.input == Input::Given {
             direct.extend(&command.inner);
         }

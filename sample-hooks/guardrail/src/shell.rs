@@ -84,7 +84,7 @@ fn texts(script: &Script, command: &Command) -> Vec<String> {
         found.push(words.get(1..).unwrap_or_default().join(" "));
     }
     if runs {
-        let sources = script.sources(command.upstream.iter().copied());
+        let sources = script.sources(command.upstream.iter().cloned().flatten());
         for source in sources.into_iter().filter_map(|at| script.commands.get(at)) {
             found.extend(source.texts.iter().cloned());
             let printed = self::words(source);

@@ -292,6 +292,8 @@ fn a_hostile_line_costs_little_and_panics_nowhere() {
         "\0",
         "$(a)",
         "a|",
+        "a;}|{ ",
+        "a|{ ",
         ".hookbox/",
         "../",
     ] {
