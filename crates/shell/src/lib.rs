@@ -20,10 +20,12 @@ mod list;
 mod parts;
 mod programs;
 mod reader;
+mod shell_words;
 
 pub use list::is_terminal;
 pub use programs::{Use, assignment, base_name, describes, executes, unwrapped, use_of};
 pub use reader::{Token, read, tokens};
+pub use shell_words::ShellWords;
 
 /// The depth of nested substitutions.
 const MAX_DEPTH: usize = 16;

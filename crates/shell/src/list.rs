@@ -41,9 +41,21 @@ pub(crate) struct Group {
 const TERMINAL: [&str; 6] =
     ["/dev/stdin", "/dev/tty", "/dev/fd/0", "/proc/self/fd/0", "/proc/thread-self/fd/0", "/dev/console"];
 
-/// Returns true if a file is the terminal or the standard input of the line.
+/// Returns true if a file is the terminal or the standard input of the line, by any path with this meaning from a root.
 pub fn is_terminal(file: &str) -> bool {
-    TERMINAL.contains(&file) || file.starts_with("/dev/pts/")
+    if !file.starts_with(['/', '.']) {
+        return false;
+    }
+    let mut path = Vec::new();
+    for part in file.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    let path = format!("/{}", path.join("/"));
+    TERMINAL.contains(&path.as_str()) || path.starts_with("/dev/pts/")
 }
 
 /// The state of a list of commands.

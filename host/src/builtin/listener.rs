@@ -7,7 +7,9 @@ mod programs;
 
 use std::collections::BTreeMap;
 
-use hookbox_shell::{Command, Input, Script, Use, assignment, base_name, describes, unwrapped, use_of};
+use hookbox_shell::{
+    Command, Input, Script, ShellWords, Use, assignment, base_name, describes, unwrapped, use_of,
+};
 
 use self::programs::{SHELLS, SSH_VALUES, WRAPPERS, is_in, operands, passes_on, waits};
 
@@ -138,7 +140,11 @@ impl Search {
         let text = match program {
             "eval" => Some(rest.join(" ")),
             "trap" => rest.first().map(|it| (*it).to_owned()),
-            _ if is_in(SHELLS, program) || matches!(program, "su" | "script" | "runuser") => {
+            _ if is_in(SHELLS, program) => {
+                let shell = ShellWords::of(rest);
+                shell.operands.first().filter(|_| shell.letters.contains('c')).map(|it| (*it).to_owned())
+            }
+            "su" | "script" | "runuser" => {
                 let at = rest
                     .iter()
                     .position(|it| it.starts_with('-') && !it.starts_with("--") && it.ends_with('c'));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hookbox_shell::{Command, Input, Script, Use, Word, assignment, executes, unwrapped, use_of};
+use hookbox_shell::{Command, Input, Script, ShellWords, Use, Word, assignment, executes, unwrapped, use_of};
 
 use crate::shell::{self, Part, Token, base_name};
 
@@ -152,9 +152,11 @@ fn read_by(at: usize, index: usize, script: &Script) -> BTreeSet<usize> {
     let given = shell::words(command);
     let arguments = given.get(at + 1..).unwrap_or_default();
     let is_shell = given.get(at).is_some_and(|word| SHELLS.contains(&base_name(word)));
-    let is_fed = given.iter().take(at).any(|word| base_name(word) == "xargs");
+    let replaced = replaced(given.get(..at).unwrap_or_default());
+    let shell = ShellWords::of(arguments);
+    let runs_input = shell.runs_input() || replaced.is_some_and(|it| runs_replaced(&shell, it));
     let mut direct = Vec::new();
-    if !is_shell || runs_input(arguments, is_fed) {
+    if !is_shell || runs_input {
         direct.extend(command.upstream.iter().cloned().flatten());
         if command.input == Input::Given {
             direct.extend(&command.inner);
@@ -166,15 +168,37 @@ fn read_by(at: usize, index: usize, script: &Script) -> BTreeSet<usize> {
     script.sources(direct)
 }
 
-/// Returns true if a shell with these arguments runs its input, or names in it (`is_fed`).
-fn runs_input(arguments: &[&str], is_fed: bool) -> bool {
-    let flags = || arguments.iter().filter(|word| word.starts_with('-') && !word.starts_with("--"));
-    if flags().any(|word| word.contains('n') && word.len() < 4) {
-        return false;
+/// Returns the text that `xargs` replaces with its input, if it is among these words: `{}` in `xargs -I{}`.
+fn replaced<'w>(words: &[&'w str]) -> Option<&'w str> {
+    let at = words.iter().position(|word| base_name(word) == "xargs")?;
+    let mut options = words.iter().skip(at + 1);
+    let mut found = "{}";
+    while let Some(option) = options.next() {
+        match option.strip_prefix("-I").or_else(|| option.strip_prefix("--replace=")) {
+            Some("") => found = options.next()?,
+            Some(text) => found = text,
+            None => {}
+        }
     }
-    let has = |flag: char| flags().any(|word| word.contains(flag));
-    let operand = arguments.iter().find(|word| **word == "-" || !word.starts_with(['-', '+']));
-    is_fed || has('s') || !has('c') && operand.is_none_or(|it| *it == "-" || hookbox_shell::is_terminal(it))
+    Some(found)
+}
+
+/// Returns true if a shell runs words that `xargs` adds to its own, or puts in the place of a text.
+fn runs_replaced(shell: &ShellWords<'_, '_>, replaced: &str) -> bool {
+    let is_one = |word: &&str| word.contains('$') || word.contains(replaced);
+    let Some(script) = shell.operands.first().filter(|_| !shell.only_checks()) else {
+        return !shell.only_checks();
+    };
+    if !shell.letters.contains('c') {
+        return script.contains(replaced);
+    }
+    hookbox_shell::read(script).commands.iter().any(|command| {
+        let words = shell::words(command);
+        let is_before = |word: &&str| assignment(word).is_some() || WRAPPERS.contains(&base_name(word));
+        let program = words.iter().find(|word| !is_before(word));
+        program.is_some_and(|it| is_one(&it))
+            || use_of(&words) == Use::Shell && words.iter().any(|it| is_one(&it))
+    })
 }
 
 /// Returns true if a shell runs the output of a substitution in this word.

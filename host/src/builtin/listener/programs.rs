@@ -1,6 +1,6 @@
 //! The programs that wait for commands, and the words with which they do not.
 
-use hookbox_shell::is_terminal;
+use hookbox_shell::{ShellWords, is_terminal};
 
 /// Shells. `$SHELL` is the one that the variable names.
 pub(super) const SHELLS: &str =
@@ -133,10 +133,8 @@ fn is_bare(operands: &[&str]) -> bool {
 
 /// Returns true if a shell with these words waits for commands.
 fn shell_waits(words: &[&str]) -> bool {
-    let operands = operands(words, "-o -O +O +o --rcfile --init-file");
-    let runs =
-        has(words, "-c -n --version --help -Command -File") && !is_in("-i", operands.first().unwrap_or(&""));
-    !runs && (is_bare(&operands) || has(words, "-s"))
+    let shell = ShellWords::of(words);
+    shell.runs_input() && !has(&shell.names, "--version --help -Command -File")
 }
 
 /// Returns true if a login on another machine has no command.
