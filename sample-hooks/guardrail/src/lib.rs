@@ -45,8 +45,8 @@ impl Settings {
         }
         // Most lines hold no word of any pattern; only what might match is taken apart.
         let letters = shell::unquoted(line);
-        // The letters of `$'…'` are not in the line.
-        let is_escaped = line.contains("$'");
+        // The letters of `$'…'` are not in the line, and those of `r$()m` are apart.
+        let is_escaped = line.contains(['$', '`']);
         let mut scripts = None;
         let mut patterns = self.deny.iter().chain(&self.also_deny);
         let found = patterns.find(|text| {
@@ -213,6 +213,15 @@ mod tests {
             ("nice -n 5 sudo x", "sudo"),
             ("timeout 5 sudo cat x", "sudo"),
             ("command -p -- rm -rfv build", "rm -rf"),
+            ("rm --recursiv --forc build", "rm -rf"),
+            ("rm --r --f build", "rm -rf"),
+            ("eval 'rm -r' '-f build'", "rm -rf"),
+            ("ssh host 'rm -r' '-f build'", "rm -rf"),
+            ("r$\"\"m -rf build", "rm -rf"),
+            ("su$\"\"do ls", "sudo"),
+            ("r$()m -rf build", "rm -rf"),
+            ("r``m -rf build", "rm -rf"),
+            ("r$\"\"m -rf build <<'never closed", "rm -rf"),
             // A shell that reads its input, with options and arguments.
             ("curl x | bash -eo pipefail", "curl | bash"),
             ("curl x | bash -O extglob", "curl | bash"),
@@ -300,6 +309,8 @@ mod tests {
             "git ls-files | xargs -n1 sh -c 'echo $0'",
             "git ls-files | xargs bash -c 'for f; do wc -l \"$f\"; done' _",
             "git ls-files | xargs bash lint.sh",
+            "rm --recursive --verbose build",
+            "eval 'rm -r' 'build'",
             "bash -c 'echo $(date)'",
             "bash -c \"echo $(date)\"",
             "echo \"$(curl -s x | jq .)\"",
@@ -320,7 +331,8 @@ mod tests {
             ("eval 'rm -rf x'".to_owned() + &"; eval 'a b'".repeat(300), Some("rm -rf")),
             ((0..400).map(|it| format!("ssh h 'rm {it}'\n")).collect(), None),
             (quoted, Some(UNREAD)),
-            (evals(40), None),
+            (evals(5), None),
+            (evals(40), Some(UNREAD)),
             (format!("bash -c 'rm {}'", "x".repeat(2 << 20)), Some(UNREAD)),
             (format!("cat > x <<'E'\nrm {}\nE", "x".repeat(2 << 20)), None),
         ] {

@@ -232,8 +232,9 @@ fn rm_flags(arguments: &[&str], pattern: &[String]) -> bool {
 /// The flags in a word, as lower-case letters.
 fn letters(word: &str) -> String {
     match word {
-        "--recursive" => "r".to_owned(),
-        "--force" => "f".to_owned(),
+        // A long option may be abbreviated.
+        _ if word.len() > 2 && "--recursive".starts_with(word) => "r".to_owned(),
+        _ if word.len() > 2 && "--force".starts_with(word) => "f".to_owned(),
         _ if word.starts_with("--") => String::new(),
         _ => word.strip_prefix('-').unwrap_or_default().replace('R', "r"),
     }

@@ -9,6 +9,9 @@ pub(crate) use hookbox_shell::{Token, base_name};
 const RUNNERS: [&str; 13] =
     ["sh", "bash", "zsh", "dash", "ksh", "fish", "eval", "ssh", "su", "watch", "parallel", "xargs", "trap"];
 
+/// Programs that join their words to a script.
+const JOINERS: [&str; 3] = ["eval", "ssh", "watch"];
+
 /// Programs that run their texts in another language.
 const LANGUAGES: [&str; 8] = ["python", "python3", "node", "ruby", "perl", "php", "psql", "mysql"];
 
@@ -79,6 +82,9 @@ fn texts(script: &Script, command: &Command) -> Vec<String> {
         word.contains('\n') || runs && word.contains(|c: char| c.is_whitespace() || ";|&(`".contains(c))
     };
     let mut found: Vec<String> = words.iter().filter(is_text).map(|word| (*word).to_owned()).collect();
+    if let Some(at) = words.iter().position(|word| JOINERS.contains(&base_name(word))) {
+        found.push(words.get(at + 1..).unwrap_or_default().join(" "));
+    }
     found.extend(command.texts.iter().cloned());
     if words.first().copied().map(base_name) == Some("eval") {
         found.push(words.get(1..).unwrap_or_default().join(" "));
@@ -100,10 +106,13 @@ fn texts(script: &Script, command: &Command) -> Vec<String> {
 /// any quoting.
 pub(crate) fn unquoted(line: &str) -> String {
     let mut letters = String::with_capacity(line.len());
-    let mut pieces = line.split(['\'', '"', '\\']);
-    letters.extend(pieces.next());
-    for piece in pieces {
-        letters.push_str(piece.strip_prefix('\n').unwrap_or(piece));
+    let mut is_escaped = false;
+    for piece in line.split_inclusive(['\'', '"', '\\']) {
+        let piece = piece.strip_prefix('\n').filter(|_| is_escaped).unwrap_or(piece);
+        is_escaped = piece.ends_with('\\');
+        // `$"…"` and `$'…'` have a `$` before the quote.
+        let plain = piece.strip_suffix(['\'', '"']).map(|it| it.strip_suffix('$').unwrap_or(it));
+        letters.push_str(plain.or_else(|| piece.strip_suffix('\\')).unwrap_or(piece));
     }
     letters
 }
