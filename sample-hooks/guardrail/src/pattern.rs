@@ -185,10 +185,11 @@ fn replaced<'w>(words: &[&'w str]) -> Option<&'w str> {
 
 /// Returns true if a shell runs words that `xargs` adds to its own, or puts in the place of a text.
 fn runs_replaced(shell: &ShellWords<'_, '_>, replaced: &str) -> bool {
+    if shell.only_checks() {
+        return false;
+    }
+    let Some(script) = shell.operands.first() else { return true };
     let is_one = |word: &&str| word.contains('$') || word.contains(replaced);
-    let Some(script) = shell.operands.first().filter(|_| !shell.only_checks()) else {
-        return !shell.only_checks();
-    };
     if !shell.letters.contains('c') {
         return script.contains(replaced);
     }
@@ -196,8 +197,7 @@ fn runs_replaced(shell: &ShellWords<'_, '_>, replaced: &str) -> bool {
         let words = shell::words(command);
         let is_before = |word: &&str| assignment(word).is_some() || WRAPPERS.contains(&base_name(word));
         let program = words.iter().find(|word| !is_before(word));
-        program.is_some_and(|it| is_one(&it))
-            || use_of(&words) == Use::Shell && words.iter().any(|it| is_one(&it))
+        program.is_some_and(is_one) || use_of(&words) == Use::Shell && words.iter().any(is_one)
     })
 }
 
