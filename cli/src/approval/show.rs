@@ -103,6 +103,11 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
         }
         None => say("  runs with all your rights"),
     }
+    for (key, text) in [("matcher", &hook.matcher), ("if     ", &hook.condition)] {
+        if let Some(text) = text {
+            say(format_args!("  {key} {}", whole(text)));
+        }
+    }
     if !hook.tools.is_empty() {
         say(format_args!("  tools   {}", escape(&hook.tools.join(" "), 1024)));
     }

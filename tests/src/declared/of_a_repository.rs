@@ -41,6 +41,25 @@ fn what_a_repository_declares_runs_once_it_is_trusted_and_not_before() {
 }
 
 #[test]
+fn trust_shows_the_matcher_and_the_condition_of_a_hook() {
+    let env = TestEnvironment::new();
+    let commands = json!([{"type": "command", "command": "true", "if": "Bash(rm *)"}]);
+    let hooks = json!({"PreToolUse": [{"matcher": "Ba.*|\u{1b}", "hooks": commands}]});
+    env.file("repo/.hookbox/hooks.json", json!({"hooks": hooks}).to_string());
+    env.file("repo/.claude/settings.json", json!({"hooks": hooks}).to_string());
+    for args in [
+        &["trust", "hooks.json#PreToolUse[0]", "--yes"][..],
+        &["trust", ".claude/settings.json#PreToolUse[0]", "--yes", "--from", "claude"],
+    ] {
+        let shown = env.hookbox(args);
+        succeeds(&shown);
+        for line in [r"  matcher Ba.*|\u{1b}", "  if      Bash(rm *)"] {
+            assert!(shown.stderr.lines().any(|it| it == line), "{args:?}: {shown:#?}");
+        }
+    }
+}
+
+#[test]
 fn whatever_changes_of_a_trusted_command_takes_the_trust_away() {
     let entry = json!({"command": "sh hooks/x.sh"});
     type Change = fn(&TestEnvironment);

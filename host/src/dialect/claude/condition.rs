@@ -21,6 +21,7 @@ pub struct Condition {
     tool: Regex,
     kinds: &'static [ToolKind],
     detail: Detail,
+    text: String,
 }
 
 #[derive(Clone, Debug)]
@@ -62,7 +63,12 @@ impl Condition {
             _ => Detail::Any,
         };
         let tool = compile(&format!("^(?:{})$", regex::escape(tool).replace(r"\*", ".*"))).ok()?;
-        Some(Self { tool, kinds, detail })
+        Some(Self { tool, kinds, detail, text: rule.to_owned() })
+    }
+
+    /// Returns the rule as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
     }
 
     /// Returns whether the hook runs at this event. A rule never matches an event without a tool.

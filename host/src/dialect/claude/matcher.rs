@@ -17,7 +17,10 @@ const MAX_SIZE: usize = 1 << 20;
 
 /// The tools that a hook of Claude Code is for; at other events the source, reason or trigger.
 #[derive(Clone, Debug)]
-pub struct Matcher(Rule);
+pub struct Matcher {
+    rule: Rule,
+    text: String,
+}
 
 #[derive(Clone, Debug)]
 enum Rule {
@@ -48,37 +51,17 @@ impl Matcher {
     /// A [`MatcherError`] for a pattern that cannot be compiled within 1 MiB, or is longer than 4096 bytes.
     /// Features that only JavaScript has, such as `(?!…)`, cannot be compiled.
     pub fn parse(pattern: &str) -> Result<Self, MatcherError> {
-        let wrong = |problem: String| MatcherError { pattern: text::escape(pattern, 80), problem };
-        if pattern.len() > MAX_LENGTH {
-            return Err(wrong(format!("has more than {MAX_LENGTH} bytes")));
-        }
-        if matches!(pattern.trim(), "" | "*") {
-            return Ok(Self(Rule::All));
-        }
-        let parts = || pattern.split(['|', ',']).map(str::trim).filter(|part| !part.is_empty());
-        if parts().any(|part| ToolKind::of_pattern(part).is_some()) {
-            let (mut names, mut kinds) = (Vec::new(), Vec::new());
-            for part in parts() {
-                match ToolKind::of_pattern(part) {
-                    Some(Ok(kind)) => kinds.push(kind),
-                    Some(Err(nearest)) => {
-                        return Err(wrong(format!("unknown kind of tool: the nearest is kind:{nearest}")));
-                    }
-                    None if is_list(part) => names.push(part.to_owned()),
-                    None => return Err(wrong("a kind can be combined with names only".to_owned())),
-                }
-            }
-            return Ok(Self(Rule::Kinds(names, kinds)));
-        }
-        if is_list(pattern) {
-            return Ok(Self(Rule::Names(parts().map(str::to_owned).collect())));
-        }
-        compile(pattern).map(|regex| Self(Rule::Pattern(regex)))
+        Ok(Self { rule: Rule::parse(pattern)?, text: pattern.to_owned() })
+    }
+
+    /// Returns the matcher as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
     }
 
     /// Returns whether the matcher has this name: a tool in Claude Code's words, a source, a trigger.
     pub fn matches(&self, name: &str) -> bool {
-        match &self.0 {
+        match &self.rule {
             Rule::All => true,
             Rule::Names(names) => names.iter().any(|known| known == name),
             Rule::Kinds(names, kinds) => {
@@ -91,7 +74,7 @@ impl Matcher {
     /// Returns true if one of its names, or its pattern, is for this tool of an MCP server, in the spelling of
     /// any agent.
     pub fn names_mcp_tool(&self, called: &str) -> bool {
-        let names = match &self.0 {
+        let names = match &self.rule {
             Rule::All => return false,
             Rule::Pattern(regex) => return has_tool(regex, called),
             Rule::Names(names) | Rule::Kinds(names, _) => names,
@@ -107,6 +90,37 @@ impl Matcher {
             return names_of(&call.name).any(|name| self.matches(&name)) || self.names_mcp_tool(&call.name);
         }
         subject(event).is_none_or(|subject| self.matches(&subject))
+    }
+}
+
+impl Rule {
+    fn parse(pattern: &str) -> Result<Self, MatcherError> {
+        let wrong = |problem: String| MatcherError { pattern: text::escape(pattern, 80), problem };
+        if pattern.len() > MAX_LENGTH {
+            return Err(wrong(format!("has more than {MAX_LENGTH} bytes")));
+        }
+        if matches!(pattern.trim(), "" | "*") {
+            return Ok(Self::All);
+        }
+        let parts = || pattern.split(['|', ',']).map(str::trim).filter(|part| !part.is_empty());
+        if parts().any(|part| ToolKind::of_pattern(part).is_some()) {
+            let (mut names, mut kinds) = (Vec::new(), Vec::new());
+            for part in parts() {
+                match ToolKind::of_pattern(part) {
+                    Some(Ok(kind)) => kinds.push(kind),
+                    Some(Err(nearest)) => {
+                        return Err(wrong(format!("unknown kind of tool: the nearest is kind:{nearest}")));
+                    }
+                    None if is_list(part) => names.push(part.to_owned()),
+                    None => return Err(wrong("a kind can be combined with names only".to_owned())),
+                }
+            }
+            return Ok(Self::Kinds(names, kinds));
+        }
+        if is_list(pattern) {
+            return Ok(Self::Names(parts().map(str::to_owned).collect()));
+        }
+        compile(pattern).map(Self::Pattern)
     }
 }
 

@@ -40,6 +40,8 @@ pub struct SourceHook {
     pub observe: bool,
     /// True if nothing waits for the end of the hook; it then only observes.
     pub background: bool,
+    /// The matcher, as the file has it.
+    pub matcher: Option<String>,
     /// The tool calls for which the hook runs; all that its wire is for if `None`.
     pub condition: Option<Condition>,
     /// The failure policy, if the file has one.

@@ -27,6 +27,10 @@ pub struct Approvable {
     pub events: Vec<EventName>,
     /// The tools of such an entry's matcher; empty if it has none and gets all tools.
     pub tools: Vec<String>,
+    /// Such an entry's matcher in Claude Code's shape, as it was written. Not escaped.
+    pub matcher: Option<String>,
+    /// Such an entry's `if`, as it was written. Not escaped.
+    pub condition: Option<String>,
     /// Its kind.
     pub kind: Kind,
     /// The tier in which it was found.

@@ -151,6 +151,8 @@ impl JudgedCandidate<'_> {
             plugin_files: self.plugin_files(),
             events: self.declared().and_then(|it| it.event.clone()).into_iter().collect(),
             tools: self.declared().map(|it| it.tools.clone()).unwrap_or_default(),
+            matcher: self.declared().and_then(|it| it.matcher.clone()),
+            condition: self.declared().and_then(|it| it.condition.as_ref()).map(|it| it.as_str().to_owned()),
         }
     }
 

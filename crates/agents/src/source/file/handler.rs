@@ -102,6 +102,10 @@ impl File<'_> {
             event: known.cloned(),
             observe: false,
             background: false,
+            matcher: group.matcher.and_then(|it| match it.form() {
+                Form::Text(pattern) => Some(pattern.into()),
+                _ => None,
+            }),
             condition: None,
             on_failure: None,
             timeout: None,

@@ -169,6 +169,7 @@ impl Reader {
         hook.spot = node.spot().to_string();
         hook.priority = group.priority;
         hook.observe = group.observe;
+        hook.matcher = group.matcher.as_ref().map(|it| it.as_str().to_owned());
         let Form::Object(object) = node.form() else {
             hook.handler = Err(wrong("hooks", "an object such as {\"type\": \"command\", …}", node));
             hook.on_failure = hides_guard(node.raw()).then_some(OnFailure::Block).or(group.on_failure);

@@ -127,6 +127,8 @@ pub(crate) struct Declared {
     pub(crate) observe: bool,
     /// True if nothing waits for its end; it then only observes.
     pub(crate) background: bool,
+    /// The matcher of Claude Code's shape or of a source, as it was written.
+    pub(crate) matcher: Option<String>,
     /// The tool calls for which a command runs; all of its event and matcher if `None`.
     pub(crate) condition: Option<Condition>,
     pub(crate) on_failure: Option<OnFailure>,
@@ -159,6 +161,7 @@ impl Declared {
             priority: None,
             observe: false,
             background: false,
+            matcher: None,
             condition: None,
             on_failure: None,
             timeout: None,
@@ -178,6 +181,7 @@ impl Declared {
             spot: hook.spot,
             observe: hook.observe,
             background: hook.background,
+            matcher: hook.matcher,
             condition: hook.condition,
             on_failure: hook.on_failure,
             timeout: hook.timeout,
