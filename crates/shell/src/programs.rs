@@ -72,7 +72,7 @@ const HUB_READS: &str = "issue pr release run api gist label search workflow aut
 
 /// Options with which curl writes a file, or reads more options from one. Their beginnings are the same.
 const CURL_WRITES: &str = "--alt-svc --config --cookie-jar --dump-header --etag-save --hsts --libcurl --output \
-    --output-dir --remote-header-name --remote-name --remote-name-all --stderr --trace --trace-ascii";
+    --output-dir --remote-header-name --remote-name --remote-name-all --ssl-sessions --stderr --trace --trace-ascii";
 
 fn is_in(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|it| it == name)

@@ -49,13 +49,7 @@ fn collect(tool: &str, input: &Value, depth: usize, lines: &mut Vec<String>) {
         if is_list(tool, &field) {
             each(tool, value, depth, lines);
         } else if is_line(tool, &field) {
-            match (value, object.get("args")) {
-                (Value::String(_), Some(Value::Array(args))) => {
-                    let all = std::iter::once(value).chain(args);
-                    lines.extend(words(&all.cloned().collect()));
-                }
-                _ => lines.extend(words(value)),
-            }
+            read(value, object.get("args"), lines);
         } else if field == "action" {
             // The call of Codex' local_shell: {"action": {"type": "exec", "command": […]}}
             lines.extend(value.get("command").and_then(words));
@@ -66,12 +60,40 @@ fn collect(tool: &str, input: &Value, depth: usize, lines: &mut Vec<String>) {
 /// Adds each line of a list, or one line.
 fn each(tool: &str, value: &Value, depth: usize, lines: &mut Vec<String>) {
     match value {
-        Value::Array(entries) if depth == 0 || words(value).is_none() && depth < 4 => {
+        Value::Array(entries) if depth == 0 => {
             entries.iter().for_each(|entry| each(tool, entry, depth + 1, lines));
         }
         Value::Object(_) if depth < 2 => collect(tool, value, depth + 1, lines),
+        _ => read(value, None, lines),
+    }
+}
+
+/// Adds a line, with the arguments beside it. Of any other shape, each text is a line, and all of them are one.
+fn read(value: &Value, args: Option<&Value>, lines: &mut Vec<String>) {
+    let line = match (value, args) {
+        (_, None | Some(Value::Null)) => words(value),
+        (Value::String(line), Some(Value::String(args))) => Some(format!("{line} {args}")),
+        (value, Some(args)) => {
+            let list = |it: &Value| it.as_array().cloned().unwrap_or_else(|| vec![it.clone()]);
+            words(&[list(value), list(args)].concat().into())
+        }
+    };
+    let mut found = Vec::new();
+    if line.is_none() {
+        texts(value, &mut found);
+        args.iter().for_each(|args| texts(args, &mut found));
+        found.push(found.join(" "));
+    }
+    lines.extend(line.into_iter().chain(found).filter(|line| !line.is_empty()));
+}
+
+/// Adds every text and number in a value.
+fn texts(value: &Value, found: &mut Vec<String>) {
+    match value {
         Value::Null => {}
-        _ => lines.push(words(value).unwrap_or_else(|| value.to_string())),
+        Value::Array(values) => values.iter().for_each(|it| texts(it, found)),
+        Value::Object(fields) => fields.values().for_each(|it| texts(it, found)),
+        scalar => found.push(word(scalar)),
     }
 }
 
@@ -180,6 +202,12 @@ mod tests {
             ("runcommands", json!(["ls", "rm -rf x"]), "ls\nrm -rf x"),
             ("runcommands", json!("rm x"), "rm x"),
             ("bash", json!({"command": "bash", "args": ["-c", "rm x"]}), "rm x"),
+            ("bash", json!({"command": "rm", "args": "-rf x"}), "rm -rf x"),
+            ("bash", json!({"command": ["rm"], "args": ["-rf", "x"]}), "rm -rf x"),
+            ("bash", json!({"command": "ls", "script": {"a": "rm x"}}), "ls\nrm x"),
+            ("bash", json!({"command": "ls", "cmd": [["rm", "x"]]}), "ls\nrm\nx\nrm x"),
+            ("runcommands", json!({"commands": ["ls", {"command": {"a": "rm x"}}]}), "ls\nrm x"),
+            ("runcommands", json!({"commands": [[["rm x"]]]}), "rm x"),
         ] {
             assert_eq!(line(tool, &input).as_deref(), Some(want), "{input}");
         }
@@ -216,7 +244,6 @@ mod tests {
         for input in [
             json!({}),
             json!([["rm x"]]),
-            json!({"command": [["rm x"]]}),
             json!({"command": []}),
             json!({"command": null}),
             json!({"chars": "x"}),
