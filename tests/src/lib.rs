@@ -71,7 +71,8 @@ fn no_module_file_is_forgotten() {
             }
             let is_module = path.is_dir() || path.extension().is_some_and(|extension| extension == "rs");
             let is_root = stem == "mod" || path == parent;
-            if is_module && !is_root && !declared.lines().any(|line| line.trim() == format!("mod {stem};")) {
+            let names_it = |line: &str| line.trim_start_matches("pub(crate) ") == format!("mod {stem};");
+            if is_module && !is_root && !declared.lines().map(str::trim).any(names_it) {
                 forgotten.push(path);
             }
         }
