@@ -16,12 +16,14 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+mod braces;
 mod list;
 mod parts;
 mod programs;
 mod reader;
 mod shell_words;
 
+pub use braces::braces;
 pub use list::is_terminal;
 pub use programs::{Use, assignment, base_name, describes, executes, unwrapped, use_of};
 pub use reader::{Token, read, tokens};

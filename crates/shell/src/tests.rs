@@ -249,3 +249,20 @@ fn a_row_of_tokens_has_no_spaces_and_no_comments() {
     );
     assert_ne!(tokens("':(){:|:&};:'"), tokens(":(){:|:&};:"));
 }
+
+#[test]
+fn braces_make_words() {
+    for (word, want) in [
+        ("a", vec!["a"]),
+        ("{rm,-rf,x}", vec!["rm", "-rf", "x"]),
+        ("s{u,}do", vec!["sudo", "sdo"]),
+        ("a{b,{c,d}e}f", vec!["abf", "acef", "adef"]),
+        ("{a}{b,c}", vec!["{a}b", "{a}c"]),
+        ("${a,b}", vec!["${a,b}"]),
+        ("{a, b}", vec!["{a, b}"]),
+        ("{a,b", vec!["{a,b"]),
+    ] {
+        assert_eq!(braces(word), want, "{word}");
+    }
+    assert!(braces(&"{a,b}".repeat(1000)).len() <= 2 * 64, "it is bounded");
+}

@@ -28,7 +28,7 @@ const MAX_DEPTH: usize = 8;
 /// The total length of these scripts, in bytes.
 const MAX_TEXT: usize = 3 * MAX_LINE;
 
-/// The number of readings of a word with braces, or of a command with variables.
+/// The number of readings of a command with variables.
 const MAX_WAYS: usize = 16;
 
 /// The number of directories that relative paths may be relative to.

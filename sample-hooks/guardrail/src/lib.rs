@@ -45,8 +45,8 @@ impl Settings {
         }
         // Most lines hold no word of any pattern; only what might match is taken apart.
         let letters = shell::unquoted(line);
-        // The letters of `$'…'` are not in the line, and those of `r$()m` are apart.
-        let is_escaped = line.contains(['$', '`']);
+        // The letters of `$'…'` are not in the line, and those of `r$()m` and `r{,}m` are apart.
+        let is_escaped = line.contains(['$', '`', '{']);
         let mut scripts = None;
         let mut patterns = self.deny.iter().chain(&self.also_deny);
         let found = patterns.find(|text| {
@@ -137,6 +137,9 @@ mod tests {
             ("rm -rfv build", "rm -rf"),
             ("rm -Rf build", "rm -rf"),
             ("rm build -rf", "rm -rf"),
+            ("{rm,-rf,build}", "rm -rf"),
+            ("rm -{r,f} build", "rm -rf"),
+            ("s{u,}do ls", "sudo"),
             ("rm --recursive --force build", "rm -rf"),
             ("/bin/rm -rf build", "rm -rf"),
             ("cd x && rm -rf build", "rm -rf"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hookbox_shell::{Command, Script, Use, use_of};
+use hookbox_shell::{Command, Script, Use, Word, braces, use_of};
 pub(crate) use hookbox_shell::{Token, base_name};
 
 /// Programs that run one of their words as a script.
@@ -50,18 +50,33 @@ pub(crate) fn scripts(line: &str) -> Scripts {
             found.unread = true;
             break;
         }
-        let script = hookbox_shell::read(&text);
+        let script = read(&text);
         found.unread |= script.unread;
         let inner = script.commands.iter().flat_map(|command| texts(&script, command));
         waiting.extend(inner.map(|text| (text, depth + 1)));
         if script.odd {
             // A quote that is never closed may hide the rest.
             let letters = unquoted(&text);
-            found.parts.push(Part { script: hookbox_shell::read(&letters), text: letters });
+            found.parts.push(Part { script: read(&letters), text: letters });
         }
         found.parts.push(Part { text, script });
     }
     found
+}
+
+/// Reads a script, with the words that braces make.
+fn read(text: &str) -> Script {
+    let mut script = hookbox_shell::read(text);
+    for command in &mut script.commands {
+        let expanded = |word: &Word| {
+            let glob = word.glob;
+            braces(&word.text).into_iter().map(move |text| Word { text, glob })
+        };
+        if command.words.iter().any(|word| word.text.contains('{')) {
+            command.words = command.words.iter().flat_map(expanded).collect();
+        }
+    }
+    script
 }
 
 /// Returns the words of a command.
@@ -86,9 +101,6 @@ fn texts(script: &Script, command: &Command) -> Vec<String> {
         found.push(words.get(at + 1..).unwrap_or_default().join(" "));
     }
     found.extend(command.texts.iter().cloned());
-    if words.first().copied().map(base_name) == Some("eval") {
-        found.push(words.get(1..).unwrap_or_default().join(" "));
-    }
     if runs {
         let sources = script.sources(command.upstream.iter().cloned().flatten());
         for source in sources.into_iter().filter_map(|at| script.commands.get(at)) {

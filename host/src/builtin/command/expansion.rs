@@ -1,9 +1,4 @@
-//! Variables and braces in the words of a shell line. Nothing is evaluated.
-
-use super::{MAX_DEPTH, MAX_WAYS};
-
-/// Up to which length braces of a word count, in bytes: a path has fewer.
-const MAX_WORD: usize = 4096;
+//! Variables in the words of a shell line. Nothing is evaluated.
 
 /// The variable that is all of `$1`, `$@` and their like.
 pub(super) const GIVEN: &str = "@";
@@ -46,54 +41,4 @@ pub(super) fn without_variables(text: &str) -> String {
         end = end.max(it.to);
     }
     bare + text.get(end..).unwrap_or_default()
-}
-
-/// Returns the words that braces make of one.
-pub(super) fn braces(word: &str) -> Vec<String> {
-    let mut done = Vec::new();
-    let mut waiting = vec![word.to_owned()];
-    while let Some(word) = waiting.pop() {
-        let parts = (word.len() < MAX_WORD
-            && !word.contains(char::is_whitespace)
-            && done.len() + waiting.len() < MAX_WAYS)
-            .then(|| list(&word))
-            .flatten();
-        match parts {
-            Some((before, parts, after)) => {
-                waiting.extend(parts.iter().rev().map(|part| format!("{before}{part}{after}")));
-            }
-            None => done.push(word),
-        }
-    }
-    done
-}
-
-/// Returns the first `{a,b}` of a word, with the text before and after it.
-fn list(word: &str) -> Option<(&str, Vec<&str>, &str)> {
-    for (from, _) in word
-        .match_indices('{')
-        .filter(|(at, _)| !word.get(..*at).is_some_and(|it| it.ends_with('$')))
-        .take(MAX_DEPTH)
-    {
-        let (mut depth, mut parts, mut begin) = (0usize, Vec::new(), from + 1);
-        for (at, byte) in word.bytes().enumerate().skip(from) {
-            match byte {
-                b'{' => depth += 1,
-                b',' if depth == 1 => {
-                    parts.push(word.get(begin..at)?);
-                    begin = at + 1;
-                }
-                b'}' => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                parts.push(word.get(begin..at)?);
-                if parts.len() > 1 {
-                    return Some((word.get(..from)?, parts, word.get(at + 1..)?));
-                }
-                break;
-            }
-        }
-    }
-    None
 }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use hookbox_shell::{Command, Use, Word, assignment};
+use hookbox_shell::{Command, Use, Word, assignment, braces};
 
-use super::expansion::{GIVEN, braces, variables};
+use super::expansion::{GIVEN, variables};
 use super::{Judge, MAX_DEPTH, MAX_DIRECTORIES, MAX_LINE, MAX_WAYS, Seen, pieces};
 use crate::builtin::programs::use_of;
 
