@@ -103,7 +103,7 @@ impl File<'_> {
             observe: false,
             background: false,
             matcher: group.matcher.and_then(|it| match it.form() {
-                Form::Text(pattern) => Some(pattern.into()),
+                Form::Text(pattern) => Some(pattern),
                 _ => None,
             }),
             condition: None,
