@@ -1,6 +1,7 @@
 //! The `if` of a hook of Claude Code: the permission rule that a tool call must match.
 //!
-//! The rule spares processes, and guards nothing: if hookbox cannot tell that a call does not match, the hook runs.
+//! The rule spares processes, and guards nothing: if hookbox cannot tell that a call does not match, the hook runs. A
+//! program in another language, such as one of awk, is not read.
 
 use hookbox_shell::{Use, assignment, base_name, executes, use_of};
 use regex::Regex;
@@ -112,11 +113,28 @@ fn has_command(rule: &Regex, line: &str) -> bool {
             let words: Vec<&str> = words.skip_while(|word| assignment(word).is_some()).collect();
             let Some((program, rest)) = words.split_first() else { return false };
             let name = base_name(program);
+            let is_at = |at: usize| {
+                let Some((program, rest)) = words.get(at..).and_then(|words| words.split_first()) else {
+                    return false;
+                };
+                [*program, base_name(program)]
+                    .iter()
+                    .any(|it| rule.is_match(&[&[*it], rest].concat().join(" ")))
+            };
+            let may_run = || {
+                let is_script = |word: &&&str| word.contains(char::is_whitespace);
+                (1..words.len()).any(is_at) || rest.iter().filter(is_script).any(|it| has_command(rule, it))
+            };
             program.contains(['*', '?', '[', '{', '~'])
                 || STARTERS.contains(&name)
-                || use_of(&words) == Use::Shell
                 || name == "find" && rest.iter().any(|word| executes(word))
-                || [*program, name].iter().any(|it| rule.is_match(&[&[*it], rest].concat().join(" ")))
+                || is_at(0)
+                || match use_of(&words) {
+                    Use::Shell => true,
+                    // An unknown program may run its words.
+                    Use::Any => may_run(),
+                    Use::Reads | Use::Keeps => false,
+                }
         })
 }
 
@@ -207,6 +225,10 @@ mod tests {
             ("Bash(rm *)", "/bin/rm x", true),
             ("Bash(rm *)", "source <(echo rm x)", true),
             ("Bash(rm *)", "flock f rm x", true),
+            ("Bash(rm *)", "npx -y rimraf rm x", true),
+            ("Bash(rm *)", "runuser -c 'rm x'", true),
+            ("Bash(rm *)", "fd . -x rm", true),
+            ("Bash(rm *)", "unknown --rm x", false),
             ("Bash(rm *)", "{rm,x}", true),
             ("Bash(rm *)", "rm 'x", true),
             ("Bash(rm *)", "find . -name rm", false),
