@@ -1,7 +1,8 @@
 //! The files that decide which hooks run: hookbox's own, and those of other programs that hookbox is told of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
 use crate::files::normalize_path;
 
@@ -58,23 +59,78 @@ fn elsewhere(protection: &Protection) -> BTreeMap<&'static str, Vec<&'static str
 
 /// The protected paths. Names are compared without regard to the case of ASCII letters, as some file systems do.
 pub(super) struct Protected {
-    patterns: Vec<Pattern>,
-    /// Absolute paths, each with everything beneath it: what has another name, or is behind a symlink.
-    places: Vec<PathBuf>,
-    /// The protected paths that existed at the start. A command that takes one of them with it changes it.
-    present: Vec<PathBuf>,
+    patterns: Arc<Patterns>,
+    files: LazyLock<Files, Look>,
     /// Variables whose values are absolute paths.
     variables: BTreeMap<String, String>,
     /// The programs that hookbox can be installed into.
     targets: Vec<&'static str>,
 }
 
+/// The paths that are protected in whatever directory they are.
+pub(super) struct Patterns(Vec<Pattern>);
+
+/// The protected paths that a look at the file system finds.
+struct Files {
+    /// Absolute paths, each with everything beneath it: what has another name, or is behind a symlink.
+    places: Vec<PathBuf>,
+    /// The protected paths that existed at the look. A command that takes one of them with it changes it.
+    present: Vec<PathBuf>,
+}
+
+type Look = Box<dyn FnOnce() -> Files + Send>;
+
+impl Patterns {
+    /// The paths in directories below `base` that the patterns name.
+    pub(super) fn below(&self, base: &Path) -> Vec<PathBuf> {
+        let mut paths = Vec::new();
+        for pattern in &self.0 {
+            let directory = base.join(pattern.directory.iter().collect::<PathBuf>());
+            paths.extend(pattern.names.iter().map(|name| directory.join(name)));
+            if pattern.itself {
+                paths.push(directory);
+            }
+        }
+        paths
+    }
+
+    /// Returns true if an absolute path is protected by its names.
+    pub(super) fn hold(&self, path: &Path) -> bool {
+        self.hold_parts(&parts(path))
+    }
+
+    fn hold_parts(&self, parts: &[&str]) -> bool {
+        let by_name = |at: usize| {
+            let rest = parts.get(at..).unwrap_or_default();
+            self.0.iter().any(|pattern| pattern.matches(rest))
+        };
+        (0..parts.len()).any(by_name)
+    }
+}
+
+impl Files {
+    /// Returns these places, and the files that exist beside them.
+    fn new(places: Vec<PathBuf>, present: Vec<PathBuf>) -> Self {
+        // The root of the file system is nobody's place.
+        let is_place = |place: &PathBuf| place.is_absolute() && place.parent().is_some();
+        let list = |paths: Vec<PathBuf>| -> Vec<PathBuf> {
+            let all: BTreeSet<PathBuf> = paths.into_iter().filter(is_place).collect();
+            all.into_iter().collect()
+        };
+        let places = list(places);
+        Self { present: list(present.into_iter().chain(places.iter().cloned()).collect()), places }
+    }
+}
+
 impl Protected {
-    /// The protected paths of these roots, of hookbox's own files and of other programs.
+    /// The protected paths of these roots, of hookbox's own files and of other programs. `look` reads the file system:
+    /// it returns places, and protected paths that exist. It runs when the first path is judged that no pattern decides
+    /// on: most events have none.
     pub(super) fn new(
         roots: &[String],
         variables: BTreeMap<String, String>,
         protection: &Protection,
+        look: impl FnOnce(&Patterns) -> (Vec<PathBuf>, Vec<PathBuf>) + Send + 'static,
     ) -> Self {
         let roots = roots.iter().map(|root| Pattern {
             directory: vec![root.to_ascii_lowercase()],
@@ -86,39 +142,13 @@ impl Protected {
             names,
             itself: !SHARED.contains(&directory) && !protection.shared_directories.contains(&directory),
         });
-        let patterns = roots.chain(elsewhere).collect();
-        let targets = protection.targets.clone();
-        Self { patterns, places: Vec::new(), present: Vec::new(), variables, targets }
-    }
-
-    /// The paths in directories below `base` that the patterns name.
-    pub(super) fn below(&self, base: &Path) -> Vec<PathBuf> {
-        let mut paths = Vec::new();
-        for pattern in &self.patterns {
-            let directory = base.join(pattern.directory.iter().collect::<PathBuf>());
-            paths.extend(pattern.names.iter().map(|name| directory.join(name)));
-            if pattern.itself {
-                paths.push(directory);
-            }
-        }
-        paths
-    }
-
-    /// Returns these places and more, with the files that exist now.
-    pub(super) fn with_places(
-        mut self,
-        places: impl IntoIterator<Item = PathBuf>,
-        present: impl IntoIterator<Item = PathBuf>,
-    ) -> Self {
-        // The root of the file system is nobody's place.
-        let is_place = |place: &PathBuf| place.is_absolute() && place.parent().is_some();
-        self.places.extend(places.into_iter().filter(is_place));
-        self.present.extend(present.into_iter().filter(is_place).chain(self.places.iter().cloned()));
-        for list in [&mut self.places, &mut self.present] {
-            list.sort();
-            list.dedup();
-        }
-        self
+        let patterns = Arc::new(Patterns(roots.chain(elsewhere).collect()));
+        let of_look = Arc::clone(&patterns);
+        let look: Look = Box::new(move || {
+            let (places, present) = look(&of_look);
+            Files::new(places, present)
+        });
+        Self { patterns, files: LazyLock::new(look), variables, targets: protection.targets.clone() }
     }
 
     /// The variables that shell lines are read with at their start.
@@ -149,17 +179,13 @@ impl Protected {
     /// Returns true if an absolute path is protected.
     pub(super) fn holds(&self, path: &Path) -> bool {
         let parts = parts(path);
-        let by_name = |at: usize| {
-            let rest = parts.get(at..).unwrap_or_default();
-            self.patterns.iter().any(|pattern| pattern.matches(rest))
-        };
-        (0..parts.len()).any(by_name) || self.places.iter().any(|place| begins(&parts, place))
+        self.patterns.hold_parts(&parts) || self.files.places.iter().any(|place| begins(&parts, place))
     }
 
     /// Returns the existing protected path that is at or beneath this one.
     pub(super) fn beneath<'a>(&'a self, path: &Path) -> impl Iterator<Item = &'a Path> + use<'a> {
         let path: Vec<String> = parts(path).into_iter().map(str::to_owned).collect();
-        self.present.iter().map(PathBuf::as_path).filter(move |place| {
+        self.files.present.iter().map(PathBuf::as_path).filter(move |place| {
             let place = parts(place);
             place.len() >= path.len() && path.iter().zip(place).all(|(path, place)| is_name(path, place))
         })
@@ -279,8 +305,9 @@ pub(super) mod tests {
         let roots = [".hookbox".to_owned(), ".kodelet".to_owned()];
         let variables = [("HOME".to_owned(), "/home/ada".to_owned())].into();
         let places = ["/srv/codex/hooks.json", "/dot/hookbox", "/", "relative"];
-        Protected::new(&roots, variables, &protection())
-            .with_places(places.map(Into::into), ["/home/ada/.hookbox".into()])
+        Protected::new(&roots, variables, &protection(), move |_| {
+            (places.map(Into::into).into(), vec!["/home/ada/.hookbox".into()])
+        })
     }
 
     #[test]

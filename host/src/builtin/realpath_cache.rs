@@ -10,33 +10,50 @@ const MAX: usize = 4096;
 /// not take a thousand system calls.
 #[derive(Default)]
 pub(super) struct RealpathCache {
-    known: HashMap<PathBuf, Option<PathBuf>>,
+    known: HashMap<PathBuf, Known>,
+}
+
+/// The facts about one path.
+#[derive(Clone, Default)]
+struct Known {
+    is_there: bool,
+    real: Option<PathBuf>,
 }
 
 impl RealpathCache {
     /// Returns the result of [`Path::canonicalize`]; `None` if nothing has the path.
     pub(super) fn of(&mut self, path: &Path) -> Option<PathBuf> {
-        if path.as_os_str().len() > MAX {
-            return path.canonicalize().ok();
-        }
+        self.known(path).real
+    }
+
+    /// Returns true if something has the path, be it a symlink to nothing.
+    pub(super) fn is_there(&mut self, path: &Path) -> bool {
+        self.known(path).is_there
+    }
+
+    fn known(&mut self, path: &Path) -> Known {
         if let Some(known) = self.known.get(path) {
             return known.clone();
         }
-        let real = match (path.parent(), path.file_name()) {
-            (Some(parent), Some(name)) if path.is_absolute() => {
-                self.of(parent).and_then(|parent| beneath(parent.join(name)))
+        let known = match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) if path.is_absolute() && path.as_os_str().len() <= MAX => {
+                self.of(parent).map(|parent| beneath(parent.join(name))).unwrap_or_default()
             }
             // The root, and a path that ends in `..`.
-            _ => path.canonicalize().ok(),
+            _ => Known { is_there: path.symlink_metadata().is_ok(), real: path.canonicalize().ok() },
         };
-        self.known.insert(path.to_owned(), real.clone());
-        real
+        self.known.insert(path.to_owned(), known.clone());
+        known
     }
 }
 
 /// Resolves a path whose directory has no symlinks.
-fn beneath(path: PathBuf) -> Option<PathBuf> {
-    if path.symlink_metadata().ok()?.is_symlink() { path.canonicalize().ok() } else { Some(path) }
+fn beneath(path: PathBuf) -> Known {
+    match path.symlink_metadata() {
+        Ok(about) if about.is_symlink() => Known { is_there: true, real: path.canonicalize().ok() },
+        Ok(_) => Known { is_there: true, real: Some(path) },
+        Err(_) => Known::default(),
+    }
 }
 
 #[cfg(test)]
@@ -80,6 +97,7 @@ mod tests {
             let path = at(name);
             for _ in 0..2 {
                 assert_eq!(real.of(&path), path.canonicalize().ok(), "{name}");
+                assert_eq!(real.is_there(&path), path.symlink_metadata().is_ok(), "{name}");
             }
         }
         for path in ["/", "/..", "", ".", "relative", &"/x".repeat(MAX)] {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::command::{self, Finding};
 use super::hookbox_process;
 use super::listener;
-use super::protected::Protected;
+use super::protected::{Patterns, Protected};
 use super::realpath_cache::RealpathCache;
 use super::{Builtin, BuiltinSettings, Surroundings};
 use crate::event::{Event, EventName, Facts, ToolCall, ToolKind};
@@ -93,33 +93,35 @@ pub(crate) struct SelfProtection {
 }
 
 impl SelfProtection {
-    /// Creates the guard of these files. Reads the file system once, so that the targets of symlinks are guarded, too.
+    /// Creates the guard of these files. It reads the file system once, before it lets a call pass that names a path, so
+    /// that the targets of symlinks are guarded, too.
     pub(crate) fn new(around: &Surroundings, user_settings: &BuiltinSettings) -> Self {
         let Surroundings { roots, home, repository, mut places, commands, protection, thresholds: _ } =
             around.clone();
-        let protected = Protected::new(&roots, variables(home.as_deref()), &protection);
-        places.extend(hookbox_process::files());
-        places.extend(protection.places);
-        places.extend(commands.iter().flat_map(|(line, base)| scripts(line, base)));
-        let by_name: Vec<PathBuf> =
-            home.iter().chain(&repository).flat_map(|base| protected.below(base)).collect();
-        let mut real = RealpathCache::default();
-        let led: Vec<PathBuf> = by_name
-            .iter()
-            .chain(&places)
-            .filter_map(|path| real.of(path))
-            .filter(|path| !protected.holds(path))
-            .collect();
-        let trust = places.iter().map(|place| place.join(TrustFile::NAME));
-        let present: Vec<PathBuf> =
-            trust.chain(by_name).filter(|path| path.symlink_metadata().is_ok()).collect();
+        let bases: Vec<PathBuf> = home.iter().cloned().chain(repository).collect();
+        places.extend(protection.places.iter().cloned());
+        let look = move |patterns: &Patterns| {
+            places.extend(hookbox_process::files());
+            places.extend(commands.iter().flat_map(|(line, base)| scripts(line, base)));
+            let by_name: Vec<PathBuf> = bases.iter().flat_map(|base| patterns.below(base)).collect();
+            let mut real = RealpathCache::default();
+            let led: Vec<PathBuf> = by_name
+                .iter()
+                .chain(&places)
+                .filter_map(|path| real.of(path))
+                .filter(|path| !patterns.hold(path))
+                .collect();
+            let trust = places.iter().map(|place| place.join(TrustFile::NAME));
+            let present = trust.chain(by_name).filter(|path| real.is_there(path)).collect();
+            (led.into_iter().chain(places).collect(), present)
+        };
+        let protected = Protected::new(&roots, variables(home.as_deref()), &protection, look);
         let descriptor = Descriptor::new(SELF_PROTECTION, Kind::Builtin)
             .on(EventName::BeforeToolCall)
             .on_failure(OnFailure::Block);
         let descriptor = user_settings.prioritise(descriptor);
         let root = roots.first().map_or(".hookbox", String::as_str);
         let switch = format!("~/{root}/hookbox.toml");
-        let protected = protected.with_places(led.into_iter().chain(places), present);
         Self { descriptor, protected, home, unseen_input: protection.unseen_input, switch }
     }
 

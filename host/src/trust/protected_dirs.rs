@@ -1,6 +1,7 @@
 //! Directories that no hook may write, because their files decide which hooks run.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::capability::{Base, Capability, Directory, Rights};
 
@@ -22,13 +23,14 @@ pub struct ProtectedDirs {
     /// The roots of the repository. A hook may not write in them. It may write in a directory above them, because their
     /// files are trusted by their digests.
     inside: Vec<PathBuf>,
+    /// Both lists, also without symlinks.
+    followed: OnceLock<[Vec<PathBuf>; 2]>,
 }
 
 impl ProtectedDirs {
-    /// Protects these directories. Their symlinks are followed once, here.
+    /// Protects these directories. Their symlinks are followed once, when somebody asks for a right to write.
     pub(crate) fn new(bases: Bases, whole: Vec<PathBuf>, inside: Vec<PathBuf>) -> Self {
-        let both = |paths: Vec<PathBuf>| paths.into_iter().flat_map(|path| [real(&path), path]).collect();
-        Self { bases, whole: both(whole), inside: both(inside) }
+        Self { bases, whole, inside, followed: OnceLock::new() }
     }
 
     /// Returns the protected directory that a hook with this right could write, if there is one.
@@ -38,8 +40,11 @@ impl ProtectedDirs {
         let (plain, real) = (written.clone(), real(&written));
         let lies_in = |path: &PathBuf| plain.starts_with(path) || real.starts_with(path);
         let holds = |path: &PathBuf| path.starts_with(&plain) || path.starts_with(&real);
-        let whole = self.whole.iter().find(|path| lies_in(path) || holds(path));
-        whole.or_else(|| self.inside.iter().find(|path| lies_in(path))).map(PathBuf::as_path)
+        let both =
+            |paths: &Vec<PathBuf>| paths.iter().flat_map(|path| [self::real(path), path.clone()]).collect();
+        let [whole, inside] = self.followed.get_or_init(|| [&self.whole, &self.inside].map(both));
+        let whole = whole.iter().find(|path| lies_in(path) || holds(path));
+        whole.or_else(|| inside.iter().find(|path| lies_in(path))).map(PathBuf::as_path)
     }
 
     /// Returns the rights of a hook that asked for `asked` and was granted `granted`, without those that could write a

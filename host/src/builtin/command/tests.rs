@@ -3,8 +3,9 @@ use super::*;
 fn judged(line: &str) -> Option<Finding> {
     let roots = [".hookbox".to_owned(), ".kodelet".to_owned()];
     let variables = [("HOME".to_owned(), "/home/ada".to_owned())].into();
-    let protected = Protected::new(&roots, variables, &crate::builtin::protected::tests::protection());
-    let protected = protected.with_places(["/data/hookbox".into()], []);
+    let protection = crate::builtin::protected::tests::protection();
+    let look = |_: &_| (vec!["/data/hookbox".into()], vec![]);
+    let protected = Protected::new(&roots, variables, &protection, look);
     judge(line, &protected, &["/work/repo".into()])
 }
 
@@ -235,7 +236,8 @@ fn a_line_that_may_change_a_protected_file_is_found() {
 
 #[test]
 fn in_a_protected_directory_only_reading_passes() {
-    let protected = Protected::new(&[".hookbox".to_owned()], BTreeMap::new(), &Default::default());
+    let look = |_: &_| Default::default();
+    let protected = Protected::new(&[".hookbox".to_owned()], BTreeMap::new(), &Default::default(), look);
     let judged = |line| judge(line, &protected, &["/p/.hookbox/hooks".into()]);
     assert_eq!(judged("ls -la && cat guard"), None);
     assert!(judged("rm guard").is_some());
