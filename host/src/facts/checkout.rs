@@ -48,7 +48,7 @@ impl Checkout {
 
 /// Returns `.git` itself, or its target in a worktree.
 fn git_directory(git: &Path) -> Option<PathBuf> {
-    if git.is_dir() {
+    if fs::metadata(git).ok()?.is_dir() {
         return Some(git.to_owned());
     }
     let text = read(git)?;

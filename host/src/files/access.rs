@@ -80,21 +80,32 @@ impl FileAccess {
     ///
     /// The system's own, or one that [`is_escape`](super::is_escape) recognises.
     pub fn entry_kind(&self, path: &Path) -> io::Result<EntryKind> {
-        let (is_file, is_dir, mode, len) = match self {
+        self.entry(path).map(|(kind, _)| kind)
+    }
+
+    /// Returns the kind of the entry at this path, and the result of [`FileAccess::check_owner`], in one look.
+    ///
+    /// # Errors
+    ///
+    /// As for [`FileAccess::entry_kind`].
+    pub fn entry(&self, path: &Path) -> io::Result<(EntryKind, io::Result<()>)> {
+        let (is_file, is_dir, mode, len, owner) = match self {
             Self::Anywhere | Self::Global => {
                 let about = fs::metadata(path)?;
-                (about.is_file(), about.is_dir(), about.mode(), about.len())
+                let owner = if matches!(self, Self::Global) { check_owner(&about) } else { Ok(()) };
+                (about.is_file(), about.is_dir(), about.mode(), about.len(), owner)
             }
             Self::Repository(repo) => {
                 let about = repo.note(repo.resolve(path).and_then(|path| repo.dir.metadata(path)))?;
-                (about.is_file(), about.is_dir(), about.mode(), about.len())
+                (about.is_file(), about.is_dir(), about.mode(), about.len(), Ok(()))
             }
         };
-        Ok(match (is_file, is_dir) {
+        let kind = match (is_file, is_dir) {
             (true, _) => EntryKind::File { executable: mode & 0o111 != 0, len },
             (_, true) => EntryKind::Directory,
             _ => EntryKind::Special,
-        })
+        };
+        Ok((kind, owner))
     }
 
     /// Checks that nobody else may write a file or directory of the user's. Symlinks are followed.

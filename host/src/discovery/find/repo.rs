@@ -69,11 +69,13 @@ pub(crate) fn find(cwd: &Path, home: Option<&Path>, roots: &[String]) -> Reposit
     found.left_out = found.outer.len().saturating_sub(MAX_REPOSITORIES - 1);
     found.outer.truncate(MAX_REPOSITORIES - 1);
     if found.nearest.is_none() {
-        let above_home =
-            parents_of_home.any(|dir| dir == cwd || here.is_some_and(|here| identity(dir) == Some(id(here))));
+        let mut is_above_home = || {
+            parents_of_home.any(|dir| dir == cwd || here.is_some_and(|here| identity(dir) == Some(id(here))))
+        };
         // A directory that was removed does not count, nor one of another user such as `/tmp`.
         let is_own = here.is_some_and(|it| it.is_dir() && counts(it) && !at_home(it));
-        found.nearest = (!above_home && cwd.parent().is_some() && is_own).then(|| cwd.to_owned());
+        let is_nearest = is_own && cwd.parent().is_some() && !is_above_home();
+        found.nearest = is_nearest.then(|| cwd.to_owned());
     }
     found
 }

@@ -232,9 +232,9 @@ impl Scan {
                 let message = "is a symlink and is ignored: a plugin is a directory of its own";
                 Some(Problem::new(&dir, message))
             } else {
-                match access.entry_kind(&dir) {
-                    Ok(EntryKind::Directory) => {
-                        let exposed = access.check_owner(&dir).err();
+                match access.entry(&dir) {
+                    Ok((EntryKind::Directory, owner)) => {
+                        let exposed = owner.err();
                         exposed.map(|error| Problem::new(&dir, files::explain(&error)).hiding(access))
                     }
                     Ok(_) => continue,
@@ -283,13 +283,15 @@ impl Scan {
             }
             let is_disabled = name.as_encoded_bytes().ends_with(b".disable");
             let is_component = name.as_encoded_bytes().ends_with(b".wasm");
-            let state = match dir.access.entry_kind(&path) {
-                Ok(EntryKind::File { .. }) if is_disabled => State::Disabled,
-                Ok(EntryKind::File { len, .. }) if !is_component && scripts.contains(&name, len) => continue,
-                Ok(EntryKind::File { executable, .. }) if executable || is_component => {
-                    dir.access.check_owner(&path).map_or_else(State::Unreachable, |()| State::Usable)
+            let state = match dir.access.entry(&path) {
+                Ok((EntryKind::File { .. }, _)) if is_disabled => State::Disabled,
+                Ok((EntryKind::File { len, .. }, _)) if !is_component && scripts.contains(&name, len) => {
+                    continue;
                 }
-                Ok(kind) => {
+                Ok((EntryKind::File { executable, .. }, owner)) if executable || is_component => {
+                    owner.map_or_else(State::Unreachable, |()| State::Usable)
+                }
+                Ok((kind, _)) => {
                     self.problems.extend(not_executable(dir, path, kind));
                     continue;
                 }
@@ -382,7 +384,7 @@ impl Scan {
 
     /// Returns true for a directory that can be used. A path that exists and cannot be used is a problem.
     pub(crate) fn is_directory(&mut self, access: &FileAccess, path: &Path) -> bool {
-        let found = access.entry_kind(path).and_then(|found| access.check_owner(path).map(|()| found));
+        let found = access.entry(path).and_then(|(found, owner)| owner.map(|()| found));
         let message = match found {
             Ok(EntryKind::Directory) => return true,
             Ok(_) => "is a file: expected a directory".to_owned(),
