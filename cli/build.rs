@@ -4,6 +4,9 @@
 //! The program then needs glibc 2.36 (2022) or later. Set `HOOKBOX_PACK_RELOCATIONS=0` to build one for older
 //! systems.
 //!
+//! Links the unwinder into the program, where the C compiler has it as a library for that. Every start would load
+//! `libgcc_s.so.1` only for panics.
+//!
 //! Tells the program the commit that it is built from, as `HOOKBOX_COMMIT`: `04ea38a 2026-11-22`. A packager
 //! may set the variable. Without it and without a repository, the version has no commit.
 
@@ -18,6 +21,7 @@ const COMMIT: &str = "HOOKBOX_COMMIT";
 
 fn main() {
     pack_relocations();
+    link_unwinder();
     tell_commit();
 }
 
@@ -42,6 +46,28 @@ fn pack_relocations() {
     if is_glibc && is_this_system && is_wanted && glibc().is_some_and(|version| version >= SINCE) {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
+}
+
+/// Puts a linker script before the shared library of the same name, like `-static-libgcc` for what rustc names itself.
+fn link_unwinder() {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let is_glibc = variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu";
+    // The compiler for another system is not known here.
+    if !is_glibc || variable("HOST") != variable("TARGET") || !has_unwinder() {
+        return;
+    }
+    let directory = variable("OUT_DIR");
+    if std::fs::write(Path::new(&directory).join("libgcc_s.so"), "INPUT(-lgcc_eh -lgcc)\n").is_ok() {
+        println!("cargo::rustc-link-arg-bins=-L{directory}");
+    }
+}
+
+/// Returns true if the C compiler, which links, has the unwinder as a static library.
+fn has_unwinder() -> bool {
+    // It answers with the bare name of a file that it does not have.
+    let output = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output();
+    let text = output.ok().and_then(|it| String::from_utf8(it.stdout).ok());
+    text.is_some_and(|path| Path::new(path.trim()).is_absolute())
 }
 
 /// Returns the version of glibc, such as 2.36.

@@ -1,7 +1,7 @@
 //! `hookbox bridge`.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::panic::AssertUnwindSafe;
@@ -190,13 +190,14 @@ impl Serving {
     /// Reads the event to its end and answers it, unless the watcher has started another worker.
     fn read_and_answer(&self) -> Option<u8> {
         let mut stdin = io::stdin().lock();
-        let mut chunk = [0; 16 << 10];
         let read = loop {
-            match stdin.read(&mut chunk) {
-                Ok(0) => break Ok(()),
-                Ok(read) => {
+            match stdin.fill_buf() {
+                Ok([]) => break Ok(()),
+                Ok(chunk) => {
                     let mut payload = self.payload.lock().unwrap_or_else(PoisonError::into_inner);
-                    payload.extend_from_slice(chunk.get(..read).unwrap_or_default());
+                    payload.extend_from_slice(chunk);
+                    let read = chunk.len();
+                    stdin.consume(read);
                     if payload.len() > MAX_PAYLOAD {
                         break Err(format!("the event has more than {MAX_PAYLOAD} bytes"));
                     }
