@@ -53,3 +53,35 @@ async fn the_users_hooks_never_wait_for_what_is_not_trusted_and_results_keep_the
         assert!(matches!((&c.digest, &c.result), (None, Ok(Ready::Refused))));
     }
 }
+
+#[tokio::test]
+async fn hooks_are_asked_at_the_same_time_and_once_for_all_processes() {
+    for one_event in [true, false] {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        for pipe in ["to_a", "to_b"] {
+            assert!(std::process::Command::new("mkfifo").arg(at(pipe)).status().unwrap().success());
+        }
+        // Each of them waits for the other.
+        for (name, lines) in [("a", "echo >to_b; read x <to_a"), ("b", "read x <to_b; echo >to_a")] {
+            let directory = temp.path().display();
+            let text = format!("#!/bin/sh\ncd '{directory}'\necho . >>asked\n{lines}\necho turn_end\n");
+            fs::write(at(name), text).unwrap();
+            fs::set_permissions(at(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let mut options = Options::new(temp.path(), None);
+        (options.cache, options.one_event) = (Some(at("cache")), one_event);
+        for _process in 0..2 {
+            let examiner = Examiner::new(&options, &Runtime::default());
+            let jobs = ["a", "b"].map(|name| job(at(name), Kind::Native, TrustLevel::Trusted));
+            for examined in examiner.examine(jobs.into()).await {
+                assert!(
+                    matches!(&examined.result, Ok(Ready::Native(EventName::TurnEnd))),
+                    "one event: {one_event}"
+                );
+            }
+            examiner.save_cache();
+        }
+        assert_eq!(fs::read_to_string(at("asked")).unwrap().lines().count(), 2, "one event: {one_event}");
+    }
+}
