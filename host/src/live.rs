@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use crate::chain::{ChainOptions, TextRules};
 use crate::discovery::{Approvable, Discovery, Entry, GlobalSettings, Kept, Problem};
+use crate::event::EventName;
 use crate::hook::Hook;
 #[cfg(feature = "otel")]
 use crate::telemetry::Telemetry;
@@ -40,9 +41,22 @@ impl Live {
         Self { telemetry, ..self }
     }
 
+    fn current(&self) -> RwLockReadGuard<'_, Arc<Snapshot>> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the hooks for an event that begins now. The lock is held for the copy of a pointer.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.current())
+    }
+
+    /// Returns true if no hook subscribes to this event, and nothing records it.
+    pub(crate) fn is_unheard(&self, event: &EventName) -> bool {
+        #[cfg(feature = "otel")]
+        if self.telemetry.is_some() {
+            return false;
+        }
+        !self.current().wanted.contains(event)
     }
 
     /// Replaces the hooks for every event that begins from now on.
@@ -62,6 +76,8 @@ impl fmt::Debug for Live {
 #[derive(Default)]
 pub(crate) struct Snapshot {
     pub(crate) hooks: Arc<[Arc<dyn Hook>]>,
+    /// The events that they subscribe to, each once.
+    wanted: Vec<EventName>,
     pub(crate) entries: Arc<[Entry]>,
     pub(crate) problems: Arc<[Problem]>,
     pub(crate) approvable: Arc<[Approvable]>,
@@ -83,8 +99,16 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn new(hooks: Vec<Arc<dyn Hook>>, found: Discovery, trust_file: Option<TrustFile>) -> Self {
+        let mut wanted: Vec<EventName> = hooks
+            .iter()
+            .flat_map(|hook| &hook.descriptor().subscriptions)
+            .map(|subscription| subscription.event.clone())
+            .collect();
+        wanted.sort();
+        wanted.dedup();
         Self {
             hooks: hooks.into(),
+            wanted,
             entries: found.entries.into(),
             problems: found.problems.into(),
             approvable: found.approvable.into(),

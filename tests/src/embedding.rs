@@ -377,3 +377,15 @@ async fn guests_of_one_engine_share_nothing() {
         verdict.warnings.iter().map(|it| (it.hook.as_deref().unwrap(), it.text.as_str())).collect();
     assert_eq!(said, [("a.wasm", "a"), ("b.wasm", "b")]);
 }
+
+#[tokio::test]
+async fn an_event_that_no_hook_wants_has_a_verdict_and_a_report_and_ends_the_row_of_follow_ups() {
+    let go_on = |_: Event| async { Ok(Outcome::follow_up("go on")) };
+    let builder = Manager::builder().directories(false).self_protection(false);
+    let session = builder.on("on", EventName::AgentStop, go_on).build().await.session("c");
+    let asked = call("ls");
+    let verdict = session.before_tool_call(asked.clone()).await;
+    assert_eq!(verdict.decision.permitted().map(|call| &**call), Some(&asked));
+    assert_eq!((&verdict.report.event, verdict.report.hooks.len()), (BEFORE, 0));
+    assert_eq!(session.agent_stop(AgentStop::default()).await.follow_ups, ["go on"]);
+}

@@ -94,7 +94,8 @@ impl Decided {
     /// does not trust gets no `on_error`.
     async fn tell_of_failures(&mut self) {
         let fired = &mut self.ruled.fired;
-        if fired.report.event == EventName::OnError {
+        let has_failed = fired.report.hooks.iter().any(|hook| hook.cause.is_some());
+        if !has_failed || fired.report.event == EventName::OnError {
             return;
         }
         let hooks: Vec<Arc<dyn Hook>> =

@@ -30,7 +30,8 @@ use crate::event::{
 pub use crate::facts::Checkout;
 use crate::live::Live;
 use crate::mutex;
-use crate::outcome::Warning;
+use crate::outcome::{Verdict, Warning};
+use crate::report::Report;
 pub use crate::thresholds::{AtThreshold, Thresholds};
 
 /// The number of times in a row that hooks of `agent_stop` may make an agent go on.
@@ -159,24 +160,24 @@ impl Session {
 
     /// Sends `session_start`: the session begins.
     pub async fn session_start(&self, source: &str) -> Noted {
-        self.fire(EventData::SessionStart { source: Some(source.to_owned()) }).await.into()
+        self.send(EventData::SessionStart { source: Some(source.to_owned()) }).await.into()
     }
 
     /// Sends `session_end`: the session ends.
     pub async fn session_end(&self, reason: &str) -> Noted {
-        self.fire(EventData::SessionEnd { reason: Some(reason.to_owned()) }).await.into()
+        self.send(EventData::SessionEnd { reason: Some(reason.to_owned()) }).await.into()
     }
 
     /// Sends `user_message_send`: the user sends a message.
     pub async fn user_message_send(&self, message: impl Into<String>) -> MessageVerdict {
         self.follow_ups.store(0, Ordering::Relaxed);
         mutex::lock(&self.attempts).clear();
-        self.fire(EventData::UserMessageSend { message: Some(message.into()) }).await.into()
+        self.send(EventData::UserMessageSend { message: Some(message.into()) }).await.into()
     }
 
     /// Sends `before_tool_call`: a tool is about to run.
     pub async fn before_tool_call(&self, call: ToolCall) -> ToolVerdict {
-        self.fire(EventData::BeforeToolCall(call)).await.into()
+        self.send(EventData::BeforeToolCall(call)).await.into()
     }
 
     /// Sends `after_tool_call`: a tool has run, or was blocked ([`ToolResult::blocked`]).
@@ -184,7 +185,7 @@ impl Session {
         if result.success == Some(true) {
             mutex::lock(&self.attempts).succeeded(&result.call);
         }
-        self.fire(EventData::AfterToolCall(result)).await.into()
+        self.send(EventData::AfterToolCall(result)).await.into()
     }
 
     /// Sends `on_error`: a tool or a turn failed. The session counts the attempts of a tool call that has none:
@@ -193,17 +194,17 @@ impl Session {
         if let (ErrorSource::Tool(call), None) = (&error.source, error.attempt) {
             error.attempt = Some(mutex::lock(&self.attempts).failed(call));
         }
-        self.fire(EventData::OnError(error)).await.into()
+        self.send(EventData::OnError(error)).await.into()
     }
 
     /// Sends `after_turn`: the model has answered.
     pub async fn after_turn(&self, turn: AfterTurn) -> TurnVerdict {
-        self.fire(EventData::AfterTurn(turn)).await.into()
+        self.send(EventData::AfterTurn(turn)).await.into()
     }
 
     /// Sends `turn_end`: a turn of the user is over.
     pub async fn turn_end(&self, response: impl Into<String>, turn_number: u64) -> Noted {
-        self.fire(EventData::TurnEnd { response: Some(response.into()), turn_number: Some(turn_number) })
+        self.send(EventData::TurnEnd { response: Some(response.into()), turn_number: Some(turn_number) })
             .await
             .into()
     }
@@ -211,23 +212,23 @@ impl Session {
     /// Sends `agent_stop`: the agent would stop. After [`MAX_FOLLOW_UPS`] rounds in a row no follow-up is
     /// applied.
     pub async fn agent_stop(&self, stop: AgentStop) -> StopVerdict {
-        self.fire(EventData::AgentStop(stop)).await.into()
+        self.send(EventData::AgentStop(stop)).await.into()
     }
 
     /// Sends `pre_compact`: the conversation is about to be compacted.
     pub async fn pre_compact(&self, trigger: &str, usage: Option<Usage>, messages: Document) -> GateVerdict {
-        self.fire(EventData::PreCompact { trigger: Some(trigger.to_owned()), usage, messages }).await.into()
+        self.send(EventData::PreCompact { trigger: Some(trigger.to_owned()), usage, messages }).await.into()
     }
 
     /// Sends `post_compact`: the conversation has been compacted.
     pub async fn post_compact(&self, trigger: &str, summary: &str, usage: Option<Usage>) -> Noted {
         let (trigger, summary) = (Some(trigger.to_owned()), Some(summary.to_owned()));
-        self.fire(EventData::PostCompact { trigger, summary, usage }).await.into()
+        self.send(EventData::PostCompact { trigger, summary, usage }).await.into()
     }
 
     /// Sends `on_budget_exceeded`: the token budget has passed a threshold.
     pub async fn on_budget_exceeded(&self, usage: Usage, threshold: f64) -> GateVerdict {
-        self.fire(EventData::OnBudgetExceeded { usage: Some(usage), threshold: Some(threshold) }).await.into()
+        self.send(EventData::OnBudgetExceeded { usage: Some(usage), threshold: Some(threshold) }).await.into()
     }
 
     /// Records the usage of the context window. From now on it is the token budget of every event of this
@@ -258,20 +259,49 @@ impl Session {
         mutex::lock(&self.monitor)
     }
 
-    /// Sends any event and returns the untyped verdict. The typed methods call this.
+    /// Sends an event of the typed methods, whose verdicts have no context. If no hook wants it, nothing is copied.
+    async fn send(&self, data: EventData) -> Fired {
+        let event = Event { context: Arc::clone(&self.context), data };
+        if self.live.is_unheard(&event.name()) {
+            return self.pass_over(event);
+        }
+        Box::pin(self.fire_heard(self.dated(event))).await
+    }
+
+    /// Sends any event and returns the untyped verdict.
     pub async fn fire(&self, data: EventData) -> Fired {
-        let mut context = Context::clone(&self.context);
+        self.fire_event(self.dated(Event { context: Arc::clone(&self.context), data })).await
+    }
+
+    /// Returns an event of this session with the time now and the newest token budget.
+    fn dated(&self, mut event: Event) -> Event {
+        let own = event.usage().filter(|usage| usage.share().is_some());
+        let context = Arc::make_mut(&mut event.context);
         context.timestamp_ms = now_ms();
         if let Some(observed) = self.monitor().budget() {
             // The event's own usage is the newest.
-            let own = data.usage().filter(|usage| usage.share().is_some());
             context.budget = Some(own.map_or(observed, TokenBudget::from));
         }
-        self.fire_event(Event { context: Arc::new(context), data }).await
+        event
     }
 
     /// Sends any event in a context of its own.
     pub async fn fire_event(&self, event: Event) -> Fired {
+        if self.live.is_unheard(&event.name()) {
+            return self.pass_over(event);
+        }
+        Box::pin(self.fire_heard(event)).await
+    }
+
+    /// Returns the verdict of an event that nobody hears of. It costs no allocation: an agent sends many of them.
+    fn pass_over(&self, event: Event) -> Fired {
+        if matches!(event.data, EventData::AgentStop(_)) {
+            self.follow_ups.store(0, Ordering::Relaxed);
+        }
+        Fired { verdict: Verdict::default(), report: Report::new(event.name()), event }
+    }
+
+    async fn fire_heard(&self, event: Event) -> Fired {
         let mut decided = self.decide(event).await;
         decided.follow_up().await;
         decided.into_fired()
