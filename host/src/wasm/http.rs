@@ -38,10 +38,9 @@ struct Sender {
 }
 
 impl Http {
-    pub(super) fn new(access: Arc<Access>, denials: Denials, log: Log, wall: Duration) -> Self {
+    pub(super) fn new(access: Arc<Access>, denials: Denials, log: Log, deadline: Option<Instant>) -> Self {
         let mut ctx = WasiHttpCtx::new();
         ctx.set_field_size_limit(MAX_FIELDS);
-        let deadline = Instant::now().checked_add(wall);
         Self { ctx, sender: Sender { access, denials, log, deadline, slots: None } }
     }
 

@@ -29,9 +29,14 @@ const MAX_RANDOM: u64 = 4 << 10;
 
 /// The state of one call.
 pub(super) struct CallState {
-    wasi: WasiCtx,
+    /// Made when the guest first uses it: most hooks never do, and making it costs more than they compute.
+    wasi: Option<WasiCtx>,
+    clock: Clock,
     #[cfg(feature = "http")]
-    http: super::http::Http,
+    http: Option<super::http::Http>,
+    /// The end of the call, if a clock can reach it.
+    #[cfg(feature = "http")]
+    deadline: Option<std::time::Instant>,
     pub(super) table: ResourceTable,
     pub(super) memory: MemoryLimiter,
     pub(super) settings: Arc<Settings>,
@@ -54,36 +59,22 @@ pub(super) enum Clock {
 impl CallState {
     /// A state with this access and no other.
     pub(super) fn new(budget: &Budget, settings: Arc<Settings>, access: Arc<Access>, clock: Clock) -> Self {
-        let log = Log::new(budget.log);
-        let stdout = Sink::counted(budget.output);
-        let mut wasi = WasiCtxBuilder::new();
-        wasi.stdout(stdout.clone())
-            .stderr(Sink::into_log(log.clone()))
-            .allow_tcp(false)
-            .allow_udp(false)
-            .allow_ip_name_lookup(false)
-            .max_random_size(MAX_RANDOM);
-        if clock == Clock::Frozen {
-            wasi.wall_clock(StandingStill)
-                .monotonic_clock(StandingStill)
-                .secure_random(wasmtime_wasi::Deterministic::new(vec![0x5a]))
-                .insecure_random(wasmtime_wasi::Deterministic::new(vec![0x5a]))
-                .insecure_random_seed(0);
-        }
-        let denied = Denials::default();
         let mut table = ResourceTable::new();
         table.set_max_capacity(budget.handles);
         Self {
-            wasi: wasi.build(),
+            wasi: None,
+            clock,
             #[cfg(feature = "http")]
-            http: super::http::Http::new(Arc::clone(&access), denied.clone(), log.clone(), budget.wall),
+            http: None,
+            #[cfg(feature = "http")]
+            deadline: std::time::Instant::now().checked_add(budget.wall),
             table,
             memory: MemoryLimiter::new(budget.memory, budget.tables),
             settings,
             access,
-            denied,
-            log,
-            stdout,
+            denied: Denials::default(),
+            log: Log::new(budget.log),
+            stdout: Sink::counted(budget.output),
             copied: 0,
         }
     }
@@ -117,6 +108,25 @@ impl CallState {
     }
 }
 
+/// A WASI context without files, sockets, arguments and variables.
+fn wasi(clock: Clock, log: &Log, stdout: &Sink) -> WasiCtx {
+    let mut wasi = WasiCtxBuilder::new();
+    wasi.stdout(stdout.clone())
+        .stderr(Sink::into_log(log.clone()))
+        .allow_tcp(false)
+        .allow_udp(false)
+        .allow_ip_name_lookup(false)
+        .max_random_size(MAX_RANDOM);
+    if clock == Clock::Frozen {
+        wasi.wall_clock(StandingStill)
+            .monotonic_clock(StandingStill)
+            .secure_random(wasmtime_wasi::Deterministic::new(vec![0x5a]))
+            .insecure_random(wasmtime_wasi::Deterministic::new(vec![0x5a]))
+            .insecure_random_seed(0);
+    }
+    wasi.build()
+}
+
 /// A store with every limit of the budget set.
 pub(super) fn store(
     engine: &wasmtime::Engine,
@@ -145,20 +155,23 @@ pub(super) fn spent(store: &Store<CallState>, budget: &Budget) -> Spent {
 impl CallState {
     /// The random numbers of `wasi:random`.
     pub(super) fn wasi_random(&mut self) -> &mut wasmtime_wasi::random::WasiRandomCtx {
-        self.wasi.random()
+        self.ctx().ctx.random()
     }
 }
 
 impl WasiView for CallState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+        let Self { wasi: ctx, clock, log, stdout, table, .. } = self;
+        WasiCtxView { ctx: ctx.get_or_insert_with(|| wasi(*clock, log, stdout)), table }
     }
 }
 
 #[cfg(feature = "http")]
 impl wasmtime_wasi_http::WasiHttpView for CallState {
     fn http(&mut self) -> wasmtime_wasi_http::WasiHttpCtxView<'_> {
-        self.http.view(&mut self.table)
+        let Self { http, access, denied, log, deadline, table, .. } = self;
+        let new = || super::http::Http::new(Arc::clone(access), denied.clone(), log.clone(), *deadline);
+        http.get_or_insert_with(new).view(table)
     }
 }
 
