@@ -16,7 +16,7 @@ use super::state::CallState;
 use crate::hook::STACK;
 
 /// The number of pooled calls at once. Each slot reserves 8 GiB of address space and no memory.
-const SLOTS: u32 = 32;
+const SLOTS: u32 = 64;
 /// Memories that a component may have to run in the pool; a larger one is allocated on demand.
 const POOL_MEMORIES: u32 = 2;
 /// Tables that a component may have to run in the pool.
@@ -29,6 +29,9 @@ const POOL_CORE_INSTANCES: u32 = 16;
 /// The part of a slot's memory that stays mapped between calls. The pagemap scan resets only the pages that a
 /// call touched, so a large value costs little and saves page faults.
 const KEEP_RESIDENT: usize = 16 << 20;
+/// The part of a slot's table that stays mapped between calls: the table of an ordinary hook. To write zeros there costs
+/// less than to give the page back and to fault it in again.
+const KEEP_TABLE: usize = 16 << 10;
 /// The number of on-demand calls at once.
 const ON_DEMAND_CALLS: usize = 16;
 
@@ -136,6 +139,7 @@ fn pool() -> PoolingAllocationConfig {
         .max_memories_per_component(POOL_MEMORIES)
         .max_tables_per_component(POOL_TABLES)
         .linear_memory_keep_resident(KEEP_RESIDENT)
+        .table_keep_resident(KEEP_TABLE)
         .pagemap_scan(Enabled::Auto);
     pool
 }
