@@ -30,7 +30,7 @@ pub struct Document(Arc<DocumentInner>);
 
 struct DocumentInner {
     value: Value,
-    text: OnceLock<String>,
+    text: OnceLock<Arc<String>>,
     /// True if the text has digits that the value does not have.
     is_exact: bool,
 }
@@ -45,7 +45,9 @@ impl Document {
     pub(crate) fn read(raw: &RawValue) -> Self {
         let value = json::value(raw);
         match json::is_rounded(&value).then(|| json::exact(raw.get())).flatten() {
-            Some(text) => Self(Arc::new(DocumentInner { value, text: text.into(), is_exact: true })),
+            Some(text) => {
+                Self(Arc::new(DocumentInner { value, text: Arc::new(text).into(), is_exact: true }))
+            }
             None => Self::new(value),
         }
     }
@@ -97,7 +99,12 @@ impl Document {
 
     /// Returns the value as JSON text.
     pub fn text(&self) -> &str {
-        self.0.text.get_or_init(|| self.0.value.to_string())
+        self.shared_text()
+    }
+
+    /// Like [`text`](Self::text), for a reader that outlives the document.
+    pub(crate) fn shared_text(&self) -> &Arc<String> {
+        self.0.text.get_or_init(|| Arc::new(json::to_text(&self.0.value)))
     }
 
     /// Returns the length of [`text`](Self::text), in bytes.

@@ -12,6 +12,7 @@ use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
 
 use super::bindings::HookHost;
+use super::imports;
 use super::inspect::InterfaceName;
 use super::state::CallState;
 use super::wasi_overrides;
@@ -91,6 +92,7 @@ impl Imports {
         cli::terminal_stderr::add_to_linker::<_, WasiCli>(to, CallState::cli)?;
         wasi_overrides::link_environment(to)?;
         HookHost::add_to_linker::<CallState, HasSelf<CallState>>(to, |state| state)?;
+        imports::link_text(to)?;
         Ok(Self { inner: Mutex::new(Inner { linker, linked: Vec::new() }) })
     }
 
