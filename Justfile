@@ -45,13 +45,9 @@ semver:
 package:
     cargo run -p xtask -- package
 
-# A call through the public API against the bare engine and a native twin, in one run.
-bench: setup hooks
-    cargo bench -p hookbox
-
-# What an event of an agent costs as a process, beside a script that does nothing.
-bench-bridge: setup hooks
-    cargo bench -p hookbox-cli --bench bridge
+# hookbox beside what people would use instead, in one run (`--quick`: in two minutes, without the network).
+bench *args: setup
+    cargo xtask bench {{args}}
 
 # The API documentation of the library and the SDK.
 doc:

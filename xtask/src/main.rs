@@ -3,6 +3,8 @@
 //! They have workspaces and a target directory of their own, so that this never waits for the build that
 //! started it.
 
+mod bench;
+
 use std::env;
 use std::error::Error;
 use std::fs;
@@ -17,6 +19,7 @@ usage: cargo run -p xtask -- COMMAND
   twins       build the native form of every sample hook into target/hooks/native/NAME
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
   test-clients  run real agents against a mock model, with hookbox as their hook command
+  bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network)
   package     package every published crate, and compile the packages together, outside the repository's tree";
 
 /// The target of every component.
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         ["twins"] => tree.twins(),
         ["test-hooks"] => tree.components("tests/guests", "test-hooks").and_then(|()| tree.forge()),
         ["test-clients", args @ ..] => tree.test_clients(args),
+        ["bench", args @ ..] => tree.bench(args),
         ["package"] => tree.package(),
         _ => {
             eprintln!("{USAGE}");

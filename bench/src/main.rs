@@ -1,0 +1,84 @@
+//! hookbox and what people would use instead, side by side, in one run: `cargo xtask bench`.
+//!
+//! Two sides of a row take turns, so that their ratio holds also on a noisy machine. The results are in
+//! `target/bench/summary.json`, and in a table here.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a bench that cannot run should stop"
+)]
+
+mod bare;
+mod calls;
+mod charts;
+mod extism;
+mod growth;
+mod place;
+mod processes;
+mod row;
+mod spawned;
+mod starts;
+mod summary;
+
+use std::process::ExitCode;
+
+use self::place::Place;
+use self::row::Row;
+use self::summary::Summary;
+
+#[global_allocator]
+static ALLOCATOR: calls::Counting = calls::Counting;
+
+/// The extent of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// True for a run of less than two minutes, without the network and the packaged program.
+    pub(crate) quick: bool,
+}
+
+impl Extent {
+    /// Returns the number of rounds: all of them, or a tenth.
+    pub(crate) fn rounds(self, all: usize) -> usize {
+        if self.quick { all.div_ceil(10) } else { all }
+    }
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, dir, ..] = args.as_slice()
+        && first == "found-and-called"
+    {
+        starts::found_and_called(dir.as_ref());
+        return ExitCode::SUCCESS;
+    }
+    let (quick, save) = (args.iter().any(|it| it == "--quick"), args.iter().any(|it| it == "--save"));
+    if args.iter().any(|it| it != "--quick" && it != "--save") {
+        eprintln!("usage: cargo xtask bench [--quick] [--save]");
+        return ExitCode::from(2);
+    }
+    let (extent, place) = (Extent { quick }, Place::find());
+    let mut summary = Summary::default();
+    for (what, part) in PARTS {
+        eprintln!("== {what}");
+        summary.add(part(extent, &place));
+    }
+    eprintln!("== how cost grows");
+    let curves = growth::curves(extent, &place);
+    summary.add(growth::rows(&curves));
+    summary.finish(&place, &curves, quick, save);
+    ExitCode::SUCCESS
+}
+
+/// Rows that are measured together.
+type Part = fn(Extent, &Place) -> Vec<Row>;
+
+const PARTS: [(&str, Part); 5] = [
+    ("calls, against the bare engine", calls::rows),
+    ("calls, against Extism", extism::rows),
+    ("calls, against processes", spawned::rows),
+    ("starts and memory", starts::rows),
+    ("one event as a process", processes::rows),
+];

@@ -1,0 +1,78 @@
+//! `cargo xtask bench`: builds hookbox, the hooks and what people would use instead, and runs the crate `bench`.
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::{Tree, cargo, run};
+
+/// The wheel with Extism's library, and the package of a guard for agents.
+const EXTISM: &str = "extism-sys==1.41.0";
+const SAFETY_NET: &str = "cc-safety-net@2.4.5";
+
+/// The target of Extism's plugins.
+const PLUGIN: &str = "wasm32-unknown-unknown";
+
+impl Tree {
+    /// Builds everything that the bench compares, and runs it. `--quick` does without the network and the packaged program.
+    pub(crate) fn bench(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
+        self.components("sample-hooks", "hooks")?;
+        self.twins()?;
+        self.components("tests/guests", "test-hooks").and_then(|()| self.forge())?;
+        let build =
+            |args: &[&str], purpose| run(cargo().current_dir(&self.root).arg("build").args(args), purpose);
+        if !args.contains(&"--quick") {
+            build(&["--profile", "dist", "--package", "hookbox-cli"], "build the program")?;
+            for (name, peer) in [("Extism", self.extism()), (SAFETY_NET, self.safety_net())] {
+                if let Err(error) = peer {
+                    eprintln!("warning: {name} is left out: {error}");
+                }
+            }
+        }
+        build(&["--profile", "bench", "--package", "hookbox-bench"], "build the bench")?;
+        // Cargo's directory for the profile `bench` is that of `release`.
+        let program = format!("release/hookbox-bench{}", env::consts::EXE_SUFFIX);
+        run(Command::new(self.target.join(program)).args(args), "measure")
+    }
+
+    /// Installs Extism's library and builds the guest for it.
+    fn extism(&self) -> Result<(), Box<dyn Error>> {
+        let dir = self.peer("extism")?;
+        if !dir.join("extism_sys").exists() {
+            let pip = ["-m", "pip", "download", "--quiet", "--no-deps", "--dest"];
+            run(Command::new("python3").args(pip).arg(&dir).arg(EXTISM), "download Extism")?;
+            let wheel = fs::read_dir(&dir)?.flatten().map(|entry| entry.path());
+            let wheel = wheel.filter(|path| path.extension().is_some_and(|it| it == "whl")).max();
+            let unzip = ["-m", "zipfile", "--extract"];
+            let wheel = wheel.ok_or("pip has downloaded no wheel")?;
+            run(Command::new("python3").args(unzip).args([&wheel, &dir]), "unpack Extism")?;
+        }
+        run(
+            Command::new("rustup").args(["target", "add", PLUGIN]),
+            "install the target of Extism's plugins",
+        )?;
+        let args = ["build", "--release", "--target", PLUGIN, "--package"];
+        self.cargo("bench/guest", &args, "extism-floor")?;
+        let built = self.guests().join(PLUGIN).join("release/extism_floor.wasm");
+        self.install(&built, &dir.join("guest.wasm"))
+    }
+
+    /// Installs a guard for agents that npm has.
+    fn safety_net(&self) -> Result<(), Box<dyn Error>> {
+        let dir = self.peer("cc-safety-net")?;
+        if dir.join("node_modules/cc-safety-net").exists() {
+            return Ok(());
+        }
+        let npm = ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"];
+        run(Command::new("npm").args(npm).arg(&dir).arg(SAFETY_NET), "install it with npm")
+    }
+
+    /// Makes the directory of a peer.
+    fn peer(&self, name: &str) -> Result<PathBuf, Box<dyn Error>> {
+        let dir = self.target.join("bench/peers").join(name);
+        fs::create_dir_all(&dir)?;
+        Ok(dir)
+    }
+}
