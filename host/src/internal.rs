@@ -29,8 +29,9 @@ pub mod discovery {
     pub use crate::discovery::source::{Area, Finder, HookSource, MAX_FILES, MAX_HOOKS};
     pub use crate::discovery::source_hook::{ReadFile, SourceCommand, SourceFile, SourceHook};
     pub use crate::discovery::{
-        Approvable, Discovery, Options, PluginFile, UnitError, document, examine_plugin, git_host, names,
-        parse_duration, reader, repository, show_duration,
+        Approvable, Discovery, FoundComponent, Options, PluginFile, UnitError, components, document,
+        examine_plugin, forget, git_host, names, parse_duration, reader, remembered, repository,
+        show_duration,
     };
 }
 

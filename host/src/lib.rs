@@ -156,4 +156,4 @@ pub use crate::report::{HookReport, Report, Status};
 pub use crate::text::{escape, escape_lines, prefix};
 pub use crate::wasm::Runtime;
 #[cfg(feature = "component")]
-pub use crate::wasm::{Allocation, Compiler, compile_here};
+pub use crate::wasm::{Allocation, CachedCode, Compiler, RemovedCode, compile_here};

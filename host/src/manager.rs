@@ -19,7 +19,7 @@ pub use self::watch::{WatchError, Watcher};
 pub use crate::builtin::Protection;
 pub use crate::discovery::source::HookSource;
 use crate::discovery::{Approvable, LastGood};
-pub use crate::discovery::{DEFAULT_ROOTS, Entry, EntryStatus, Kept, Problem, SwitchedOff};
+pub use crate::discovery::{DEFAULT_ROOTS, Entry, EntryStatus, Kept, Problem, Progress, SwitchedOff};
 use crate::event::EventName;
 use crate::hook::{Hook, Kind, OnFailure, Subscription};
 use crate::live::{Live, Snapshot};

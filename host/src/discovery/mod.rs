@@ -7,6 +7,7 @@
 mod find;
 mod load;
 mod problem;
+mod progress;
 mod units;
 
 #[cfg(test)]
@@ -16,9 +17,10 @@ pub(crate) use find::global_settings::GlobalSettings;
 pub use find::global_settings::{SwitchedOff, git_host};
 pub use find::last_read::Kept;
 pub use find::options::{DEFAULT_ROOTS, Options};
-pub use find::{PluginFile, document, names, reader, repository};
+pub use find::{FoundComponent, PluginFile, components, document, names, reader, repository};
 pub(crate) use find::{outermost_repository, source, source_hook};
-pub use load::{Approvable, Discovery, Entry, EntryStatus, examine_plugin};
+pub use load::{Approvable, Discovery, Entry, EntryStatus, examine_plugin, forget, remembered};
 pub(crate) use load::{LastGood, discover, guard_of_unseen};
 pub use problem::Problem;
+pub use progress::Progress;
 pub use units::{UnitError, parse_duration, show_duration};

@@ -344,6 +344,12 @@ impl Builder {
         self
     }
 
+    /// Counts the hooks that a search has found and examined here, to show it while the search runs.
+    pub fn progress(mut self, progress: &discovery::Progress) -> Self {
+        self.discovery.progress = progress.clone();
+        self
+    }
+
     /// Searches for the hooks, and compiles components that are not cached.
     ///
     /// It must run on a tokio runtime with time and I/O enabled. Files are read on threads that may block. It never

@@ -6,37 +6,93 @@
 //! whoever can change them can change hookbox, too. A file that was cut short has no section table and does
 //! not load.
 
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::files::{private_dir, write_atomic};
+use super::kept_code::{self, RemovedCode};
+use crate::files::{FileLock, LockError, private_dir, write_atomic};
 use crate::hook::Digest;
 
 /// The version of the compiler's settings that an engine's own hash does not cover
 /// ([`engine::compiler`](super::engine::compiler)). Counted up when they change.
 const COMPILED: u32 = 3;
 
+/// The time after which a use is noted again. A note is a write, and most events need none.
+const NOTED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The number of components that are compiled between two prunings, in a process that compiles many.
+const PRUNE_EVERY: usize = 64;
+
+/// The time between two looks at a component that another process compiles.
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// A private directory of compiled code.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct CodeCache {
     dir: PathBuf,
+    /// True if only the user can write the directory; checked once, when there is code in it.
+    is_private: OnceLock<bool>,
+    /// The number of components whose code this process has kept.
+    stored: AtomicUsize,
+}
+
+/// The turn to compile a component. Other processes wait until it is dropped.
+#[derive(Debug)]
+pub(super) struct Turn {
+    path: PathBuf,
+    _lock: FileLock,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // A process that waits for the removed file looks into the cache first. If there is nothing, two of them
+        // may compile: that costs time and nothing else.
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 impl CodeCache {
     /// Names the cache in a directory that is already private to the user.
     pub(super) fn new(private: &Path) -> Self {
-        Self { dir: private.join("code") }
+        Self { dir: private.join("code"), is_private: OnceLock::new(), stored: AtomicUsize::new(0) }
+    }
+
+    /// Returns the directory of the code.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     fn path(&self, digest: &Digest, engine: &Engine) -> PathBuf {
-        let mut hasher = DefaultHasher::new();
-        COMPILED.hash(&mut hasher);
-        engine.precompile_compatibility_hash().hash(&mut hasher);
-        self.dir.join(format!("{}-{:016x}.cwasm", digest.hex(), hasher.finish()))
+        self.dir.join(kept_code::name(digest, settings_of(engine)))
+    }
+
+    /// Waits until no other process compiles this component. `None` if that takes too long, or if there is no lock:
+    /// then both compile.
+    pub(super) async fn turn(&self, digest: &Digest, patience: Duration) -> Option<Turn> {
+        let begin = Instant::now();
+        let path = private_dir::open(&self.dir, None).ok()?.join(kept_code::lock_name(digest));
+        loop {
+            // Opened each time: the last one has removed its file.
+            let file = private_dir::create_file(&path).ok()?;
+            match FileLock::exclusive(file, Duration::ZERO) {
+                Ok(lock) => return Some(Turn { path, _lock: lock }),
+                Err(LockError::Busy(_)) if begin.elapsed() < patience => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error) => {
+                    tracing::debug!(%digest, %error, "a component is compiled beside another process");
+                    return None;
+                }
+            }
+        }
     }
 
     /// Returns true if there is compiled code of this component, in a directory that only the user can write.
@@ -45,11 +101,13 @@ impl CodeCache {
         if !path.exists() {
             return false;
         }
-        let private = private_dir::open(&self.dir, None);
-        if let Err(error) = &private {
-            tracing::warn!(%error, "compiled code is not used");
-        }
-        private.is_ok()
+        *self.is_private.get_or_init(|| {
+            let opened = private_dir::open(&self.dir, None);
+            if let Err(error) = &opened {
+                tracing::warn!(%error, "compiled code is not used");
+            }
+            opened.is_ok()
+        })
     }
 
     /// Loads the compiled component.
@@ -60,7 +118,7 @@ impl CodeCache {
     /// version.
     pub(super) fn load(&self, digest: &Digest, engine: &Engine) -> wasmtime::Result<Component> {
         let path = self.path(digest, engine);
-        private_dir::open_file(&path)?;
+        note_use(&private_dir::open_file(&path)?);
         #[allow(unsafe_code, reason = "deserialising compiled code is unsafe by nature; see SAFETY")]
         // SAFETY: `deserialize_file` requires that the file was made by `Component::serialize` or
         // `Engine::precompile_component` and is not changed while it is mapped. `has` has checked that the
@@ -75,6 +133,10 @@ impl CodeCache {
     /// Removes code that does not load, so that it is compiled again.
     pub(super) fn remove(&self, digest: &Digest, engine: &Engine, error: &wasmtime::Error) {
         let path = self.path(digest, engine);
+        if !path.exists() {
+            // Another process has pruned it.
+            return;
+        }
         tracing::warn!(path = %path.display(), %error, "a cached component does not load; compiling it again");
         let _ = std::fs::remove_file(path);
     }
@@ -86,6 +148,36 @@ impl CodeCache {
         if let Err(error) = opened.and_then(|_| write_atomic(&path, code)) {
             tracing::warn!(path = %path.display(), %error, "cannot keep compiled code");
         }
+        // To compile takes much longer than this, and most processes do not.
+        if self.stored.fetch_add(1, Ordering::Relaxed).is_multiple_of(PRUNE_EVERY)
+            && let Err(error) = self.prune(engine)
+        {
+            tracing::debug!(%error, "compiled code is not pruned");
+        }
+    }
+
+    /// Removes code that was not used for long, and the least recently used code if there is too much.
+    pub(super) fn prune(&self, engine: &Engine) -> io::Result<RemovedCode> {
+        kept_code::prune(&self.dir, settings_of(engine), SystemTime::now())
+    }
+}
+
+/// Returns a hash of everything that compiled code depends on beside the component.
+pub(super) fn settings_of(engine: &Engine) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    COMPILED.hash(&mut hasher);
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Notes the use of compiled code in the time of its file, once a day: its bytes stay the same.
+fn note_use(file: &File) {
+    let now = SystemTime::now();
+    let noted = file.metadata().and_then(|about| about.modified());
+    let is_noted = noted.is_ok_and(|noted| now.duration_since(noted).is_ok_and(|age| age < NOTED));
+    // On a file system that cannot be written, code is used and looks unused.
+    if !is_noted && let Err(error) = file.set_modified(now) {
+        tracing::debug!(%error, "the use of compiled code is not noted");
     }
 }
 
@@ -180,6 +272,51 @@ mod tests {
     }
 
     #[test]
+    fn the_use_of_code_is_noted_once_a_day_and_its_bytes_stay() {
+        let temp = tempfile::tempdir().unwrap();
+        let cache = CodeCache::new(temp.path());
+        let digest = Digest::of(EMPTY);
+        let engine = Linked::new(Allocation::OnDemand).unwrap().engine;
+        cache.store(&digest, &engine, Compiled::new(&engine::compiler().unwrap(), EMPTY).unwrap().bytes());
+        let path = cache.path(&digest, &engine);
+        let (bytes, now) = (fs::read(&path).unwrap(), SystemTime::now());
+        let (hour, day) = (Duration::from_secs(60 * 60), NOTED);
+        for (before, is_noted) in
+            [(now - hour, false), (now - day - hour, true), (now + hour, true), (now + 900 * day, true)]
+        {
+            File::open(&path).unwrap().set_modified(before).unwrap();
+            let before = fs::metadata(&path).unwrap().modified().unwrap();
+            cache.load(&digest, &engine).unwrap();
+            let after = fs::metadata(&path).unwrap().modified().unwrap();
+            assert_eq!(after != before, is_noted);
+            assert!(after <= now + hour, "a time in the future is corrected");
+        }
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+
+    #[tokio::test]
+    async fn one_process_after_the_other_has_the_turn_and_a_killed_one_blocks_nobody() {
+        let temp = tempfile::tempdir().unwrap();
+        let (one, other) = (CodeCache::new(temp.path()), CodeCache::new(temp.path()));
+        let (digest, second) = (Digest::of(EMPTY), Digest::of(b"another one"));
+        let turn = one.turn(&digest, Duration::ZERO).await.unwrap();
+        assert!(other.turn(&digest, Duration::ZERO).await.is_none(), "it compiles as well");
+        assert!(other.turn(&second, Duration::ZERO).await.is_some());
+        // Waits for as long as it takes.
+        let waiting = tokio::spawn(async move { other.turn(&digest, Duration::MAX).await });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        drop(turn);
+        drop(waiting.await.unwrap().unwrap());
+        // The system unlocks the file of a killed process, and the file stays.
+        private_dir::create_file(&one.dir().join(kept_code::lock_name(&second))).unwrap();
+        drop(one.turn(&second, Duration::ZERO).await.unwrap());
+        assert_eq!(fs::read_dir(one.dir()).unwrap().count(), 0, "nothing is left");
+        fs::set_permissions(one.dir(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(one.turn(&second, Duration::ZERO).await.is_none(), "no lock where others may write");
+    }
+
+    #[test]
     fn a_directory_that_others_may_write_to_is_not_used() {
         let temp = tempfile::tempdir().unwrap();
         let cache = CodeCache::new(temp.path());
@@ -191,11 +328,10 @@ mod tests {
         cache.store(&digest, &engine, compiled.bytes());
         for (bits, used) in [(0o700, true), (0o755, true), (0o720, false), (0o702, false), (0o777, false)] {
             mode(bits);
-            assert_eq!(cache.has(&digest, &engine), used, "{bits:o}");
+            assert_eq!(CodeCache::new(temp.path()).has(&digest, &engine), used, "{bits:o}");
         }
         fs::remove_file(cache.path(&digest, &engine)).unwrap();
         cache.store(&digest, &engine, compiled.bytes());
-        mode(0o700);
-        assert!(!cache.has(&digest, &engine), "nothing is put there either");
+        assert!(!cache.path(&digest, &engine).exists(), "nothing is put there either");
     }
 }

@@ -20,6 +20,7 @@ mod engine;
 mod http;
 mod imports;
 mod inspect;
+mod kept_code;
 #[cfg(feature = "store")]
 mod keyvalue;
 #[cfg(not(feature = "store"))]
@@ -32,11 +33,14 @@ mod wasi_overrides;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::io;
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::time::Duration;
+use std::thread::available_parallelism;
+use std::time::{Duration, SystemTime};
 
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 
 use wasmtime::Engine;
 use wasmtime::component::Component as Loaded;
@@ -47,11 +51,13 @@ pub use self::compiler::{Compiler, compile_here};
 pub use self::component::{Component, ComponentHook};
 pub use self::engine::Allocation;
 pub use self::inspect::WIT_VERSIONS;
+pub use self::kept_code::{CachedCode, RemovedCode};
 
 use self::cache::{CodeCache, Compiled};
 use self::call::internal;
 use self::component::Ready;
 use self::engine::Linked;
+use crate::files::FileLock;
 use crate::hook::{Cause, Digest, HookError, LimitKind, Manifest};
 use crate::mutex;
 use crate::text;
@@ -106,6 +112,8 @@ struct RuntimeInner {
     process: Option<Compiler>,
     /// Made when there is something to compile.
     compiler: OnceLock<Result<Engine, String>>,
+    /// One permit for each component that is compiled at the same time, as many as processors.
+    compiling: OnceLock<Semaphore>,
     main: OnceLock<Result<Linked, String>>,
     /// For components that do not fit the pool.
     large: OnceLock<Result<Linked, String>>,
@@ -235,25 +243,73 @@ impl Runtime {
 
     /// Compiles, or takes from the cache, in a thread or process of its own and bounded time.
     async fn compile(&self, digest: Digest, bytes: Vec<u8>) -> Result<Ready, HookError> {
-        let inner = Arc::clone(&self.inner);
-        let compile = async move {
-            let Some(process) = inner.process.clone() else {
-                return tokio::task::spawn_blocking(move || inner.load(&digest, &bytes))
-                    .await
-                    .map_err(internal)?;
-            };
-            let (before, of) = (Arc::clone(&inner), digest.clone());
-            let look = move || Ok((before.cached(&of)?, compile_cost::check(&bytes), bytes));
-            let (kept, cost, bytes) = tokio::task::spawn_blocking(look).await.map_err(internal)??;
-            if let Some(ready) = kept {
-                return Ok(ready);
+        let (inner, of) = (Arc::clone(&self.inner), digest.clone());
+        let look = move || {
+            let kept = inner.cached(&of)?;
+            if kept.is_none() {
+                compile_cost::check(&bytes)?;
             }
-            cost?;
-            tracing::debug!(%digest, bytes = bytes.len(), "compiling a component");
-            let compiled = process.compile(bytes, COMPILE).await?;
-            tokio::task::spawn_blocking(move || inner.accept(&digest, &compiled)).await.map_err(internal)?
+            Ok((kept, bytes))
         };
-        tokio::time::timeout(COMPILE, Box::pin(compile)).await.map_err(|_| took_too_long())?
+        let (kept, bytes) = tokio::task::spawn_blocking(look).await.map_err(internal)??;
+        if let Some(ready) = kept {
+            return Ok(ready);
+        }
+        let processors = || Semaphore::new(available_parallelism().map_or(1, NonZero::get));
+        let _permit = self.inner.compiling.get_or_init(processors).acquire().await.map_err(internal)?;
+        let compile = Box::pin(self.compile_new(digest, bytes));
+        tokio::time::timeout(COMPILE, compile).await.map_err(|_| took_too_long())?
+    }
+
+    /// Compiles, unless another process does that now.
+    async fn compile_new(&self, digest: Digest, bytes: Vec<u8>) -> Result<Ready, HookError> {
+        let _turn = match &self.inner.cache {
+            Some(cache) => cache.turn(&digest, FileLock::PATIENCE).await,
+            None => None,
+        };
+        let (inner, of) = (Arc::clone(&self.inner), digest.clone());
+        let kept = tokio::task::spawn_blocking(move || inner.cached(&of));
+        if let Some(ready) = kept.await.map_err(internal)?? {
+            return Ok(ready);
+        }
+        tracing::debug!(%digest, bytes = bytes.len(), "compiling a component");
+        let inner = Arc::clone(&self.inner);
+        let compiled = match &self.inner.process {
+            Some(process) => process.compile(bytes, COMPILE).await?,
+            None => {
+                let here = Arc::clone(&inner);
+                tokio::task::spawn_blocking(move || here.compile(&bytes)).await.map_err(internal)??
+            }
+        };
+        tokio::task::spawn_blocking(move || inner.accept(&digest, &compiled)).await.map_err(internal)?
+    }
+
+    /// Lists the compiled code in the cache, the most recently used first.
+    ///
+    /// # Errors
+    ///
+    /// If the directory cannot be read. A directory that does not exist has no code.
+    pub fn cached_code(&self) -> io::Result<Vec<CachedCode>> {
+        self.inner.in_cache(kept_code::list)
+    }
+
+    /// Removes code from the cache that was not used for 30 days (that of other versions: 7 days), and the least
+    /// recently used code beyond 2 GiB. A process that compiles does this by itself.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be removed.
+    pub fn prune_cache(&self) -> io::Result<RemovedCode> {
+        self.inner.in_cache(|dir, settings| kept_code::prune(dir, settings, SystemTime::now()))
+    }
+
+    /// Removes all code from the cache, also that of other versions. Hooks that are loaded go on running.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be removed.
+    pub fn clear_cache(&self) -> io::Result<RemovedCode> {
+        self.inner.cache.as_ref().map_or(Ok(RemovedCode::default()), |cache| kept_code::clear(cache.dir()))
     }
 }
 
@@ -279,17 +335,18 @@ impl RuntimeInner {
             .map_err(|error| no_engine(&error))
     }
 
-    /// The component, from the cache or compiled, and checked.
-    fn load(&self, digest: &Digest, bytes: &[u8]) -> Result<Ready, HookError> {
-        if let Some(ready) = self.cached(digest)? {
-            return Ok(ready);
-        }
-        compile_cost::check(bytes)?;
-        tracing::debug!(%digest, bytes = bytes.len(), "compiling a component");
+    /// Compiles a component in this process.
+    fn compile(&self, bytes: &[u8]) -> Result<Compiled, HookError> {
         let compiler = self.compiler.get_or_init(|| engine::compiler().map_err(|error| format!("{error:#}")));
         let compiler = compiler.as_ref().map_err(|error| no_engine(error))?;
-        let compiled = Compiled::new(compiler, bytes).map_err(|error| invalid(&error))?;
-        self.accept(digest, &compiled)
+        Compiled::new(compiler, bytes).map_err(|error| invalid(&error))
+    }
+
+    /// Works in the directory of the cache, for the settings of the engine; does nothing without a cache.
+    fn in_cache<T: Default>(&self, work: impl FnOnce(&Path, u64) -> io::Result<T>) -> io::Result<T> {
+        let Some(cache) = &self.cache else { return Ok(T::default()) };
+        let main = self.linked(&self.main, self.allocation).map_err(io::Error::other)?;
+        work(cache.dir(), cache::settings_of(&main.engine))
     }
 
     /// Checks a component that was compiled, and keeps its code.

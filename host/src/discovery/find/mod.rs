@@ -26,6 +26,8 @@ use self::last_read::LastRead;
 use self::options::Options;
 use self::repo::Repositories;
 use self::scan::Scan;
+use crate::hook::{Digest, Kind};
+use crate::wasm::MAX_COMPONENT;
 
 /// The candidates of all repositories and of the user.
 pub(super) struct Found {
@@ -56,14 +58,40 @@ pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Found {
 /// Returns the names of the hooks that are found, sorted, also of those that do not run. It runs and compiles
 /// nothing.
 pub fn names(options: &Options) -> Vec<String> {
+    let found = scans(options);
+    let candidates = found.iter().flat_map(|scan| &scan.candidates);
+    let names: BTreeSet<String> = candidates.map(|it| it.name.clone()).collect();
+    names.into_iter().collect()
+}
+
+/// A component that was found, and not examined.
+#[derive(Clone, Debug)]
+pub struct FoundComponent {
+    /// The full name of its hook.
+    pub name: String,
+    /// Its file, absolute.
+    pub path: PathBuf,
+    /// The digest of its bytes.
+    pub digest: Digest,
+}
+
+/// Returns the components that are found and can be read, also those that do not run. It runs and compiles nothing.
+pub fn components(options: &Options) -> Vec<FoundComponent> {
+    let found = scans(options);
+    let candidates = found.iter().flat_map(|scan| &scan.candidates).filter(|it| it.kind == Kind::Component);
+    let with_digest = candidates.filter_map(|it| {
+        let digest = it.dir.access.digest(&it.path, MAX_COMPONENT).ok()?;
+        Some(FoundComponent { name: it.name.clone(), path: it.path.clone(), digest })
+    });
+    with_digest.collect()
+}
+
+fn scans(options: &Options) -> Vec<Scan> {
     let mut options = options.clone();
     options.cwd = absolute(&options.cwd);
     options.home = options.home.as_deref().map(absolute);
     options.roots = roots::valid(&options.roots, &options.cwd, &mut Vec::new());
-    let found = find(&options, &Arc::default());
-    let candidates = found.scans.iter().flat_map(|scan| &scan.candidates);
-    let names: BTreeSet<String> = candidates.map(|it| it.name.clone()).collect();
-    names.into_iter().collect()
+    find(&options, &Arc::default()).scans
 }
 
 /// Returns the repository of a working directory: the nearest ancestor with `.git` or a root, else the directory

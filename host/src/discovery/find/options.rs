@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::roots::Search;
 use super::source::HookSource;
+use crate::discovery::progress::Progress;
 use crate::hook::Limits;
 use crate::text;
 use crate::thresholds::Thresholds;
@@ -62,6 +63,8 @@ pub struct Options {
     /// A file or directory that cannot be read, and so hides hooks of the user's, counts as a guard that
     /// fails in every event: for a program that answers for an agent. Default: no, it is only a problem.
     pub unseen_blocks: bool,
+    /// Counts the hooks that are found and examined.
+    pub progress: Progress,
 }
 
 impl Options {
@@ -98,6 +101,7 @@ impl Options {
             // An agent waits for this before its first event.
             untrusted_timeout: Duration::from_secs(10),
             unseen_blocks: false,
+            progress: Progress::default(),
         }
     }
 

@@ -1,9 +1,11 @@
 //! Asks native hooks for their events, and loads components.
 
 use std::io;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
@@ -13,6 +15,7 @@ use tokio::time::timeout;
 use super::blocking;
 use super::hook_cache::HookCache;
 use crate::discovery::find::options::Options;
+use crate::discovery::progress::Progress;
 use crate::discovery::units;
 use crate::event::EventName;
 use crate::files::{self, FileAccess};
@@ -24,8 +27,8 @@ use crate::wasm::{Component, MAX_COMPONENT, RUNS_COMPONENTS, Runtime};
 /// The time limit for a native hook to name its event.
 const QUERY_DEADLINE: Duration = Duration::from_secs(5);
 
-/// The number of candidates that are examined at once: enough to hide a slow script, few enough for any
-/// machine. Untrusted ones follow, one at a time.
+/// The number of native hooks that are asked at once: enough to hide a slow script, few enough for any machine. Of
+/// components, one for each processor is examined. Untrusted hooks follow, one at a time.
 const AT_ONCE: usize = 8;
 
 /// The number of untrusted components that are examined: the cache has room for all of them.
@@ -91,6 +94,9 @@ impl Examined {
 pub(super) struct Examiner {
     file: FileExaminer,
     slots: Arc<Semaphore>,
+    /// The same for components.
+    processors: Arc<Semaphore>,
+    progress: Progress,
     /// The time limit for a component that the user trusts.
     own: Duration,
     /// The time limit for all untrusted files together, and the used part of it.
@@ -122,6 +128,8 @@ impl Examiner {
         Self {
             file,
             slots: Arc::new(Semaphore::new(AT_ONCE)),
+            processors: Arc::new(Semaphore::new(available_parallelism().map_or(1, NonZero::get))),
+            progress: options.progress.clone(),
             own: options.component_timeout,
             together: options.untrusted_timeout,
             used: Mutex::default(),
@@ -146,6 +154,7 @@ impl Examiner {
         let mut results: Vec<Examined> = Vec::new();
         let mut tasks = JoinSet::new();
         let mut untrusted = Vec::new();
+        self.progress.find(jobs.len());
         for (at, job) in jobs.into_iter().enumerate() {
             // The result if the task fails.
             results.push(Examined::failed(HookError::new(Cause::Internal, "could not be examined")));
@@ -153,7 +162,8 @@ impl Examiner {
                 untrusted.push((at, job));
                 continue;
             }
-            let (slots, file, own) = (Arc::clone(&self.slots), self.file.clone(), self.own);
+            let slots = if job.kind == Kind::Component { &self.processors } else { &self.slots };
+            let (slots, file, own) = (Arc::clone(slots), self.file.clone(), self.own);
             tasks.spawn(async move {
                 let _slot = slots.acquire_owned().await;
                 (at, file.examine(job, own).await)
@@ -163,6 +173,7 @@ impl Examiner {
             if let Some(result) = results.get_mut(at) {
                 *result = examined;
             }
+            self.progress.examine();
         };
         while let Some(task) = tasks.join_next().await {
             if let Ok((at, examined)) = task {

@@ -127,6 +127,24 @@ impl Failure {
     }
 }
 
+/// Returns the files of the components that this private cache remembers, also if they have changed since.
+pub fn remembered(cache: &Path) -> Vec<(Digest, PathBuf)> {
+    let contents = read(&cache.join(FILE)).unwrap_or_default();
+    contents.components.into_iter().filter_map(|(path, row)| Some((row.digest?, path))).collect()
+}
+
+/// Forgets everything that this private cache remembers of hooks.
+///
+/// # Errors
+///
+/// If the file cannot be removed.
+pub fn forget(cache: &Path) -> io::Result<()> {
+    match fs::remove_file(cache.join(FILE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// The remembered results.
 pub(super) struct HookCache {
     file: PathBuf,

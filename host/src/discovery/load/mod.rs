@@ -29,6 +29,7 @@ pub use self::approvable::Approvable;
 pub use self::discovered::Discovery;
 pub use self::entry::{Entry, EntryStatus};
 pub(crate) use self::fallback::LastGood;
+pub use self::hook_cache::{forget, remembered};
 pub(crate) use self::unreadable_guard::guard as guard_of_unseen;
 
 use super::find::global_settings::GlobalSettings;
