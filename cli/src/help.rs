@@ -12,7 +12,7 @@ use crate::error::page;
 /// The commands by the work that they are for. A command of no group is listed last.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Guard an agent", &["install", "uninstall", "doctor"]),
-    ("Hooks and plugins", &["list", "trust", "untrust", "grants", "plugin"]),
+    ("Hooks and plugins", &["list", "trust", "untrust", "grants", "plugin", "cache"]),
     ("Write and test hooks", &["run", "inspect", "schema"]),
     ("Called by other programs", &["bridge", "mcp", "exec"]),
     ("Shell", &["completions", "man"]),

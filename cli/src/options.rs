@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 use hookbox::Limits;
 use hookbox::internal::discovery::{self, UnitError, parse_duration};
-use hookbox::manager::{Builder, DEFAULT_ROOTS, Manager};
+use hookbox::manager::{self, Builder, DEFAULT_ROOTS, Manager};
 use hookbox::trust::TrustPolicy;
 use hookbox::{Allocation, Runtime};
 use hookbox_agents::agent::UnknownAgent;
@@ -136,13 +136,13 @@ impl Locate {
 
     /// Finds the hooks, with the trust and grants that the user recorded.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
-        Ok(looking(self.configure(Manager::builder())?.examine_switched_off(true).build()).await)
+        Ok(build(self.configure(Manager::builder())?.examine_switched_off(true)).await)
     }
 
     /// Like [`Self::manager`], with an engine that is shared.
     pub(crate) async fn manager_with(&self, runtime: &Runtime) -> Result<Manager, InputError> {
         let builder = self.configure(Manager::builder())?.runtime(runtime.clone());
-        Ok(looking(builder.examine_switched_off(true).build()).await)
+        Ok(build(builder.examine_switched_off(true)).await)
     }
 
     /// Returns the options for finding hooks.
@@ -206,7 +206,7 @@ impl Locate {
 impl Find {
     /// Finds the hooks, with the trust and grants that the user recorded.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
-        Ok(looking(self.configure(Manager::builder())?.examine_switched_off(true).build()).await)
+        Ok(build(self.configure(Manager::builder())?.examine_switched_off(true)).await)
     }
 
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
@@ -222,6 +222,11 @@ impl Discover {
         Ok(self.find.locate.discovery()?.flags())
     }
 
+    /// Returns the options for finding hooks.
+    pub(crate) fn discovery(&self) -> Result<discovery::Options, InputError> {
+        self.find.locate.discovery()
+    }
+
     /// Returns true if the current directory is the one in which hooks are found.
     pub(crate) fn is_here(&self) -> bool {
         self.find.locate.cwd.is_none()
@@ -234,7 +239,7 @@ impl Discover {
 
     /// Finds the hooks, to list them.
     pub(crate) async fn manager(&self) -> Result<Manager, InputError> {
-        Ok(looking(self.configure(Manager::builder())?.build()).await)
+        Ok(build(self.configure(Manager::builder())?).await)
     }
 
     /// Finds the hooks for one event. At the start of a session every component is read anew.
@@ -246,7 +251,7 @@ impl Discover {
         let limits = Limits { timeout, ..Limits::default() };
         let builder =
             self.configure(Manager::builder())?.limits(limits).one_event(true).reread(begins_session);
-        Ok(looking(telemetry::attach(builder).build()).await)
+        Ok(build(telemetry::attach(builder)).await)
     }
 
     /// Finds the hooks for a process that serves many events.
@@ -290,6 +295,12 @@ impl Discover {
             None => builder,
         })
     }
+}
+
+/// Finds the hooks, and shows the progress of that.
+async fn build(builder: Builder) -> Manager {
+    let progress = manager::Progress::default();
+    looking(&progress, builder.progress(&progress).build()).await
 }
 
 /// Returns the directory of `--system-root`, which has to exist; an empty path is `/`.

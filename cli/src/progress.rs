@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
+use hookbox::manager;
 use hookbox_plugins::{Observer, Step};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -26,6 +27,21 @@ impl Progress {
         Self { bar, what: what.to_owned() }
     }
 
+    /// Shows how many of the hooks are examined.
+    fn count(&self, hooks: &manager::Progress) {
+        let (examined, found) = (hooks.examined() as u64, hooks.found() as u64);
+        if found < 2 {
+            return self.spin("looking for hooks (a new component is compiled once)".to_owned());
+        }
+        if self.bar.length().is_none() {
+            self.bar.set_style(style(true));
+        }
+        self.bar.set_length(found);
+        self.bar.set_position(examined);
+        self.bar.set_message(format!("examined {examined} of {found} hooks (compiling new ones)"));
+        self.bar.tick();
+    }
+
     fn spin(&self, text: String) {
         if self.bar.length().is_some() {
             self.bar.unset_length();
@@ -36,18 +52,19 @@ impl Progress {
     }
 }
 
-/// Finds hooks, and says so on the terminal if that takes its time: a new component is compiled first.
-pub(crate) async fn looking<T>(work: impl Future<Output = T>) -> T {
+/// Finds hooks, and shows on the terminal how far that is, if it takes its time: a new component is compiled first.
+pub(crate) async fn looking<T>(found: &manager::Progress, work: impl Future<Output = T>) -> T {
     let progress = Progress::new("");
     let mut work = std::pin::pin!(work);
-    tokio::select! {
-        biased;
-        done = &mut work => return done,
-        () = tokio::time::sleep(PATIENCE) => {}
+    let mut wait = PATIENCE;
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = tokio::time::sleep(wait) => progress.count(found),
+        }
+        wait = TICK;
     }
-    progress.bar.set_message("looking for hooks (a new component is compiled once)");
-    progress.bar.enable_steady_tick(TICK);
-    work.await
 }
 
 /// The time in which a person does not ask what a program is doing.

@@ -10,6 +10,7 @@ mod answers;
 mod bad_components;
 mod bridge;
 mod builtins;
+mod cache;
 mod chain;
 mod command_line;
 mod declared;

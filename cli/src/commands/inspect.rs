@@ -9,6 +9,7 @@ use hookbox::escape;
 use hookbox::internal::discovery::Options;
 use hookbox::internal::private_dir;
 use hookbox::internal::wasm::Component;
+use hookbox::manager::Progress;
 use hookbox::trust::{Record, Records, TrustFile};
 use serde_json::{Value, json};
 
@@ -36,7 +37,7 @@ impl Inspect {
         // A hook that was inspected is probably used next: the agent does not wait for its compilation.
         let cwd = std::env::current_dir().unwrap_or_default();
         let runtime = compiler::cached_runtime(&Options::new(cwd, std::env::home_dir()));
-        let component = looking(input::load(&runtime, &self.file, bytes)).await?;
+        let component = looking(&Progress::default(), input::load(&runtime, &self.file, bytes)).await?;
         let granted = granted(&self.file, &component);
         let rights = Rights::of(&component.manifest().capabilities, &granted);
         if self.json {

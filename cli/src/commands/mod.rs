@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod bridge;
+pub(crate) mod cache;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod exec;

@@ -30,6 +30,9 @@ pub struct Budget {
 /// The limit on a component's stack, in bytes. It belongs to the engine, so it is the same for all.
 pub const STACK: usize = 512 << 10;
 
+/// The largest component, in bytes.
+pub const MAX_COMPONENT: u64 = 64 << 20;
+
 impl Budget {
     /// Returns the defaults of this kind.
     pub fn for_kind(kind: Kind) -> Self {

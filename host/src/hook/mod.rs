@@ -7,7 +7,7 @@ mod failure;
 
 use async_trait::async_trait;
 
-pub use self::budget::{Budget, Limits, STACK};
+pub use self::budget::{Budget, Limits, MAX_COMPONENT, STACK};
 pub use self::descriptor::{
     DEFAULT_PRIORITY, Descriptor, Kind, Manifest, OnFailure, Origin, Settings, Subscription, Tier,
 };

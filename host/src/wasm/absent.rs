@@ -16,8 +16,7 @@ use crate::event::Event;
 use crate::hook::{Budget, Cause, Descriptor, Digest, Hook, HookError, Manifest, Settings};
 use crate::outcome::Outcome;
 
-/// The size limit of a component, in bytes.
-pub const MAX_COMPONENT: u64 = 64 << 20;
+pub use crate::hook::MAX_COMPONENT;
 
 /// True if this build runs components.
 pub(crate) const RUNS_COMPONENTS: bool = false;

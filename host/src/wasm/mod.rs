@@ -52,6 +52,7 @@ pub use self::component::{Component, ComponentHook};
 pub use self::engine::Allocation;
 pub use self::inspect::WIT_VERSIONS;
 pub use self::kept_code::{CachedCode, RemovedCode};
+pub use crate::hook::MAX_COMPONENT;
 
 use self::cache::{CodeCache, Compiled};
 use self::call::internal;
@@ -66,8 +67,6 @@ use crate::text;
 const COMPILE: Duration = Duration::from_secs(60);
 /// The number of components that failed to load and are remembered.
 const MAX_FAILED: usize = 256;
-/// The largest component, in bytes.
-pub const MAX_COMPONENT: u64 = 64 << 20;
 
 /// True if this build runs components.
 pub(crate) const RUNS_COMPONENTS: bool = true;

@@ -26,8 +26,7 @@ use self::last_read::LastRead;
 use self::options::Options;
 use self::repo::Repositories;
 use self::scan::Scan;
-use crate::hook::{Digest, Kind};
-use crate::wasm::MAX_COMPONENT;
+use crate::hook::{Digest, Kind, MAX_COMPONENT};
 
 /// The candidates of all repositories and of the user.
 pub(super) struct Found {

@@ -1,0 +1,255 @@
+//! `hookbox cache`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, Subcommand};
+use hookbox::internal::discovery::{self, FoundComponent};
+use hookbox::internal::private_dir;
+use hookbox::manager::{Entry, EntryStatus};
+use hookbox::{CachedCode, Digest, Kind, Runtime, escape};
+use indicatif::HumanBytes;
+use jiff::{Timestamp, Unit};
+use serde_json::{Value, json};
+
+use crate::error::{EXIT_FAILED, InputError, hint, warn, warn_with_hint};
+use crate::interrupt::unless_interrupted;
+use crate::{compiler, options, output};
+
+/// Show the compiled components, compile new ones, or remove them.
+///
+/// A component is compiled once, and its code is kept until it was not used for 30 days.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Cache {
+    #[command(subcommand)]
+    change: Option<Change>,
+    /// Print JSON: an object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    locate: options::Locate,
+}
+
+#[derive(Debug, Subcommand)]
+enum Change {
+    /// Compile the components that are found here, so that no event waits for it.
+    Warm {
+        /// Print JSON: an object.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        discover: options::Discover,
+    },
+    /// Remove all compiled components, and what is remembered of hooks.
+    Clear {
+        /// Print JSON: an object.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        locate: options::Locate,
+    },
+}
+
+impl Cache {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        match self.change {
+            None => show(&self.locate, self.json),
+            Some(Change::Warm { json, discover }) => warm(&discover, json).await,
+            Some(Change::Clear { json, locate }) => clear(&locate, json),
+        }
+    }
+}
+
+/// The user's cache.
+struct Place {
+    private: PathBuf,
+    runtime: Runtime,
+}
+
+impl Place {
+    /// Opens the cache for this directory, and makes nothing.
+    fn open(options: &discovery::Options) -> Result<Self, InputError> {
+        let Some(private) = private_dir::default_cache(options.home.as_deref()) else {
+            let what = "expected a home directory, found none";
+            return Err(InputError::refused(what, "set HOME to a directory of your own"));
+        };
+        if private.symlink_metadata().is_ok() {
+            let repository = discovery::repository(options);
+            private_dir::open(&private, repository.as_deref()).map_err(|error| {
+                let hint = "make it a directory of your own with mode 0700, outside the repository";
+                InputError::refused(error.to_string(), hint)
+            })?;
+        }
+        let runtime = compiler::runtime(Some(&private));
+        Ok(Self { private, runtime })
+    }
+
+    fn code(&self) -> anyhow::Result<Vec<CachedCode>> {
+        self.runtime.cached_code().map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &std::io::Error) -> anyhow::Error {
+        let what = format!("{}: {error}", self.private.display());
+        InputError::refused(what, "check that the directory and its files are yours").into()
+    }
+}
+
+fn show(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {
+    locate.enter()?;
+    let options = locate.discovery()?;
+    let place = Place::open(&options)?;
+    let code = place.code()?;
+    let bytes: u64 = code.iter().map(|it| it.bytes).sum();
+    let names = Names::read(&options, &place.private);
+    let directory = place.private.join("code").to_string_lossy().into_owned();
+    if as_json {
+        let rows: Vec<Value> = code.iter().map(|it| names.json(it)).collect();
+        return output::json(&json!({ "directory": directory, "bytes": bytes, "components": rows }));
+    }
+    if !code.is_empty() {
+        let now = SystemTime::now();
+        let rows = code.iter().map(|it| {
+            let version = if it.is_current { "this" } else { "other" };
+            vec![
+                names.of(&it.digest),
+                HumanBytes(it.bytes).to_string(),
+                ago(it.used, now),
+                version.to_owned(),
+            ]
+        });
+        output::line(&output::table(&["HOOK", "SIZE", "LAST USE", "VERSION"], rows))?;
+    }
+    let number = components(code.len());
+    output::line(&format!("{number}, {} in {}", HumanBytes(bytes), escape(&directory, 4096)))
+}
+
+async fn warm(discover: &options::Discover, as_json: bool) -> anyhow::Result<ExitCode> {
+    discover.enter()?;
+    let place = Place::open(&discover.discovery()?)?;
+    let before: BTreeSet<Digest> = current(place.code()?);
+    let manager = unless_interrupted(discover.manager()).await??;
+    for problem in manager.problems().iter() {
+        warn_with_hint(problem, problem.hint.as_ref());
+    }
+    if let Some(why) = manager.switched_off() {
+        warn(why);
+    }
+    let entries = manager.entries();
+    let found = || entries.iter().filter(|it| it.kind == Kind::Component);
+    let ready: BTreeSet<&Digest> =
+        found().filter(|it| it.status == EntryStatus::Active).filter_map(|it| it.digest.as_ref()).collect();
+    let failed: Vec<&Entry> = found().filter(|it| it.status == EntryStatus::Invalid).collect();
+    let after = current(place.code()?);
+    let compiled = ready.iter().filter(|it| !before.contains(**it)).count();
+    let loaded = ready.len() - compiled;
+    if let Some(lost) = ready.iter().find(|it| !after.contains(**it)) {
+        warn(format_args!("the code of {lost} was compiled and is not kept"));
+    }
+    let removed = place.runtime.prune_cache().map_err(|error| place.failed(&error))?;
+    let exit = if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) };
+    if as_json {
+        let failed: Vec<Value> =
+            failed.iter().map(|it| json!({ "name": it.name, "problem": it.problem })).collect();
+        output::json(&json!({
+            "compiled": compiled, "loaded": loaded, "failed": failed, "removed": removed.components,
+        }))?;
+        return Ok(exit);
+    }
+    let mut line = format!("compiled {}, {loaded} compiled already", components(compiled));
+    if !failed.is_empty() {
+        line.push_str(&format!(", {} failed", failed.len()));
+    }
+    if removed.components > 0 {
+        line.push_str(&format!(
+            "; removed {}, {}",
+            components(removed.components),
+            HumanBytes(removed.bytes)
+        ));
+    }
+    output::line(&line)?;
+    Ok(exit)
+}
+
+fn clear(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {
+    locate.enter()?;
+    let place = Place::open(&locate.discovery()?)?;
+    discovery::forget(&place.private).map_err(|error| place.failed(&error))?;
+    let removed = place.runtime.clear_cache().map_err(|error| place.failed(&error))?;
+    if as_json {
+        return output::json(&json!({ "removed": removed.components, "bytes": removed.bytes }));
+    }
+    if removed.components > 0 {
+        hint("the next event compiles its components again; `hookbox cache warm` does it now");
+    }
+    output::line(&format!("removed {}, {}", components(removed.components), HumanBytes(removed.bytes)))
+}
+
+/// Returns the components whose code this version of hookbox can use.
+fn current(code: Vec<CachedCode>) -> BTreeSet<Digest> {
+    code.into_iter().filter(|it| it.is_current).map(|it| it.digest).collect()
+}
+
+/// The names of hooks by the digests of their components.
+struct Names {
+    here: BTreeMap<Digest, Vec<FoundComponent>>,
+    /// The files that were components in other places.
+    elsewhere: BTreeMap<Digest, PathBuf>,
+}
+
+impl Names {
+    fn read(options: &discovery::Options, cache: &Path) -> Self {
+        let mut here: BTreeMap<Digest, Vec<FoundComponent>> = BTreeMap::new();
+        for found in discovery::components(options) {
+            here.entry(found.digest.clone()).or_default().push(found);
+        }
+        Self { here, elsewhere: discovery::remembered(cache).into_iter().collect() }
+    }
+
+    /// Returns the names of the hooks here, else the path of one elsewhere, else the digest.
+    fn of(&self, digest: &Digest) -> String {
+        if let Some(found) = self.here.get(digest) {
+            let names: Vec<String> = found.iter().map(|it| escape(&it.name, 200)).collect();
+            return names.join(", ");
+        }
+        match self.elsewhere.get(digest) {
+            Some(path) => escape(&path.to_string_lossy(), 1024),
+            None => format!("sha256:{}…", digest.hex().get(..12).unwrap_or_default()),
+        }
+    }
+
+    fn json(&self, code: &CachedCode) -> Value {
+        let here = self.here.get(&code.digest).map(Vec::as_slice).unwrap_or_default();
+        let names: Vec<&str> = here.iter().map(|it| it.name.as_str()).collect();
+        let used = Timestamp::try_from(code.used).and_then(|it| it.round(Unit::Second)).ok();
+        let path = here.first().map(|it| &it.path).or_else(|| self.elsewhere.get(&code.digest));
+        json!({
+            "digest": code.digest,
+            "names": names,
+            "path": path.map(|path| path.to_string_lossy()),
+            "bytes": code.bytes,
+            "used": used.map(|it| it.to_string()),
+            "current": code.is_current,
+        })
+    }
+}
+
+/// Returns this number of components, for a sentence.
+fn components(number: usize) -> String {
+    match number {
+        1 => "1 component".to_owned(),
+        _ => format!("{number} components"),
+    }
+}
+
+/// Returns the time since a use. It is noted once a day.
+fn ago(used: SystemTime, now: SystemTime) -> String {
+    let since = now.duration_since(used).unwrap_or(Duration::ZERO);
+    match since.as_secs() / (24 * 60 * 60) {
+        0 => "today".to_owned(),
+        1 => "1 day ago".to_owned(),
+        days => format!("{days} days ago"),
+    }
+}

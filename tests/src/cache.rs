@@ -1,0 +1,196 @@
+//! `hookbox cache`, and when components are compiled.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
+use std::time::{Duration, SystemTime};
+
+use hookbox::manager::{Manager, Progress};
+use hookbox::session::ToolDecision;
+use hookbox::{Allocation, Runtime, ToolCall};
+use serde_json::{Value, json};
+
+use crate::environment::{Output, TestEnvironment, program, sample};
+
+const COMPILES: &str = "compiling a component";
+
+/// With a cache of its own: the tests share another one.
+fn environment() -> TestEnvironment {
+    let env = TestEnvironment::new();
+    env.directory("repo/.git");
+    let cache = env.path("cache");
+    env.variable("XDG_CACHE_HOME", cache.to_str().unwrap())
+}
+
+/// The same with a guard of the user's and a component of the repository.
+fn with_hooks() -> TestEnvironment {
+    let env = environment();
+    env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
+    env.copy("repo/.hookbox/hooks/logger.wasm", &sample("turn-logger"));
+    env
+}
+
+fn compiled(output: &Output) -> usize {
+    output.stderr.matches(COMPILES).count()
+}
+
+/// An event with the debug log.
+fn event(env: &TestEnvironment) -> Output {
+    let call = json!({"tool_name": "bash", "tool_input": {"command": "rm -rf build"}});
+    let output = env.hookbox_with(["-v", "run", "before_tool_call"], call.to_string());
+    assert!(output.stdout.contains("\"blocked\":true"), "{output:#?}");
+    output
+}
+
+#[test]
+fn it_is_warmed_shown_and_cleared_from_everywhere() {
+    let env = with_hooks();
+    let home = env.path("home");
+    for (cwd, hooks) in [("repo", 2), ("home", 1), ("/", 1)] {
+        let cwd_of = env.path(cwd);
+        let cache = |words: &[&str]| {
+            let words = [&["cache"], words, &["-C", cwd_of.to_str().unwrap()]].concat();
+            env.hookbox(words)
+        };
+        assert_eq!(cache(&["--json"]).json()["components"], json!([]), "{cwd}");
+        let none = json!({"removed": 0, "bytes": 0});
+        assert_eq!(cache(&["clear", "--json"]).json(), none, "{cwd}");
+
+        let warmed = |compiled: usize, loaded: usize| json!({"compiled": compiled, "loaded": loaded, "failed": [], "removed": 0});
+        assert_eq!(cache(&["warm", "--json"]).json(), warmed(hooks, 0), "{cwd}");
+        assert_eq!(cache(&["warm", "--json"]).json(), warmed(0, hooks), "{cwd}");
+        let line = cache(&["warm"]);
+        assert_eq!(
+            (&*line.stdout, &*line.stderr),
+            (&*format!("compiled 0 components, {hooks} compiled already\n"), "")
+        );
+        assert_eq!(compiled(&event(&env)), 2 - hooks, "{cwd}");
+
+        let shown = cache(&["--json"]).json();
+        assert_eq!(shown["directory"], json!(env.path("cache/hookbox/code")), "{cwd}");
+        let rows = shown["components"].as_array().unwrap();
+        let guard = rows.iter().find(|row| row["names"] == json!(["guard.wasm"])).unwrap();
+        assert_eq!(guard["path"], json!(home.join(".hookbox/hooks/guard.wasm")), "{cwd}");
+        assert_eq!(guard["current"], true, "{cwd}");
+        assert_eq!(guard["digest"], json!(hookbox::Digest::of(&fs::read(sample("guardrail")).unwrap())));
+        assert!(guard["used"].as_str().unwrap().ends_with('Z'), "{guard}");
+        let sum: u64 = rows.iter().map(|row| row["bytes"].as_u64().unwrap()).sum();
+        assert_eq!(shown["bytes"], sum, "{cwd}");
+        let table = cache(&[]).stdout;
+        let last = table.lines().last().unwrap();
+        assert!(
+            last.starts_with("2 components, ") && last.ends_with("/cache/hookbox/code"),
+            "{cwd}: {table}"
+        );
+        assert!(table.contains("guard.wasm  ") && table.contains(" today "), "{cwd}: {table}");
+        // In another directory, the repository's component has the path where it was last found.
+        assert_eq!(table.contains("/repo/.hookbox/hooks/logger.wasm"), cwd != "repo", "{cwd}: {table}");
+
+        assert_eq!(cache(&["clear", "--json"]).json()["removed"], 2, "{cwd}");
+        assert!(!env.path("cache/hookbox/components.json").exists());
+        assert_eq!(cache(&["clear"]).stdout, "removed 0 components, 0 B\n", "{cwd}");
+    }
+}
+
+#[test]
+fn what_cannot_be_compiled_is_named_and_the_rest_is_compiled() {
+    let env = with_hooks();
+    env.file("home/.hookbox/hooks/broken.wasm", "\0asm\x0d\0\x01\0broken");
+    let output = env.hookbox(["cache", "warm", "--json"]);
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    let json: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!((&json["compiled"], &json["failed"][0]["name"]), (&json!(2), &json!("broken.wasm")));
+    assert!(output.stderr.contains("broken.wasm: "), "{output:#?}");
+    let output = env.hookbox(["cache", "warm"]);
+    assert_eq!(output.stdout, "compiled 0 components, 2 compiled already, 1 failed\n");
+}
+
+#[test]
+fn a_directory_that_others_may_write_to_is_an_error_with_a_hint() {
+    let env = with_hooks();
+    env.directory("cache/hookbox").mode("cache/hookbox", 0o777);
+    for words in [&["cache"][..], &["cache", "warm"], &["cache", "clear"]] {
+        let output = env.hookbox(words);
+        assert_eq!(output.code, Some(1), "{output:#?}");
+        assert!(
+            output.stderr.contains("others may write to it") && output.stderr.contains("\nhint: "),
+            "{output:#?}"
+        );
+    }
+}
+
+#[test]
+fn code_is_kept_for_as_long_as_it_is_used() {
+    let env = with_hooks();
+    event(&env);
+    let day = Duration::from_secs(24 * 60 * 60);
+    let code = || {
+        let dir = fs::read_dir(env.path("cache/hookbox/code")).unwrap();
+        dir.map(|it| it.unwrap().path()).collect::<Vec<_>>()
+    };
+    let age = |days: u32| {
+        for path in code() {
+            fs::File::open(path).unwrap().set_modified(SystemTime::now() - days * day).unwrap();
+        }
+    };
+    age(29);
+    assert_eq!(compiled(&event(&env)), 0);
+    let used = |path| fs::metadata(path).unwrap().modified().unwrap();
+    assert!(code().into_iter().all(|path| used(path) > SystemTime::now() - day), "the use is noted");
+    age(31);
+    // Something is compiled anyway: then what nobody uses is removed.
+    fs::remove_file(env.path("repo/.hookbox/hooks/logger.wasm")).unwrap();
+    env.copy("repo/.hookbox/hooks/other.wasm", &sample("redactor"));
+    let output = event(&env);
+    assert_eq!((compiled(&output), code().len()), (1, 2), "{output:#?}");
+}
+
+#[test]
+fn processes_that_start_at_once_compile_each_component_once() {
+    let env = with_hooks();
+    let start = || env.command(program()).args(["-v", "list"]).stdin(Stdio::null()).spawn().unwrap();
+    let processes: Vec<_> = (0..4).map(|_| start()).collect();
+    let logs = processes.into_iter().map(|it| it.wait_with_output().unwrap());
+    let logs: Vec<String> = logs.map(|it| String::from_utf8(it.stderr).unwrap()).collect();
+    assert_eq!(logs.iter().map(|log| log.matches(COMPILES).count()).sum::<usize>(), 2, "{logs:#?}");
+    let left = fs::read_dir(env.path("cache/hookbox/code")).unwrap();
+    assert_eq!(left.count(), 2, "no lock is left");
+}
+
+#[test]
+fn the_commands_by_which_hooks_come_in_leave_nothing_to_compile() {
+    for words in
+        [&["install", "claude"][..], &["trust", "logger.wasm", "--yes"], &["doctor", "claude"], &["grants"]]
+    {
+        let env = with_hooks();
+        env.hookbox(words);
+        assert_eq!(compiled(&event(&env)), 0, "{words:?}");
+    }
+    let env = environment();
+    env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
+    env.copy("plugin/hooks/logger.wasm", &sample("turn-logger"));
+    let source = env.path("plugin");
+    let output = env.hookbox(["plugin", "add", source.to_str().unwrap(), "--name", "a/b", "--yes"]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    assert_eq!(compiled(&event(&env)), 0);
+}
+
+#[tokio::test]
+async fn a_hook_that_is_loaded_outlives_its_code() {
+    let env = with_hooks();
+    let cache = env.path("private");
+    fs::create_dir(&cache).unwrap();
+    fs::set_permissions(&cache, fs::Permissions::from_mode(0o700)).unwrap();
+    let runtime = Runtime::new(Allocation::OnDemand, Some(&cache));
+    let progress = Progress::default();
+    let builder =
+        Manager::builder().cwd(env.path("repo")).home(env.path("home")).data(None).progress(&progress);
+    let manager = builder.cache(Some(cache)).runtime(runtime.clone()).build().await;
+    assert_eq!((progress.found(), progress.examined()), (2, 2));
+    assert_eq!(runtime.cached_code().unwrap().len(), 2);
+    assert_eq!(runtime.clear_cache().unwrap().components, 2);
+    assert_eq!(runtime.cached_code().unwrap(), []);
+    let call = ToolCall::new("bash", json!({"command": "rm -rf build"}));
+    let verdict = manager.session("s").before_tool_call(call).await;
+    assert!(matches!(verdict.decision, ToolDecision::Block(_)), "{verdict:?}");
+}
