@@ -79,7 +79,7 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
             &python,
             hundred.then_some(crate::row::Aim::RatioAtMost(1.0)),
         ),
-        Row::alone(&format!("memory of one of {count} components"), "MiB", &memory, Some(0.5)),
+        Row::alone(&format!("memory of one of {count} components"), "MiB", &memory, hundred.then_some(0.5)),
     ]
 }
 
