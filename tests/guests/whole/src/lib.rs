@@ -17,7 +17,9 @@ impl Hook for Whole {
         Ok(["rm -rf", "sudo", "curl | bash", "wget | sh"]
             .into_iter()
             .find(|denied| command.contains(denied))
-            .map_or_else(Answer::pass, |denied| Answer::block(format!("Security policy: '{denied}' is not allowed"))))
+            .map_or_else(Answer::pass, |denied| {
+                Answer::block(format!("Security policy: '{denied}' is not allowed"))
+            }))
     }
 }
 
