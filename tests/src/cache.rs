@@ -107,6 +107,23 @@ fn what_cannot_be_compiled_is_named_and_the_rest_is_compiled() {
 }
 
 #[test]
+fn code_that_cannot_be_kept_is_a_failure_with_a_hint() {
+    let env = environment();
+    env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
+    env.hookbox(["cache", "warm"]);
+    // Where the code was, a directory: nothing can replace it.
+    let code = fs::read_dir(env.path("cache/hookbox/code")).unwrap().next().unwrap().unwrap().path();
+    fs::remove_file(&code).unwrap();
+    fs::create_dir_all(code.join("full")).unwrap();
+    let output = env.hookbox(["cache", "warm", "--json"]);
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    let json: Value = serde_json::from_str(&output.stdout).unwrap();
+    let failed = json!([{"name": "guard.wasm", "problem": "its compiled code cannot be kept"}]);
+    assert_eq!((&json["compiled"], &json["failed"]), (&json!(0), &failed));
+    assert!(output.stderr.contains("hint: check that "), "{output:#?}");
+}
+
+#[test]
 fn a_directory_that_others_may_write_to_is_an_error_with_a_hint() {
     let env = with_hooks();
     env.directory("cache/hookbox").mode("cache/hookbox", 0o777);

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use clap::{Args, Subcommand};
 use hookbox::internal::discovery::{self, FoundComponent};
 use hookbox::internal::private_dir;
-use hookbox::manager::{Entry, EntryStatus};
+use hookbox::manager::EntryStatus;
 use hookbox::{CachedCode, Digest, Kind, Runtime, escape};
 use indicatif::HumanBytes;
 use jiff::{Timestamp, Unit};
@@ -137,28 +137,38 @@ async fn warm(discover: &options::Discover, as_json: bool) -> anyhow::Result<Exi
     if let Some(why) = manager.switched_off() {
         warn(why);
     }
+    let kept = current(place.code()?);
+    let (mut compiled, mut loaded) = (BTreeSet::new(), BTreeSet::new());
+    let mut failed: Vec<(String, String)> = Vec::new();
     let entries = manager.entries();
-    let found = || entries.iter().filter(|it| it.kind == Kind::Component);
-    let ready: BTreeSet<&Digest> =
-        found().filter(|it| it.status == EntryStatus::Active).filter_map(|it| it.digest.as_ref()).collect();
-    let failed: Vec<&Entry> = found().filter(|it| it.status == EntryStatus::Invalid).collect();
-    let after = current(place.code()?);
-    let compiled = ready.iter().filter(|it| !before.contains(**it)).count();
-    let loaded = ready.len() - compiled;
-    if let Some(lost) = ready.iter().find(|it| !after.contains(**it)) {
-        warn(format_args!("the code of {lost} was compiled and is not kept"));
+    for entry in entries.iter().filter(|it| it.kind == Kind::Component) {
+        match (entry.status, entry.digest.as_ref()) {
+            (EntryStatus::Active, Some(digest)) if !kept.contains(digest) => {
+                let problem = "its compiled code cannot be kept".to_owned();
+                warn(format_args!("{}: {problem}", entry.name));
+                hint(format_args!("check that {} can be written", place.private.display()));
+                failed.push((entry.name.clone(), problem));
+            }
+            (EntryStatus::Active, Some(digest)) => {
+                if before.contains(digest) { &mut loaded } else { &mut compiled }.insert(digest);
+            }
+            (EntryStatus::Invalid, _) => {
+                failed.push((entry.name.clone(), entry.problem.clone().unwrap_or_default()))
+            }
+            _ => {}
+        }
     }
     let removed = place.runtime.prune_cache().map_err(|error| place.failed(&error))?;
     let exit = if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) };
     if as_json {
         let failed: Vec<Value> =
-            failed.iter().map(|it| json!({ "name": it.name, "problem": it.problem })).collect();
+            failed.iter().map(|(name, problem)| json!({ "name": name, "problem": problem })).collect();
         output::json(&json!({
-            "compiled": compiled, "loaded": loaded, "failed": failed, "removed": removed.components,
+            "compiled": compiled.len(), "loaded": loaded.len(), "failed": failed, "removed": removed.components,
         }))?;
         return Ok(exit);
     }
-    let mut line = format!("compiled {}, {loaded} compiled already", components(compiled));
+    let mut line = format!("compiled {}, {} compiled already", components(compiled.len()), loaded.len());
     if !failed.is_empty() {
         line.push_str(&format!(", {} failed", failed.len()));
     }
