@@ -187,6 +187,25 @@ pub enum EventData {
 }
 
 impl EventData {
+    /// Returns the event's name.
+    pub fn name(&self) -> EventName {
+        match self {
+            Self::SessionStart { .. } => EventName::SessionStart,
+            Self::SessionEnd { .. } => EventName::SessionEnd,
+            Self::UserMessageSend { .. } => EventName::UserMessageSend,
+            Self::BeforeToolCall(_) => EventName::BeforeToolCall,
+            Self::AfterToolCall(_) => EventName::AfterToolCall,
+            Self::OnError(_) => EventName::OnError,
+            Self::AfterTurn(_) => EventName::AfterTurn,
+            Self::TurnEnd { .. } => EventName::TurnEnd,
+            Self::AgentStop(_) => EventName::AgentStop,
+            Self::PreCompact { .. } => EventName::PreCompact,
+            Self::PostCompact { .. } => EventName::PostCompact,
+            Self::OnBudgetExceeded { .. } => EventName::OnBudgetExceeded,
+            Self::Other { name, .. } => EventName::Other(name.clone()),
+        }
+    }
+
     /// Returns the token usage, if the event has one.
     pub fn usage(&self) -> Option<Usage> {
         match self {
@@ -212,21 +231,7 @@ pub struct Event {
 impl Event {
     /// Returns the event's name.
     pub fn name(&self) -> EventName {
-        match &self.data {
-            EventData::SessionStart { .. } => EventName::SessionStart,
-            EventData::SessionEnd { .. } => EventName::SessionEnd,
-            EventData::UserMessageSend { .. } => EventName::UserMessageSend,
-            EventData::BeforeToolCall(_) => EventName::BeforeToolCall,
-            EventData::AfterToolCall(_) => EventName::AfterToolCall,
-            EventData::OnError(_) => EventName::OnError,
-            EventData::AfterTurn(_) => EventName::AfterTurn,
-            EventData::TurnEnd { .. } => EventName::TurnEnd,
-            EventData::AgentStop(_) => EventName::AgentStop,
-            EventData::PreCompact { .. } => EventName::PreCompact,
-            EventData::PostCompact { .. } => EventName::PostCompact,
-            EventData::OnBudgetExceeded { .. } => EventName::OnBudgetExceeded,
-            EventData::Other { name, .. } => EventName::Other(name.clone()),
-        }
+        self.data.name()
     }
 
     /// Returns the tool call that the event is about, if it is about one.

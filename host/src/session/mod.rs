@@ -16,6 +16,7 @@ pub use self::decided::Decided;
 pub use self::monitor::BudgetMonitor;
 use self::told::Told;
 pub use self::tool::{PermittedCall, ToolRun};
+use self::verdict::TypedVerdict;
 pub use self::verdict::{
     Decision, ErrorVerdict, GateVerdict, MessageVerdict, Noted, Notes, OutputDecision, OutputVerdict,
     StopVerdict, ToolDecision, ToolVerdict, Turn, TurnVerdict,
@@ -160,24 +161,24 @@ impl Session {
 
     /// Sends `session_start`: the session begins.
     pub async fn session_start(&self, source: &str) -> Noted {
-        self.send(EventData::SessionStart { source: Some(source.to_owned()) }).await.into()
+        self.send(EventData::SessionStart { source: Some(source.to_owned()) }).await
     }
 
     /// Sends `session_end`: the session ends.
     pub async fn session_end(&self, reason: &str) -> Noted {
-        self.send(EventData::SessionEnd { reason: Some(reason.to_owned()) }).await.into()
+        self.send(EventData::SessionEnd { reason: Some(reason.to_owned()) }).await
     }
 
     /// Sends `user_message_send`: the user sends a message.
     pub async fn user_message_send(&self, message: impl Into<String>) -> MessageVerdict {
         self.follow_ups.store(0, Ordering::Relaxed);
         mutex::lock(&self.attempts).clear();
-        self.send(EventData::UserMessageSend { message: Some(message.into()) }).await.into()
+        self.send(EventData::UserMessageSend { message: Some(message.into()) }).await
     }
 
     /// Sends `before_tool_call`: a tool is about to run.
     pub async fn before_tool_call(&self, call: ToolCall) -> ToolVerdict {
-        self.send(EventData::BeforeToolCall(call)).await.into()
+        self.send(EventData::BeforeToolCall(call)).await
     }
 
     /// Sends `after_tool_call`: a tool has run, or was blocked ([`ToolResult::blocked`]).
@@ -185,7 +186,7 @@ impl Session {
         if result.success == Some(true) {
             mutex::lock(&self.attempts).succeeded(&result.call);
         }
-        self.send(EventData::AfterToolCall(result)).await.into()
+        self.send(EventData::AfterToolCall(result)).await
     }
 
     /// Sends `on_error`: a tool or a turn failed. The session counts the attempts of a tool call that has none:
@@ -194,41 +195,40 @@ impl Session {
         if let (ErrorSource::Tool(call), None) = (&error.source, error.attempt) {
             error.attempt = Some(mutex::lock(&self.attempts).failed(call));
         }
-        self.send(EventData::OnError(error)).await.into()
+        self.send(EventData::OnError(error)).await
     }
 
     /// Sends `after_turn`: the model has answered.
     pub async fn after_turn(&self, turn: AfterTurn) -> TurnVerdict {
-        self.send(EventData::AfterTurn(turn)).await.into()
+        self.send(EventData::AfterTurn(turn)).await
     }
 
     /// Sends `turn_end`: a turn of the user is over.
     pub async fn turn_end(&self, response: impl Into<String>, turn_number: u64) -> Noted {
         self.send(EventData::TurnEnd { response: Some(response.into()), turn_number: Some(turn_number) })
             .await
-            .into()
     }
 
     /// Sends `agent_stop`: the agent would stop. After [`MAX_FOLLOW_UPS`] rounds in a row no follow-up is
     /// applied.
     pub async fn agent_stop(&self, stop: AgentStop) -> StopVerdict {
-        self.send(EventData::AgentStop(stop)).await.into()
+        self.send(EventData::AgentStop(stop)).await
     }
 
     /// Sends `pre_compact`: the conversation is about to be compacted.
     pub async fn pre_compact(&self, trigger: &str, usage: Option<Usage>, messages: Document) -> GateVerdict {
-        self.send(EventData::PreCompact { trigger: Some(trigger.to_owned()), usage, messages }).await.into()
+        self.send(EventData::PreCompact { trigger: Some(trigger.to_owned()), usage, messages }).await
     }
 
     /// Sends `post_compact`: the conversation has been compacted.
     pub async fn post_compact(&self, trigger: &str, summary: &str, usage: Option<Usage>) -> Noted {
         let (trigger, summary) = (Some(trigger.to_owned()), Some(summary.to_owned()));
-        self.send(EventData::PostCompact { trigger, summary, usage }).await.into()
+        self.send(EventData::PostCompact { trigger, summary, usage }).await
     }
 
     /// Sends `on_budget_exceeded`: the token budget has passed a threshold.
     pub async fn on_budget_exceeded(&self, usage: Usage, threshold: f64) -> GateVerdict {
-        self.send(EventData::OnBudgetExceeded { usage: Some(usage), threshold: Some(threshold) }).await.into()
+        self.send(EventData::OnBudgetExceeded { usage: Some(usage), threshold: Some(threshold) }).await
     }
 
     /// Records the usage of the context window. From now on it is the token budget of every event of this
@@ -259,13 +259,16 @@ impl Session {
         mutex::lock(&self.monitor)
     }
 
-    /// Sends an event of the typed methods, whose verdicts have no context. If no hook wants it, nothing is copied.
-    async fn send(&self, data: EventData) -> Fired {
-        let event = Event { context: Arc::clone(&self.context), data };
-        if self.live.is_unheard(&event.name()) {
-            return self.pass_over(event);
+    /// Sends an event of the typed methods. If no hook wants it, it makes its verdict in place: no allocation, and no
+    /// copy of the parts.
+    async fn send<T: TypedVerdict>(&self, data: EventData) -> T {
+        let name = data.name();
+        if self.live.is_unheard(&name) {
+            self.pass_over(&data);
+            return T::of(data, &mut Verdict::default(), Report::new(name));
         }
-        Box::pin(self.fire_heard(self.dated(event))).await
+        let event = Event { context: Arc::clone(&self.context), data };
+        Box::pin(self.fire_heard(self.dated(event))).await.into()
     }
 
     /// Sends any event and returns the untyped verdict.
@@ -287,18 +290,19 @@ impl Session {
 
     /// Sends any event in a context of its own.
     pub async fn fire_event(&self, event: Event) -> Fired {
-        if self.live.is_unheard(&event.name()) {
-            return self.pass_over(event);
+        let name = event.name();
+        if self.live.is_unheard(&name) {
+            self.pass_over(&event.data);
+            return Fired { verdict: Verdict::default(), report: Report::new(name), event };
         }
         Box::pin(self.fire_heard(event)).await
     }
 
-    /// Returns the verdict of an event that nobody hears of. It costs no allocation: an agent sends many of them.
-    fn pass_over(&self, event: Event) -> Fired {
-        if matches!(event.data, EventData::AgentStop(_)) {
+    /// Passes over an event that no hook wants. At a stop that no hook sees, the follow-ups in a row are over.
+    fn pass_over(&self, data: &EventData) {
+        if matches!(data, EventData::AgentStop(_)) {
             self.follow_ups.store(0, Ordering::Relaxed);
         }
-        Fired { verdict: Verdict::default(), report: Report::new(event.name()), event }
     }
 
     async fn fire_heard(&self, event: Event) -> Fired {

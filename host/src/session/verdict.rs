@@ -1,5 +1,6 @@
 //! The typed verdicts: for each event, what an agent has to know.
 
+use std::mem::take;
 use std::ops::Deref;
 
 use serde_json::Value;
@@ -143,6 +144,12 @@ macro_rules! verdict {
                 &self.notes
             }
         }
+
+        impl From<Fired> for $name {
+            fn from(Fired { event, mut verdict, report }: Fired) -> Self {
+                Self::of(event.data, &mut verdict, report)
+            }
+        }
     };
 }
 
@@ -243,98 +250,98 @@ verdict! {
     }
 }
 
+/// A verdict of a typed method.
+pub(super) trait TypedVerdict: From<Fired> {
+    /// Makes it in place from the data of the event, as hooks left it, and takes its parts of the untyped verdict.
+    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self;
+}
+
 fn turn(verdict: &mut Verdict) -> Option<Turn> {
     let mutate = verdict.mutate.take().map(Turn::Mutate);
     mutate.or_else(|| verdict.callback.take().map(Turn::Callback))
 }
 
-fn notes(verdict: Verdict, report: Report) -> Notes {
-    Notes { context: verdict.context, warnings: verdict.warnings, report }
+fn notes(verdict: &mut Verdict, report: Report) -> Notes {
+    Notes { context: take(&mut verdict.context), warnings: take(&mut verdict.warnings), report }
 }
 
-impl From<Fired> for Noted {
-    fn from(fired: Fired) -> Self {
-        Self { notes: notes(fired.verdict, fired.report) }
+impl TypedVerdict for Noted {
+    fn of(_: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        Self { notes: notes(verdict, report) }
     }
 }
 
-impl From<Fired> for MessageVerdict {
-    fn from(mut fired: Fired) -> Self {
-        let message = match fired.event.data {
+impl TypedVerdict for MessageVerdict {
+    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        let message = match data {
             EventData::UserMessageSend { message } => message.unwrap_or_default(),
             _ => String::new(),
         };
-        let decision = Decision::new(&mut fired.verdict, message);
-        Self { decision, notes: notes(fired.verdict, fired.report) }
+        Self { decision: Decision::new(verdict, message), notes: notes(verdict, report) }
     }
 }
 
-impl From<Fired> for ToolVerdict {
-    fn from(mut fired: Fired) -> Self {
-        let call = match fired.event.data {
+impl TypedVerdict for ToolVerdict {
+    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        let call = match data {
             EventData::BeforeToolCall(call) => call,
             _ => ToolCall::new("", Document::absent()),
         };
         let call = PermittedCall::new(call);
-        let modified = fired.verdict.modified;
-        let decision = match (fired.verdict.block.take(), fired.verdict.ask.take()) {
+        let decision = match (verdict.block.take(), verdict.ask.take()) {
             (Some(ruling), _) => ToolDecision::Block(ruling),
             (None, Some(ruling)) => ToolDecision::Ask { ruling, call },
             (None, None) => ToolDecision::Run(call),
         };
-        Self { decision, modified, notes: notes(fired.verdict, fired.report) }
+        Self { decision, modified: verdict.modified, notes: notes(verdict, report) }
     }
 }
 
-impl From<Fired> for OutputVerdict {
-    fn from(mut fired: Fired) -> Self {
-        let output = match fired.event.data {
+impl TypedVerdict for OutputVerdict {
+    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        let output = match data {
             EventData::AfterToolCall(result) => result.output,
             _ => Document::absent(),
         };
-        let modified = fired.verdict.modified;
-        let decision = match fired.verdict.block.take().or_else(|| fired.verdict.ask.take()) {
+        let decision = match verdict.block.take().or_else(|| verdict.ask.take()) {
             Some(ruling) => OutputDecision::Block { ruling, output },
             None => OutputDecision::Proceed(output),
         };
-        Self { decision, modified, notes: notes(fired.verdict, fired.report) }
+        Self { decision, modified: verdict.modified, notes: notes(verdict, report) }
     }
 }
 
-impl From<Fired> for ErrorVerdict {
-    fn from(fired: Fired) -> Self {
-        let message = match fired.event.data {
+impl TypedVerdict for ErrorVerdict {
+    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        let message = match data {
             EventData::OnError(error) => error.message,
             _ => String::new(),
         };
-        Self { message, notes: notes(fired.verdict, fired.report) }
+        Self { message, notes: notes(verdict, report) }
     }
 }
 
-impl From<Fired> for TurnVerdict {
-    fn from(mut fired: Fired) -> Self {
-        Self { turn: turn(&mut fired.verdict), notes: notes(fired.verdict, fired.report) }
+impl TypedVerdict for TurnVerdict {
+    fn of(_: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        Self { turn: turn(verdict), notes: notes(verdict, report) }
     }
 }
 
-impl From<Fired> for StopVerdict {
-    fn from(mut fired: Fired) -> Self {
-        let follow_ups = std::mem::take(&mut fired.verdict.follow_ups);
-        let follow_ups_by = std::mem::take(&mut fired.verdict.follow_ups_by);
+impl TypedVerdict for StopVerdict {
+    fn of(_: EventData, verdict: &mut Verdict, report: Report) -> Self {
         Self {
-            follow_ups,
-            follow_ups_by,
-            turn: turn(&mut fired.verdict),
-            notes: notes(fired.verdict, fired.report),
+            follow_ups: take(&mut verdict.follow_ups),
+            follow_ups_by: take(&mut verdict.follow_ups_by),
+            turn: turn(verdict),
+            notes: notes(verdict, report),
         }
     }
 }
 
-impl From<Fired> for GateVerdict {
-    fn from(mut fired: Fired) -> Self {
-        let callback = fired.verdict.callback.take();
-        let decision = Decision::new(&mut fired.verdict, ());
-        Self { decision, callback, notes: notes(fired.verdict, fired.report) }
+impl TypedVerdict for GateVerdict {
+    fn of(_: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        let callback = verdict.callback.take();
+        Self { decision: Decision::new(verdict, ()), callback, notes: notes(verdict, report) }
     }
 }
 
