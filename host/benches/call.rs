@@ -6,8 +6,8 @@
 //!   and looks at one field; synchronous, without fuel, deadline, limits or WASI.
 //! * `native`: the guardrail's native form, a process per call, through the public API.
 //!
-//! Criterion measures one case after another; the table at the end comes from calls that take turns, so
-//! that its ratios hold also on a noisy machine.
+//! Criterion measures one case after another. For ratios that hold also on a noisy machine, `cargo xtask bench` lets
+//! the sides take turns.
 
 #![allow(missing_docs, reason = "criterion's macros write functions without documentation")]
 #![allow(
@@ -19,7 +19,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion};
 use hookbox::internal::native::NativeHook;
@@ -33,9 +33,6 @@ use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store};
 
 const SIZES: [(&str, usize); 3] = [("1KB", 1 << 10), ("64KB", 64 << 10), ("1MB", 1 << 20)];
-
-/// Calls of each kind in the table.
-const ROUNDS: usize = 300;
 
 fn main() {
     let bench = Bench::new();
@@ -66,7 +63,6 @@ fn main() {
     }
     group.finish();
     criterion.final_summary();
-    bench.table();
 }
 
 struct Bench {
@@ -113,45 +109,6 @@ impl Bench {
         let check = instance.get_typed_func::<(&str,), (Option<String>,)>(&mut store, "check").unwrap();
         check.call(&mut store, (payload,)).unwrap().0
     }
-
-    /// Medians of calls that take turns, and what they are to the floor's.
-    fn table(&self) {
-        println!(
-            "\n{:<6}{:>14}{:>14}{:>14}{:>10}{:>10}",
-            "input", "floor", "hookbox", "native", "hookbox", "native"
-        );
-        println!("{:<6}{:>14}{:>14}{:>14}{:>10}{:>10}", "", "µs", "µs", "µs", "÷ floor", "÷ hookbox");
-        for (name, size) in SIZES {
-            let input = input(size);
-            let payload = payload(&input);
-            let mut times = [const { Vec::new() }; 3];
-            for _ in 0..ROUNDS {
-                let call = || ToolCall::new("bash", input.clone());
-                let (first, second) = (call(), call());
-                let [floor, component, native] = &mut times;
-                floor.push(timed(|| drop(self.floor(&payload))));
-                component.push(timed(|| drop(self.tokio.block_on(self.component.before_tool_call(first)))));
-                native.push(timed(|| drop(self.tokio.block_on(self.native.before_tool_call(second)))));
-            }
-            let [floor, component, native] = times.map(median);
-            println!(
-                "{name:<6}{floor:>14.1}{component:>14.1}{native:>14.1}{:>10.2}{:>10.1}",
-                component / floor,
-                native / component
-            );
-        }
-    }
-}
-
-fn timed(call: impl FnOnce()) -> f64 {
-    let started = Instant::now();
-    call();
-    started.elapsed().as_secs_f64() * 1e6
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 /// A tool input of about so many bytes.

@@ -1,15 +1,12 @@
 //! The cost of the chain itself, without the hooks: ten hooks that do nothing, called one after another, and the same ten
 //! through a session, with facts, fold, deadlines and report.
-//!
-//! Criterion measures one case after another; the table at the end comes from calls that take turns, so
-//! that it holds also on a noisy machine.
 
 #![allow(missing_docs, reason = "criterion's macros write functions without documentation")]
 #![allow(clippy::unwrap_used, reason = "a bench that cannot run should stop")]
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use criterion::{BatchSize, Criterion};
 use hookbox::FunctionHook;
@@ -20,9 +17,6 @@ use hookbox::{Budget, Context, Event, EventName, Hook, Kind, Outcome, ToolCall};
 use serde_json::json;
 
 const HOOKS: usize = 10;
-
-/// Calls of each kind in the table.
-const ROUNDS: usize = 3_000;
 
 fn main() {
     let bench = Bench::new();
@@ -45,7 +39,6 @@ fn main() {
     }
     group.finish();
     criterion.final_summary();
-    bench.table();
 }
 
 fn call() -> ToolCall {
@@ -88,33 +81,4 @@ impl Bench {
             let _ = black_box(hook.run(&event, &budget).await);
         }
     }
-
-    /// Medians of calls that take turns.
-    fn table(&self) {
-        let mut times = [const { Vec::new() }; 3];
-        for _ in 0..ROUNDS {
-            let [directly, ten, none] = &mut times;
-            let (first, second, third) = (call(), call(), call());
-            directly.push(timed(|| self.tokio.block_on(self.directly(first))));
-            ten.push(timed(|| drop(self.tokio.block_on(self.ten.before_tool_call(second)))));
-            none.push(timed(|| drop(self.tokio.block_on(self.none.before_tool_call(third)))));
-        }
-        let [directly, ten, none] = times.map(median);
-        println!("\n{HOOKS} hooks directly        {directly:>8.2} µs");
-        println!("{HOOKS} hooks in a session    {ten:>8.2} µs");
-        println!("no hook in a session   {none:>8.2} µs");
-        let own = ten - directly;
-        println!("the chain itself       {own:>8.2} µs, {:.2} µs for each hook", own / HOOKS as f64);
-    }
-}
-
-fn timed(run: impl FnOnce()) -> f64 {
-    let start = Instant::now();
-    run();
-    start.elapsed().as_secs_f64() * 1e6
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
