@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::Extent;
 use crate::bare::{BareHook, Floor};
 use crate::place::Place;
-use crate::row::{Aim, Row, race, timed};
+use crate::row::{Aim, Row, Runner, race, timed};
 
 /// The system's allocator, which counts the allocations of each thread.
 pub(crate) struct Counting;
@@ -109,39 +109,38 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
     });
     assert!(floor.call(&payload(&json!({"command": "sudo ls"}))).is_some());
 
-    let rounds = extent.rounds(500);
-    let mut guards = Vec::new();
-    for (name, size) in SIZES {
-        let input = Arc::new(input(size));
-        let payload = payload(&input);
-        let document = Document::new(Value::clone(&input));
-        // The agent keeps its input: to free a megabyte is not a part of the call.
-        let mut times = race(
-            rounds,
-            &mut [
-                Box::new(|| tokio.block_on(before_tool_call(&one, &document))),
-                Box::new(|| timed(|| bare_guard.call(&input, LINE))),
-                Box::new(|| tokio.block_on(before_tool_call(&ten, &document))),
-            ],
-        );
-        let (ten, bare, one) = (times.pop().unwrap(), times.pop().unwrap(), times.pop().unwrap());
+    // The agent keeps its input: to free a megabyte is not a part of the call. Inputs of all sizes take turns, too.
+    let inputs = SIZES.map(|(_, size)| Arc::new(input(size)));
+    let documents = inputs.each_ref().map(|input| Document::new(Value::clone(input)));
+    let mut sides: Vec<Runner<'_>> = Vec::new();
+    for (input, document) in inputs.iter().zip(&documents) {
+        sides.push(Box::new(|| tokio.block_on(before_tool_call(&one, document))));
+        sides.push(Box::new(|| timed(|| bare_guard.call(input, LINE))));
+    }
+    sides.push(Box::new(|| tokio.block_on(before_tool_call(&ten, &documents[0]))));
+    let times = race(extent.rounds(500), &mut sides);
+    for (at, (name, size)) in SIZES.into_iter().enumerate() {
         let aim = (size == 1 << 10).then_some(Aim::RatioAtMost(1.4));
-        rows.push(Row::compare(&format!("guard, {name}: the bare engine"), "µs", &one, &bare, aim));
-        if size == 1 << 10 {
-            rows.push(Row::compare("ten components: one", "µs", &ten, &one, Some(Aim::RatioAtMost(10.0))));
-        }
-        guards.push(one);
+        let name = format!("guard, {name}: the bare engine");
+        rows.push(Row::compare(&name, "µs", &times[2 * at], &times[2 * at + 1], aim));
+    }
+    for (name, at) in [("64 KB", 2), ("1 MB", 4)] {
+        let name = format!("one field of {name}: of 1 KB");
+        rows.push(Row::compare(&name, "µs", &times[at], &times[0], Some(Aim::RatioAtMost(1.1))));
+    }
+    rows.push(Row::compare("ten components: one", "µs", &times[6], &times[0], Some(Aim::RatioAtMost(10.0))));
 
-        // A new document each time: its text is made once, and that counts.
-        let fresh = || Document::new(Value::clone(&input));
+    for ((name, size), input) in SIZES.into_iter().zip(&inputs) {
+        let payload = payload(input);
         let times = race(
             extent.rounds(200),
             &mut [
                 Box::new(|| {
-                    let document = fresh();
+                    // A new document each time: its text is made once, and that counts.
+                    let document = Document::new(Value::clone(input));
                     tokio.block_on(before_tool_call(&whole, &document))
                 }),
-                Box::new(|| timed(|| bare_whole.call(&input, LINE))),
+                Box::new(|| timed(|| bare_whole.call(input, LINE))),
                 Box::new(|| timed(|| floor.call(&payload))),
             ],
         );
@@ -149,11 +148,6 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
         let [ours, bare, floor] = &times[..] else { unreachable!() };
         rows.push(Row::compare(&format!("whole payload, {name}: the bare engine"), "µs", ours, bare, aim));
         rows.push(Row::compare(&format!("whole payload, {name}: text handed over"), "µs", ours, floor, None));
-    }
-    let [kb, medium, mb] = &guards[..] else { unreachable!() };
-    for (name, times) in [("64 KB", medium), ("1 MB", mb)] {
-        let name = format!("one field of {name}: of 1 KB");
-        rows.push(Row::compare(&name, "µs", times, kb, Some(Aim::RatioAtMost(1.1))));
     }
     rows.extend(unheard(extent, &tokio));
     rows.push(two_threads(extent, &guard));

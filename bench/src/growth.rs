@@ -11,7 +11,9 @@ use hookbox::manager::Manager;
 use hookbox::report::Status;
 use hookbox::session::{Session, ToolVerdict};
 use hookbox::trust::TrustPolicy;
-use hookbox::{Allocation, Descriptor, EventName, FunctionHook, Kind, Outcome, Runtime, Settings, ToolCall};
+use hookbox::{
+    Allocation, Descriptor, Document, EventName, FunctionHook, Kind, Outcome, Runtime, Settings, ToolCall,
+};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -108,9 +110,8 @@ pub(crate) fn curves(extent: Extent, place: &Place) -> Vec<Curve> {
     };
     let guardrail = load(&place.hook("guardrail.wasm"));
     let whole = Some(place.test_hook("whole.wasm")).filter(|path| path.exists()).map(|path| load(&path));
-    let mut curves =
-        vec![hooks(extent, &one, &guardrail), payload(extent, &one, &guardrail, "one field is read")];
-    curves.extend(whole.map(|whole| payload(extent, &one, &whole, "all of it is read")));
+    let mut curves = vec![hooks(extent, &one, &guardrail), payload(extent, &one, &guardrail, false)];
+    curves.extend(whole.map(|whole| payload(extent, &one, &whole, true)));
     curves.push(concurrency(extent, &guardrail));
     curves.extend(files(extent, &one, place));
     curves.push(sessions(extent, &one));
@@ -130,24 +131,26 @@ fn hooks(extent: Extent, tokio: &tokio::runtime::Runtime, guardrail: &Component)
 }
 
 /// Bytes of a tool's input. Making the input is the agent's part, and so is freeing it.
-fn payload(extent: Extent, tokio: &tokio::runtime::Runtime, hook: &Component, name: &'static str) -> Curve {
+fn payload(extent: Extent, tokio: &tokio::runtime::Runtime, hook: &Component, reads_all: bool) -> Curve {
     let sizes = points(extent, &[1, 4, 16, 64, 256, 1024, 4096, 16384]);
     let session = session(tokio, hook, 1);
     let mut sides: Vec<Runner<'_>> = Vec::new();
     for &size in &sizes {
         let session = session.clone();
         let input = json!({"command": "cargo test", "content": "x".repeat((size << 10) - 50)});
+        let kept = Document::new(input.clone());
         sides.push(Box::new(move || {
-            // The tool is unknown, so that the host works out no facts, and the guest asks for the command. The
-            // document is new in each round: it keeps its text.
-            let call = ToolCall::new("program", input.clone());
-            let _freed_later = call.input.clone();
+            // A document keeps its text: a guest that reads all of it gets a new one.
+            let document = if reads_all { Document::new(input.clone()) } else { kept.clone() };
+            // The tool is unknown, so that the host works out no facts, and the guest asks for the command.
+            let call = ToolCall::new("program", document.clone());
             timed(|| tokio.block_on(passing(&session, call)))
         }));
     }
     let rounds = race(extent.rounds(100), &mut sides);
-    let growth = if name.starts_with("all") { Growth::Linear } else { Growth::None };
-    let against = if growth == Growth::Linear { 1024 } else { 4 };
+    let growth = if reads_all { Growth::Linear } else { Growth::None };
+    let against = if reads_all { 1024 } else { 4 };
+    let name = if reads_all { "all of it is read" } else { "one field is read" };
     Curve { name, ..Curve::new("Size of the input", "KB", "µs per event", &sizes, rounds, growth, against) }
 }
 

@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hookbox::manager::Manager;
+use hookbox::report::Status;
+use hookbox::{EventName, Kind, ToolCall};
 use serde_json::json;
 
 use crate::Extent;
@@ -17,26 +19,34 @@ use crate::row::{Row, timed};
 /// The number of distinct components.
 const COMPONENTS: usize = 100;
 
-/// Finds the hooks of a home directory, calls each once, and prints the milliseconds and the memory of the process in KiB.
-/// It runs in a process of its own.
+/// Finds the hooks of a home directory, calls each once, and prints the number of those that passed, the milliseconds,
+/// and the memory of the process in KiB: its own, and the pages of files that are mapped. It runs in a process of its own.
 pub(crate) fn found_and_called(home: &Path) {
     let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let before = resident();
+    let [own, mapped] = memory();
     let started = Instant::now();
-    let ran = tokio.block_on(async {
+    let (passed, manager) = tokio.block_on(async {
         let manager = Manager::builder().home(home).cwd(home).build().await;
-        let event = hookbox::ToolCall::new("bash", json!({"command": "ls"}));
-        manager.session("bench").before_tool_call(event).await.notes.report.hooks.len()
+        let session = manager.session("bench");
+        let call = ToolCall::new("bash", json!({"command": "ls"}));
+        let run = session.tool(call, |call| async { call.finished(json!("src")) }).await;
+        let hooks = run.reports.iter().flat_map(|report| &report.hooks);
+        let passed = hooks.filter(|it| it.kind == Kind::Component && it.status == Status::Passed).count();
+        (passed, manager)
     });
     let time = started.elapsed();
-    println!("{ran} {} {}", time.as_secs_f64() * 1e3, resident().saturating_sub(before));
+    let [own_now, mapped_now] = memory();
+    println!("{passed} {} {} {}", time.as_secs_f64() * 1e3, own_now - own, mapped_now - mapped);
+    drop(manager);
 }
 
-/// Returns the resident memory of this process, in KiB.
-fn resident() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-    line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
+/// Returns the memory of this process in KiB: its own, and the pages of files that are mapped.
+fn memory() -> [i64; 2] {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    ["RssAnon:", "RssFile:"].map(|name| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    })
 }
 
 pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
@@ -55,12 +65,13 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
     // The answers of files that have just been written are not remembered yet.
     std::thread::sleep(Duration::from_secs(4));
     start(home);
-    let (mut again, mut memory, mut python) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut again, mut own, mut mapped, mut python) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..extent.rounds(30) {
         let started = start(home);
-        assert!(started.hooks >= count, "{} hooks of {count} ran", started.hooks);
+        assert_eq!(started.passed, count);
         again.push(started.ms);
-        memory.push(started.kib / 1024.0 / count as f64);
+        own.push(started.own / 1024.0 / count as f64);
+        mapped.push(started.mapped / 1024.0 / count as f64);
         python.push(python_start().as_secs_f64() * 3e3);
     }
     let hundred = !extent.quick;
@@ -79,15 +90,17 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
             &python,
             hundred.then_some(crate::row::Aim::RatioAtMost(1.0)),
         ),
-        Row::alone(&format!("memory of one of {count} components"), "MiB", &memory, hundred.then_some(0.5)),
+        Row::alone(&format!("memory of one of {count} components"), "MiB", &own, hundred.then_some(0.5)),
+        Row::alone(&format!("mapped code of one of {count} components"), "MiB", &mapped, None),
     ]
 }
 
 /// The result of one process.
 struct Started {
-    hooks: usize,
+    passed: usize,
     ms: f64,
-    kib: f64,
+    own: f64,
+    mapped: f64,
 }
 
 fn start(home: &Path) -> Started {
@@ -102,15 +115,16 @@ fn start(home: &Path) -> Started {
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let numbers: Vec<f64> = text.split_whitespace().map(|it| it.parse().unwrap()).collect();
-    let [hooks, ms, kib] = numbers[..] else { panic!("{text:?}") };
-    Started { hooks: hooks as usize, ms, kib }
+    let [passed, ms, own, mapped] = numbers[..] else { panic!("{text:?}") };
+    Started { passed: passed as usize, ms, own, mapped }
 }
 
 fn python_start() -> Duration {
     timed(|| Command::new(crate::place::python()).args(["-c", "pass"]).status().unwrap())
 }
 
-/// The sample components of 60 to 310 KB that run before a tool call.
+/// The sample components that run before or after a tool call, once, and need no permission: a hook that fails would
+/// measure its failure.
 fn samples(place: &Place) -> Vec<Vec<u8>> {
     let tokio = one_thread();
     let runtime = hookbox::Runtime::new(hookbox::Allocation::OnDemand, None);
@@ -120,11 +134,17 @@ fn samples(place: &Place) -> Vec<Vec<u8>> {
         .filter(|path| path.extension().is_some_and(|it| it == "wasm"))
         .collect();
     files.sort();
-    let asked = |bytes: &Vec<u8>| {
+    let suits = |bytes: &Vec<u8>| {
         let component = tokio.block_on(runtime.load(bytes.clone())).unwrap();
-        component.manifest().subscriptions.iter().any(|it| it.event == hookbox::EventName::BeforeToolCall)
+        let manifest = component.manifest();
+        let event = match &manifest.subscriptions[..] {
+            [one] => Some(&one.event),
+            _ => None,
+        };
+        manifest.capabilities.is_empty()
+            && matches!(event, Some(EventName::BeforeToolCall | EventName::AfterToolCall))
     };
-    files.iter().map(|path| fs::read(path).unwrap()).filter(asked).collect()
+    files.iter().map(|path| fs::read(path).unwrap()).filter(suits).collect()
 }
 
 /// A component of other bytes that does the same: with one more custom section.
