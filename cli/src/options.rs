@@ -176,7 +176,8 @@ impl Locate {
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
         // This process makes few calls and ends.
         let builder = builder.allocation(Allocation::OnDemand).protect(hookbox_agents::protection());
-        let builder = builder.whole_paths(self.cwd.is_some());
+        // A command that shows hooks or asks about them reads their files.
+        let builder = builder.whole_paths(self.cwd.is_some()).reread(true);
         let mut builder = match compiler::own() {
             Some(compiler) => builder.compiler(compiler),
             None => builder,
@@ -257,7 +258,7 @@ impl Discover {
     /// Finds the hooks for a process that serves many events.
     pub(crate) async fn lasting(&self, timeout: Option<Duration>) -> Result<Manager, InputError> {
         let limits = Limits { timeout, ..Limits::default() };
-        let builder = self.configure(Manager::builder())?.limits(limits);
+        let builder = self.configure(Manager::builder())?.limits(limits).reread(false);
         Ok(telemetry::attach(builder).build().await)
     }
 

@@ -95,6 +95,12 @@ fn an_unchanged_component_is_not_read_again_and_another_one_in_its_place_is() {
     assert!(is_blocked(&bridge(&env, "rm -rf build")));
     assert!(is_blocked(&remembered("guardrail again")));
 
+    // A process that serves many events starts with what is known; a command that shows hooks reads them.
+    for (command, is_read) in [(&["mcp"][..], false), (&["list"], true), (&["cache", "warm"], true)] {
+        let output = env.hookbox_with(command, String::new());
+        assert_eq!(output.stderr.contains(UNCHANGED), !is_read, "{command:?}: {output:#?}");
+    }
+
     // The caches are not needed.
     for file in code(&env) {
         fs::remove_file(file).unwrap();

@@ -284,16 +284,16 @@ impl Builder {
 
     /// Promises that this process answers one event and ends, with nothing else running beside (default: no).
     ///
-    /// The user's files are then read in the caller's thread. A component that did not change is not read or described
-    /// again, nor compiled if that failed. The engine is left to the end of the process.
+    /// The user's files are then read in the caller's thread. A component that failed and did not change is not tried
+    /// again. The engine is left to the end of the process.
     #[doc(hidden)]
     pub fn one_event(mut self, one: bool) -> Self {
         self.discovery.one_event = one;
         self
     }
 
-    /// Reads a component again that did not change, also with [`Builder::one_event`]: at the start of a session
-    /// (default: no, unless it was last read a day ago). A component that failed is tried again if more time may help.
+    /// Reads and describes a component again that did not change, at the start of a session or to show it (default: no,
+    /// unless it was last read a day ago). A component that failed is tried again if more time may help.
     #[doc(hidden)]
     pub fn reread(mut self, reread: bool) -> Self {
         self.discovery.reread = reread;

@@ -50,11 +50,9 @@ pub struct Options {
     /// Names hooks by their paths in advice: its reader may be in another directory. Default: no.
     pub whole_paths: bool,
     /// The process answers one event and ends, with nothing else running beside. The user's files are read in
-    /// the thread that needs them. A component that did not change is not read or described again, nor
-    /// compiled if that failed. Default: no.
+    /// the thread that needs them. A component that failed and did not change is not tried again. Default: no.
     pub one_event: bool,
-    /// Reads a component again that did not change, also if the process answers one event: at the start of a
-    /// session. Default: no.
+    /// Reads and describes a component again that did not change. Default: no, unless it was last read a day ago.
     pub reread: bool,
     /// The time limit for loading a component that the user trusts, at most a minute. Default: a minute.
     pub component_timeout: Duration,

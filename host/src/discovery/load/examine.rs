@@ -111,20 +111,13 @@ struct FileExaminer {
     cache: Option<Arc<HookCache>>,
     /// The process answers one event, and nothing else waits for this thread.
     one_event: bool,
-    /// The cache, if components are taken from it as well.
-    known: Option<Arc<HookCache>>,
     runtime: Runtime,
 }
 
 impl Examiner {
     pub(super) fn new(options: &Options, runtime: &Runtime) -> Self {
         let cache = options.cache.as_deref().map(|cache| Arc::new(HookCache::open(cache, options.reread)));
-        let file = FileExaminer {
-            cache: cache.clone(),
-            one_event: options.one_event,
-            known: cache.filter(|_| options.one_event && RUNS_COMPONENTS),
-            runtime: runtime.clone(),
-        };
+        let file = FileExaminer { cache, one_event: options.one_event, runtime: runtime.clone() };
         Self {
             file,
             slots: Arc::new(Semaphore::new(AT_ONCE)),
@@ -204,7 +197,7 @@ impl Examiner {
             }
         }
         let left = self.together.saturating_sub(self.untrusted_time());
-        let (known, path) = (self.file.known.as_ref(), job.path.clone());
+        let (known, path) = (self.file.components(), job.path.clone());
         let stamp = known.and_then(|known| known.stamp(&path));
         if !left.is_zero() {
             let began = Instant::now();
@@ -285,16 +278,22 @@ async fn native(job: Job, here: bool, cache: Option<&HookCache>) -> Examined {
 }
 
 impl FileExaminer {
-    /// Returns the failure of a component that failed before and is unchanged.
+    /// Returns the cache if it can have components.
+    fn components(&self) -> Option<&Arc<HookCache>> {
+        self.cache.as_ref().filter(|_| RUNS_COMPONENTS)
+    }
+
+    /// Returns the failure of a component that failed before and is unchanged. A process that serves many events tries
+    /// it again: it has the time.
     fn remembered(&self, job: &Job, within: Duration) -> Option<Examined> {
-        let (known, path) = (self.known.as_ref()?, &job.path);
+        let (known, path) = (self.components().filter(|_| self.one_event)?, &job.path);
         let (digest, error) = known.failure(path, within, &self.runtime)?;
         tracing::debug!(path = %path.display(), %error, "a component failed before");
         Some(Examined { digest, result: Err(error), policy: known.on_failure(path) })
     }
 
     async fn component(&self, job: Job, here: bool, within: Duration) -> Examined {
-        let Some(known) = &self.known else {
+        let Some(known) = self.components() else {
             let read = read(&job, here, MAX_COMPONENT).await;
             return self.load(read, here, within).await;
         };
