@@ -26,12 +26,21 @@ pub(crate) struct Given {
 /// Reads one JSON object from standard input; empty input is an empty object. Odd fields reach the hooks, as
 /// [`json`] reads them: a guard is never skipped because of odd input.
 pub(crate) fn object_from_stdin() -> Result<Given, InputError> {
-    let hint = "pass the event's data as one JSON object, such as {\"tool_name\":\"bash\"}";
-    let wrong = |what: String| InputError::new(format!("standard input: {what}"), hint);
     if std::io::stdin().is_terminal() {
         note("reading the event as one JSON object from standard input; end it with Ctrl-D");
     }
-    let text = bounded(std::io::stdin().lock(), MAX_EVENT).map_err(|error| match error.kind() {
+    object("standard input", bounded(std::io::stdin().lock(), MAX_EVENT))
+}
+
+/// Reads one JSON object from a file, as [`object_from_stdin`] does.
+pub(crate) fn object_from_file(path: &Path) -> Result<Given, InputError> {
+    object(&path.display().to_string(), bounded_file(path, MAX_EVENT))
+}
+
+fn object(from: &str, text: io::Result<Vec<u8>>) -> Result<Given, InputError> {
+    let hint = "pass the event's data as one JSON object, such as {\"tool_name\":\"bash\"}";
+    let wrong = |what: String| InputError::new(format!("{from}: {what}"), hint);
+    let text = text.map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => wrong(error.to_string()),
         _ => wrong(format!("expected a JSON object, found: {error}")),
     })?;

@@ -236,7 +236,8 @@ fn members<'a>(order: Vec<(&'a Arc<dyn Hook>, bool)>, redacts: bool) -> Vec<Memb
     order.into_iter().enumerate().map(member).collect()
 }
 
-fn work_out_facts(event: &mut Event, options: &ChainOptions) {
+/// Works out the facts of the event's tool call.
+pub(crate) fn work_out_facts(event: &mut Event, options: &ChainOptions) {
     let cwd = PathBuf::from(&event.context.cwd);
     if let Some(call) = event.tool_call_mut() {
         call.facts = Arc::new(facts::of(&call.name, &call.input, &cwd, options.home.as_deref()));

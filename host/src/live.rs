@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use crate::chain::{ChainOptions, TextRules};
-use crate::discovery::{Approvable, Discovery, Entry, GlobalSettings, Kept, Problem};
+use crate::discovery::{Approvable, Details, Discovery, Entry, GlobalSettings, Kept, Problem};
 use crate::event::EventName;
 use crate::hook::Hook;
 #[cfg(feature = "otel")]
@@ -93,8 +93,8 @@ pub(crate) struct Snapshot {
     pub(crate) untrusted_time: Duration,
     /// The files that are broken now and stay in force as they were before.
     pub(crate) kept: Vec<Kept>,
-    /// Details of a hook that its entry does not show, by name and file.
-    pub(crate) details: BTreeMap<(String, PathBuf), String>,
+    /// The details of each hook, by its name and file.
+    details: BTreeMap<(String, PathBuf), Details>,
 }
 
 impl Snapshot {
@@ -121,6 +121,11 @@ impl Snapshot {
             kept: found.kept,
             details: found.details,
         }
+    }
+
+    /// Returns the details of the hook of this row.
+    pub(crate) fn details(&self, entry: &Entry) -> Option<&Details> {
+        self.details.get(&(entry.name.clone(), entry.path.clone()?))
     }
 
     /// Returns the rules for text that its hooks give the model.

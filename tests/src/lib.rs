@@ -20,6 +20,7 @@ mod doctor;
 mod embedding;
 mod environment;
 mod environment_of_hooks;
+mod explain;
 mod foreign;
 mod hostile;
 mod hostile_repository;

@@ -5,6 +5,7 @@ pub(crate) mod cache;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod exec;
+pub(crate) mod explain;
 pub(crate) mod grants;
 pub(crate) mod inspect;
 pub(crate) mod install;

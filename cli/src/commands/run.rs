@@ -160,7 +160,8 @@ fn with_report(verdict: Value, report: &Report) -> Value {
     })
 }
 
-fn hook(hook: &HookReport) -> Value {
+/// Returns the report of a hook, in a documented form.
+pub(crate) fn hook(hook: &HookReport) -> Value {
     json!({
         "name": hook.name,
         "kind": hook.kind,

@@ -48,6 +48,13 @@ pub trait Hook: Send + Sync {
     /// life: the chain reads them at every event. It must return at once.
     fn descriptor(&self) -> &Descriptor;
 
+    /// Returns the reason why the hook passes over an event that it subscribes to, without a look at it: a condition
+    /// of its own, such as an agent's matcher (default: none). [`Session::explain`](crate::session::Session::explain)
+    /// shows it.
+    fn passes_over(&self, _event: &Event) -> Option<&'static str> {
+        None
+    }
+
     /// Answers one event.
     ///
     /// # When

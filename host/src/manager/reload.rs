@@ -64,7 +64,7 @@ impl Reload {
             same.insert(key, ());
             match old.get(&key) {
                 None => reload.added.push(entry.name.clone()),
-                Some(was) if *was != entry || details(before, entry) != details(after, entry) => {
+                Some(was) if *was != entry || before.details(entry) != after.details(entry) => {
                     reload.changed.push(Changed {
                         name: entry.name.clone(),
                         was: was.status,
@@ -87,10 +87,6 @@ type Key<'a> = (&'a str, Option<&'a Path>);
 
 fn key(entry: &Entry) -> Key<'_> {
     (&entry.name, entry.path.as_deref())
-}
-
-fn details<'a>(of: &'a Snapshot, entry: &Entry) -> Option<&'a String> {
-    of.details.get(&(entry.name.clone(), entry.path.clone()?))
 }
 
 fn only_in(these: &[Problem], others: &[Problem]) -> Vec<Problem> {

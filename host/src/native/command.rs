@@ -264,9 +264,6 @@ impl CommandHook {
         event: &Event,
         budget: &Budget,
     ) -> Result<Outcome, HookError> {
-        if !wire.is_for(event) {
-            return Ok(Outcome::pass());
-        }
         let (parts, variables) = (wire.split(event), wire.variables(event));
         let begin = Instant::now();
         let mut combined = Combined::new(parts.in_parts);
@@ -349,11 +346,19 @@ impl Hook for CommandHook {
         &self.descriptor
     }
 
+    fn passes_over(&self, event: &Event) -> Option<&'static str> {
+        if self.condition.as_ref().is_some_and(|condition| !condition.is_for(event)) {
+            return Some("its condition (`if`) is not met");
+        }
+        let is_excluded = self.wire.as_ref().is_some_and(|wire| !wire.is_for(event));
+        is_excluded.then_some("its matcher does not match")
+    }
+
     /// Runs the command with the event on standard input: as Base Coat's envelope, or as kodelet's payload if Base Coat
     /// has no such event. It may answer in either, and its output counts only if it then ends with status 0. A hook with
     /// a [wire](CommandHook::with_wire) uses that.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
-        if self.condition.as_ref().is_some_and(|condition| !condition.is_for(event)) {
+        if self.passes_over(event).is_some() {
             return Ok(Outcome::pass());
         }
         if let Some(wire) = &self.wire {

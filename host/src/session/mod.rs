@@ -2,6 +2,7 @@
 
 mod attempts;
 mod decided;
+mod explain;
 mod monitor;
 mod told;
 mod tool;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use self::attempts::Attempts;
 pub use self::decided::Decided;
+pub use self::explain::{Asked, ExplainedHook, Explanation};
 pub use self::monitor::BudgetMonitor;
 use self::told::Told;
 pub use self::tool::{PermittedCall, ToolRun};
@@ -329,6 +331,19 @@ impl Session {
         }
         mutex::lock(&self.told).keep_new(&mut ruled.fired);
         Decided { session: self.clone(), snapshot, clocks, ruled }
+    }
+
+    /// Runs an event as [`Session::fire_event`] does, and explains the part of every hook that was found: why it was
+    /// asked or not, from where it comes, its limits, permissions and settings, and its answer.
+    ///
+    /// The hooks run, with all that they do beside their answer.
+    pub async fn explain(&self, event: Event) -> Explanation {
+        let mut asked = event.clone();
+        chain::work_out_facts(&mut asked, self.chain_options());
+        let mut decided = self.decide(event).await;
+        decided.follow_up().await;
+        let snapshot = Arc::clone(&decided.snapshot);
+        Explanation::new(&snapshot, &asked, decided.into_fired())
     }
 
     /// Counts the follow-ups in a row, and drops those beyond the cap.

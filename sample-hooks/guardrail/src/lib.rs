@@ -84,8 +84,11 @@ impl Hook for Guardrail {
             return Ok(Answer::pass());
         }
         let settings: Settings = settings()?;
-        let objection = lines.iter().find_map(|line| settings.objection(line));
-        Ok(objection.map_or_else(Answer::pass, Answer::block))
+        let objections = lines.iter().filter_map(|line| Some((line, settings.objection(line)?)));
+        let (denied, reasons): (Vec<&String>, Vec<String>) = objections.unzip();
+        let Some(reason) = reasons.into_iter().next() else { return Ok(Answer::pass()) };
+        let allow: Vec<&String> = settings.allow.iter().chain(denied).collect();
+        Ok(Answer::block(reason).metadata("settings_to_pass", json!({ "allow": allow })))
     }
 }
 

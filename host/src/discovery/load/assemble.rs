@@ -73,7 +73,11 @@ impl Assembly {
         let position = judged.position();
         let mut descriptor = judged.descriptor(flags);
         let priority = judged.priority();
-        self.details.insert((judged.candidate.name.clone(), judged.candidate.path.clone()), judged.details());
+        let mut details = judged.details();
+        if let Selection::Shadowed(shadower) = &selection {
+            details.shadowed_by = Some(shadower.by.clone());
+        }
+        self.details.insert((judged.candidate.name.clone(), judged.candidate.path.clone()), details);
         let (Examined { digest, result, policy }, kept) = match selection {
             Selection::Disabled => {
                 self.list(position, &descriptor, EntryStatus::Disabled);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::approvable::Approvable;
+use super::details::Details;
 use super::discovered::Discovery;
 use super::entry::{Entry, EntryStatus};
 use super::failing_hook::FailingHook;
@@ -25,7 +26,7 @@ pub(super) struct Assembly {
     pub(super) approvable: Vec<Approvable>,
     pub(super) problems: Vec<Problem>,
     pub(super) kept: Vec<Kept>,
-    pub(super) details: BTreeMap<(String, PathBuf), String>,
+    pub(super) details: BTreeMap<(String, PathBuf), Details>,
     pub(super) last: Arc<LastGood>,
     pub(super) next: LastGood,
     /// The failure policy of a component of the user's that could never be read.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::approvable::Approvable;
+use super::details::Details;
 use super::entry::Entry;
 use super::fallback::LastGood;
 use crate::builtin::BuiltinSettings;
@@ -45,9 +46,8 @@ pub struct Discovery {
     pub protected: Arc<ProtectedDirs>,
     /// The broken files whose last state stays in force.
     pub(crate) kept: Vec<Kept>,
-    /// The part of a hook that its entry does not show (its settings, grants and declaration), by its name
-    /// and file.
-    pub(crate) details: BTreeMap<(String, PathBuf), String>,
+    /// The details of each hook, by its name and file.
+    pub(crate) details: BTreeMap<(String, PathBuf), Details>,
     /// The working state for the next discovery; `None` if this one failed.
     pub(crate) last_good: Option<LastGood>,
 }

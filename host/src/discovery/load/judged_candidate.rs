@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::approvable::Approvable;
+use super::details::Details;
 use super::entry::EntryStatus;
 use super::examine::{Examined, Job, Ready};
 use super::fallback::LastGood;
@@ -74,11 +75,15 @@ impl JudgedCandidate<'_> {
         (kept_as_it_was, Some(Box::new(kept)))
     }
 
-    /// Describes what a row does not show: settings, grants and declaration. A change of it is a change of
-    /// the hook.
-    pub(super) fn details(&self) -> String {
+    pub(super) fn details(&self) -> Details {
         let grants = self.judgement.record.as_ref().map(|record| &record.grants);
-        format!("{:?} {grants:?} {:?}", self.table.map(Table::fields), self.declared())
+        Details {
+            settings: self.table.map(|table| table.settings.clone()).unwrap_or_default(),
+            settings_line: self.table.map(|table| table.line),
+            declared_at: self.declared().map(|declared| declared.spot.clone()),
+            shadowed_by: None,
+            rest: format!("{:?} {grants:?} {:?}", self.table.map(Table::fields), self.declared()),
+        }
     }
 
     /// Returns the digest of a hook that is more than one file: of everything that belongs to a repository's

@@ -6,6 +6,7 @@ mod approvable;
 mod assemble;
 mod assembly;
 mod builtins;
+mod details;
 mod discovered;
 mod entry;
 mod examine;
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::approvable::Approvable;
+pub(crate) use self::details::Details;
 pub use self::discovered::Discovery;
 pub use self::entry::{Entry, EntryStatus};
 pub(crate) use self::fallback::LastGood;

@@ -1,0 +1,161 @@
+//! `hookbox explain`: which hooks an event meets, which not, why, and what they answer.
+
+use serde_json::{Value, json};
+
+use crate::environment::{Output, TestEnvironment, sample};
+
+const SETTINGS: &str = "[hooks.\"guardrail.wasm\"]\npriority = 10\nsettings = { also_deny = [\"git push --force\"], \
+     allow = [\"sudo ls\"] }\n[hooks.old]\nenabled = false\n";
+
+/// A guard and others of the user's, and a repository with hooks that nobody trusts.
+fn environment() -> TestEnvironment {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    env.copy("home/.hookbox/hooks/turn-logger.wasm", &sample("turn-logger"));
+    env.native("home/.hookbox/hooks/old", "before_tool_call", "true");
+    env.native("home/.hookbox/hooks/late", "before_tool_call", "echo '{}'");
+    env.native("home/.hookbox/plugins/o@r/hooks/late", "before_tool_call", "true");
+    env.file("home/.hookbox/hookbox.toml", SETTINGS);
+    let hooks = json!({"version": 1, "hooks": {"PreToolUse": [
+        {"matcher": "Write", "hooks": [{"type": "command", "command": "exit 2"}]},
+    ]}});
+    env.file("home/.hookbox/hooks.json", serde_json::to_string_pretty(&hooks).unwrap());
+    env.directory("repo/.git");
+    env.native("repo/.hookbox/hooks/theirs", "before_tool_call", "true");
+    env
+}
+
+fn explain(env: &TestEnvironment, words: &[&str]) -> Output {
+    let output = env.hookbox([&["explain"], words].concat());
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    output
+}
+
+fn hook<'a>(explanation: &'a Value, name: &str) -> &'a Value {
+    let hooks = explanation["hooks"].as_array().unwrap();
+    hooks.iter().find(|hook| hook["name"] == name).unwrap_or_else(|| panic!("{name}: {explanation:#}"))
+}
+
+#[test]
+fn each_hook_is_there_with_the_reason_why_it_was_asked_or_not() {
+    let env = environment();
+    let blocked = explain(&env, &["git push --force", "--json"]).json();
+    assert_eq!(blocked["verdict"]["blocked_by"], "guardrail.wasm");
+    assert_eq!(
+        (&blocked["event"], &blocked["tool_kind"], &blocked["command"]),
+        (&json!("before_tool_call"), &json!("shell"), &json!("git push --force"))
+    );
+    let declared = blocked["hooks"].as_array().unwrap().iter().find(|it| it["kind"] == "command").unwrap();
+    let (late, plugin) = ("late", "o/r/late");
+    for (name, why, explanation) in [
+        ("guardrail.wasm", json!(null), ""),
+        ("theirs", json!("untrusted"), "trust"),
+        (late, json!("after_block"), "guardrail.wasm had blocked before its turn"),
+        (plugin, json!("after_block"), "guardrail.wasm"),
+        (declared["name"].as_str().unwrap(), json!("after_block"), "guardrail.wasm"),
+        ("old", json!("disabled"), "hookbox.toml, line 4"),
+        ("turn-logger.wasm", json!("other_event"), "it is for after_turn"),
+    ] {
+        let hook = hook(&blocked, name);
+        assert_eq!((&hook["why"], &hook["asked"]), (&why, &json!(why.is_null())), "{name}: {hook:#}");
+        assert!(hook["explanation"].as_str().unwrap_or_default().contains(explanation), "{name}: {hook:#}");
+    }
+    let guard = hook(&blocked, "guardrail.wasm");
+    assert_eq!((&guard["settings_line"], &guard["subscription"]["priority"]), (&json!(1), &json!(10)));
+    assert_eq!(guard["settings"]["also_deny"], r#"["git push --force"]"#);
+    assert_eq!(guard["report"]["status"], "blocked");
+    assert_eq!(guard["limits"]["wall_ms"], 3000);
+    assert!(declared["declared_at"].as_str().unwrap().starts_with("line "), "{declared:#}");
+
+    let passed = explain(&env, &["git push", "--json"]).json();
+    assert_eq!((&passed["verdict"]["blocked"], &passed["to_pass"]), (&json!(false), &json!(null)));
+    assert_eq!(hook(&passed, late)["report"]["status"], "passed");
+    let declared = hook(&passed, declared["name"].as_str().unwrap());
+    assert_eq!((&declared["why"], &declared["matcher"]), (&json!("passed_over"), &json!("Write")));
+}
+
+#[test]
+fn the_advice_for_a_blocked_command_lets_it_pass_and_nothing_else() {
+    let env = environment();
+    let blocked = explain(&env, &["git push --force", "--json"]).json();
+    let advice = blocked["to_pass"].clone();
+    assert_eq!(advice["hook"], "guardrail.wasm");
+    assert_eq!(advice["file"], json!(env.path("home/.hookbox/hookbox.toml")));
+    let settings = advice["settings"].as_str().unwrap();
+    assert_eq!(settings, r#"allow = ["sudo ls", "git push --force"]"#);
+    env.file(
+        "home/.hookbox/hookbox.toml",
+        format!(
+            "[hooks.\"guardrail.wasm\"]\nsettings = {{ also_deny = [\"git push --force\"], {settings} }}\n"
+        ),
+    );
+    let is_blocked = |line: &str| explain(&env, &[line, "--json"]).json()["verdict"]["blocked"].clone();
+    for (line, blocked) in
+        [("git push --force", false), ("sudo ls", false), ("git push --force origin", true)]
+    {
+        assert_eq!(is_blocked(line), blocked, "{line}");
+    }
+    // A guard that names no setting can be switched off.
+    env.native("home/.hookbox/hooks/guard", "before_tool_call", r#"echo '{"blocked":true,"reason":"no"}'"#);
+    let output = explain(&env, &["ls"]);
+    assert!(output.stdout.ends_with("  [hooks.\"guard\"]\n  enabled = false\n"), "{}", output.stdout);
+}
+
+#[test]
+fn a_person_reads_it_from_top_to_bottom_in_every_directory() {
+    let env = environment();
+    for cwd in ["repo", "home", "/"] {
+        let cwd = env.path(cwd);
+        let text = explain(&env, &["git push --force", "-C", cwd.to_str().unwrap()]).stdout;
+        let wanted = [
+            "before_tool_call, tool bash (shell)\n  command   git push --force\n",
+            "guardrail.wasm: blocked\n  answer    Security policy: 'git push --force' is not allowed\n",
+            "\n  runs at   before_tool_call, priority 10\n",
+            "\n  limits    3s, 64.00 MiB, 1000000000 fuel; on failure: block\n",
+            "late: not asked: guardrail.wasm had blocked before its turn\n",
+            "\n\nNot for this event:\n",
+            "\n\nBlocked by guardrail.wasm: Security policy: 'git push --force' is not allowed\nTo let this one pass, set in ",
+            "\n  [hooks.\"guardrail.wasm\"]\n  settings = { allow = [\"sudo ls\", \"git push --force\"] }\n",
+        ];
+        let mut rest = text.as_str();
+        for part in wanted {
+            let at = rest.find(part).unwrap_or_else(|| panic!("{}: {part:?} in {text}", cwd.display()));
+            rest = &rest[at..];
+        }
+    }
+}
+
+#[test]
+fn an_event_comes_from_a_file_or_standard_input() {
+    let env = environment();
+    let event = json!({"tool_name": "write", "tool_input": {"path": "a", "content": "b"}}).to_string();
+    env.file("repo/event.json", &event);
+    let from_file = explain(&env, &["PreToolUse", "event.json", "--json"]).json();
+    let from_stdin = env.hookbox_with(["explain", "before_tool_call", "--json"], &event).json();
+    for explanation in [from_file, from_stdin] {
+        assert_eq!(explanation["tool"], "write");
+        // The matcher of the declaration has this tool, so that its command blocks.
+        assert_eq!(explanation["verdict"]["blocked"], true, "{explanation:#}");
+        assert_eq!(hook(&explanation, "guardrail.wasm")["report"]["status"], "passed");
+    }
+    for (words, said) in [
+        (&["before_tool_cal"][..], "did you mean before_tool_call?"),
+        (&["git push", "event.json"], "expected the name of an event"),
+        (&["before_tool_call", "missing.json"], "missing.json"),
+    ] {
+        let output = env.hookbox([&["explain"], words].concat());
+        assert_eq!(output.code, Some(2), "{output:#?}");
+        assert!(output.stderr.contains(said), "{output:#?}");
+    }
+}
+
+#[test]
+fn a_hook_that_is_shadowed_names_the_one_that_runs() {
+    let env = environment();
+    env.native("repo/.hookbox/hooks/late", "before_tool_call", "true");
+    let explanation = explain(&env, &["ls", "--trust", "all", "--json"]).json();
+    let rows = explanation["hooks"].as_array().unwrap().iter();
+    let shadowed = rows.clone().find(|hook| hook["why"] == "shadowed").unwrap();
+    assert_eq!(shadowed["path"], json!(env.path("home/.hookbox/hooks/late")));
+    assert!(shadowed["explanation"].as_str().unwrap().contains("/repo/.hookbox/hooks/late"), "{shadowed:#}");
+}
