@@ -76,6 +76,8 @@ fn cases() -> BTreeMap<&'static str, (Vec<u8>, &'static str)> {
                 "hookbox:hook/types@0.2.0",
             ),
         ),
+        // A canonical function of the asynchronous calls, `task.cancel`.
+        ("asynchronous", ([component(None, None), vec![8, 2, 1, 5]].concat(), "build it without them")),
         ("half", (good[..good.len() / 2].to_vec(), "damaged")),
         ("twice", ([good.clone(), good.clone()].concat(), "damaged")),
         ("unknown-event", (patched(good, "after_turn", "after_tuna"), "did it mean after_turn?")),

@@ -400,5 +400,10 @@ fn no_engine(error: &str) -> HookError {
 
 fn invalid(error: &wasmtime::Error) -> HookError {
     let what = text::escape(&error.root_cause().to_string(), 200);
-    HookError::new(Cause::Incompatible, format!("is damaged or no valid component: {what}"))
+    let what = if what.contains("requires the component model async feature") {
+        format!("was built for asynchronous calls; build it without them (`componentize-qjs --sync`): {what}")
+    } else {
+        format!("is damaged or no valid component: {what}")
+    };
+    HookError::new(Cause::Incompatible, what)
 }

@@ -83,22 +83,28 @@ fn write(path: &Path, bytes: &[u8]) -> Done<()> {
 /// Makes components of core modules that speak the hook interface.
 struct Wrap {
     resolve: Resolve,
-    world: WorldId,
+    /// The small world, and the one with all of WASI.
+    worlds: [WorldId; 2],
 }
 
 impl Wrap {
     fn new(wit: &Path) -> Done<Self> {
         let mut resolve = Resolve::default();
         let (package, _) = resolve.push_dir(wit).map_err(|error| format!("{error:#}"))?;
-        let world =
-            resolve.select_world(&[package], Some("hook-component")).map_err(|error| format!("{error:#}"))?;
-        Ok(Self { resolve, world })
+        let world = |name| resolve.select_world(&[package], Some(name)).map_err(|error| format!("{error:#}"));
+        let worlds = [world("hook-plain")?, world("hook-component")?];
+        Ok(Self { resolve, worlds })
     }
 
-    /// The component of a core module in text form.
+    /// The component of a core module in text form, in the small world if that has its imports.
     fn component(&self, module: &str) -> Done<Vec<u8>> {
+        let [plain, all] = self.worlds;
+        self.in_world(plain, module).or_else(|_| self.in_world(all, module))
+    }
+
+    fn in_world(&self, world: WorldId, module: &str) -> Done<Vec<u8>> {
         let mut bytes = wat::parse_str(module)?;
-        embed_component_metadata(&mut bytes, &self.resolve, self.world, StringEncoding::UTF8)
+        embed_component_metadata(&mut bytes, &self.resolve, world, StringEncoding::UTF8)
             .map_err(|error| format!("{error:#}"))?;
         let made =
             ComponentEncoder::default().module(&bytes).and_then(|encoder| encoder.validate(true).encode());
