@@ -21,12 +21,14 @@ mod list;
 mod parts;
 mod programs;
 mod reader;
+mod scripts;
 mod shell_words;
 
 pub use braces::braces;
 pub use list::is_terminal;
 pub use programs::{Use, assignment, base_name, describes, executes, unwrapped, use_of};
 pub use reader::{Token, read, tokens};
+pub use scripts::{Part, Scripts, program_places, scripts, unquoted};
 pub use shell_words::ShellWords;
 
 /// The depth of nested substitutions.
@@ -82,6 +84,13 @@ pub struct Command {
     pub after: bool,
     /// The number of subshells and substitutions around it.
     pub level: usize,
+}
+
+impl Command {
+    /// Returns the texts of its words.
+    pub fn texts_of_words(&self) -> Vec<&str> {
+        self.words.iter().map(|word| word.text.as_str()).collect()
+    }
 }
 
 /// A piece of shell text.

@@ -3,7 +3,6 @@
 //! A pattern is a piece of a command line, and matches by words, not by letters; see the README.
 
 mod pattern;
-mod shell;
 
 use hookbox_sdk::prelude::*;
 
@@ -44,7 +43,7 @@ impl Settings {
             return None;
         }
         // Most lines hold no word of any pattern; only what might match is taken apart.
-        let letters = shell::unquoted(line);
+        let letters = hookbox_shell::unquoted(line);
         // The letters of `$'…'` are not in the line, and those of `r$()m` and `r{,}m` are apart.
         let is_escaped = line.contains(['$', '`', '{']);
         let mut scripts = None;
@@ -54,7 +53,7 @@ impl Settings {
                 return false;
             }
             let pattern = Pattern::parse(text);
-            let scripts = scripts.get_or_insert_with(|| shell::scripts(line));
+            let scripts = scripts.get_or_insert_with(|| hookbox_shell::scripts(line));
             scripts.parts.iter().any(|part| pattern.matches(part))
         });
         let denied = found.map(|pattern| format!("Security policy: '{pattern}' is not allowed"));
@@ -375,7 +374,11 @@ mod tests {
     #[test]
     fn a_call_is_judged_by_its_facts() {
         let answer = |name: &str, input| {
-            Guardrail::before_tool_call(&Context::default(), &ToolCall::new(name, input)).unwrap()
+            let call = ToolCall::new(name, input);
+            let mut answer = Guardrail::before_tool_call(&Context::default(), &call).unwrap();
+            assert_eq!(answer.metadata.len(), usize::from(answer != Answer::pass()), "advice with each block");
+            answer.metadata.clear();
+            answer
         };
         let block = Answer::block("Security policy: 'sudo' is not allowed");
         assert_eq!(answer("bash", json!({"command": "sudo ls"})), block);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use hookbox_shell::{Command, Input, Script, ShellWords, Use, Word, assignment, executes, unwrapped, use_of};
-
-use crate::shell::{self, Part, Token, base_name};
+use hookbox_shell::{
+    Command, Input, Part, Script, ShellWords, Token, Use, Word, assignment, base_name, program_places, use_of,
+};
 
 /// A pattern.
 #[derive(Debug, PartialEq)]
@@ -70,7 +70,7 @@ impl Pattern {
     }
 }
 
-/// Returns whether a pattern may match a line with these letters (see [`shell::unquoted`]): they contain each
+/// Returns whether a pattern may match a line with these letters (see [`hookbox_shell::unquoted`]): they contain each
 /// of its words, flags apart. A pattern with quotes of its own may match any line.
 pub(crate) fn may_match(pattern: &str, letters: &str) -> bool {
     pattern.contains(['\'', '"', '\\'])
@@ -96,8 +96,8 @@ fn contains(letters: &[u8], word: &[u8]) -> bool {
 /// Returns true if a command runs these words: a row of them, or `rm` with these flags.
 fn runs(words: &[String], command: &Command) -> bool {
     let Some(first) = words.first() else { return false };
-    let given = shell::words(command);
-    let places = positions(&given);
+    let given = command.texts_of_words();
+    let places = program_places(&given);
     (0..given.len()).any(|at| {
         let rest = given.get(at + 1..).unwrap_or_default();
         let is_program = places.as_ref().is_none_or(|places| places.contains(&at));
@@ -117,23 +117,9 @@ fn begins(words: &[&str], with: &[String]) -> bool {
     words.len() >= with.len() && words.iter().zip(with).all(|(word, wanted)| word == wanted)
 }
 
-/// Returns the places of programs in a command whose words are only read: the program's, those of programs that run it, and
-/// those that `find` runs. `None` if any word may be a program.
-fn positions(words: &[&str]) -> Option<Vec<usize>> {
-    if matches!(use_of(words), Use::Shell | Use::Any) {
-        return None;
-    }
-    let program = |from: usize| {
-        let rest = words.get(from..).unwrap_or_default();
-        from..=from + rest.len() - unwrapped(rest).len()
-    };
-    let started = words.iter().enumerate().filter(|(_, word)| executes(word)).map(|(at, _)| at + 1);
-    Some(started.chain([0]).flat_map(program).collect())
-}
-
 /// Returns the place of a command of a pipeline at which it starts with these words.
 fn start(words: &[String], command: &Command) -> Option<usize> {
-    let given = shell::words(command);
+    let given = command.texts_of_words();
     let position = given.iter().take_while(|word| assignment(word).is_some()).count();
     let matches = |at: &usize| {
         let rest = given.get(*at..).unwrap_or_default();
@@ -149,7 +135,7 @@ fn start(words: &[String], command: &Command) -> Option<usize> {
 /// does not run its input.
 fn read_by(at: usize, index: usize, script: &Script) -> BTreeSet<usize> {
     let Some(command) = script.commands.get(index) else { return BTreeSet::new() };
-    let given = shell::words(command);
+    let given = command.texts_of_words();
     let arguments = given.get(at + 1..).unwrap_or_default();
     let is_shell = given.get(at).is_some_and(|word| SHELLS.contains(&base_name(word)));
     let replaced = replaced(given.get(..at).unwrap_or_default());
@@ -194,7 +180,7 @@ fn runs_replaced(shell: &ShellWords<'_, '_>, replaced: &str) -> bool {
         return script.contains(replaced);
     }
     hookbox_shell::read(script).commands.iter().any(|command| {
-        let words = shell::words(command);
+        let words = command.texts_of_words();
         let is_before = |word: &&str| assignment(word).is_some() || WRAPPERS.contains(&base_name(word));
         let program = words.iter().find(|word| !is_before(word));
         program.is_some_and(is_one) || use_of(&words) == Use::Shell && words.iter().any(is_one)

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hookbox_shell::{Command, Script, Use, Word, braces, use_of};
-pub(crate) use hookbox_shell::{Token, base_name};
+use crate::{Command, Script, Use, Word, base_name, braces, executes, unwrapped, use_of};
 
 /// Programs that run one of their words as a script.
 const RUNNERS: [&str; 13] =
@@ -23,21 +22,24 @@ const MAX_TEXT: usize = 1 << 20;
 
 /// A script, and the text that it was read from.
 #[derive(Debug)]
-pub(crate) struct Part {
-    pub(crate) text: String,
-    pub(crate) script: Script,
+pub struct Part {
+    /// The text.
+    pub text: String,
+    /// The script in it.
+    pub script: Script,
 }
 
 /// A line, and the scripts in it that a shell would run.
 #[derive(Debug)]
-pub(crate) struct Scripts {
-    pub(crate) parts: Vec<Part>,
+pub struct Scripts {
+    /// The line itself is among them.
+    pub parts: Vec<Part>,
     /// True if not all of them could be read.
-    pub(crate) unread: bool,
+    pub unread: bool,
 }
 
 /// Returns the line, and the scripts in it that a shell would run: arguments, here-documents, and text that is fed to it.
-pub(crate) fn scripts(line: &str) -> Scripts {
+pub fn scripts(line: &str) -> Scripts {
     let mut found = Scripts { parts: Vec::new(), unread: false };
     let (mut seen, mut length) = (BTreeSet::new(), 0);
     let mut waiting = vec![(line.to_owned(), 0)];
@@ -50,14 +52,14 @@ pub(crate) fn scripts(line: &str) -> Scripts {
             found.unread = true;
             break;
         }
-        let script = read(&text);
+        let script = expanded(&text);
         found.unread |= script.unread;
         let inner = script.commands.iter().flat_map(|command| texts(&script, command));
         waiting.extend(inner.map(|text| (text, depth + 1)));
         if script.odd {
             // A quote that is never closed may hide the rest.
             let letters = unquoted(&text);
-            found.parts.push(Part { script: read(&letters), text: letters });
+            found.parts.push(Part { script: expanded(&letters), text: letters });
         }
         found.parts.push(Part { text, script });
     }
@@ -65,28 +67,23 @@ pub(crate) fn scripts(line: &str) -> Scripts {
 }
 
 /// Reads a script, with the words that braces make.
-fn read(text: &str) -> Script {
-    let mut script = hookbox_shell::read(text);
+fn expanded(text: &str) -> Script {
+    let mut script = crate::read(text);
     for command in &mut script.commands {
-        let expanded = |word: &Word| {
+        let parts = |word: &Word| {
             let glob = word.glob;
             braces(&word.text).into_iter().map(move |text| Word { text, glob })
         };
         if command.words.iter().any(|word| word.text.contains('{')) {
-            command.words = command.words.iter().flat_map(expanded).collect();
+            command.words = command.words.iter().flat_map(parts).collect();
         }
     }
     script
 }
 
-/// Returns the words of a command.
-pub(crate) fn words(command: &Command) -> Vec<&str> {
-    command.words.iter().map(|word| word.text.as_str()).collect()
-}
-
 /// Returns the texts that a command runs as scripts.
 fn texts(script: &Script, command: &Command) -> Vec<String> {
-    let words = words(command);
+    let words = command.texts_of_words();
     let used = use_of(&words);
     let runs = used == Use::Shell || words.iter().any(|word| RUNNERS.contains(&base_name(word)));
     let is_foreign = words.iter().any(|word| LANGUAGES.contains(&base_name(word)));
@@ -105,7 +102,7 @@ fn texts(script: &Script, command: &Command) -> Vec<String> {
         let sources = script.sources(command.upstream.iter().cloned().flatten());
         for source in sources.into_iter().filter_map(|at| script.commands.get(at)) {
             found.extend(source.texts.iter().cloned());
-            let printed = self::words(source);
+            let printed = source.texts_of_words();
             if matches!(printed.first(), Some(&("echo" | "printf"))) {
                 found.push(printed.get(1..).unwrap_or_default().join(" "));
             }
@@ -116,7 +113,7 @@ fn texts(script: &Script, command: &Command) -> Vec<String> {
 
 /// Returns the letters of a line without quotes, escapes and line continuations: a word is in one piece, with
 /// any quoting.
-pub(crate) fn unquoted(line: &str) -> String {
+pub fn unquoted(line: &str) -> String {
     let mut letters = String::with_capacity(line.len());
     let mut is_escaped = false;
     for piece in line.split_inclusive(['\'', '"', '\\']) {
@@ -127,4 +124,18 @@ pub(crate) fn unquoted(line: &str) -> String {
         letters.push_str(plain.or_else(|| piece.strip_suffix('\\')).unwrap_or(piece));
     }
     letters
+}
+
+/// Returns the places of programs in a command whose words are only read: the program's, those of programs that run it, and
+/// those that `find` runs. `None` if any word may be a program.
+pub fn program_places(words: &[&str]) -> Option<Vec<usize>> {
+    if matches!(use_of(words), Use::Shell | Use::Any) {
+        return None;
+    }
+    let program = |from: usize| {
+        let rest = words.get(from..).unwrap_or_default();
+        from..=from + rest.len() - unwrapped(rest).len()
+    };
+    let started = words.iter().enumerate().filter(|(_, word)| executes(word)).map(|(at, _)| at + 1);
+    Some(started.chain([0]).flat_map(program).collect())
 }
