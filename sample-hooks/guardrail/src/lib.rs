@@ -376,7 +376,11 @@ mod tests {
         let answer = |name: &str, input| {
             let call = ToolCall::new(name, input);
             let mut answer = Guardrail::before_tool_call(&Context::default(), &call).unwrap();
-            assert_eq!(answer.metadata.len(), usize::from(answer != Answer::pass()), "advice with each block");
+            assert_eq!(
+                answer.metadata.len(),
+                usize::from(answer != Answer::pass()),
+                "advice with each block"
+            );
             answer.metadata.clear();
             answer
         };
