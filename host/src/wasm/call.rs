@@ -1,28 +1,70 @@
 //! One call into a component, within its budget, and the meaning of its failures.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Semaphore;
-use wasmtime::component::ResourceTableError;
+use wasmtime::component::{ComponentExportIndex, Instance, InstancePre, ResourceTableError, TypedFunc};
 use wasmtime::{Store, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 use super::access::Access;
-use super::bindings::{HookHost, HookHostPre};
+use super::bindings::HookHostPre;
+use super::bindings::exports::hookbox::hook::hook::Response;
+use super::bindings::hookbox::hook::types::{Context, Event};
 use super::clock;
 use super::state::{self, CallState, Clock};
 use crate::hook::{Budget, Cause, HookError, LimitKind, STACK, Settings};
 use crate::outcome::Spent;
 use crate::text;
 
+/// The interface that a hook exports; the name finds every version that this host serves.
+const HOOK: &str = "hookbox:hook/hook@0.1.0";
+
+/// The function `run` of an instance.
+type Run<'a> = TypedFunc<(&'a Context, &'a Event), (Result<Response, String>,)>;
+
 /// A component that is linked, ready for calls.
-#[derive(Clone)]
 pub(super) struct Prepared {
-    pub(super) pre: HookHostPre<CallState>,
-    pub(super) slots: Arc<Semaphore>,
+    pre: InstancePre<CallState>,
+    slots: Arc<Semaphore>,
+    /// The export `run`.
+    run: ComponentExportIndex,
+    /// True after an instance has shown that `run` has its type.
+    is_checked: AtomicBool,
 }
 
 impl Prepared {
+    /// Checks that a linked component exports a hook.
+    pub(super) fn new(pre: InstancePre<CallState>, slots: Arc<Semaphore>) -> wasmtime::Result<Self> {
+        let pre = HookHostPre::new(pre)?.instance_pre().clone();
+        let hook = pre.component().get_export_index(None, HOOK);
+        let run = hook.and_then(|hook| pre.component().get_export_index(Some(&hook), "run"));
+        let run = run.ok_or_else(|| wasmtime::format_err!("{HOOK} exports no `run`"))?;
+        Ok(Self { pre, slots, run, is_checked: AtomicBool::new(false) })
+    }
+
+    /// Returns the function `run` of an instance of this component. Only the first instance checks its type: the check
+    /// takes a twelfth of a call.
+    #[allow(unsafe_code, reason = "the type is checked once for all instances; see SAFETY")]
+    pub(super) fn run<'a>(
+        &self,
+        store: &mut Store<CallState>,
+        instance: &Instance,
+    ) -> wasmtime::Result<Run<'a>> {
+        let function = instance.get_func(&mut *store, self.run);
+        let function = function.ok_or_else(|| wasmtime::format_err!("`run` is not a function"))?;
+        if !self.is_checked.load(Ordering::Relaxed) {
+            let checked: Run<'a> = function.typed(&*store)?;
+            self.is_checked.store(true, Ordering::Relaxed);
+            return Ok(checked);
+        }
+        // SAFETY: the signature has been checked, because `is_checked` is set only after that. All instances have it:
+        // `Prepared::call` makes them from one `InstancePre`, which fixes the component with its types and the imported
+        // resource types, and `self.run` names one export of that component.
+        Ok(unsafe { TypedFunc::new_unchecked(function) })
+    }
+
     /// Makes a fresh instance and runs `body` with it. The budget's fuel, memory and wall-clock time count
     /// from the start of the instantiation to the end of `body`. Waiting for a free slot does not count, nor
     /// does the time that other tasks have the thread ([`clock`]).
@@ -36,14 +78,14 @@ impl Prepared {
         settings: Arc<Settings>,
         access: Arc<Access>,
         clock: Clock,
-        body: impl AsyncFnOnce(&HookHost, &mut Store<CallState>) -> wasmtime::Result<R>,
+        body: impl AsyncFnOnce(&Instance, &mut Store<CallState>) -> wasmtime::Result<R>,
     ) -> Result<(R, Spent), HookError> {
         let _slot = self.slots.acquire().await.map_err(internal)?;
         let state = CallState::new(budget, settings, access, clock);
         let mut store = state::store(self.pre.engine(), state, budget).map_err(internal)?;
         let run = async {
-            let host = self.pre.instantiate_async(&mut store).await?;
-            body(&host, &mut store).await
+            let instance = self.pre.instantiate_async(&mut store).await?;
+            body(&instance, &mut store).await
         };
         // Fuel makes a computing guest yield, and a guest that waits in a host call waits in a future. So the
         // deadline ends both by dropping them. Nothing else interrupts a host call.

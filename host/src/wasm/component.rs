@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use wasmtime::component::Component as Loaded;
 
 use super::access::Access;
+use super::bindings::HookHost;
 use super::call::Prepared;
 use super::convert::{self, Lower};
 use super::engine::Linked;
@@ -30,10 +31,9 @@ impl Ready {
     pub(super) fn new(linked: &Linked, component: &Loaded) -> Result<Self, HookError> {
         let imports = inspect::imports(&linked.engine, component);
         let wit_version = inspect::check_exports(&linked.engine, component)?;
-        let pre =
+        let prepared =
             linked.prepare(component, &imports).map_err(|error| inspect::explain_link(&error, &imports))?;
-        let slots = Arc::clone(&linked.slots);
-        Ok(Self { wit_version, imports, prepared: Prepared { pre, slots } })
+        Ok(Self { wit_version, imports, prepared })
     }
 
     /// Asks the component for its manifest.
@@ -43,8 +43,8 @@ impl Ready {
         let settings = Arc::default();
         let (manifest, spent) = self
             .prepared
-            .call(&budget, settings, Arc::default(), Clock::Frozen, async |host, store| {
-                host.hookbox_hook_hook().call_describe(store).await
+            .call(&budget, settings, Arc::default(), Clock::Frozen, async |instance, store| {
+                HookHost::new(&mut *store, instance)?.hookbox_hook_hook().call_describe(store).await
             })
             .await
             .map_err(|mut error| {
@@ -145,11 +145,9 @@ impl Hook for ComponentHook {
 
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
         let settings = Arc::clone(&self.settings);
-        let answer = self
-            .component
-            .inner
-            .prepared
-            .call(budget, settings, Arc::clone(&self.access), Clock::Running, async |host, store| {
+        let prepared = &self.component.inner.prepared;
+        let answer = prepared
+            .call(budget, settings, Arc::clone(&self.access), Clock::Running, async |instance, store| {
                 let context = convert::context(event);
                 let conversation = self.access.rights.has(&Capability::Conversation);
                 let mut lower = Lower { table: &mut store.data_mut().table, conversation, withheld: false };
@@ -157,7 +155,8 @@ impl Hook for ComponentHook {
                 if lower.withheld && self.access.rights.asked().contains(&Capability::Conversation) {
                     store.data_mut().deny(&Capability::Conversation);
                 }
-                host.hookbox_hook_hook().call_run(store, &context, &event).await
+                let run = prepared.run(store, instance)?;
+                Ok(run.call_async(store, (&context, &event)).await?.0)
             })
             .await;
         match answer? {

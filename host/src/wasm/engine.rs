@@ -9,10 +9,9 @@ use tokio::sync::Semaphore;
 use wasmtime::component::Component;
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-use super::bindings::HookHostPre;
+use super::call::Prepared;
 use super::inspect::InterfaceName;
 use super::link::Imports;
-use super::state::CallState;
 use crate::hook::STACK;
 
 /// The number of pooled calls at once. Each slot reserves 8 GiB of address space and no memory.
@@ -52,7 +51,7 @@ pub(super) struct Linked {
     pub(super) engine: Engine,
     imports: Arc<Imports>,
     /// One permit per call that may run at once: an exhausted pool would be an error.
-    pub(super) slots: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     pooled: bool,
 }
 
@@ -92,8 +91,8 @@ impl Linked {
         &self,
         component: &Component,
         imports: &[InterfaceName],
-    ) -> wasmtime::Result<HookHostPre<CallState>> {
-        HookHostPre::new(self.imports.prepare(component, imports)?)
+    ) -> wasmtime::Result<Prepared> {
+        Prepared::new(self.imports.prepare(component, imports)?, Arc::clone(&self.slots))
     }
 }
 
