@@ -58,13 +58,14 @@ pub async fn run(hooks: &[Arc<dyn Hook>], event: Event, options: &ChainOptions) 
     let mut clocks = Clocks::new(options);
     let mut ruled = rule(hooks, event, &mut clocks, options, TextRules::new(true)).await;
     ruled.observe(&mut clocks).await;
-    ruled.fired
+    *ruled.fired
 }
 
 /// An event with its verdict, and the observers that still have to run.
 #[derive(Debug)]
 pub(crate) struct Ruled {
-    pub(crate) fired: Fired,
+    /// Boxed: it is handed on many times.
+    pub(crate) fired: Box<Fired>,
     /// Observers that come after a block, each with its place in the report.
     late: Vec<(usize, Late)>,
     began: Instant,
@@ -82,9 +83,14 @@ impl fmt::Debug for Late {
 }
 
 impl Ruled {
+    /// Returns true if observers still have to run.
+    pub(crate) fn has_observers(&self) -> bool {
+        !self.late.is_empty()
+    }
+
     /// Runs the observers that come after a block. They cannot change the verdict.
     pub(crate) async fn observe(&mut self, clocks: &mut Clocks) {
-        let Fired { event, verdict, report } = &mut self.fired;
+        let Fired { event, verdict, report } = &mut *self.fired;
         for (at, Late(hook)) in std::mem::take(&mut self.late) {
             let began = self.began.elapsed();
             let ran = clocks.run(hook.as_ref(), event).await;
@@ -117,18 +123,20 @@ pub(crate) async fn rule(
 
 async fn rule_in_order(
     hooks: &[Arc<dyn Hook>],
-    mut event: Event,
+    event: Event,
     clocks: &mut Clocks,
     options: &ChainOptions,
     TextRules { room, redacts }: TextRules,
 ) -> Ruled {
     let began = Instant::now();
     let mut fold = Fold::with_room(room);
-    let mut report = Report::new(event.name());
+    let report = Report::new(event.name());
+    let mut fired = Box::new(Fired { event, verdict: Verdict::default(), report });
+    let Fired { event, verdict, report } = &mut *fired;
     let mut late = Vec::new();
     if concerns(hooks, &report.event) {
-        work_out_facts(&mut event, options);
-        let order = in_run_order(hooks, &event);
+        work_out_facts(event, options);
+        let order = in_run_order(hooks, event);
         clocks.expect(order.iter().map(|(hook, _)| hook.descriptor()));
         for member in members(order, redacts) {
             let Member { hook, observe, .. } = member;
@@ -144,19 +152,19 @@ async fn rule_in_order(
                 report.hooks.push(HookReport { started, ..skipped });
                 continue;
             }
-            let ran = clocks.run(hook.as_ref(), &event).await;
+            let ran = clocks.run(hook.as_ref(), event).await;
             let input_before = event.tool_call().map(|call| call.input.clone());
-            let mut hook_report = settle(&mut fold, &mut event, &member, ran);
+            let mut hook_report = settle(&mut fold, event, &member, ran);
             hook_report.started = started;
             if event.tool_call().map(|call| &call.input) != input_before.as_ref() {
-                work_out_facts(&mut event, options);
+                work_out_facts(event, options);
             }
             trace(&report.event, &hook_report);
             report.hooks.push(hook_report);
         }
     }
+    *verdict = fold.finish(event);
     report.duration = began.elapsed();
-    let fired = Fired { verdict: fold.finish(&event), event, report };
     Ruled { fired, late, began, redacts }
 }
 

@@ -62,7 +62,7 @@ impl Decided {
 
     /// Returns the event, its verdict and its report, also if [`Decided::follow_up`] was cut short.
     pub fn into_fired(self) -> Fired {
-        self.ruled.fired
+        *self.ruled.fired
     }
 
     #[doc(hidden)]
@@ -72,21 +72,34 @@ impl Decided {
 
     /// Runs the hooks that observe a block, sends `on_error` for hooks that failed, and records telemetry.
     /// All `on_error` events together have the clocks of one event.
+    ///
+    /// Each part is boxed, because most events need none: their future stays small, and it is moved.
     pub async fn follow_up(&mut self) {
-        self.ruled.observe(&mut self.clocks).await;
-        self.tell_of_failures().await;
+        if self.ruled.has_observers() {
+            Box::pin(self.ruled.observe(&mut self.clocks)).await;
+        }
+        if self.has_failures() {
+            Box::pin(self.tell_of_failures()).await;
+        }
         #[cfg(feature = "otel")]
-        self.tell_telemetry().await;
+        if let Some(telemetry) = &self.session.live.telemetry {
+            Box::pin(self.tell(telemetry)).await;
+        }
     }
 
     /// Records the event. The end of a session sends everything that was recorded, in bounded time.
     #[cfg(feature = "otel")]
-    async fn tell_telemetry(&self) {
-        let Some(telemetry) = &self.session.live.telemetry else { return };
+    async fn tell(&self, telemetry: &crate::telemetry::Telemetry) {
         telemetry.record(self.fired());
         if self.fired().report.event == EventName::SessionEnd {
             telemetry.flush(crate::telemetry::FLUSH).await;
         }
+    }
+
+    /// Returns true if a hook failed, at another event than `on_error`.
+    fn has_failures(&self) -> bool {
+        let report = &self.fired().report;
+        report.event != EventName::OnError && report.hooks.iter().any(|hook| hook.cause.is_some())
     }
 
     /// Sends `on_error` for hooks that failed. Never for a hook that failed in `on_error`, nor for a hook
@@ -94,10 +107,6 @@ impl Decided {
     /// does not trust gets no `on_error`.
     async fn tell_of_failures(&mut self) {
         let fired = &mut self.ruled.fired;
-        let has_failed = fired.report.hooks.iter().any(|hook| hook.cause.is_some());
-        if !has_failed || fired.report.event == EventName::OnError {
-            return;
-        }
         let hooks: Vec<Arc<dyn Hook>> =
             self.snapshot.hooks.iter().filter(|hook| hook.descriptor().trusted).cloned().collect();
         if !chain::concerns(&hooks, &EventName::OnError) {
@@ -116,7 +125,7 @@ impl Decided {
             rules.room = rules.room.saturating_sub(held);
             let mut told = chain::rule(&hooks, event, &mut clocks, options, rules).await;
             told.observe(&mut clocks).await;
-            let Fired { verdict, report, .. } = told.fired;
+            let Fired { verdict, report, .. } = *told.fired;
             if injects {
                 fired.verdict.context.extend(verdict.context);
             }
