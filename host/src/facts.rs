@@ -78,7 +78,10 @@ pub(crate) fn is_file(field: &str) -> bool {
 /// Returns the name of a tool or a field in the form of the tables. No name in them is longer than 64
 /// letters.
 pub(crate) fn plain(name: &str) -> String {
-    name.chars().filter(|c| !matches!(c, '_' | '-' | '.')).take(65).map(|c| c.to_ascii_lowercase()).collect()
+    let letters = name.chars().filter(|c| !matches!(c, '_' | '-' | '.')).take(65);
+    let mut plain = String::with_capacity(name.len().min(65));
+    plain.extend(letters.map(|c| c.to_ascii_lowercase()));
+    plain
 }
 
 #[cfg(test)]

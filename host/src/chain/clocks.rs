@@ -63,14 +63,17 @@ impl Clock {
     /// Names the slowest hook, if it took longer than this part.
     fn used_by(&self, part: Duration) -> String {
         let slowest = self.slowest.as_ref().filter(|(_, used)| *used > part);
-        slowest.map(|(name, used)| format!("; {name} took {:?} of it", rounded(*used))).unwrap_or_default()
+        let named = |(name, used): &(String, Duration)| {
+            format!("; {} took {:?} of it", Author::trusted(name).shown(), rounded(*used))
+        };
+        slowest.map(named).unwrap_or_default()
     }
 
     /// Records the time of a hook.
     fn spend(&mut self, descriptor: &Descriptor, used: Duration) {
         self.left = self.left.saturating_sub(used);
         if self.slowest.as_ref().is_none_or(|(_, most)| used > *most) {
-            self.slowest = Some((Author::trusted(&descriptor.name).shown(), used));
+            self.slowest = Some((descriptor.name.clone(), used));
         }
     }
 }

@@ -27,8 +27,10 @@ const OPENING: [&str; 4] = ["case", "for", "select", "function"];
 pub(super) fn line(tool: &str, input: &Value) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     collect(tool, input, 0, &mut lines);
-    let mut seen = HashSet::new();
-    lines.retain(|line| seen.insert(line.clone()));
+    if lines.len() > 1 {
+        let mut seen = HashSet::new();
+        lines.retain(|line| seen.insert(line.clone()));
+    }
     match &lines[..] {
         [] => None,
         [one] => Some(one.clone()),
