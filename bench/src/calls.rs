@@ -150,7 +150,7 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
         rows.push(Row::compare(&format!("whole payload, {name}: text handed over"), "µs", ours, floor, None));
     }
     rows.extend(unheard(extent, &tokio));
-    rows.push(two_threads(extent, &guard));
+    rows.extend(two_threads(extent, &guard));
     rows.extend(endless(extent, place));
     rows
 }
@@ -194,37 +194,49 @@ fn unheard(extent: Extent, tokio: &tokio::runtime::Runtime) -> Vec<Row> {
     ]
 }
 
-/// Calls on two threads at once, against one.
-fn two_threads(extent: Extent, guard: &Path) -> Row {
+/// Calls on two threads at once, against one; the same of the bare engine tells what the processors of this machine give.
+fn two_threads(extent: Extent, guard: &Path) -> [Row; 2] {
+    let document = Document::new(input(1 << 10));
+    let bare_input = Arc::new(input(1 << 10));
+    let (session, bare) = (one_thread().block_on(session(guard, 1, None)), BareHook::new(guard));
+    let ours = |threads| {
+        on_threads(threads, |calls| {
+            one_thread().block_on(async {
+                for _ in 0..calls {
+                    before_tool_call(&session, &document).await;
+                }
+            });
+        })
+    };
+    let theirs =
+        |threads| on_threads(threads, |calls| (0..calls).for_each(|_| drop(bare.call(&bare_input, LINE))));
+    let times = race(
+        extent.rounds(60),
+        &mut [Box::new(|| ours(2)), Box::new(|| ours(1)), Box::new(|| theirs(2)), Box::new(|| theirs(1))],
+    );
+    let [two, one, bare_two, bare_one] = &times[..] else { unreachable!() };
+    [
+        Row::compare("calls on two threads: on one", "µs", two, one, Some(Aim::TimesFaster(1.8))),
+        Row::compare("the bare engine on one thread: on two", "µs", bare_one, bare_two, None),
+    ]
+}
+
+/// Makes calls on so many threads at once, and returns the time of one call.
+fn on_threads(threads: usize, work: impl Fn(usize) + Sync) -> Duration {
     /// Calls of each thread in a round.
     const CALLS: usize = 500;
-    let document = Document::new(input(1 << 10));
-    let session = one_thread().block_on(session(guard, 1, None));
-    let work = |threads: usize| {
-        let barrier = std::sync::Barrier::new(threads);
-        let times = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads)
-                .map(|_| {
-                    scope.spawn(|| {
-                        let tokio = one_thread();
-                        barrier.wait();
-                        let started = Instant::now();
-                        tokio.block_on(async {
-                            for _ in 0..CALLS {
-                                before_tool_call(&session, &document).await;
-                            }
-                        });
-                        started.elapsed()
-                    })
-                })
-                .collect();
-            workers.into_iter().map(|worker| worker.join().unwrap()).max().unwrap()
-        });
-        times / u32::try_from(threads * CALLS).unwrap()
-    };
-    let times = race(extent.rounds(60), &mut [Box::new(|| work(2)), Box::new(|| work(1))]);
-    let [two, one] = &times[..] else { unreachable!() };
-    Row::compare("calls on two threads: on one", "µs", two, one, Some(Aim::TimesFaster(1.8)))
+    let barrier = std::sync::Barrier::new(threads);
+    let times = std::thread::scope(|scope| {
+        let work = || {
+            barrier.wait();
+            let started = Instant::now();
+            work(CALLS);
+            started.elapsed()
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).max().unwrap()
+    });
+    times / u32::try_from(threads * CALLS).unwrap()
 }
 
 /// Fifty endless hooks on one thread: when the last of them has ended, and how long another task waits.
