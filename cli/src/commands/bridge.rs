@@ -103,8 +103,12 @@ impl Serving {
     /// Reads and answers on this thread, while another one watches the time. Another thread for the work
     /// would cost more memory and a wake-up.
     fn run(self: &Arc<Self>) -> ExitCode {
+        share_one_heap();
         let serving = Arc::clone(self);
         let watcher = std::thread::Builder::new().name("watcher".to_owned()).stack_size(WATCHER_STACK);
+        if std::env::var_os("HB_NOW").is_some() {
+            return self.guarded(Self::read_and_answer).map_or(ExitCode::FAILURE, ExitCode::from);
+        }
         let code = match watcher.spawn(move || serving.watch()) {
             Ok(_) => self.guarded(Self::read_and_answer),
             Err(error) => Some(self.say(&self.failed(&format!("no thread to watch the time: {error}")))),
@@ -268,6 +272,17 @@ impl Serving {
         }
     }
 }
+
+/// Lets all threads use one heap. The C library would map another one for the watcher, at each start.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[allow(unsafe_code, reason = "a call of the C library; see SAFETY")]
+fn share_one_heap() {
+    // SAFETY: `mallopt` takes two numbers and changes a setting of the allocator. No other thread runs yet.
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn share_one_heap() {}
 
 /// Waits until another thread has answered and ends the process.
 fn wait_for_the_end() -> ! {
