@@ -121,7 +121,11 @@ impl Examiner {
         Self {
             file,
             slots: Arc::new(Semaphore::new(AT_ONCE)),
-            processors: Arc::new(Semaphore::new(available_parallelism().map_or(1, NonZero::get))),
+            // One thread examines for one event. To ask for the number of processors takes twenty system calls.
+            processors: Arc::new(Semaphore::new(match options.one_event {
+                true => AT_ONCE,
+                false => available_parallelism().map_or(1, NonZero::get),
+            })),
             progress: options.progress.clone(),
             own: options.component_timeout,
             together: options.untrusted_timeout,
