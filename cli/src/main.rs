@@ -132,6 +132,13 @@ fn main() -> ExitCode {
         init_log(0);
         return command.run();
     }
+    run_any()
+}
+
+/// Runs a command line of any kind. Its frame of 32 KiB has the futures of all commands: `hookbox bridge` does not touch
+/// these pages.
+#[inline(never)]
+fn run_any() -> ExitCode {
     let mut known = help::command();
     let parsed = known.try_get_matches_from_mut(std::env::args_os());
     let cli = match parsed.and_then(|it| Cli::from_arg_matches(&it).map_err(|error| error.format(&mut known)))
