@@ -123,6 +123,21 @@ fn code_that_cannot_be_kept_is_a_failure_with_a_hint() {
     assert!(output.stderr.contains("hint: check that "), "{output:#?}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_system_without_memory_is_not_the_fault_of_a_component() {
+    let env = environment();
+    env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
+    env.hookbox(["cache", "warm"]);
+    let mut command = env.command("bash");
+    // Enough for the program, and not for the address space of a component.
+    command.args(["-c", "ulimit -v 600000; exec \"$@\"", "-"]).arg(program()).args(["cache", "warm"]);
+    let output = env.run(&mut command, "");
+    assert!(output.stderr.contains("guard.wasm: failed in describe: cannot run now: "), "{output:#?}");
+    let output = env.hookbox(["cache", "warm"]);
+    assert_eq!(output.stdout, "compiled 0 components, 1 compiled already\n", "its code is still there");
+}
+
 #[test]
 fn a_directory_that_others_may_write_to_is_an_error_with_a_hint() {
     let env = with_hooks();

@@ -130,17 +130,6 @@ impl CodeCache {
         }
     }
 
-    /// Removes code that does not load, so that it is compiled again.
-    pub(super) fn remove(&self, digest: &Digest, engine: &Engine, error: &wasmtime::Error) {
-        let path = self.path(digest, engine);
-        if !path.exists() {
-            // Another process has pruned it.
-            return;
-        }
-        tracing::warn!(path = %path.display(), %error, "a cached component does not load; compiling it again");
-        let _ = std::fs::remove_file(path);
-    }
-
     /// Keeps compiled code. If that fails, the next process compiles again.
     pub(super) fn store(&self, digest: &Digest, engine: &Engine, code: &[u8]) {
         let path = self.path(digest, engine);

@@ -1,8 +1,10 @@
 //! One call into a component, within its budget, and the meaning of its failures.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::io::Errno;
 use tokio::sync::Semaphore;
 use wasmtime::component::{ComponentExportIndex, Instance, InstancePre, ResourceTableError, TypedFunc};
 use wasmtime::{Store, Trap, WasmBacktrace};
@@ -138,6 +140,9 @@ fn failure(error: &wasmtime::Error, state: &CallState, budget: &Budget, spent: &
         let what = format!("wanted {wanted} elements in tables, {} are allowed", budget.tables);
         return exceeded(Cause::Memory, LimitKind::Tables, budget.tables, Some(wanted), what);
     }
+    if is_of_system(error) {
+        return internal(format!("cannot run now: {}", root(error)));
+    }
     if trap == Some(&Trap::StackOverflow) {
         let what = format!("used up its stack of {STACK} bytes{}", place(error, spent));
         return exceeded(Cause::Trap, LimitKind::Stack, STACK, None, what);
@@ -153,6 +158,12 @@ fn failure(error: &wasmtime::Error, state: &CallState, budget: &Budget, spent: &
             format!("its answer cannot be read: {}", text::escape(&root(error), 200)),
         ),
     }
+}
+
+/// Returns true if the system refused memory or a file. That is no fault of the component, and the next try may pass.
+pub(super) fn is_of_system(error: &wasmtime::Error) -> bool {
+    let root = error.root_cause();
+    root.is::<Errno>() || root.is::<io::Error>()
 }
 
 fn root(error: &wasmtime::Error) -> String {

@@ -75,8 +75,8 @@ impl Compiler {
 fn explain(error: &HookError) -> HookError {
     match error.cause {
         Cause::Timeout => super::took_too_long(),
-        // The standard library ends a process that has no memory left by SIGABRT.
-        Cause::Signal => {
+        // The standard library ends a process that has no memory left by SIGABRT. Any other signal is from outside.
+        Cause::Signal if error.message.contains("SIGABRT") => {
             let most = MAX_MEMORY >> 20;
             HookError::new(Cause::Memory, format!("compiling it took more than {most} MiB of memory"))
         }

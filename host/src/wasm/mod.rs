@@ -55,7 +55,7 @@ pub use self::kept_code::{CachedCode, RemovedCode};
 pub use crate::hook::MAX_COMPONENT;
 
 use self::cache::{CodeCache, Compiled};
-use self::call::internal;
+use self::call::{internal, is_of_system};
 use self::component::Ready;
 use self::engine::Linked;
 use crate::files::FileLock;
@@ -364,13 +364,17 @@ impl RuntimeInner {
     fn cached(&self, digest: &Digest) -> Result<Option<Ready>, HookError> {
         let Some(cache) = &self.cache else { return Ok(None) };
         let main = self.linked(&self.main, self.allocation)?;
+    if is_of_system(error) {
+        return internal(format!("cannot be loaded now: {}", error.root_cause()));
+    }
         if !cache.has(digest, &main.engine) {
             return Ok(None);
         }
         match self.place(|engine| cache.load(digest, engine))? {
             Ok((linked, component)) => Ready::new(&linked, &component).map(Some),
             Err(error) => {
-                cache.remove(digest, &main.engine, &error);
+                // New code replaces it. It stays if the system refuses memory or a file now.
+                tracing::warn!(%digest, %error, "a cached component does not load; compiling it again");
                 Ok(None)
             }
         }
