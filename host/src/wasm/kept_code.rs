@@ -115,7 +115,8 @@ impl KeptFile {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { return Ok(None) };
         let of = parse(name);
-        let is_ours = of.is_some() || name.ends_with(".lock") || name.contains(".cwasm.hookbox-");
+        let is_lock = name.strip_suffix(".lock").and_then(of_hex).is_some();
+        let is_ours = of.is_some() || is_lock || name.contains(".cwasm.hookbox-");
         let about = match entry.metadata() {
             // Another process was faster.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -149,9 +150,13 @@ impl KeptFile {
 
 /// Reads the name of a file with compiled code.
 fn parse(name: &str) -> Option<(Digest, u64)> {
-    let (digest, settings) = name.strip_suffix(".cwasm")?.split_once('-')?;
+    let (hex, settings) = name.strip_suffix(".cwasm")?.split_once('-')?;
     let settings = u64::from_str_radix(settings, 16).ok().filter(|_| settings.len() == 16)?;
-    Some((format!("sha256:{digest}").parse().ok()?, settings))
+    Some((of_hex(hex)?, settings))
+}
+
+fn of_hex(hex: &str) -> Option<Digest> {
+    format!("sha256:{hex}").parse().ok()
 }
 
 fn files(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<KeptFile>>> {
@@ -223,7 +228,7 @@ mod tests {
         let (dir, now) = (temp.path(), SystemTime::now());
         let (code, lock) = (name(&digest(1), SETTINGS), lock_name(&digest(1)));
         let unfinished = format!(".{code}.hookbox-1-0");
-        let others = ["notes.txt", "x.cwasm", "x-0000000000000007.cwasm"];
+        let others = ["notes.txt", "Cargo.lock", "x.cwasm", "x-0000000000000007.cwasm"];
         for other in others {
             file(dir, other, 1, now, 90);
         }
