@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::{Runtime, cache};
 use crate::hook::Digest;
 
 /// The time after which unused code is removed.
@@ -41,6 +42,43 @@ pub struct RemovedCode {
     pub components: usize,
     /// Their compiled code, in bytes.
     pub bytes: u64,
+}
+
+impl Runtime {
+    /// Lists the compiled code in the cache, the most recently used first.
+    ///
+    /// # Errors
+    ///
+    /// If the directory cannot be read. A directory that does not exist has no code.
+    pub fn cached_code(&self) -> io::Result<Vec<CachedCode>> {
+        self.in_cache(list)
+    }
+
+    /// Removes code from the cache that was not used for 30 days (that of other versions: 7 days), and the least
+    /// recently used code beyond 2 GiB. A process that compiles does this by itself.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be removed.
+    pub fn prune_cache(&self) -> io::Result<RemovedCode> {
+        self.in_cache(|dir, settings| prune(dir, settings, SystemTime::now()))
+    }
+
+    /// Removes all code from the cache, also that of other versions. Hooks that are loaded go on running.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be removed.
+    pub fn clear_cache(&self) -> io::Result<RemovedCode> {
+        self.inner.cache.as_ref().map_or(Ok(RemovedCode::default()), |cache| clear(cache.dir()))
+    }
+
+    /// Works in the directory of the cache, for the settings of the engine; does nothing without a cache.
+    fn in_cache<T: Default>(&self, work: impl FnOnce(&Path, u64) -> io::Result<T>) -> io::Result<T> {
+        let Some(cache) = &self.inner.cache else { return Ok(T::default()) };
+        let main = self.inner.linked(&self.inner.main, self.inner.allocation).map_err(io::Error::other)?;
+        work(cache.dir(), cache::settings_of(&main.engine))
+    }
 }
 
 /// Returns the name of the file with the code of a component, for an engine with these settings.

@@ -33,12 +33,11 @@ mod wasi_overrides;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::available_parallelism;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -282,34 +281,6 @@ impl Runtime {
         };
         tokio::task::spawn_blocking(move || inner.accept(&digest, &compiled)).await.map_err(internal)?
     }
-
-    /// Lists the compiled code in the cache, the most recently used first.
-    ///
-    /// # Errors
-    ///
-    /// If the directory cannot be read. A directory that does not exist has no code.
-    pub fn cached_code(&self) -> io::Result<Vec<CachedCode>> {
-        self.inner.in_cache(kept_code::list)
-    }
-
-    /// Removes code from the cache that was not used for 30 days (that of other versions: 7 days), and the least
-    /// recently used code beyond 2 GiB. A process that compiles does this by itself.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be removed.
-    pub fn prune_cache(&self) -> io::Result<RemovedCode> {
-        self.inner.in_cache(|dir, settings| kept_code::prune(dir, settings, SystemTime::now()))
-    }
-
-    /// Removes all code from the cache, also that of other versions. Hooks that are loaded go on running.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be removed.
-    pub fn clear_cache(&self) -> io::Result<RemovedCode> {
-        self.inner.cache.as_ref().map_or(Ok(RemovedCode::default()), |cache| kept_code::clear(cache.dir()))
-    }
 }
 
 /// The failure of a component that took too long to compile.
@@ -341,13 +312,6 @@ impl RuntimeInner {
         Compiled::new(compiler, bytes).map_err(|error| invalid(&error))
     }
 
-    /// Works in the directory of the cache, for the settings of the engine; does nothing without a cache.
-    fn in_cache<T: Default>(&self, work: impl FnOnce(&Path, u64) -> io::Result<T>) -> io::Result<T> {
-        let Some(cache) = &self.cache else { return Ok(T::default()) };
-        let main = self.linked(&self.main, self.allocation).map_err(io::Error::other)?;
-        work(cache.dir(), cache::settings_of(&main.engine))
-    }
-
     /// Checks a component that was compiled, and keeps its code.
     fn accept(&self, digest: &Digest, compiled: &Compiled) -> Result<Ready, HookError> {
         let (linked, component) =
@@ -364,9 +328,6 @@ impl RuntimeInner {
     fn cached(&self, digest: &Digest) -> Result<Option<Ready>, HookError> {
         let Some(cache) = &self.cache else { return Ok(None) };
         let main = self.linked(&self.main, self.allocation)?;
-    if is_of_system(error) {
-        return internal(format!("cannot be loaded now: {}", error.root_cause()));
-    }
         if !cache.has(digest, &main.engine) {
             return Ok(None);
         }
@@ -403,6 +364,9 @@ fn no_engine(error: &str) -> HookError {
 }
 
 fn invalid(error: &wasmtime::Error) -> HookError {
+    if is_of_system(error) {
+        return internal(format!("cannot be loaded now: {}", error.root_cause()));
+    }
     let what = text::escape(&error.root_cause().to_string(), 200);
     let what = if what.contains("requires the component model async feature") {
         format!("was built for asynchronous calls; build it without them (`componentize-qjs --sync`): {what}")
