@@ -1,7 +1,7 @@
 //! The wall clock of a call.
 //!
 //! It runs while the guest computes and while it waits. The time in which the guest could go on but other tasks have the
-//! thread is only for a guest that has computed for a hundredth of its limit itself. So a short guard beside fifty
+//! thread counts as well, once the guest has computed for a hundredth of its limit. So a short guard beside fifty
 //! endless hooks does not time out, and the fifty end when their limit is over, not one after another.
 
 use std::pin::{Pin, pin};
@@ -79,8 +79,9 @@ impl CallClock {
     ) -> Poll<Result<F::Output, Elapsed>> {
         let started = Instant::now();
         if let Some(paused) = self.paused.take() {
-            let until = self.ready.since().unwrap_or(started);
-            self.spend(until.saturating_duration_since(paused));
+            // A guest that was woken while it computed could go on when it stopped: its computing counts already.
+            let until = self.ready.since().unwrap_or(started).max(paused);
+            self.spend(until - paused);
             self.others += started.saturating_duration_since(until);
         }
         let waker = Waker::from(Arc::clone(&self.ready));
@@ -208,6 +209,24 @@ mod tests {
             }
         };
         assert!(within(SHORT, endless).await.is_err());
+    }
+
+    #[test]
+    fn computing_after_the_wake_up_is_not_the_time_of_others() {
+        let stopped = std::cell::Cell::new(None);
+        let mut call = pin!(std::future::poll_fn(|cx| {
+            if stopped.get().is_some() {
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            std::thread::sleep(SHORT);
+            stopped.set(Some(Instant::now()));
+            Poll::Pending
+        }));
+        let (mut clock, mut cx) = (CallClock::new(LONG), Context::from_waker(Waker::noop()));
+        assert!(clock.poll(call.as_mut(), &mut cx).is_pending());
+        assert!(clock.poll(call.as_mut(), &mut cx).is_ready());
+        assert!(clock.others <= stopped.get().unwrap().elapsed());
     }
 
     #[tokio::test(flavor = "current_thread")]
