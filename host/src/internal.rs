@@ -91,7 +91,7 @@ pub mod text {
     //! Text for people.
 
     pub use crate::text::{
-        distance, escape, escape_json, escape_lines, nearest, plain_name, prefix, shell_word,
+        distance, escape, escape_json, escape_lines, escape_toml, nearest, plain_name, prefix, shell_word,
     };
 }
 

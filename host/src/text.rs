@@ -37,14 +37,22 @@ fn is_invisible(c: char) -> bool {
 
 /// Writes `\uXXXX` in the strings of a JSON text for the characters that [`escape`] replaces.
 pub fn escape_json(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    let mut units = [0; 2];
-    for c in json.chars() {
-        // JSON has no other control characters outside strings than these, and none inside them.
+    escape_as(json, |c| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect())
+}
+
+/// Does the same for a TOML text, in which a character has one escape: `\UXXXXXXXX`.
+pub fn escape_toml(toml: &str) -> String {
+    escape_as(toml, |c| format!("\\U{:08x}", u32::from(c)))
+}
+
+fn escape_as(text: &str, escaped: impl Fn(char) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        // JSON and TOML have no other control characters outside strings than these, and none inside them.
         if matches!(c, '\n' | '\r' | '\t') || !(c.is_control() || is_invisible(c)) {
             out.push(c);
         } else {
-            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+            out.push_str(&escaped(c));
         }
     }
     out
@@ -116,6 +124,9 @@ mod tests {
             assert_eq!(escape_json(&escaped), escaped);
         }
         assert_eq!(escape_json("{\n  \"a\": \"é\"\n}"), "{\n  \"a\": \"é\"\n}");
+        let toml = format!("a = {}", escape_toml(&serde_json::json!(said).to_string()));
+        assert!(toml.contains("\\U000e0041") && !toml.contains('\u{202e}'), "{toml}");
+        assert_eq!(toml.parse::<toml::Table>().unwrap()["a"].as_str(), Some(said));
     }
 
     #[test]

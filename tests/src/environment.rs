@@ -22,8 +22,8 @@ pub(crate) struct TestEnvironment {
 }
 
 /// The commands of the program that find hooks.
-const TAKES_HOME: [&str; 9] =
-    ["bridge", "cache", "grants", "list", "mcp", "plugin", "run", "trust", "untrust"];
+const TAKES_HOME: [&str; 10] =
+    ["bridge", "cache", "explain", "grants", "list", "mcp", "plugin", "run", "trust", "untrust"];
 
 /// The result of the program.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::environment::{Output, TestEnvironment, sample};
+use crate::environment::{Output, TestEnvironment, guest, sample};
 
 const SETTINGS: &str = "[hooks.\"guardrail.wasm\"]\npriority = 10\nsettings = { also_deny = [\"git push --force\"], \
      allow = [\"sudo ls\"] }\n[hooks.old]\nenabled = false\n";
@@ -116,6 +116,7 @@ fn a_person_reads_it_from_top_to_bottom_in_every_directory() {
             "\n\nNot for this event:\n",
             "\n\nBlocked by guardrail.wasm: Security policy: 'git push --force' is not allowed\nTo let this one pass, set in ",
             "\n  [hooks.\"guardrail.wasm\"]\n  settings = { allow = [\"sudo ls\", \"git push --force\"] }\n",
+            "\nKeep its other settings: also_deny\n",
         ];
         let mut rest = text.as_str();
         for part in wanted {
@@ -158,4 +159,18 @@ fn a_hook_that_is_shadowed_names_the_one_that_runs() {
     let shadowed = rows.clone().find(|hook| hook["why"] == "shadowed").unwrap();
     assert_eq!(shadowed["path"], json!(env.path("home/.hookbox/hooks/late")));
     assert!(shadowed["explanation"].as_str().unwrap().contains("/repo/.hookbox/hooks/late"), "{shadowed:#}");
+}
+
+#[test]
+fn a_hook_of_the_same_name_that_nobody_trusts_gives_no_advice() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
+    env.directory("repo/.git");
+    env.copy("repo/.hookbox/hooks/guard.wasm", &guest("answers"));
+    let answer = "{ ask = \"sure?\", metadata = { settings_to_pass = { deny = [] } } }";
+    env.file("repo/.hookbox/hookbox.toml", format!("[hooks.\"guard.wasm\"]\nsettings.answer = {answer}\n"));
+    let blocked = explain(&env, &["sudo ls", "--json"]).json();
+    assert_eq!(blocked["hooks"][0]["report"]["status"], "asked", "{blocked:#}");
+    assert_eq!(blocked["to_pass"]["settings"], r#"allow = ["sudo ls"]"#);
+    assert_eq!(blocked["to_pass"]["file"], json!(env.path("home/.hookbox/hookbox.toml")));
 }

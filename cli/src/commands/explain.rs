@@ -10,7 +10,7 @@ use hookbox::internal::discovery::show_duration;
 use hookbox::internal::text;
 use hookbox::manager::{Manager, SwitchedOff};
 use hookbox::outcome::Ruling;
-use hookbox::report::{HookReport, Status};
+use hookbox::report::Status;
 use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Event, EventData, EventName, Kind, ToolCall, escape};
 use indicatif::HumanBytes;
@@ -100,24 +100,26 @@ struct WayThrough {
     file: PathBuf,
     /// The settings as TOML, or `None` if the hook names none and can only be switched off.
     settings: Option<String>,
+    /// The names of its other settings, which have to stay.
+    others: Vec<String>,
 }
 
 impl WayThrough {
     fn lines(&self) -> String {
-        let name = text::escape_json(&json!(self.hook).to_string());
+        let name = text::escape_toml(&json!(self.hook).to_string());
         let file = escape(&self.file.to_string_lossy(), 4096);
-        match &self.settings {
-            Some(settings) => {
-                format!(
-                    "To let this one pass, set in {file}:\n  [hooks.{name}]\n  settings = {{ {settings} }}"
-                )
-            }
-            None => format!(
+        let Some(settings) = &self.settings else {
+            return format!(
                 "{} names no setting that lets this one pass. To switch it off, set in {file}:\n  \
                  [hooks.{name}]\n  enabled = false",
                 escape(&self.hook, 200)
-            ),
-        }
+            );
+        };
+        let keep = if self.others.is_empty() { "" } else { "\nKeep its other settings: " };
+        let others = escape(&self.others.join(", "), 400);
+        format!(
+            "To let this one pass, set in {file}:\n  [hooks.{name}]\n  settings = {{ {settings} }}{keep}{others}"
+        )
     }
 }
 
@@ -126,20 +128,22 @@ impl WayThrough {
 fn way_through(explanation: &Explanation, manager: &Manager) -> Option<WayThrough> {
     let verdict = &explanation.fired.verdict;
     let ruling = verdict.block.as_ref().or(verdict.ask.as_ref()).filter(|ruling| ruling.trusted)?;
+    let status = if verdict.block.is_some() { Status::Blocked } else { Status::Asked };
     let is_it = |hook: &&ExplainedHook| {
-        let holds = |it: &HookReport| matches!(it.status, Status::Blocked | Status::Asked);
-        hook.entry.name == ruling.by && hook.report.as_ref().is_some_and(holds)
+        hook.report.as_ref().is_some_and(|it| it.status == status && it.trusted && it.name == ruling.by)
     };
     let hook = explanation.hooks.iter().find(is_it)?;
     let declared = matches!(hook.entry.kind, Kind::Command | Kind::Tool);
     let file = hook.entry.settings_file().filter(|_| !declared && manager.hook(&ruling.by).is_some())?;
     let named = hook.report.as_ref().and_then(|it| it.metadata.get(SETTINGS_TO_PASS)?.as_object());
+    let others = hook.settings.keys().filter(|name| named.is_some_and(|it| !it.contains_key(*name)));
+    let others = others.cloned().collect();
     let settings = named.and_then(|settings| {
         let rows: Option<Vec<String>> =
             settings.iter().map(|(name, value)| Some(format!("{} = {}", key(name)?, toml(value)?))).collect();
-        rows.filter(|rows| !rows.is_empty()).map(|rows| text::escape_json(&rows.join(", ")))
+        rows.filter(|rows| !rows.is_empty()).map(|rows| text::escape_toml(&rows.join(", ")))
     });
-    Some(WayThrough { hook: ruling.by.clone(), file, settings })
+    Some(WayThrough { hook: ruling.by.clone(), file, settings, others })
 }
 
 /// Returns a name that is a key of TOML as it stands.
