@@ -270,6 +270,7 @@ fn empty_report(descriptor: &Descriptor, status: Status) -> HookReport {
         log: String::new(),
         metadata: serde_json::Map::new(),
         denied: Vec::new(),
+        passed_over: None,
     }
 }
 
@@ -277,7 +278,7 @@ fn empty_report(descriptor: &Descriptor, status: Status) -> HookReport {
 fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> HookReport {
     let descriptor = member.descriptor();
     let mut report = empty_report(descriptor, Status::Passed);
-    report.duration = ran.duration;
+    (report.duration, report.passed_over) = (ran.duration, member.hook.passes_over(event));
     let mut outcome = match ran.result {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -394,14 +395,13 @@ fn trace(event: &EventName, hook: &HookReport) {
         tracing::info!(target: "hookbox::output", %event, hook = %name, "{}", redact::text(line));
     }
     for change in &hook.changes {
-        let shown = |value| redact::line(value, MAX_CHANGE);
         tracing::info!(
             target: "hookbox::change",
             %event,
             hook = %name,
             what = change.what,
-            from = %shown(&change.before),
-            to = %shown(&change.after),
+            from = %redact::line(&change.before, MAX_CHANGE),
+            to = %redact::line(&change.after, MAX_CHANGE),
             "changed"
         );
     }

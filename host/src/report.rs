@@ -85,6 +85,8 @@ pub struct HookReport {
     pub metadata: Map<String, Value>,
     /// The rights that it used without having them, each once.
     pub denied: Vec<Denial>,
+    /// The condition of its own that excluded the event; see [`Hook::passes_over`](crate::Hook::passes_over).
+    pub passed_over: Option<&'static str>,
 }
 
 /// The report of the `on_error` event for one failure.

@@ -174,3 +174,22 @@ fn a_hook_of_the_same_name_that_nobody_trusts_gives_no_advice() {
     assert_eq!(blocked["to_pass"]["settings"], r#"allow = ["sudo ls"]"#);
     assert_eq!(blocked["to_pass"]["file"], json!(env.path("home/.hookbox/hookbox.toml")));
 }
+
+#[test]
+fn a_condition_is_judged_by_what_earlier_hooks_made_of_the_call() {
+    let env = TestEnvironment::new();
+    let hooks = json!({"version": 1, "hooks": {"PreToolUse": [
+        {"matcher": "*", "hooks": [{"type": "command", "if": "Bash(git push:*)", "command": "exit 2"}]},
+    ]}});
+    env.file("home/.hookbox/hooks.json", hooks.to_string());
+    env.file("home/.hookbox/hookbox.toml", "[hooks.first]\npriority = 1\n");
+    for (asked, becomes, why) in [("ls", "git push", json!(null)), ("git push", "ls", json!("passed_over"))] {
+        let run = format!("echo '{{\"input\":{{\"command\":\"{becomes}\"}}}}'");
+        env.native("home/.hookbox/hooks/first", "before_tool_call", &run);
+        let event = json!({"tool_name": "Bash", "tool_input": {"command": asked}}).to_string();
+        let explanation = env.hookbox_with(["explain", "before_tool_call", "--json"], event).json();
+        let declared = explanation["hooks"].as_array().unwrap().iter().find(|it| it["kind"] == "command");
+        assert_eq!(declared.unwrap()["why"], why, "{asked}: {explanation:#}");
+        assert_eq!(explanation["verdict"]["blocked"], why.is_null(), "{asked}");
+    }
+}

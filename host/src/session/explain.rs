@@ -48,7 +48,7 @@ pub struct ExplainedHook {
     pub report: Option<HookReport>,
 }
 
-/// Whether a hook was asked, and else why not.
+/// The part of a hook in an event: it was asked, or the reason why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Asked {
@@ -82,7 +82,7 @@ impl Explanation {
                 let asked = match report.status {
                     Status::Untrusted => Asked::Untrusted,
                     Status::Skipped => Asked::AfterBlock,
-                    _ => hook.passes_over(asked).map_or(Asked::Yes, Asked::PassedOver),
+                    _ => report.passed_over.map_or(Asked::Yes, Asked::PassedOver),
                 };
                 Self::hook(snapshot, &row(snapshot, hook.descriptor()), asked, Some(report))
             })
