@@ -63,27 +63,6 @@ pub fn from_model(text: &str) -> Value {
     serde_json::from_str::<&RawValue>(text).map_or_else(|_| odd(), value)
 }
 
-/// Returns a value as JSON text. A large text is allocated once: to let it grow would copy it again and again.
-pub(crate) fn to_text(value: &Value) -> String {
-    let mut text = Vec::with_capacity(length(value));
-    // Writing to memory does not fail, and JSON is UTF-8.
-    let written = serde_json::to_writer(&mut text, value).ok();
-    written.and_then(|()| String::from_utf8(text).ok()).unwrap_or_else(|| value.to_string())
-}
-
-/// Estimates the length of a value's text, in bytes.
-fn length(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) => 5,
-        Value::Number(_) => 20,
-        Value::String(text) => text.len() + text.len() / 16 + 2,
-        Value::Array(values) => values.iter().map(|value| length(value) + 1).sum::<usize>() + 2,
-        Value::Object(fields) => {
-            fields.iter().map(|(name, value)| name.len() + 4 + length(value)).sum::<usize>() + 2
-        }
-    }
-}
-
 /// Returns the text after a byte order mark.
 fn unmarked(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)

@@ -104,7 +104,7 @@ impl Document {
 
     /// Like [`text`](Self::text), for a reader that outlives the document.
     pub(crate) fn shared_text(&self) -> &Arc<String> {
-        self.0.text.get_or_init(|| Arc::new(json::to_text(&self.0.value)))
+        self.0.text.get_or_init(|| Arc::new(text_of(&self.0.value)))
     }
 
     /// Returns the length of [`text`](Self::text), in bytes.
@@ -147,6 +147,27 @@ impl PartialEq for Document {
         let is_exact = self.is_exact() || other.is_exact();
         Arc::ptr_eq(&self.0, &other.0)
             || (self.0.value == other.0.value && (!is_exact || self.text() == other.text()))
+    }
+}
+
+/// Returns a value as JSON text. A large text is allocated once: to let it grow would copy it again and again.
+fn text_of(value: &Value) -> String {
+    let mut text = Vec::with_capacity(length(value));
+    // Writing to memory does not fail, and JSON is UTF-8.
+    let written = serde_json::to_writer(&mut text, value).ok();
+    written.and_then(|()| String::from_utf8(text).ok()).unwrap_or_else(|| value.to_string())
+}
+
+/// Estimates the length of a value's text, in bytes.
+fn length(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 5,
+        Value::Number(_) => 20,
+        Value::String(text) => text.len() + text.len() / 16 + 2,
+        Value::Array(values) => values.iter().map(|value| length(value) + 1).sum::<usize>() + 2,
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| name.len() + 4 + length(value)).sum::<usize>() + 2
+        }
     }
 }
 

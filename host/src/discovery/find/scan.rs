@@ -234,8 +234,7 @@ impl Scan {
             } else {
                 match access.entry(&dir) {
                     Ok((EntryKind::Directory, owner)) => {
-                        let exposed = owner.err();
-                        exposed.map(|error| Problem::new(&dir, files::explain(&error)).hiding(access))
+                        owner.err().map(|error| Problem::new(&dir, files::explain(&error)).hiding(access))
                     }
                     Ok(_) => continue,
                     Err(error) => Some(Problem::new(&dir, files::explain(&error)).hiding(access)),
