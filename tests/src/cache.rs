@@ -82,10 +82,10 @@ fn it_is_warmed_shown_and_cleared_from_everywhere() {
             last.starts_with("2 components, ") && last.ends_with("/cache/hookbox/code"),
             "{cwd}: {table}"
         );
-        assert!(table.contains("guard.wasm  ") && table.contains(" today "), "{cwd}: {table}");
+        assert!(table.contains("  this     guard.wasm\n") && table.contains(" today "), "{cwd}: {table}");
         // In another directory, the repository's component has the path where it was last found, or its digest: a file
         // that is some seconds old is remembered.
-        assert_eq!(table.contains("\nlogger.wasm "), cwd == "repo", "{cwd}: {table}");
+        assert_eq!(table.contains(" logger.wasm\n"), cwd == "repo", "{cwd}: {table}");
 
         assert_eq!(cache(&["clear", "--json"]).json()["removed"], 2, "{cwd}");
         assert!(!env.path("cache/hookbox/components.json").exists());
@@ -111,7 +111,7 @@ fn code_that_cannot_be_kept_is_a_failure_with_a_hint() {
     let env = environment();
     env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
     env.hookbox(["cache", "warm"]);
-    // Where the code was, a directory: nothing can replace it.
+    // A directory replaces the code, and nothing can replace the directory.
     let code = fs::read_dir(env.path("cache/hookbox/code")).unwrap().next().unwrap().unwrap().path();
     fs::remove_file(&code).unwrap();
     fs::create_dir_all(code.join("full")).unwrap();

@@ -113,14 +113,11 @@ fn show(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {
         let now = SystemTime::now();
         let rows = code.iter().map(|it| {
             let version = if it.is_current { "this" } else { "other" };
-            vec![
-                names.of(&it.digest),
-                HumanBytes(it.bytes).to_string(),
-                ago(it.used, now),
-                version.to_owned(),
-            ]
+            let size = HumanBytes(it.bytes).to_string();
+            vec![size, ago(it.used, now), version.to_owned(), names.of(&it.digest)]
         });
-        output::line(&output::table(&["HOOK", "SIZE", "LAST USE", "VERSION"], rows))?;
+        // A path may be longer than a line of the terminal, and stays in one piece.
+        output::line(&output::wide(&["SIZE", "LAST USE", "VERSION", "HOOK"], rows))?;
     }
     let number = components(code.len());
     output::line(&format!("{number}, {} in {}", HumanBytes(bytes), escape(&directory, 4096)))
