@@ -68,8 +68,8 @@ impl Prepared {
     }
 
     /// Makes a fresh instance and runs `body` with it. The budget's fuel, memory and wall-clock time count
-    /// from the start of the instantiation to the end of `body`. Waiting for a free slot does not count, nor
-    /// does the time that other tasks have the thread ([`clock`]).
+    /// from the start of the instantiation to the end of `body`. Waiting for a free slot does not count. The
+    /// time that other tasks have the thread counts for a guest that computes much ([`clock`]).
     ///
     /// # Errors
     ///
