@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use hookbox::internal::discovery::{self, Options};
 use hookbox::internal::private_dir;
+use hookbox::internal::wasm::MAX_COMPONENT;
 use hookbox::{Allocation, Compiler, Runtime, compile_here};
 
 use crate::error::say;
@@ -14,12 +15,16 @@ use crate::error::say;
 /// users.
 const ARGUMENT: &str = "compile-component";
 
+/// The argument to compile one component from standard input into the cache in the directory that follows, without an
+/// answer. It is not a command for users.
+const KEEP: &str = "keep-component";
+
 /// Returns this program as a compiler, also if its file was replaced since it started.
 pub(crate) fn own() -> Option<Compiler> {
     let link = Path::new("/proc/self/exe");
     let program: Option<PathBuf> =
         if link.exists() { Some(link.to_owned()) } else { std::env::current_exe().ok() };
-    program.map(|program| Compiler::new(program, [ARGUMENT]))
+    program.map(|program| Compiler::new(program, [ARGUMENT]).keeping([KEEP]))
 }
 
 /// Makes an engine for the few calls of one process.
@@ -37,15 +42,25 @@ pub(crate) fn cached_runtime(options: &Options) -> Runtime {
 
 /// Compiles a component, if the command line asks for it.
 pub(crate) fn run() -> Option<ExitCode> {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next()? != ARGUMENT || arguments.next().is_some() {
-        return None;
-    }
-    Some(match compile_here(std::io::stdin().lock(), std::io::stdout().lock()) {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let done = match arguments.as_slice() {
+        [argument] if argument == ARGUMENT => compile_here(std::io::stdin().lock(), std::io::stdout().lock()),
+        [argument, cache] if argument == KEEP => keep(Path::new(cache)),
+        _ => return None,
+    };
+    Some(match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             say(format_args!("error: {error}"));
             ExitCode::FAILURE
         }
     })
+}
+
+/// Compiles the component on standard input into a cache. Nobody waits for this process, and it ends by itself.
+fn keep(cache: &Path) -> std::io::Result<()> {
+    let cache = private_dir::open(cache, None).map_err(std::io::Error::other)?;
+    let bytes = crate::input::bounded(std::io::stdin().lock(), MAX_COMPONENT)?;
+    let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tokio.block_on(runtime(Some(&cache)).keep(bytes)).map_err(std::io::Error::other)
 }

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 
-use hookbox::Runtime;
 use hookbox::internal::json;
 use hookbox::internal::wasm::Component;
+use hookbox::{HookError, Runtime};
 use serde_json::{Map, Value};
 
 use crate::error::{InputError, note, page};
@@ -104,7 +104,12 @@ pub(crate) fn is_wasm(path: &Path) -> bool {
 
 /// Loads a hook component, whose path is for errors.
 pub(crate) async fn load(runtime: &Runtime, path: &Path, bytes: Vec<u8>) -> Result<Component, InputError> {
-    runtime.load(bytes).await.map_err(|error| {
+    loaded(path, runtime.load(bytes).await)
+}
+
+/// Describes the failure of a component to load, with a hint.
+pub(crate) fn loaded(path: &Path, loaded: Result<Component, HookError>) -> Result<Component, InputError> {
+    loaded.map_err(|error| {
         let what = format!("{}: {}", path.display(), error.message);
         let hint = format!("build one with the SDK for wasm32-wasip2; see {}", page("component-hooks.md"));
         InputError::new(what, hint)
@@ -125,7 +130,7 @@ fn bounded_file(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Reads input of at most `max` bytes.
-fn bounded(from: impl Read, max: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn bounded(from: impl Read, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max {

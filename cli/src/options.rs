@@ -23,6 +23,10 @@ const WHERE: &str = "Where hooks are found";
 /// The heading of the options that select hooks.
 const WHICH: &str = "Which hooks run";
 
+/// The longest wait for components that are not compiled, of a user who asked for one and of a process that serves many
+/// events.
+const STARTING: Duration = Duration::from_secs(600);
+
 /// The directories in which hooks are found.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Locate {
@@ -210,6 +214,12 @@ impl Find {
         Ok(build(self.configure(Manager::builder())?.examine_switched_off(true)).await)
     }
 
+    /// Like [`Self::manager`], for a command that names a hook which is perhaps not trusted: its user waits for it.
+    pub(crate) async fn manager_for_one(&self) -> Result<Manager, InputError> {
+        let builder = self.configure(Manager::builder())?.examine_switched_off(true);
+        Ok(build(builder.untrusted_timeout(STARTING)).await)
+    }
+
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
         let agents = self.from.iter().flat_map(|it| it.0.iter());
         let hooks = agents.fold(AgentHooks::new(), |hooks, agent| hooks.agent(*agent));
@@ -258,7 +268,8 @@ impl Discover {
     /// Finds the hooks for a process that serves many events.
     pub(crate) async fn lasting(&self, timeout: Option<Duration>) -> Result<Manager, InputError> {
         let limits = Limits { timeout, ..Limits::default() };
-        let builder = self.configure(Manager::builder())?.limits(limits).reread(false);
+        // A client that stops waiting and starts this again joins the same compilation.
+        let builder = self.configure(Manager::builder())?.limits(limits).reread(false).compile_wait(STARTING);
         Ok(telemetry::attach(builder).build().await)
     }
 

@@ -111,9 +111,9 @@ pub mod tree {
 pub mod wasm {
     //! Components.
 
-    #[cfg(feature = "component")]
-    pub use crate::wasm::WIT_VERSIONS;
     pub use crate::wasm::{Access, Component, ComponentHook, MAX_COMPONENT, Places};
+    #[cfg(feature = "component")]
+    pub use crate::wasm::{Known, WIT_VERSIONS};
 }
 
 pub use crate::files::private_dir;

@@ -13,6 +13,7 @@ mod builtins;
 mod cache;
 mod chain;
 mod command_line;
+mod compiling;
 mod declared;
 mod dependency_rules;
 mod digits;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
 use hookbox::internal::discovery::{self, FoundComponent};
 use hookbox::internal::private_dir;
-use hookbox::manager::EntryStatus;
+use hookbox::manager::{EntryStatus, Progress};
 use hookbox::{CachedCode, Digest, Kind, Runtime, escape};
 use indicatif::HumanBytes;
 use jiff::{Timestamp, Unit};
@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use crate::error::{EXIT_FAILED, InputError, hint, warn, warn_with_hint};
 use crate::interrupt::unless_interrupted;
-use crate::{compiler, options, output};
+use crate::progress::looking;
+use crate::{compiler, input, options, output};
 
 /// Show the compiled components, compile new ones, or remove them.
 ///
@@ -35,8 +36,11 @@ pub(crate) struct Cache {
 
 #[derive(Debug, Subcommand)]
 enum Change {
-    /// Compile the components that are found here, so that no event waits for it.
+    /// Compile the components that are found here, or these files, so that no event waits for it.
     Warm {
+        /// Components (.wasm) to compile instead.
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        files: Vec<PathBuf>,
         /// Print JSON: an object.
         #[arg(long)]
         json: bool,
@@ -57,7 +61,7 @@ impl Cache {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         match self.change {
             None => show(&self.locate, self.json),
-            Some(Change::Warm { json, discover }) => warm(&discover, json).await,
+            Some(Change::Warm { files, json, discover }) => warm(&files, &discover, json).await,
             Some(Change::Clear { json, locate }) => clear(&locate, json),
         }
     }
@@ -123,39 +127,47 @@ fn show(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {
     output::line(&format!("{number}, {} in {}", HumanBytes(bytes), escape(&directory, 4096)))
 }
 
-async fn warm(discover: &options::Discover, as_json: bool) -> anyhow::Result<ExitCode> {
+/// The components that were compiled, those that were compiled before, and the failures.
+#[derive(Default)]
+struct Warmed {
+    compiled: BTreeSet<Digest>,
+    loaded: BTreeSet<Digest>,
+    /// A name or path, and the problem.
+    failed: Vec<(String, String)>,
+}
+
+impl Warmed {
+    /// Adds a component that loads, if its code is kept in this place.
+    fn add(
+        &mut self,
+        place: &Place,
+        name: &str,
+        digest: &Digest,
+        before: &BTreeSet<Digest>,
+    ) -> anyhow::Result<()> {
+        if !current(place.code()?).contains(digest) {
+            let problem = "its compiled code cannot be kept".to_owned();
+            warn(format_args!("{name}: {problem}"));
+            hint(format_args!("check that {} can be written", place.private.display()));
+            self.failed.push((name.to_owned(), problem));
+        } else if before.contains(digest) {
+            self.loaded.insert(digest.clone());
+        } else {
+            self.compiled.insert(digest.clone());
+        }
+        Ok(())
+    }
+}
+
+async fn warm(files: &[PathBuf], discover: &options::Discover, as_json: bool) -> anyhow::Result<ExitCode> {
     discover.enter()?;
     let place = Place::open(&discover.discovery()?)?;
-    let before: BTreeSet<Digest> = current(place.code()?);
-    let manager = unless_interrupted(discover.manager()).await??;
-    for problem in manager.problems().iter() {
-        warn_with_hint(problem, problem.hint.as_ref());
-    }
-    if let Some(why) = manager.switched_off() {
-        warn(why);
-    }
-    let kept = current(place.code()?);
-    let (mut compiled, mut loaded) = (BTreeSet::new(), BTreeSet::new());
-    let mut failed: Vec<(String, String)> = Vec::new();
-    let entries = manager.entries();
-    for entry in entries.iter().filter(|it| it.kind == Kind::Component) {
-        match (entry.status, entry.digest.as_ref()) {
-            (EntryStatus::Active, Some(digest)) if !kept.contains(digest) => {
-                let problem = "its compiled code cannot be kept".to_owned();
-                warn(format_args!("{}: {problem}", entry.name));
-                hint(format_args!("check that {} can be written", place.private.display()));
-                failed.push((entry.name.clone(), problem));
-            }
-            (EntryStatus::Active, Some(digest)) => {
-                if before.contains(digest) { &mut loaded } else { &mut compiled }.insert(digest);
-            }
-            (EntryStatus::Invalid, _) => {
-                failed.push((entry.name.clone(), entry.problem.clone().unwrap_or_default()))
-            }
-            _ => {}
-        }
-    }
+    let warmed = match files {
+        [] => warm_found(&place, discover).await?,
+        files => warm_files(&place, files).await?,
+    };
     let removed = place.runtime.prune_cache().map_err(|error| place.failed(&error))?;
+    let Warmed { compiled, loaded, failed } = warmed;
     let exit = if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) };
     if as_json {
         let failed: Vec<Value> =
@@ -178,6 +190,48 @@ async fn warm(discover: &options::Discover, as_json: bool) -> anyhow::Result<Exi
     }
     output::line(&line)?;
     Ok(exit)
+}
+
+/// Compiles the components that are found here.
+async fn warm_found(place: &Place, discover: &options::Discover) -> anyhow::Result<Warmed> {
+    let before = current(place.code()?);
+    let manager = unless_interrupted(discover.manager()).await??;
+    for problem in manager.problems().iter() {
+        warn_with_hint(problem, problem.hint.as_ref());
+    }
+    if let Some(why) = manager.switched_off() {
+        warn(why);
+    }
+    let mut warmed = Warmed::default();
+    for entry in manager.entries().iter().filter(|it| it.kind == Kind::Component) {
+        match (entry.status, entry.digest.as_ref()) {
+            (EntryStatus::Active, Some(digest)) => warmed.add(place, &entry.name, digest, &before)?,
+            (EntryStatus::Invalid, _) => {
+                warmed.failed.push((entry.name.clone(), entry.problem.clone().unwrap_or_default()));
+            }
+            _ => {}
+        }
+    }
+    Ok(warmed)
+}
+
+/// Compiles the components in these files.
+async fn warm_files(place: &Place, files: &[PathBuf]) -> anyhow::Result<Warmed> {
+    private_dir::open(&place.private, None)?;
+    let mut warmed = Warmed::default();
+    for file in files {
+        let (bytes, before) = (input::component(file)?, current(place.code()?));
+        let name = escape(&file.to_string_lossy(), 4096);
+        let progress = Progress::default();
+        match unless_interrupted(looking(&progress, place.runtime.load(bytes))).await? {
+            Ok(component) => warmed.add(place, &name, component.digest(), &before)?,
+            Err(error) => {
+                warn(format_args!("{name}: {}", error.message));
+                warmed.failed.push((name, error.message));
+            }
+        }
+    }
+    Ok(warmed)
 }
 
 fn clear(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {

@@ -7,10 +7,14 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
+use hookbox::hook::Subscription;
 use hookbox::internal::dialect::{exact, kodelet};
-use hookbox::internal::wasm::ComponentHook;
-use hookbox::internal::{discovery, facts, native};
-use hookbox::{Context, Descriptor, Event, EventName, Hook, Kind, OnFailure, Outcome, Settings};
+use hookbox::internal::wasm::{ComponentHook, Known};
+use hookbox::internal::{discovery, facts, native, text};
+use hookbox::{
+    Budget, Cause, Context, Descriptor, Digest, Event, EventName, Hook, HookError, Kind, OnFailure, Outcome,
+    Settings,
+};
 
 use super::run::event_name;
 use crate::compiler;
@@ -85,7 +89,13 @@ impl Exec {
         let bytes = input::component(&self.file)?;
         let cwd = std::env::current_dir().unwrap_or_default();
         let runtime = compiler::cached_runtime(&discovery::Options::new(cwd, std::env::home_dir()));
-        let component = input::load(&runtime, &self.file, bytes).await?;
+        let digest = Digest::of(&bytes);
+        let component = match runtime.load_for_event(bytes).await {
+            Err(error) if error.cause == Cause::Compiling => {
+                return self.compiling(name, runtime.known(&digest), error);
+            }
+            loaded => input::loaded(&self.file, loaded)?,
+        };
         let manifest = component.manifest();
         let mut descriptor = Descriptor::new(name, Kind::Component);
         descriptor.subscriptions.clone_from(&manifest.subscriptions);
@@ -93,6 +103,24 @@ impl Exec {
         descriptor.on_failure = manifest.on_failure.unwrap_or_default();
         descriptor.path = Some(self.file.clone());
         Ok(Arc::new(ComponentHook::new(component, descriptor, Settings::new())))
+    }
+
+    /// Returns a hook that fails until its component is compiled: by its last description, else as a guard.
+    fn compiling(&self, name: String, known: Known, mut error: HookError) -> anyhow::Result<Arc<dyn Hook>> {
+        let path = std::path::absolute(&self.file)?;
+        let path = hookbox::escape(&text::shell_word(&path.to_string_lossy()), 4096);
+        error.message.push_str(&format!("; `hookbox cache warm {path}` waits until it is ready"));
+        let mut subscriptions = known.subscriptions;
+        if subscriptions.is_empty() && matches!(self.verb, Verb::Hook) {
+            bail!("{name}: {}", error.message);
+        }
+        if subscriptions.is_empty() {
+            subscriptions = EventName::ALL.into_iter().map(Subscription::to).collect();
+        }
+        let mut descriptor = Descriptor::new(name, Kind::Component);
+        descriptor.subscriptions = subscriptions;
+        descriptor.on_failure = known.on_failure.unwrap_or(OnFailure::Block);
+        Ok(Arc::new(Compiling { descriptor, error }))
     }
 
     async fn answer(
@@ -148,6 +176,23 @@ impl Exec {
             ));
         }
         output::json(&kodelet::answer(&name, &outcome))
+    }
+}
+
+/// A component that is not compiled yet.
+struct Compiling {
+    descriptor: Descriptor,
+    error: HookError,
+}
+
+#[hookbox::async_trait]
+impl Hook for Compiling {
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    async fn run(&self, _event: &Event, _budget: &Budget) -> Result<Outcome, HookError> {
+        Err(self.error.clone())
     }
 }
 

@@ -124,7 +124,7 @@ async fn add(
 ) -> anyhow::Result<ExitCode> {
     find.locate.enter_for(name)?;
     human::required(&find.locate, &[], !yes)?;
-    let manager = find.manager().await?;
+    let manager = find.manager_for_one().await?;
     let hook = &approval::find(&manager, name)?;
     let file = &approval::trust_file(&manager)?;
     let digest = approval::digest(hook)?;

@@ -46,7 +46,7 @@ impl Trust {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.find.locate.enter_for(&self.hook)?;
         human::required(&self.find.locate, &[], !self.yes)?;
-        let manager = self.find.manager().await?;
+        let manager = self.find.manager_for_one().await?;
         if let Some(hooks) = approval::find_plugin(&manager, &self.hook)? {
             return self.plugin(&manager, &hooks);
         }

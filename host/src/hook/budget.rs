@@ -33,6 +33,14 @@ pub const STACK: usize = 512 << 10;
 /// The largest component, in bytes.
 pub const MAX_COMPONENT: u64 = 64 << 20;
 
+/// The longest compilation of one component. A Python component of 18 MB takes 8 s, and a minute on a machine with other
+/// work.
+pub(crate) const COMPILE: Duration = Duration::from_secs(300);
+
+/// The longest wait of an event for the components that are not compiled yet: three times as long as most components
+/// take, and a fifth of the time that the bridge has.
+pub(crate) const GRACE: Duration = Duration::from_secs(3);
+
 impl Budget {
     /// Returns the defaults of this kind.
     pub fn for_kind(kind: Kind) -> Self {

@@ -38,6 +38,8 @@ pub enum Cause {
     Untrusted,
     /// The component needs another version of the interface, or is not a hook.
     Incompatible,
+    /// The component is being compiled, which goes on after this event.
+    Compiling,
     /// The host failed.
     Internal,
 }
@@ -59,6 +61,7 @@ impl Cause {
             Self::Denied => "denied",
             Self::Untrusted => "untrusted",
             Self::Incompatible => "incompatible",
+            Self::Compiling => "compiling",
             Self::Internal => "internal",
         }
     }

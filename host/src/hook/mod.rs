@@ -8,6 +8,7 @@ mod failure;
 use async_trait::async_trait;
 
 pub use self::budget::{Budget, Limits, MAX_COMPONENT, STACK};
+pub(crate) use self::budget::{COMPILE, GRACE};
 pub use self::descriptor::{
     DEFAULT_PRIORITY, Descriptor, Kind, Manifest, OnFailure, Origin, Settings, Subscription, Tier,
 };

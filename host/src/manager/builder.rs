@@ -11,7 +11,7 @@ use crate::discovery;
 use crate::discovery::source::HookSource;
 use crate::event::{Event, EventName};
 use crate::function::FunctionHook;
-use crate::hook::{Hook, HookError, Kind, Limits};
+use crate::hook::{GRACE, Hook, HookError, Kind, Limits};
 use crate::live::Live;
 use crate::native;
 use crate::outcome::Outcome;
@@ -239,10 +239,30 @@ impl Builder {
     ///
     /// The user's own hooks get half of it, trusted hooks of a repository a third, and untrusted ones a sixth. In the
     /// search, all untrusted components get a sixth, and each other component two thirds.
+    ///
+    /// A component that is not compiled yet gets a fifth, at most 3 s, if the [`Compiler`] keeps its code in the cache
+    /// ([`Compiler::keeping`]). Then it fails by its policy ([`Cause::Compiling`](crate::Cause::Compiling)), and a later
+    /// search finds it compiled.
     pub fn within(mut self, total: Duration) -> Self {
+        self = self.compile_wait(GRACE.min(total / 5));
         self.chain = self.chain.within(total);
         self.discovery.untrusted_timeout = self.discovery.untrusted_timeout.min(total / 6);
         self.discovery.component_timeout = self.discovery.component_timeout.min(total * 2 / 3);
+        self
+    }
+
+    /// Sets the longest wait for the components that are not compiled yet and that the user trusts (default: none). They
+    /// are compiled in processes that outlive this one, if the compiler and the cache can do that.
+    #[doc(hidden)]
+    pub fn compile_wait(mut self, wait: Duration) -> Self {
+        self.discovery.compile_wait = Some(wait);
+        self
+    }
+
+    /// Sets the longest time to examine all hooks together that the user has not trusted (default: 10 s).
+    #[doc(hidden)]
+    pub fn untrusted_timeout(mut self, timeout: Duration) -> Self {
+        self.discovery.untrusted_timeout = timeout;
         self
     }
 
@@ -284,11 +304,13 @@ impl Builder {
 
     /// Promises that this process answers one event and ends, with nothing else running beside (default: no).
     ///
+    /// It waits up to 3 s for new components, or as long as [`Builder::within`] has set.
     /// The user's files are then read in the caller's thread. A component that failed and did not change is not tried
     /// again. The engine is left to the end of the process.
     #[doc(hidden)]
     pub fn one_event(mut self, one: bool) -> Self {
         self.discovery.one_event = one;
+        self.discovery.compile_wait.get_or_insert(GRACE);
         self
     }
 

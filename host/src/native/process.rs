@@ -343,6 +343,7 @@ pub fn signal_name(signal: i32) -> String {
         11 => "SIGSEGV",
         13 => "SIGPIPE",
         15 => "SIGTERM",
+        24 => "SIGXCPU",
         _ => return format!("signal {signal}"),
     };
     format!("signal {signal} ({name})")

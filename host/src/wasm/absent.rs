@@ -13,7 +13,9 @@ pub(crate) use self::access::Backends;
 pub use self::access::{Access, Places};
 
 use crate::event::Event;
-use crate::hook::{Budget, Cause, Descriptor, Digest, Hook, HookError, Manifest, Settings};
+use crate::hook::{
+    Budget, Cause, Descriptor, Digest, Hook, HookError, Manifest, OnFailure, Settings, Subscription,
+};
 use crate::outcome::Outcome;
 
 pub use crate::hook::MAX_COMPONENT;
@@ -36,7 +38,28 @@ impl EngineOptions {
     }
 }
 
+/// The facts about a component before it is compiled: none.
+#[derive(Default)]
+pub(crate) struct Known {
+    pub(crate) on_failure: Option<OnFailure>,
+    pub(crate) subscriptions: Vec<Subscription>,
+}
+
 impl Runtime {
+    pub(crate) async fn load_until(
+        &self,
+        digest: Digest,
+        bytes: Vec<u8>,
+        here: bool,
+        _until: tokio::time::Instant,
+    ) -> Result<Component, HookError> {
+        self.load_as(digest, bytes, here).await
+    }
+
+    pub(crate) fn known(&self, _digest: &Digest) -> Known {
+        Known::default()
+    }
+
     pub(crate) async fn load_as(
         &self,
         _digest: Digest,

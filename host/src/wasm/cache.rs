@@ -83,7 +83,11 @@ impl CodeCache {
             // Opened each time: the last one has removed its file.
             let file = private_dir::create_file(&path).ok()?;
             match FileLock::exclusive(file, Duration::ZERO) {
-                Ok(lock) => return Some(Turn { path, _lock: lock }),
+                Ok(lock) => {
+                    // A process that was killed may have left the file.
+                    let _ = lock.file().set_modified(SystemTime::now());
+                    return Some(Turn { path, _lock: lock });
+                }
                 Err(LockError::Busy(_)) if begin.elapsed() < patience => {
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -92,6 +96,37 @@ impl CodeCache {
                     return None;
                 }
             }
+        }
+    }
+
+    /// Returns the time since another process began to compile this component; `None` if no process does.
+    pub(super) fn compiling_since(&self, digest: &Digest) -> Option<Duration> {
+        let file = private_dir::open_file(&self.dir.join(kept_code::lock_name(digest))).ok()?;
+        let began = file.metadata().and_then(|about| about.modified()).ok()?;
+        match FileLock::shared(file, Duration::ZERO) {
+            Err(LockError::Busy(_)) => Some(began.elapsed().unwrap_or_default()),
+            _ => None,
+        }
+    }
+
+    /// Waits for one of so many places to compile in, over all processes: each of them may take a gigabyte. `None` if
+    /// that takes too long, or if there is no lock.
+    pub(super) async fn place(&self, places: usize, patience: Duration) -> Option<FileLock> {
+        let begin = Instant::now();
+        let dir = private_dir::open(self.dir.parent()?, None).ok()?;
+        loop {
+            for place in 0..places {
+                let file = private_dir::create_file(&dir.join(format!("compiling-{place}.lock"))).ok()?;
+                match FileLock::exclusive(file, Duration::ZERO) {
+                    Ok(lock) => return Some(lock),
+                    Err(LockError::Busy(_)) => {}
+                    Err(_) => return None,
+                }
+            }
+            if begin.elapsed() >= patience {
+                return None;
+            }
+            tokio::time::sleep(PAUSE).await;
         }
     }
 

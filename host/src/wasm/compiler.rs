@@ -19,6 +19,8 @@ use crate::native::process::Process;
 pub(super) const MAX_MEMORY: u64 = 1 << 30;
 /// The limit of processor time, in seconds: for a process that outlives its host.
 const MAX_CPU: u64 = 300;
+/// The longest start of a process.
+const START: Duration = Duration::from_secs(5);
 /// The most compiled code that is read, in bytes.
 const MAX_CODE: usize = 512 << 20;
 
@@ -34,20 +36,43 @@ const PROBLEM: u8 = b'-';
 pub struct Compiler {
     program: PathBuf,
     args: Vec<String>,
+    /// The arguments of a process that outlives this one, without the directory of the cache.
+    keeps: Option<Vec<String>>,
 }
 
 impl Compiler {
     /// The program in this file, with these arguments.
     pub fn new(program: impl Into<PathBuf>, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { program: program.into(), args: args.into_iter().map(Into::into).collect() }
+        Self { program: program.into(), args: args.into_iter().map(Into::into).collect(), keeps: None }
     }
 
-    /// Compiles a component. The process ends with this future.
-    pub(super) async fn compile(&self, bytes: Vec<u8>, wall: Duration) -> Result<Compiled, HookError> {
-        let args: Vec<&str> = self.args.iter().map(String::as_str).collect();
-        let process = Process {
+    /// Sets the arguments with which the program calls [`Runtime::keep`](super::Runtime::keep) for the component on
+    /// standard input. The last argument is the directory of the cache, which is added. With them a compilation that
+    /// an event does not wait for goes on, in a process that outlives the event (default: it ends with the event).
+    #[must_use]
+    pub fn keeping(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.keeps = Some(args.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Returns true if it compiles in a process that outlives an event.
+    pub(super) fn keeps(&self) -> bool {
+        self.keeps.is_some()
+    }
+
+    /// Starts a process that compiles a component into this cache, and does not wait for it.
+    pub(super) async fn launch(&self, bytes: Vec<u8>, cache: &Path) -> Result<(), HookError> {
+        let cache =
+            cache.to_str().ok_or_else(|| HookError::new(Cause::Internal, "its cache has no UTF-8 path"))?;
+        let args: Vec<&str> = self.keeps.iter().flatten().map(String::as_str).chain([cache]).collect();
+        let process = self.process(&args, bytes, START);
+        process.launch().await.map_err(|error| explain(&error))
+    }
+
+    fn process<'a>(&'a self, args: &'a [&'a str], bytes: Vec<u8>, wall: Duration) -> Process<'a> {
+        Process {
             program: &self.program,
-            args: &args,
+            args,
             environment: Some(&[]),
             variables: &[],
             directory: Some(Path::new("/")),
@@ -55,7 +80,13 @@ impl Compiler {
             wall,
             output: MAX_CODE,
             log: 4096,
-        };
+        }
+    }
+
+    /// Compiles a component. The process ends with this future.
+    pub(super) async fn compile(&self, bytes: Vec<u8>, wall: Duration) -> Result<Compiled, HookError> {
+        let args: Vec<&str> = self.args.iter().map(String::as_str).collect();
+        let process = self.process(&args, bytes, wall);
         let mut printed = process.run().await.map_err(|error| explain(&error))?.stdout;
         match printed.first() {
             Some(&CODE) => {
@@ -74,12 +105,16 @@ impl Compiler {
 /// Returns the meaning of a compiler's failure for the component.
 fn explain(error: &HookError) -> HookError {
     match error.cause {
-        Cause::Timeout => super::took_too_long(),
+        Cause::Timeout => super::compile::took_too_long(),
         // The standard library ends a process that has no memory left by SIGABRT. Any other signal is from outside.
         Cause::Signal if error.message.contains("SIGABRT") => {
             let most = MAX_MEMORY >> 20;
             HookError::new(Cause::Memory, format!("compiling it took more than {most} MiB of memory"))
         }
+        Cause::Signal if error.message.contains("SIGXCPU") => HookError::new(
+            Cause::Timeout,
+            format!("compiling it took more than {MAX_CPU} s of processor time"),
+        ),
         Cause::OutputLimit => {
             HookError::new(Cause::Memory, format!("its code has more than {} MiB", MAX_CODE >> 20))
         }
@@ -95,8 +130,11 @@ fn explain(error: &HookError) -> HookError {
 /// If the component cannot be read, the answer not written, or the limits not set.
 pub fn compile_here(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
     for (resource, most) in [(Resource::Data, MAX_MEMORY), (Resource::Cpu, MAX_CPU), (Resource::Core, 0)] {
-        let maximum = getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
-        setrlimit(resource, Rlimit { current: Some(maximum), maximum: Some(maximum) })?;
+        let current = getrlimit(resource).current.map_or(most, |current| current.min(most));
+        // At the soft limit of processor time the signal has a name of its own (SIGXCPU).
+        let maximum = if resource == Resource::Cpu { current.saturating_add(1) } else { current };
+        let maximum = getrlimit(resource).maximum.map_or(maximum, |before| before.min(maximum));
+        setrlimit(resource, Rlimit { current: Some(current), maximum: Some(maximum) })?;
     }
     let mut bytes = Vec::new();
     from.read_to_end(&mut bytes)?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::hook::{Cause, HookError};
+use crate::hook::{Cause, HookError, LimitKind, MAX_COMPONENT};
 use crate::text;
 
 /// The interface that a hook exports, without its version.
@@ -60,6 +60,12 @@ impl fmt::Display for InterfaceName {
 
 /// Checks that bytes can be a component at all, with a clearer error than a parser's.
 pub(super) fn check_header(bytes: &[u8]) -> Result<(), HookError> {
+    let size = bytes.len() as u64;
+    if size > MAX_COMPONENT {
+        let what = format!("has {size} bytes, {MAX_COMPONENT} are allowed");
+        let of = LimitKind::Component;
+        return Err(HookError::exceeded(Cause::Incompatible, of, MAX_COMPONENT, Some(size), what));
+    }
     let incompatible = |what: String| Err(HookError::new(Cause::Incompatible, what));
     match bytes {
         [b'\0', b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => Ok(()),

@@ -8,11 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{Runtime, cache};
+use super::Runtime;
+use super::known::KnownComponents;
 use crate::hook::Digest;
 
 /// The time after which unused code is removed.
-const UNUSED: Duration = Duration::from_secs(30 * DAY);
+pub(super) const UNUSED: Duration = Duration::from_secs(30 * DAY);
 /// The same for the code of other versions of hookbox: the user may switch between two of them.
 const UNUSED_BY_OTHERS: Duration = Duration::from_secs(7 * DAY);
 /// The time after which the files of a killed process are removed.
@@ -61,23 +62,25 @@ impl Runtime {
     ///
     /// If a file cannot be removed.
     pub fn prune_cache(&self) -> io::Result<RemovedCode> {
+        self.inner.known.as_ref().map_or(Ok(()), KnownComponents::prune)?;
         self.in_cache(|dir, settings| prune(dir, settings, SystemTime::now()))
     }
 
-    /// Removes all code from the cache, also that of other versions. Hooks that are loaded go on running.
+    /// Removes all code from the cache, also that of other versions, and the descriptions of components. Hooks that are
+    /// loaded go on running.
     ///
     /// # Errors
     ///
     /// If a file cannot be removed.
     pub fn clear_cache(&self) -> io::Result<RemovedCode> {
+        self.inner.known.as_ref().map_or(Ok(()), KnownComponents::clear)?;
         self.inner.cache.as_ref().map_or(Ok(RemovedCode::default()), |cache| clear(cache.dir()))
     }
 
     /// Works in the directory of the cache, for the settings of the engine; does nothing without a cache.
     fn in_cache<T: Default>(&self, work: impl FnOnce(&Path, u64) -> io::Result<T>) -> io::Result<T> {
         let Some(cache) = &self.inner.cache else { return Ok(T::default()) };
-        let main = self.inner.linked(&self.inner.main, self.inner.allocation).map_err(io::Error::other)?;
-        work(cache.dir(), cache::settings_of(&main.engine))
+        work(cache.dir(), self.inner.settings().map_err(io::Error::other)?)
     }
 }
 

@@ -10,6 +10,7 @@ mod bucket;
 mod cache;
 mod call;
 mod clock;
+mod compile;
 mod compile_cost;
 mod compiler;
 mod component;
@@ -26,6 +27,8 @@ mod keyvalue;
 #[cfg(not(feature = "store"))]
 #[path = "keyvalue_denied.rs"]
 mod keyvalue;
+mod known;
+mod later;
 mod link;
 mod output;
 mod state;
@@ -33,11 +36,8 @@ mod wasi_overrides;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::num::NonZero;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::thread::available_parallelism;
-use std::time::Duration;
 
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -51,19 +51,18 @@ pub use self::component::{Component, ComponentHook};
 pub use self::engine::Allocation;
 pub use self::inspect::WIT_VERSIONS;
 pub use self::kept_code::{CachedCode, RemovedCode};
+pub use self::known::Known;
 pub use crate::hook::MAX_COMPONENT;
 
 use self::cache::{CodeCache, Compiled};
 use self::call::{internal, is_of_system};
 use self::component::Ready;
 use self::engine::Linked;
-use crate::files::FileLock;
-use crate::hook::{Cause, Digest, HookError, LimitKind, Manifest};
+use self::known::KnownComponents;
+use crate::hook::{Cause, Digest, HookError, Manifest};
 use crate::mutex;
 use crate::text;
 
-/// The longest compilation of one component. A Python component of 18 MB takes seven seconds.
-const COMPILE: Duration = Duration::from_secs(60);
 /// The number of components that failed to load and are remembered.
 const MAX_FAILED: usize = 256;
 
@@ -106,6 +105,7 @@ impl EngineOptions {
 struct RuntimeInner {
     allocation: Allocation,
     cache: Option<CodeCache>,
+    known: Option<KnownComponents>,
     /// The compiler; this process if absent.
     process: Option<Compiler>,
     /// Made when there is something to compile.
@@ -117,10 +117,10 @@ struct RuntimeInner {
     large: OnceLock<Result<Linked, String>>,
     /// The loaded components, or their failures: each digest is loaded once, also if several callers ask at
     /// the same time.
-    loaded: Mutex<Known>,
+    loaded: Mutex<Components>,
 }
 
-type Known = HashMap<Digest, Arc<OnceCell<Result<Component, HookError>>>>;
+type Components = HashMap<Digest, Arc<OnceCell<Result<Component, HookError>>>>;
 
 impl fmt::Debug for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,8 +138,8 @@ impl Runtime {
     /// Makes a runtime like [`Runtime::new`], in which this program compiles components. Without it they are
     /// compiled in this process, without limits of memory and time.
     pub fn compiled_by(allocation: Allocation, cache: Option<&Path>, compiler: Option<Compiler>) -> Self {
-        let cache = cache.map(CodeCache::new);
-        let inner = RuntimeInner { allocation, cache, process: compiler, ..RuntimeInner::default() };
+        let (cache, known) = (cache.map(CodeCache::new), cache.map(KnownComponents::new));
+        let inner = RuntimeInner { allocation, cache, known, process: compiler, ..RuntimeInner::default() };
         Self {
             inner: Arc::new(inner),
             #[cfg(feature = "http")]
@@ -174,12 +174,6 @@ impl Runtime {
         bytes: Vec<u8>,
         here: bool,
     ) -> Result<Component, HookError> {
-        if bytes.len() as u64 > MAX_COMPONENT {
-            let size = bytes.len() as u64;
-            let what = format!("has {size} bytes, {MAX_COMPONENT} are allowed");
-            let of = LimitKind::Component;
-            return Err(HookError::exceeded(Cause::Incompatible, of, MAX_COMPONENT, Some(size), what));
-        }
         inspect::check_header(&bytes)?;
         let cell = Arc::clone(self.inner.loaded().entry(digest.clone()).or_default());
         let loaded = cell.get_or_init(|| self.load_new(digest.clone(), bytes, here)).await.clone();
@@ -236,62 +230,15 @@ impl Runtime {
             None => self.compile(digest.clone(), bytes).await?,
         };
         let manifest = ready.describe().await?;
+        if let Some(known) = &self.inner.known {
+            known.describe(&digest, &manifest);
+        }
         Ok(Component::new(digest, size, ready, manifest))
     }
-
-    /// Compiles, or takes from the cache, in a thread or process of its own and bounded time.
-    async fn compile(&self, digest: Digest, bytes: Vec<u8>) -> Result<Ready, HookError> {
-        let (inner, of) = (Arc::clone(&self.inner), digest.clone());
-        let look = move || {
-            let kept = inner.cached(&of)?;
-            if kept.is_none() {
-                compile_cost::check(&bytes)?;
-            }
-            Ok((kept, bytes))
-        };
-        let (kept, bytes) = tokio::task::spawn_blocking(look).await.map_err(internal)??;
-        if let Some(ready) = kept {
-            return Ok(ready);
-        }
-        let processors = || Semaphore::new(available_parallelism().map_or(1, NonZero::get));
-        let _permit = self.inner.compiling.get_or_init(processors).acquire().await.map_err(internal)?;
-        let compile = Box::pin(self.compile_new(digest, bytes));
-        tokio::time::timeout(COMPILE, compile).await.map_err(|_| took_too_long())?
-    }
-
-    /// Compiles, unless another process does that now.
-    async fn compile_new(&self, digest: Digest, bytes: Vec<u8>) -> Result<Ready, HookError> {
-        let _turn = match &self.inner.cache {
-            Some(cache) => cache.turn(&digest, FileLock::PATIENCE).await,
-            None => None,
-        };
-        let (inner, of) = (Arc::clone(&self.inner), digest.clone());
-        let kept = tokio::task::spawn_blocking(move || inner.cached(&of));
-        if let Some(ready) = kept.await.map_err(internal)?? {
-            return Ok(ready);
-        }
-        tracing::debug!(%digest, bytes = bytes.len(), "compiling a component");
-        let inner = Arc::clone(&self.inner);
-        let compiled = match &self.inner.process {
-            Some(process) => process.compile(bytes, COMPILE).await?,
-            None => {
-                let here = Arc::clone(&inner);
-                tokio::task::spawn_blocking(move || here.compile(&bytes)).await.map_err(internal)??
-            }
-        };
-        tokio::task::spawn_blocking(move || inner.accept(&digest, &compiled)).await.map_err(internal)?
-    }
-}
-
-/// The failure of a component that took too long to compile.
-fn took_too_long() -> HookError {
-    let limit = u64::try_from(COMPILE.as_millis()).unwrap_or(u64::MAX);
-    let what = format!("took longer than {COMPILE:?} to compile");
-    HookError::exceeded(Cause::Timeout, LimitKind::Compile, limit, Some(limit), what)
 }
 
 impl RuntimeInner {
-    fn loaded(&self) -> MutexGuard<'_, Known> {
+    fn loaded(&self) -> MutexGuard<'_, Components> {
         mutex::lock(&self.loaded)
     }
 
@@ -310,6 +257,12 @@ impl RuntimeInner {
         let compiler = self.compiler.get_or_init(|| engine::compiler().map_err(|error| format!("{error:#}")));
         let compiler = compiler.as_ref().map_err(|error| no_engine(error))?;
         Compiled::new(compiler, bytes).map_err(|error| invalid(&error))
+    }
+
+    /// Returns the settings that compiled code has to fit.
+    fn settings(&self) -> Result<u64, HookError> {
+        let main = self.linked(&self.main, self.allocation)?;
+        Ok(cache::settings_of(&main.engine))
     }
 
     /// Checks a component that was compiled, and keeps its code.

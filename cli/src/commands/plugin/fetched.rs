@@ -17,7 +17,7 @@ use super::row::{self, Row};
 use super::{locations, of_source};
 use crate::error::{hint, say};
 use crate::interrupt::{Interrupted, unless_interrupted};
-use crate::progress::Progress;
+use crate::progress::{Progress, looking};
 
 /// A plugin to fetch.
 #[derive(Clone, Debug)]
@@ -58,7 +58,9 @@ impl FetchRequest {
             Some(pinned) => staged.as_locked(&pinned.tree)?,
             None => staged,
         };
-        let contents = unless_interrupted(Contents::look(&staged.path(), &name.dir(), &env.runtime)).await?;
+        let (path, dir) = (staged.path(), name.dir());
+        let look = Contents::look(&path, &dir, &env.runtime);
+        let contents = unless_interrupted(looking(&hookbox::manager::Progress::default(), look)).await?;
         check_contents(&contents, &shown)?;
         let (commit, manifest) = match resolved {
             Resolved::Commit(commit) => (Some(commit), None),

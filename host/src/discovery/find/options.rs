@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::roots::Search;
 use super::source::HookSource;
 use crate::discovery::progress::Progress;
-use crate::hook::Limits;
+use crate::hook::{COMPILE, Limits};
 use crate::text;
 use crate::thresholds::Thresholds;
 use crate::trust::TrustPolicy;
@@ -54,8 +54,11 @@ pub struct Options {
     pub one_event: bool,
     /// Reads and describes a component again that did not change. Default: no, unless it was last read a day ago.
     pub reread: bool,
-    /// The time limit for loading a component that the user trusts, at most a minute. Default: a minute.
+    /// The time limit for loading a component that the user trusts. Default: that of compiling.
     pub component_timeout: Duration,
+    /// The longest wait for all components that the user trusts and that are not compiled yet, if compiling goes on
+    /// afterwards. Default: no such limit, and compiling ends with the search.
+    pub compile_wait: Option<Duration>,
     /// The time limit for examining all hooks together that the user has not trusted. Default: 10 s.
     pub untrusted_timeout: Duration,
     /// A file or directory that cannot be read, and so hides hooks of the user's, counts as a guard that
@@ -95,7 +98,8 @@ impl Options {
             whole_paths: false,
             one_event: false,
             reread: false,
-            component_timeout: Duration::from_secs(60),
+            component_timeout: COMPILE + COMPILE,
+            compile_wait: None,
             // An agent waits for this before its first event.
             untrusted_timeout: Duration::from_secs(10),
             unseen_blocks: false,

@@ -78,7 +78,7 @@ impl Assembly {
             details.shadowed_by = Some(shadower.by.clone());
         }
         self.details.insert((judged.candidate.name.clone(), judged.candidate.path.clone()), details);
-        let (Examined { digest, result, policy }, kept) = match selection {
+        let (Examined { digest, result, policy, subscriptions }, kept) = match selection {
             Selection::Disabled => {
                 self.list(position, &descriptor, EntryStatus::Disabled);
                 return self.lapse(lapsed::disabled(judged));
@@ -159,11 +159,35 @@ impl Assembly {
                 let hook = ComponentHook::new(*component, descriptor, settings).with_access(access);
                 self.hooks.push((position, Arc::new(hook)));
             }
+            Err(error) if error.cause == Cause::Compiling => {
+                descriptor.on_failure = judged.on_failure().or(policy).unwrap_or(OnFailure::Block);
+                self.compiling(judged, position, descriptor, (error, subscriptions));
+            }
             Err(error) => {
                 let undeclared = if policy.is_some() { BLOCKED } else { UNREAD };
                 self.invalid(judged, position, descriptor, error, undeclared);
             }
         }
+    }
+
+    /// Lists a component that is being compiled. Until then it fails by its policy, in its events as far as they are
+    /// known.
+    fn compiling(
+        &mut self,
+        judged: &JudgedCandidate<'_>,
+        position: Position,
+        mut descriptor: Descriptor,
+        (error, described): (HookError, Vec<Subscription>),
+    ) {
+        let known = match judged.declared() {
+            Some(declared) => declared_subscriptions(declared, &described).ok(),
+            None => Some(described),
+        };
+        if let Some(known) = known.filter(|known| !known.is_empty()) {
+            descriptor.subscriptions = known;
+        }
+        settle(&mut descriptor, judged);
+        self.refuse(position, descriptor, judged.priority(), error, EntryStatus::Invalid);
     }
 
     /// Keeps a working component for the next discovery.

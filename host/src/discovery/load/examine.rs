@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::blocking;
 use super::hook_cache::HookCache;
@@ -19,10 +19,11 @@ use crate::discovery::progress::Progress;
 use crate::discovery::units;
 use crate::event::EventName;
 use crate::files::{self, FileAccess};
-use crate::hook::{Cause, Digest, HookError, Kind, OnFailure};
+use crate::hook::{Cause, Digest, HookError, Kind, OnFailure, Subscription};
 use crate::native::Verify;
+use crate::text;
 use crate::trust::TrustLevel;
-use crate::wasm::{Component, MAX_COMPONENT, RUNS_COMPONENTS, Runtime};
+use crate::wasm::{Component, Known, MAX_COMPONENT, RUNS_COMPONENTS, Runtime};
 
 /// The time limit for a native hook to name its event.
 const QUERY_DEADLINE: Duration = Duration::from_secs(5);
@@ -72,11 +73,13 @@ pub(super) struct Examined {
     pub(super) result: Result<Ready, HookError>,
     /// The failure policy in the last description of a component that cannot be loaded now.
     pub(super) policy: Option<OnFailure>,
+    /// The subscriptions of a component that is being compiled, if these bytes were described before.
+    pub(super) subscriptions: Vec<Subscription>,
 }
 
 impl Examined {
-    fn new(digest: Option<Digest>, result: Result<Ready, HookError>) -> Self {
-        Self { digest, result, policy: None }
+    pub(super) fn new(digest: Option<Digest>, result: Result<Ready, HookError>) -> Self {
+        Self { digest, result, policy: None, subscriptions: Vec::new() }
     }
 
     /// A file that cannot be used.
@@ -111,13 +114,17 @@ struct FileExaminer {
     cache: Option<Arc<HookCache>>,
     /// The process answers one event, and nothing else waits for this thread.
     one_event: bool,
+    /// The end of the wait for the user's components that are not compiled; without it their own limit of time counts.
+    compiled_by: Option<Instant>,
     runtime: Runtime,
 }
 
 impl Examiner {
     pub(super) fn new(options: &Options, runtime: &Runtime) -> Self {
         let cache = options.cache.as_deref().map(|cache| Arc::new(HookCache::open(cache, options.reread)));
-        let file = FileExaminer { cache, one_event: options.one_event, runtime: runtime.clone() };
+        let (one_event, compile_wait) = (options.one_event, options.compile_wait);
+        let compiled_by = compile_wait.and_then(|wait| Instant::now().checked_add(wait));
+        let file = FileExaminer { cache, one_event, compiled_by, runtime: runtime.clone() };
         Self {
             file,
             slots: Arc::new(Semaphore::new(AT_ONCE)),
@@ -293,13 +300,12 @@ impl FileExaminer {
         let (known, path) = (self.components().filter(|_| self.one_event)?, &job.path);
         let (digest, error) = known.failure(path, within, &self.runtime)?;
         tracing::debug!(path = %path.display(), %error, "a component failed before");
-        Some(Examined { digest, result: Err(error), policy: known.on_failure(path) })
+        Some(Examined { policy: known.on_failure(path), ..Examined::new(digest, Err(error)) })
     }
 
     async fn component(&self, job: Job, here: bool, within: Duration) -> Examined {
         let Some(known) = self.components() else {
-            let read = read(&job, here, MAX_COMPONENT).await;
-            return self.load(read, here, within).await;
+            return self.load(&job, here, within).await;
         };
         if let Some(examined) = self.remembered(&job, within) {
             return examined;
@@ -310,8 +316,7 @@ impl FileExaminer {
             return Examined::new(digest, Ok(Ready::Component(Box::new(component))));
         }
         let before = known.stamp(&job.path);
-        let read = read(&job, here, MAX_COMPONENT).await;
-        let examined = self.load(read, here, within).await;
+        let examined = self.load(&job, here, within).await;
         if let (Some(before), Some(digest)) = (before, &examined.digest) {
             let result = match &examined.result {
                 Ok(Ready::Component(component)) => Ok(&**component),
@@ -320,17 +325,26 @@ impl FileExaminer {
             };
             known.learn(&job.path, (before, job.standing.is_trusted()), within, (Some(digest), result));
         }
-        let policy = examined.result.is_err().then(|| known.on_failure(&job.path)).flatten();
-        Examined { policy, ..examined }
+        let before = || examined.result.is_err().then(|| known.on_failure(&job.path)).flatten();
+        Examined { policy: examined.policy.or_else(before), ..examined }
     }
 
-    /// Loads the bytes that were read, within this time.
-    async fn load(&self, read: io::Result<(Vec<u8>, Digest)>, here: bool, within: Duration) -> Examined {
-        let (bytes, digest) = match read {
+    /// Reads and loads a component, within this time.
+    async fn load(&self, job: &Job, here: bool, within: Duration) -> Examined {
+        let (bytes, digest) = match read(job, here, MAX_COMPONENT).await {
             Ok(read) => read,
             Err(error) => return Examined::failed(unreadable(&error)),
         };
-        let result = match timeout(within, self.runtime.load_as(digest.clone(), bytes, here)).await {
+        // Compiling for an untrusted file ends with its time: a repository gets no more of the processor.
+        let until = self.compiled_by.filter(|_| job.standing.is_trusted());
+        let load = async {
+            match until {
+                Some(until) => self.runtime.load_until(digest.clone(), bytes, here, until).await,
+                None => self.runtime.load_as(digest.clone(), bytes, here).await,
+            }
+        };
+        let result = match timeout(within, load).await {
+            Ok(Err(error)) if error.cause == Cause::Compiling => return self.compiling(job, digest, error),
             Ok(result) => result,
             Err(_) => {
                 // Nobody reads the milliseconds of a deadline's part.
@@ -344,6 +358,14 @@ impl FileExaminer {
             }
         };
         Examined::new(Some(digest), result.map(|it| Ready::Component(Box::new(it))))
+    }
+
+    /// Returns the result for a component that is being compiled: its last description decides what follows.
+    fn compiling(&self, job: &Job, digest: Digest, mut error: HookError) -> Examined {
+        let path = text::escape(&text::shell_word(&job.path.to_string_lossy()), 4096);
+        error.message.push_str(&format!("; `hookbox cache warm {path}` waits until it is ready"));
+        let Known { on_failure: policy, subscriptions, .. } = self.runtime.known(&digest);
+        Examined { policy, subscriptions, ..Examined::new(Some(digest), Err(error)) }
     }
 }
 

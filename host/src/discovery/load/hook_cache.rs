@@ -109,7 +109,12 @@ impl Failure {
     fn of(error: &HookError, within: Duration) -> Option<Self> {
         let by_chance = matches!(
             error.cause,
-            Cause::Internal | Cause::Spawn | Cause::NotFound | Cause::Denied | Cause::Untrusted
+            Cause::Compiling
+                | Cause::Internal
+                | Cause::Spawn
+                | Cause::NotFound
+                | Cause::Denied
+                | Cause::Untrusted
         );
         let within = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
         (!by_chance).then(|| Self { cause: error.cause, message: error.message.clone(), within })

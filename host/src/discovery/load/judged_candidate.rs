@@ -71,8 +71,7 @@ impl JudgedCandidate<'_> {
         }
         let kept = Kept::new(path, Some(name), &good.since, error.message.clone());
         let ready = Ready::Component(Box::new(good.value.clone()));
-        let kept_as_it_was = Examined { digest: Some(digest.clone()), result: Ok(ready), policy: None };
-        (kept_as_it_was, Some(Box::new(kept)))
+        (Examined::new(Some(digest.clone()), Ok(ready)), Some(Box::new(kept)))
     }
 
     pub(super) fn details(&self) -> Details {

@@ -43,6 +43,7 @@ use super::find::scan::{self, Scan};
 use super::find::{self, Found, absolute};
 use super::problem::Problem;
 use crate::files::FileAccess;
+use crate::hook::COMPILE;
 use crate::wasm::Runtime;
 
 /// Finds the hooks. `last` is the working state of the last time: a file that is broken now stays in force in
@@ -167,7 +168,8 @@ async fn blocking<T: Send + 'static>(
 /// Its hooks are untrusted: only `describe` of its components runs, in a sandbox with nothing granted.
 pub async fn examine_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Discovery {
     let (dir, called) = (absolute(dir), called.to_owned());
-    let options = Arc::new(Options::new(&dir, None));
+    // The user asked for this plugin, and waits for it.
+    let options = Arc::new(Options { untrusted_timeout: COMPILE, ..Options::new(&dir, None) });
     let judged = {
         let (options, runtime) = (Arc::clone(&options), runtime.clone());
         tokio::task::spawn_blocking(move || {

@@ -125,7 +125,7 @@ fn a_failure_is_remembered_unless_more_time_may_end_it() {
         let failure = Failure::of(&HookError::new(cause, "no"), second).unwrap();
         assert_eq!(failure.may_pass(within, reread), tried_again, "{cause} {within:?} {reread}");
     }
-    for cause in [Cause::Internal, Cause::Spawn, Cause::NotFound] {
+    for cause in [Cause::Compiling, Cause::Internal, Cause::Spawn, Cause::NotFound] {
         assert_eq!(Failure::of(&HookError::new(cause, "no"), second), None, "{cause}");
     }
 }
