@@ -233,6 +233,8 @@ fn an_untrusted_component_gets_no_process_of_its_own_until_it_is_trusted() {
         ["slow.wasm: took longer than", "slow.wasm: was not examined"].map(|it| output.stderr.contains(it));
     assert!(is_late.contains(&true), "{output:#?}");
     drop(held);
+    // The session of the agent would have to end first.
+    fs::remove_dir_all(env.path("home/.local/share/hookbox/sessions")).unwrap();
     let output = env.hookbox(["trust", "slow.wasm", "--yes"]);
     assert_eq!(output.code, Some(0), "{output:#?}");
     assert!(reason(ask(&env, "sudo ls")).contains("'sudo' is not allowed"));
