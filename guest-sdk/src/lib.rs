@@ -119,9 +119,36 @@ pub mod __private {
 
 /// Exports a [`Hook`] as this component. On other targets than wasm32 it only checks the type.
 ///
-/// A crate calls it once.
+/// A crate calls it once. With `settings`, a constant text that is a JSON Schema, hookbox reports settings that do not fit
+/// it, and `hookbox inspect` shows the others with their defaults:
+///
+/// ```
+/// # use hookbox_sdk::prelude::*;
+/// # struct Limits;
+/// # impl Hook for Limits { fn manifest() -> Manifest { Manifest::new("limits", "0.1.0", "Limits.") } }
+/// hookbox_sdk::export_hook!(Limits, settings: r#"{
+///     "type": "object", "additionalProperties": false,
+///     "properties": {"threshold": {"type": "number", "default": 0.7, "description": "The limit."}}
+/// }"#);
+/// ```
 #[macro_export]
 macro_rules! export_hook {
+    ($hook:ty, settings: $schema:expr) => {
+        $crate::export_hook!($hook);
+        #[cfg(target_arch = "wasm32")]
+        #[allow(unsafe_code, reason = "the section has a fixed name")]
+        const _: () = {
+            const __HOOKBOX_SCHEMA: &[u8] = $schema.as_bytes();
+            #[used]
+            #[unsafe(link_section = "hookbox:settings")]
+            static __HOOKBOX_SECTION: [u8; __HOOKBOX_SCHEMA.len()] = match __HOOKBOX_SCHEMA.first_chunk() {
+                Some(schema) => *schema,
+                None => [0; __HOOKBOX_SCHEMA.len()],
+            };
+        };
+        #[cfg(not(target_arch = "wasm32"))]
+        const _: &str = $schema;
+    };
     ($hook:ty) => {
         const _: () = {
             const fn is_a_hook<H: $crate::Hook>() {}

@@ -295,3 +295,42 @@ fn the_scripts_are_hooks_of_the_program() {
     let call = json!({"tool_name": "bash", "tool_input": {"command": "sudo ls"}});
     assert_eq!(env.event(&["before_tool_call"], &call)["blocked_by"], "security-guardrail.py");
 }
+
+#[test]
+fn a_setting_that_the_guardrail_does_not_declare_is_reported_with_its_line_and_blocks() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    let ls = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
+    for (settings, fault) in [
+        ("also_denny = [\"dd\"]", "the hook has no setting also_denny; did you mean also_deny?"),
+        ("also_deny = \"dd\"", "also_deny: expected a list, found \"dd\""),
+        ("allow = [1]", "allow[0]: expected a text, found 1"),
+    ] {
+        let file = format!("[hooks.\"guardrail.wasm\".settings]\n{settings}\n");
+        env.file("home/.hookbox/hookbox.toml", file);
+        let fault = format!("hookbox.toml: line 2: {fault}");
+        let listed = env.hookbox(["list"]);
+        assert!(listed.stderr.contains(&fault), "{listed:#?}");
+        let verdict = env.event(&["before_tool_call"], &ls);
+        assert!(verdict["reason"].as_str().unwrap().contains(&fault), "{verdict}");
+        assert!(!env.event(&["after_turn"], &json!({})).to_string().contains("blocked\":true"));
+    }
+    env.file(
+        "home/.hookbox/hookbox.toml",
+        "[hooks.\"guardrail.wasm\"]\non_failure = \"pass\"\nsettings = { x = 1 }\n",
+    );
+    let output = env.hookbox_with(["run", "before_tool_call"], ls.to_string());
+    assert!(output.stderr.contains("line 3: the hook has no setting x"), "{output:#?}");
+    env.file(
+        "home/.hookbox/hookbox.toml",
+        "[hooks.\"guardrail.wasm\"]\nsettings = { also_deny = [\"ls\"] }\n",
+    );
+    let verdict = env.event(&["before_tool_call"], &ls);
+    assert_eq!(verdict["reason"], "Security policy: 'ls' is not allowed");
+
+    let guardrail = sample("guardrail");
+    let shown = env.hookbox(["inspect", guardrail.to_str().unwrap()]).stdout;
+    assert!(shown.contains("  also_deny (a list, each a text, default []): Further patterns.\n"), "{shown}");
+    let shown = env.hookbox(["inspect", "--json", guardrail.to_str().unwrap()]).json();
+    assert_eq!(shown["settings"]["properties"]["allow"]["default"], json!([]));
+}

@@ -76,6 +76,7 @@ fn describe(component: &Component, rights: &Rights) -> Value {
         "subscriptions": manifest.subscriptions,
         "answers": manifest.answers.names(),
         "on_failure": manifest.on_failure,
+        "settings": manifest.settings,
         "imports": component.imports(),
         "capabilities": manifest.capabilities,
         "granted": rights.effective(),
@@ -118,6 +119,14 @@ fn account(component: &Component, rights: &Rights) -> String {
         let means = escape(&capability.explain(), 200);
         let standing = if rights.lacking().contains(capability) { "not granted" } else { "granted" };
         lines.push(format!("  {} ({means}; {standing})", escape(&capability.to_string(), 200)));
+    }
+    if let Some(schema) = &manifest.settings {
+        lines.push(String::new());
+        lines.push("settings".to_owned());
+        for (key, schema) in &schema.properties {
+            let means = schema.description.as_deref().map(|it| format!(": {}", escape(it, 300)));
+            lines.push(format!("  {} ({schema}){}", escape(key, 80), means.unwrap_or_default()));
+        }
     }
     lines.push(String::new());
     lines.push("imports".to_owned());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, Digest};
+use super::{Budget, Digest, SettingsSchema};
 use crate::capability::Capability;
 use crate::event::{Event, EventName, is_same_mcp_tool};
 use crate::outcome::Answers;
@@ -263,6 +263,9 @@ pub struct Manifest {
     pub capabilities: Vec<Capability>,
     /// The failure policy that it asks for. The user's settings override it.
     pub on_failure: Option<OnFailure>,
+    /// The schema of its settings, if it declares one.
+    #[serde(default)]
+    pub settings: Option<SettingsSchema>,
 }
 
 /// A hook's own settings, as `wasi:config` serves them: text stays text, anything else is JSON text.

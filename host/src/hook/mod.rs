@@ -4,6 +4,7 @@ mod budget;
 mod descriptor;
 mod digest;
 mod failure;
+mod settings_schema;
 
 use async_trait::async_trait;
 
@@ -14,6 +15,7 @@ pub use self::descriptor::{
 };
 pub use self::digest::{Digest, DigestError};
 pub use self::failure::{Cause, HookError, Limit, LimitKind};
+pub use self::settings_schema::{SettingsFault, SettingsSchema, ValueType};
 
 use crate::event::Event;
 use crate::outcome::Outcome;

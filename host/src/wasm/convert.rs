@@ -283,6 +283,8 @@ pub(super) fn manifest(manifest: exported::Manifest) -> Result<Manifest, HookErr
             wit::OnFailure::Pass => OnFailure::Pass,
             wit::OnFailure::Block => OnFailure::Block,
         }),
+        // They are in a section of the component.
+        settings: None,
     })
 }
 

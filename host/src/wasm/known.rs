@@ -157,6 +157,7 @@ mod tests {
             answers: Answers::NONE,
             capabilities: Vec::new(),
             on_failure: Some(OnFailure::Block),
+            settings: None,
         }
     }
 

@@ -31,6 +31,7 @@ mod known;
 mod later;
 mod link;
 mod output;
+mod settings_section;
 mod state;
 mod wasi_overrides;
 
@@ -224,12 +225,13 @@ impl Runtime {
 
     async fn load_new(&self, digest: Digest, bytes: Vec<u8>, here: bool) -> Result<Component, HookError> {
         let size = bytes.len();
+        let settings = settings_section::read(&bytes)?;
         let kept = if here { self.inner.cached(&digest)? } else { None };
         let ready = match kept {
             Some(ready) => ready,
             None => self.compile(digest.clone(), bytes).await?,
         };
-        let manifest = ready.describe().await?;
+        let manifest = Manifest { settings, ..ready.describe().await? };
         if let Some(known) = &self.inner.known {
             known.describe(&digest, &manifest);
         }

@@ -18,6 +18,9 @@ const DENY: [&str; 7] = ["rm -rf", "sudo", "curl | bash", "wget | sh", ":(){:|:&
 const UNREAD: &str =
     "Security policy: this line has too many commands within commands to be read; run them one by one";
 
+/// The schema of the settings, which hookbox checks before the hook runs.
+const SCHEMA: &str = include_str!("../settings.schema.json");
+
 /// The user's settings. A misspelled one is an error, because a guard must not do less than its user asked for.
 #[derive(Debug, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -114,7 +117,7 @@ fn texts(input: &Document) -> Vec<String> {
     found
 }
 
-hookbox_sdk::export_hook!(Guardrail);
+hookbox_sdk::export_hook!(Guardrail, settings: SCHEMA);
 
 #[cfg(test)]
 mod tests {
@@ -123,6 +126,16 @@ mod tests {
     /// Returns the pattern in a reason.
     fn pattern(reason: &str) -> &str {
         reason.split('\'').nth(1).unwrap_or(reason)
+    }
+
+    #[test]
+    fn the_schema_has_the_settings_with_their_defaults() {
+        let schema: Value = SCHEMA.parse().unwrap();
+        let properties = schema["properties"].as_object().unwrap();
+        let defaults = properties.iter().map(|(key, it)| (key.clone(), it["default"].to_string())).collect();
+        let settings: Settings = hookbox_sdk::settings_from(defaults).unwrap();
+        assert_eq!(format!("{settings:?}"), format!("{:?}", Settings::default()));
+        assert_eq!(properties.len(), 3);
     }
 
     fn denied(line: &str) -> Option<String> {

@@ -149,6 +149,19 @@ impl Assembly {
                 }
                 descriptor.digest = Some(component.digest().clone());
                 settle(&mut descriptor, judged);
+                let faults = judged.settings_problems(manifest);
+                if let Some(fault) = faults.first().filter(|_| descriptor.on_failure == OnFailure::Block) {
+                    let error =
+                        HookError::new(Cause::Incompatible, format!("cannot use its settings: {fault}"));
+                    let manifest = manifest.clone();
+                    self.problems.extend(faults);
+                    self.refuse(position, descriptor, judged.priority(), error, EntryStatus::Invalid);
+                    if let Some(it) = self.approvable.last_mut() {
+                        it.manifest = Some(manifest);
+                    }
+                    return;
+                }
+                self.problems.extend(faults);
                 self.list(position.clone(), &descriptor, EntryStatus::Active);
                 self.remember_component(judged, &component);
                 if let Some(kept) = kept {

@@ -26,7 +26,7 @@ use crate::wasm::{Component, Runtime};
 /// The name of the file in the private cache.
 const FILE: &str = "components.json";
 /// The version of the file's format. Each version of hookbox has a file of its own.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
 /// The size limit of the file, in bytes: some hundred components.
 const MAX_FILE: u64 = 1 << 20;
 /// The part of that for components: the rest is for the answers of native hooks.

@@ -16,7 +16,10 @@ use crate::discovery::find::last_read::Kept;
 use crate::discovery::find::settings::{self, Table};
 use crate::discovery::problem::Problem;
 use crate::discovery::units;
-use crate::hook::{Budget, Cause, Descriptor, Digest, HookError, Kind, Limits, OnFailure, Origin, Tier};
+use crate::hook::{
+    Budget, Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, OnFailure, Origin, SettingsFault,
+    Tier,
+};
 use crate::outcome::Answers;
 use crate::trust::{self, TreeError};
 use crate::wasm::Component;
@@ -254,6 +257,16 @@ impl JudgedCandidate<'_> {
         notes.extend(self.about_observing());
         let Candidate { name, path, .. } = self.candidate;
         notes.into_iter().map(|message| Problem::new(path, message).of(name)).collect()
+    }
+
+    /// Returns the problems of its own settings, by the schema that its component declares.
+    pub(super) fn settings_problems(&self, manifest: &Manifest) -> Vec<Problem> {
+        let (Some(table), Some(schema)) = (self.table, &manifest.settings) else { return Vec::new() };
+        let problem = |fault: SettingsFault| {
+            let line = table.settings_lines.get(&fault.key).unwrap_or(&table.line);
+            Problem::new(&table.file, format!("line {line}: {}", fault.message)).of(&self.candidate.name)
+        };
+        schema.faults(&table.settings).into_iter().map(problem).collect()
     }
 
     fn raised_limits(&self) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -29,6 +30,10 @@ pub(crate) struct Table {
     /// The variables that a native hook gets; `None` means all of them.
     pub(crate) environment: Option<Vec<String>>,
     pub(crate) settings: Settings,
+    /// The lines of these settings, by key.
+    pub(crate) settings_lines: BTreeMap<String, usize>,
+    /// The file of the table.
+    pub(crate) file: PathBuf,
 }
 
 impl Table {
@@ -38,9 +43,20 @@ impl Table {
         self.observe == Some(true) && origin != Origin::Repo
     }
 
-    /// Returns every key and its value, for a digest. The line is not among them.
+    /// Returns every key and its value, for a digest. Places are not among them.
     pub(crate) fn fields(&self) -> BTreeMap<String, String> {
-        let Self { line: _, enabled, priority, on_failure, observe, limits, environment, settings } = self;
+        let Self {
+            line: _,
+            enabled,
+            priority,
+            on_failure,
+            observe,
+            limits,
+            environment,
+            settings,
+            settings_lines: _,
+            file: _,
+        } = self;
         let Limits { timeout, fuel, memory, output, log, copies, handles, tables } = limits;
         let size = |it: &Option<usize>| it.map(|it| it.to_string());
         let own = [
@@ -94,7 +110,7 @@ impl Reader {
                 "handles" => limits.handles = self.get(key, count, value).map(NonZeroUsize::get),
                 "tables" => limits.tables = self.get(key, count, value).map(NonZeroUsize::get),
                 "env" => table.environment = Some(self.environment(value)),
-                "settings" => table.settings = self.settings(value),
+                "settings" => (table.settings, table.settings_lines) = self.settings(value),
                 other => self.unknown(
                     at,
                     other,
@@ -135,12 +151,15 @@ impl Reader {
         self.names(("env", "variable", MAX_VARIABLES), items, is_variable)
     }
 
-    fn settings(&mut self, value: &SpannedValue<'_>) -> Settings {
+    /// Reads the hook's own settings, and their lines.
+    fn settings(&mut self, value: &SpannedValue<'_>) -> (Settings, BTreeMap<String, usize>) {
         let text = |value: &DeValue<'_>| match to_json(value) {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        self.keys("settings", value).map(|(key, _, it)| (key.to_owned(), text(it.get_ref()))).collect()
+        let keys = self.keys("settings", value);
+        keys.map(|(key, at, it)| ((key.to_owned(), text(it.get_ref())), (key.to_owned(), self.line(&at))))
+            .unzip()
     }
 }
 

@@ -74,7 +74,8 @@ pub(crate) fn read(
     let Ok(text) = str::from_utf8(&bytes) else {
         return broken("is not UTF-8 text".to_owned());
     };
-    let Parsed { file, faults, broken: why } = parse(text);
+    let Parsed { mut file, faults, broken: why } = parse(text);
+    file.tables.values_mut().for_each(|table| path.clone_into(&mut table.file));
     if let (Some(why), Some(_)) = (&why, since) {
         return broken(why.clone());
     }

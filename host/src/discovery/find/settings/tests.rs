@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::hook_table::Table;
@@ -61,6 +62,8 @@ memory = 1024
         },
         environment: Some(vec!["PATH".to_owned(), "HOME".to_owned()]),
         settings: settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+        settings_lines: settings.map(|(key, _)| (key.to_owned(), 16)).into(),
+        file: PathBuf::new(),
     };
     assert_eq!(tables.get("guard.wasm"), Some(&guard));
     assert_eq!(tables["org/repo/x"].limits.memory, Some(1024));

@@ -17,6 +17,7 @@ fn row(path: &Path) -> Row {
         answers: Answers::ALL,
         capabilities: vec!["read:$REPO".parse().unwrap()],
         on_failure: None,
+        settings: None,
     };
     let stamp = Stamp::of(path).unwrap();
     let (digest, manifest) = (Some(Digest::of(b"x")), Some(manifest));
@@ -87,7 +88,7 @@ fn a_file_in_another_form_is_learned_again() {
         String::new(),
         "{".to_owned(),
         "[]".to_owned(),
-        whole.replace(VERSION, "0.0.0/4"),
+        whole.replace(VERSION, "0.0.0/5"),
         whole.replace("sha256:", "md5:"),
         whole.replace("before_tool_call", "no_event"),
         whole.replace("read:$REPO", "everything"),
