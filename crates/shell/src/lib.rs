@@ -28,7 +28,7 @@ pub use braces::braces;
 pub use list::is_terminal;
 pub use programs::{Use, assignment, base_name, describes, executes, unwrapped, use_of};
 pub use reader::{Token, read, tokens};
-pub use scripts::{Part, Scripts, program_places, scripts, unquoted};
+pub use scripts::{Part, Scripts, program_starts, scripts, unquoted};
 pub use shell_words::ShellWords;
 
 /// The depth of nested substitutions.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Command, Script, Use, Word, base_name, braces, executes, unwrapped, use_of};
+use crate::{Command, Script, Use, Word, assignment, base_name, braces, executes, unwrapped, use_of};
 
 /// Programs that run one of their words as a script.
 const RUNNERS: [&str; 13] =
@@ -128,7 +128,7 @@ pub fn unquoted(line: &str) -> String {
 
 /// Returns the places of programs in a command whose words are only read: the program's, those of programs that run it, and
 /// those that `find` runs. `None` if any word may be a program.
-pub fn program_places(words: &[&str]) -> Option<Vec<usize>> {
+fn program_places(words: &[&str]) -> Option<Vec<usize>> {
     if matches!(use_of(words), Use::Shell | Use::Any) {
         return None;
     }
@@ -138,4 +138,17 @@ pub fn program_places(words: &[&str]) -> Option<Vec<usize>> {
     };
     let started = words.iter().enumerate().filter(|(_, word)| executes(word)).map(|(at, _)| at + 1);
     Some(started.chain([0]).flat_map(program).collect())
+}
+
+/// Returns the places in a command at which a program may start whose name, with or without its directory, is wanted.
+/// Behind a program that is not known any word may be a program, and a path only if it is one of programs.
+pub fn program_starts(words: &[&str], is_wanted: impl Fn(&str) -> bool) -> Vec<usize> {
+    let places = program_places(words);
+    let is_first = |at: usize| words.iter().take(at).all(|word| assignment(word).is_some());
+    let starts = |(at, word): &(usize, &&str)| {
+        let is_program = || places.is_some() || is_first(*at) || word.contains("bin/");
+        places.as_ref().is_none_or(|places| places.contains(at))
+            && (is_wanted(word) || is_wanted(base_name(word)) && is_program())
+    };
+    words.iter().enumerate().filter(starts).map(|(at, _)| at).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hookbox_shell::{
-    Command, Input, Part, Script, ShellWords, Token, Use, Word, assignment, base_name, program_places, use_of,
+    Command, Input, Part, Script, ShellWords, Token, Use, Word, assignment, base_name, program_starts, use_of,
 };
 
 /// A pattern.
@@ -97,18 +97,9 @@ fn contains(letters: &[u8], word: &[u8]) -> bool {
 fn runs(words: &[String], command: &Command) -> bool {
     let Some(first) = words.first() else { return false };
     let given = command.texts_of_words();
-    let places = program_places(&given);
-    (0..given.len()).any(|at| {
+    program_starts(&given, |name| name == first).into_iter().any(|at| {
         let rest = given.get(at + 1..).unwrap_or_default();
-        let is_program = places.as_ref().is_none_or(|places| places.contains(&at));
-        let is_first = at == 0 || given.iter().take(at).all(|word| assignment(word).is_some());
-        let names = |word: &&str| {
-            *word == first
-                || base_name(word) == first && (places.is_some() || is_first || word.contains("bin/"))
-        };
-        is_program
-            && given.get(at).is_some_and(names)
-            && (begins(rest, words.get(1..).unwrap_or_default()) || is_rm(words) && rm_flags(rest, words))
+        begins(rest, words.get(1..).unwrap_or_default()) || is_rm(words) && rm_flags(rest, words)
     })
 }
 
