@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 
 use hookbox::internal::json;
+use hookbox::internal::rules::Rules;
 use hookbox::internal::wasm::Component;
 use hookbox::{HookError, Runtime};
 use serde_json::{Map, Value};
@@ -83,7 +84,7 @@ fn other_type(text: &[u8]) -> Option<&'static str> {
 
 /// Checks that a path is a regular file.
 pub(crate) fn regular_file(path: &Path) -> Result<(), InputError> {
-    let hint = "give the path of a hook: an executable, or a component (.wasm)";
+    let hint = "give the path of a hook: an executable, a component (.wasm) or rules (.rules.toml)";
     let shown = path.display();
     let what = match path.metadata() {
         Ok(metadata) if metadata.is_file() => return Ok(()),
@@ -100,6 +101,20 @@ pub(crate) fn is_wasm(path: &Path) -> bool {
     let mut start = [0; 4];
     path.extension().is_some_and(|extension| extension == "wasm")
         || File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\0asm"
+}
+
+/// Returns whether a file is a rules file, by its name.
+pub(crate) fn is_rules(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(hookbox::internal::rules::ENDING)
+}
+
+/// Reads a rules file, and checks its examples.
+pub(crate) fn rules(path: &Path) -> Result<Rules, InputError> {
+    regular_file(path)?;
+    let hint = format!("see {}", page("rules.md"));
+    let wrong = |what: String| InputError::new(format!("{}: {what}", path.display()), hint.clone());
+    let bytes = bounded_file(path, hookbox::internal::rules::MAX_FILE).map_err(|it| wrong(it.to_string()))?;
+    Rules::read(&bytes).map_err(|error| wrong(error.to_string()))
 }
 
 /// Loads a hook component, whose path is for errors.

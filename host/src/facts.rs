@@ -15,7 +15,7 @@ use std::path::Path;
 use serde_json::Value;
 
 pub use self::checkout::Checkout;
-pub(crate) use self::paths::MAX_PATHS;
+pub(crate) use self::paths::{MAX_PATHS, expand};
 pub(crate) use self::tools::claude_name;
 pub use self::tools::claude_names;
 pub use self::tools::kind_of;

@@ -80,6 +80,12 @@ pub mod redact {
     pub use crate::redact::{line, text, value};
 }
 
+pub mod rules {
+    //! Rules files.
+
+    pub use crate::rules::{ENDING, MAX_FILE, Rules, RulesError, RulesHook};
+}
+
 #[cfg(feature = "store")]
 pub mod store {
     //! The state of components.

@@ -120,8 +120,10 @@ mod native;
 #[cfg(feature = "http")]
 mod network;
 pub mod outcome;
+mod pattern;
 mod redact;
 pub mod report;
+mod rules;
 pub mod session;
 #[cfg(feature = "store")]
 mod store;
@@ -131,7 +133,9 @@ mod text;
 mod thresholds;
 #[cfg(any(feature = "http", feature = "mcp", feature = "otel"))]
 mod tls;
+mod toml_value;
 pub mod trust;
+mod units;
 #[cfg(feature = "component")]
 mod wasm;
 #[cfg(not(feature = "component"))]

@@ -44,6 +44,7 @@ mod program;
 mod protocol;
 mod redaction;
 mod reload;
+mod rules;
 mod samples;
 mod samples_after_sessions;
 mod samples_of_sessions;

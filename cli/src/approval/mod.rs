@@ -68,11 +68,12 @@ fn broken(error: TrustFileError) -> anyhow::Error {
 pub(crate) fn digest(hook: &Approvable) -> Result<Digest, InputError> {
     let name = escape(&hook.name, 200);
     let hint = "see `hookbox list`";
-    if hook.kind == Kind::Component && hook.manifest.is_none() {
-        let what = format!(
-            "{name}: expected a component that can be used, found one that is {}",
-            hook.status.as_str()
-        );
+    if hook.kind.is_one_file() && hook.manifest.is_none() {
+        let expected = match hook.kind {
+            Kind::Rules => "a rules file that can be used",
+            _ => "a component that can be used",
+        };
+        let what = format!("{name}: expected {expected}, found one that is {}", hook.status.as_str());
         return Err(InputError::new(what, hint));
     }
     match hook.digest() {

@@ -9,11 +9,12 @@ use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use hookbox::hook::Subscription;
 use hookbox::internal::dialect::{exact, kodelet};
+use hookbox::internal::rules::RulesHook;
 use hookbox::internal::wasm::{ComponentHook, Known};
 use hookbox::internal::{discovery, facts, native, text};
 use hookbox::{
-    Budget, Cause, Context, Descriptor, Digest, Event, EventName, Hook, HookError, Kind, OnFailure, Outcome,
-    Settings,
+    Budget, Cause, Context, Descriptor, Digest, Event, EventName, Hook, HookError, Kind, Manifest, OnFailure,
+    Outcome, Settings,
 };
 
 use super::run::event_name;
@@ -27,12 +28,12 @@ const QUERY: Duration = Duration::from_secs(5);
 /// Call one hook through the kodelet protocol.
 ///
 /// A component so serves a host that only runs executables. The named file is trusted, and nothing is granted
-/// to it: a component has no file, variable, network or store; an executable has your own rights. A failure
-/// of the hook is exit code 1. If a
-/// component asks to block when it fails, its failure is a block.
+/// to it: a component has no file, variable, network or store; the counters of rules end with the command; an
+/// executable has your own rights. A failure of the hook is exit code 1. If a component or a rules file asks to block
+/// when it fails, its failure is a block.
 #[derive(Args, Debug)]
 pub(crate) struct Exec {
-    /// The hook: an executable, or a component (.wasm).
+    /// The hook: an executable, a component (.wasm) or rules (.rules.toml).
     file: PathBuf,
     /// `hook` prints the event that it wants to see; `run` answers one event from standard input.
     #[arg(value_enum)]
@@ -78,6 +79,11 @@ impl Exec {
     async fn load(&self) -> anyhow::Result<Arc<dyn Hook>> {
         let name = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         input::regular_file(&self.file)?;
+        if input::is_rules(&self.file) {
+            let rules = input::rules(&self.file)?;
+            let descriptor = self.descriptor(Descriptor::new(name, Kind::Rules), rules.manifest());
+            return Ok(Arc::new(RulesHook::new(descriptor, rules, std::env::home_dir())));
+        }
         if !input::is_wasm(&self.file) {
             let program = std::path::absolute(&self.file)?;
             let event = native::query(&program, None, &[], QUERY)
@@ -96,13 +102,17 @@ impl Exec {
             }
             loaded => input::loaded(&self.file, loaded)?,
         };
-        let manifest = component.manifest();
-        let mut descriptor = Descriptor::new(name, Kind::Component);
+        let descriptor = self.descriptor(Descriptor::new(name, Kind::Component), component.manifest());
+        Ok(Arc::new(ComponentHook::new(component, descriptor, Settings::new())))
+    }
+
+    /// Completes the descriptor of a hook that describes itself.
+    fn descriptor(&self, mut descriptor: Descriptor, manifest: &Manifest) -> Descriptor {
         descriptor.subscriptions.clone_from(&manifest.subscriptions);
         descriptor.answers = manifest.answers;
         descriptor.on_failure = manifest.on_failure.unwrap_or_default();
         descriptor.path = Some(self.file.clone());
-        Ok(Arc::new(ComponentHook::new(component, descriptor, Settings::new())))
+        descriptor
     }
 
     /// Returns a hook that fails until its component is compiled: by its last description, else as a guard.

@@ -1,5 +1,7 @@
 //! `hookbox explain`.
 
+mod way_through;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,21 +10,18 @@ use clap::Args;
 use hookbox::internal::dialect::{Dialect, exact};
 use hookbox::internal::discovery::show_duration;
 use hookbox::internal::text;
-use hookbox::manager::{Manager, SwitchedOff};
+use hookbox::manager::SwitchedOff;
 use hookbox::outcome::Ruling;
-use hookbox::report::Status;
 use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Event, EventData, EventName, Kind, ToolCall, escape};
 use indicatif::HumanBytes;
 use serde_json::{Value, json};
 
+use self::way_through::{MatchedRule, WayThrough, matched_rules, way_through};
 use super::run;
 use crate::error::{InputError, warn, warn_with_hint};
 use crate::interrupt::unless_interrupted;
 use crate::{input, options, output};
-
-/// The metadata in which a hook that blocks names the settings that would let the event pass.
-const SETTINGS_TO_PASS: &str = "settings_to_pass";
 
 /// Explain which hooks an event or a shell command meets, which not, why, and what they answer.
 ///
@@ -91,77 +90,6 @@ fn event(what: &str, file: Option<&Path>, has_data: bool) -> Result<Event, Input
 fn is_misspelt(word: &str) -> bool {
     let unknown = word.parse::<EventName>().err();
     unknown.is_some_and(|it| word.len() > 8 && text::distance(word, it.nearest) <= 3)
-}
-
-/// A way to let a blocked event pass.
-struct WayThrough {
-    hook: String,
-    /// The file in which the hook has its settings.
-    file: PathBuf,
-    /// The settings as TOML, or `None` if the hook names none and can only be switched off.
-    settings: Option<String>,
-    /// The names of its other settings, which have to stay.
-    others: Vec<String>,
-}
-
-impl WayThrough {
-    fn lines(&self) -> String {
-        let name = text::escape_toml(&json!(self.hook).to_string());
-        let file = escape(&self.file.to_string_lossy(), 4096);
-        let Some(settings) = &self.settings else {
-            return format!(
-                "{} names no setting that lets this one pass. To switch it off, set in {file}:\n  \
-                 [hooks.{name}]\n  enabled = false",
-                escape(&self.hook, 200)
-            );
-        };
-        let keep = if self.others.is_empty() { "" } else { "\nKeep its other settings: " };
-        let others = escape(&self.others.join(", "), 400);
-        format!(
-            "To let this one pass, set in {file}:\n  [hooks.{name}]\n  settings = {{ {settings} }}{keep}{others}"
-        )
-    }
-}
-
-/// Returns the narrowest setting with which the hook that decided would let the event pass. The words of a hook that
-/// the user does not trust are no advice.
-fn way_through(explanation: &Explanation, manager: &Manager) -> Option<WayThrough> {
-    let verdict = &explanation.fired.verdict;
-    let ruling = verdict.block.as_ref().or(verdict.ask.as_ref()).filter(|ruling| ruling.trusted)?;
-    let status = if verdict.block.is_some() { Status::Blocked } else { Status::Asked };
-    let is_it = |hook: &&ExplainedHook| {
-        hook.report.as_ref().is_some_and(|it| it.status == status && it.trusted && it.name == ruling.by)
-    };
-    let hook = explanation.hooks.iter().find(is_it)?;
-    let declared = matches!(hook.entry.kind, Kind::Command | Kind::Tool);
-    let file = hook.entry.settings_file().filter(|_| !declared && manager.hook(&ruling.by).is_some())?;
-    let named = hook.report.as_ref().and_then(|it| it.metadata.get(SETTINGS_TO_PASS)?.as_object());
-    let others = hook.settings.keys().filter(|name| named.is_some_and(|it| !it.contains_key(*name)));
-    let others = others.cloned().collect();
-    let settings = named.and_then(|settings| {
-        let rows: Option<Vec<String>> =
-            settings.iter().map(|(name, value)| Some(format!("{} = {}", key(name)?, toml(value)?))).collect();
-        rows.filter(|rows| !rows.is_empty()).map(|rows| text::escape_toml(&rows.join(", ")))
-    });
-    Some(WayThrough { hook: ruling.by.clone(), file, settings, others })
-}
-
-/// Returns a name that is a key of TOML as it stands.
-fn key(name: &str) -> Option<&str> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    (!name.is_empty() && name.chars().all(is_plain)).then_some(name)
-}
-
-/// Writes texts, numbers and lists of them as TOML, which has them in JSON's form.
-fn toml(value: &Value) -> Option<String> {
-    match value {
-        Value::Null | Value::Object(_) => None,
-        Value::Array(values) => {
-            let values: Option<Vec<String>> = values.iter().map(toml).collect();
-            values.map(|values| format!("[{}]", values.join(", ")))
-        }
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(value.to_string()),
-    }
 }
 
 /// Returns the word and the reason for a hook that was not asked.
@@ -267,6 +195,9 @@ fn turn(hook: &ExplainedHook, explanation: &Explanation) -> String {
     if let Some(report) = report {
         let message = report.message.as_ref().filter(|_| hook.asked == Asked::Yes);
         message.into_iter().for_each(|message| line("answer", message));
+        for MatchedRule { name, line: at, on, .. } in matched_rules(hook) {
+            line("rule", &format!("{name}, line {at}, on: {on}"));
+        }
         for change in &report.changes {
             let value = |it: &Value| escape(&it.to_string(), 200);
             line(
@@ -394,6 +325,6 @@ fn as_json(explanation: &Explanation, pass: Option<&WayThrough>) -> Value {
         "command": call.and_then(|it| it.facts.command.as_ref()),
         "verdict": Dialect::Kodelet.verdict(&fired.verdict, &fired.event),
         "hooks": hooks,
-        "to_pass": pass.map(|it| json!({ "hook": it.hook, "file": it.file.to_string_lossy(), "settings": it.settings })),
+        "to_pass": pass.map(WayThrough::json),
     })
 }

@@ -5,12 +5,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::capability::{Capability, Rights};
-use hookbox::escape;
 use hookbox::internal::discovery::Options;
 use hookbox::internal::private_dir;
+use hookbox::internal::rules::Rules;
 use hookbox::internal::wasm::Component;
 use hookbox::manager::Progress;
 use hookbox::trust::{Record, Records, TrustFile};
+use hookbox::{Kind, Subscription, escape};
 use serde_json::{Value, json};
 
 use crate::compiler;
@@ -18,13 +19,13 @@ use crate::error::warn;
 use crate::progress::looking;
 use crate::{input, output};
 
-/// Show a component's metadata.
+/// Show the metadata of a component or a rules file.
 ///
-/// Shows its digest, size, interface version, events, imports, and the permissions that it asks for and has.
-/// Only `describe` runs, in a sandbox without grants.
+/// Shows the digest, size and events; of a component the interface version, imports, and the permissions that it asks
+/// for and has; of a rules file each rule. Only `describe` of a component runs, in a sandbox without grants.
 #[derive(Args, Debug)]
 pub(crate) struct Inspect {
-    /// The component (.wasm).
+    /// The component (.wasm), or the rules (.rules.toml).
     file: PathBuf,
     /// Print JSON.
     #[arg(long)]
@@ -33,6 +34,11 @@ pub(crate) struct Inspect {
 
 impl Inspect {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        if input::is_rules(&self.file) {
+            let rules = input::rules(&self.file)?;
+            let (json, text) = (describe_rules(&rules), account_of_rules(&self.file, &rules));
+            return if self.json { output::json(&json) } else { output::line(&text) };
+        }
         let bytes = input::component(&self.file)?;
         // A hook that was inspected is probably used next: the agent does not wait for its compilation.
         let cwd = std::env::current_dir().unwrap_or_default();
@@ -64,9 +70,54 @@ fn granted(file: &Path, component: &Component) -> Vec<Capability> {
     records.iter().find(is_this).map(|record| record.grants.clone()).unwrap_or_default()
 }
 
+fn describe_rules(rules: &Rules) -> Value {
+    let manifest = rules.manifest();
+    let tables = rules.tables().map(|(name, line, table)| {
+        let mut row = json!({ "name": name, "line": line });
+        row.as_object_mut().into_iter().for_each(|row| row.extend(table.clone()));
+        row
+    });
+    json!({
+        "kind": Kind::Rules,
+        "digest": rules.digest(),
+        "size": rules.size(),
+        "description": manifest.description,
+        "subscriptions": manifest.subscriptions,
+        "answers": manifest.answers.names(),
+        "on_failure": manifest.on_failure,
+        "rules": tables.collect::<Vec<Value>>(),
+    })
+}
+
+/// Describes rules for a person. Their own texts are escaped.
+fn account_of_rules(file: &Path, rules: &Rules) -> String {
+    let manifest = rules.manifest();
+    let mut lines = vec![
+        escape(&file.file_name().unwrap_or_default().to_string_lossy(), 200),
+        format!("  {}", escape(&manifest.description, 300)),
+        String::new(),
+        format!("digest     {}", rules.digest()),
+        format!("size       {} bytes", rules.size()),
+        format!("on failure {}", manifest.on_failure.unwrap_or_default().as_str()),
+        String::new(),
+        "runs at".to_owned(),
+    ];
+    lines.extend(manifest.subscriptions.iter().map(runs_at));
+    for (name, line, table) in rules.tables() {
+        lines.push(String::new());
+        lines.push(format!("{} (line {line})", escape(name, 200)));
+        for (key, value) in table {
+            let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            lines.push(format!("  {key:<9}{}", escape(&shown, 1_000)));
+        }
+    }
+    lines.join("\n")
+}
+
 fn describe(component: &Component, rights: &Rights) -> Value {
     let manifest = component.manifest();
     json!({
+        "kind": Kind::Component,
         "digest": component.digest(),
         "size": component.size(),
         "wit_version": component.wit_version(),
@@ -97,15 +148,7 @@ fn account(component: &Component, rights: &Rights) -> String {
         String::new(),
         "runs at".to_owned(),
     ];
-    for subscription in &manifest.subscriptions {
-        let tools = if subscription.tools.is_empty() {
-            String::new()
-        } else {
-            format!(", only for {}", escape(&subscription.tools.join(" "), 200))
-        };
-        let observe = if subscription.observe { ", observing" } else { "" };
-        lines.push(format!("  {} (priority {}{observe}{tools})", subscription.event, subscription.priority));
-    }
+    lines.extend(manifest.subscriptions.iter().map(runs_at));
     lines.push(String::new());
     lines.push("may answer".to_owned());
     lines.push("  pass, block, ask, warn (every hook may)".to_owned());
@@ -134,4 +177,14 @@ fn account(component: &Component, rights: &Rights) -> String {
         lines.push(format!("  {} ({})", escape(import.as_str(), 100), import.explain()));
     }
     lines.join("\n")
+}
+
+/// Describes a subscription for a person.
+fn runs_at(subscription: &Subscription) -> String {
+    let tools = match subscription.tools.as_slice() {
+        [] => String::new(),
+        tools => format!(", only for {}", escape(&tools.join(" "), 200)),
+    };
+    let observe = if subscription.observe { ", observing" } else { "" };
+    format!("  {} (priority {}{observe}{tools})", subscription.event, subscription.priority)
 }

@@ -8,11 +8,11 @@ mod find;
 mod load;
 mod problem;
 mod progress;
-mod units;
 
 #[cfg(test)]
 mod tests;
 
+pub use crate::units::{UnitError, parse_duration, show_duration};
 pub(crate) use find::global_settings::GlobalSettings;
 pub use find::global_settings::{SwitchedOff, git_host};
 pub use find::last_read::Kept;
@@ -23,4 +23,3 @@ pub use load::{Approvable, Discovery, Entry, EntryStatus, examine_plugin, forget
 pub(crate) use load::{Details, LastGood, discover, guard_of_unseen};
 pub use problem::Problem;
 pub use progress::Progress;
-pub use units::{UnitError, parse_duration, show_duration};

@@ -149,8 +149,8 @@ fn push<'a>(path: &'a str, named: &mut Vec<&'a str>) {
     }
 }
 
-/// `~` and `~/…` as a shell expands them.
-fn expand(path: &str, home: Option<&Path>) -> PathBuf {
+/// Expands `~` and `~/…` as a shell does.
+pub(crate) fn expand(path: &str, home: Option<&Path>) -> PathBuf {
     match (path.strip_prefix('~'), home) {
         (Some(""), Some(home)) => home.to_owned(),
         (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),

@@ -23,6 +23,8 @@ pub enum Kind {
     Command,
     /// A tool of an MCP server.
     Tool,
+    /// A rules file, `NAME.rules.toml`.
+    Rules,
     /// Part of hookbox.
     Builtin,
     /// Registered by the agent.
@@ -37,9 +39,16 @@ impl Kind {
             Self::Component => "component",
             Self::Command => "command",
             Self::Tool => "tool",
+            Self::Rules => "rules",
             Self::Builtin => "builtin",
             Self::Code => "code",
         }
+    }
+
+    /// Returns true for a component and for rules: the bytes of one file are all of the hook. It has no access but what
+    /// it is given, so that it may run before it is trusted.
+    pub fn is_one_file(self) -> bool {
+        matches!(self, Self::Component | Self::Rules)
     }
 }
 

@@ -112,6 +112,20 @@ pub(super) fn increment(
     Ok(sum)
 }
 
+pub(super) fn update<T>(
+    connection: &mut Connection,
+    bucket: &[u8],
+    quota: u64,
+    key: &str,
+    change: &impl Fn(Option<Vec<u8>>) -> (Vec<u8>, T),
+) -> Result<T, Failure> {
+    let mut writer = Writer::begin(connection, bucket)?;
+    let (value, result) = change(get(&writer.transaction, bucket, key)?);
+    writer.set(key, &value)?;
+    writer.commit(quota)?;
+    Ok(result)
+}
+
 /// Parses decimal digits and nothing else.
 fn number(value: &[u8]) -> Option<u64> {
     let digits = std::str::from_utf8(value).ok()?;

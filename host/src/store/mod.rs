@@ -223,6 +223,22 @@ impl Bucket {
         self.run(move |connection, bucket| entries::increment(connection, bucket, quota, &key, delta)).await
     }
 
+    /// Changes the value of a key in one step for all processes. `change` gets the value, and returns the new one and a
+    /// result. It may be called again if the database was busy.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Quota`].
+    pub(crate) async fn update<T: Send + 'static>(
+        &self,
+        key: String,
+        change: impl Fn(Option<Vec<u8>>) -> (Vec<u8>, T) + Send + 'static,
+    ) -> Result<T, StoreError> {
+        check(&key)?;
+        let quota = self.store.quota;
+        self.run(move |connection, bucket| entries::update(connection, bucket, quota, &key, &change)).await
+    }
+
     /// Returns the existing keys with their values, each at the position of its request, all of one moment.
     ///
     /// # Errors

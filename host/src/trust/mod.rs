@@ -22,8 +22,8 @@ use crate::text;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TrustPolicy {
-    /// Hooks that the user has trusted. Other native hooks of a repository do not run; its other components run with
-    /// nothing granted, and may only pass, ask, block and warn.
+    /// Hooks that the user has trusted. Other native hooks of a repository do not run; its other components and rules run
+    /// with nothing granted, and may only pass, ask, block and warn.
     #[default]
     Recorded,
     /// All hooks, with all their rights: for an agent that has always trusted repositories.
@@ -73,7 +73,7 @@ pub fn now() -> String {
 pub enum TrustLevel {
     /// The hook runs, with everything that it declares and was granted.
     Trusted,
-    /// The component runs in its sandbox, with nothing granted, and may only pass, ask, block and warn.
+    /// The component or the rules run with nothing granted, and may only pass, ask, block and warn.
     Confined,
     /// The hook does not run, and is not started to describe itself.
     Refused,
@@ -93,7 +93,7 @@ impl TrustLevel {
     pub(crate) fn unless_recorded(policy: TrustPolicy, kind: Kind) -> Self {
         match (policy, kind) {
             (TrustPolicy::All, _) => Self::Trusted,
-            (TrustPolicy::Recorded, Kind::Component) => Self::Confined,
+            (TrustPolicy::Recorded, kind) if kind.is_one_file() => Self::Confined,
             (TrustPolicy::Recorded, _) => Self::Refused,
         }
     }
@@ -118,6 +118,8 @@ mod tests {
             (Tier::RepoPlugin, Kind::Tool, Refused),
             (Tier::Repo, Kind::Component, Confined),
             (Tier::RepoPlugin, Kind::Component, Confined),
+            (Tier::Repo, Kind::Rules, Confined),
+            (Tier::RepoPlugin, Kind::Rules, Confined),
             (Tier::Global, Kind::Native, Trusted),
             (Tier::GlobalPlugin, Kind::Component, Trusted),
             (Tier::Code, Kind::Code, Trusted),

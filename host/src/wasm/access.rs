@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Runtime;
 use crate::capability::{Capability, Denial, Rights};
 use crate::hook::Manifest;
+use crate::rules::Counters;
 use crate::text::shell_word;
 
 /// The access of a hook: its rights, and their meaning on this machine.
@@ -85,6 +86,16 @@ impl Backends {
             #[cfg(feature = "http")]
             network: runtime.network().clone(),
         }
+    }
+
+    /// Returns the counters of rules, in the bucket that `identity` names. Without one they end with the process.
+    pub(crate) fn counters(&self, identity: Option<&str>) -> Counters {
+        let _ = identity;
+        #[cfg(feature = "store")]
+        if let (Some(store), Some(identity)) = (&self.store, identity) {
+            return Counters::Store(store.bucket([identity]));
+        }
+        Counters::in_memory()
     }
 
     /// Connects what the rights of a hook ask for; `identity` names its bucket in the store.

@@ -1,6 +1,5 @@
 //! The hooks that keep their trust when a plugin is replaced, and those that need a new yes. No I/O.
 
-use hookbox::Kind;
 use hookbox::escape;
 use hookbox::manager::EntryStatus;
 use hookbox_plugins::{Contents, PluginHook};
@@ -19,8 +18,8 @@ pub(super) struct TrustChanges {
 }
 
 impl TrustChanges {
-    /// Compares two states of a plugin. A component is compared by its bytes and its declaration, every other
-    /// hook by all files of the plugin. `trusted` tells by a full name if that hook is trusted now.
+    /// Compares two states of a plugin. A component or a rules file is compared by its bytes and its declaration,
+    /// every other hook by all files of the plugin. `trusted` tells by a full name if that hook is trusted now.
     pub(super) fn between(
         before: &Contents,
         after: &Contents,
@@ -34,12 +33,10 @@ impl TrustChanges {
         let mut changes = Self::default();
         for hook in after.enabled().filter(|it| it.status != EntryStatus::Invalid) {
             let list = match is_as_before(hook) {
-                same if same_bytes || (same && hook.kind == Kind::Component) => {
-                    match trusted(&hook.full_name) {
-                        true => &mut changes.kept,
-                        false => &mut changes.left,
-                    }
-                }
+                same if same_bytes || (same && hook.kind.is_one_file()) => match trusted(&hook.full_name) {
+                    true => &mut changes.kept,
+                    false => &mut changes.left,
+                },
                 true => &mut changes.beside,
                 false => &mut changes.changed,
             };
@@ -79,7 +76,7 @@ impl TrustChanges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hookbox::{Digest, OnFailure};
+    use hookbox::{Digest, Kind, OnFailure};
 
     fn hook(name: &str, kind: Kind, bytes: &[u8]) -> PluginHook {
         PluginHook {

@@ -56,7 +56,7 @@ pub(super) fn hook(hook: &PluginHook, trusted: bool) -> Vec<String> {
     if hook.on_failure == OnFailure::Block {
         field("fails", "by blocking");
     }
-    if hook.kind == Kind::Component && !events.is_empty() {
+    if hook.kind.is_one_file() && !events.is_empty() {
         field("answers", &approval::answers(&hook.answers));
     }
     for right in &hook.asks {
@@ -71,7 +71,7 @@ pub(super) fn hook(hook: &PluginHook, trusted: bool) -> Vec<String> {
 /// Returns the numbers of hooks, by kind.
 pub(super) fn counts(contents: &Contents) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for kind in [Kind::Native, Kind::Component, Kind::Command, Kind::Tool] {
+    for kind in [Kind::Native, Kind::Component, Kind::Rules, Kind::Command, Kind::Tool] {
         match contents.enabled().filter(|it| it.kind == kind).count() {
             0 => {}
             count => parts.push(format!("{count} {}", kind.as_str())),

@@ -1,8 +1,8 @@
 //! Fetching a plugin, and installing a fetched one.
 
 use hookbox::Digest;
+use hookbox::escape;
 use hookbox::internal::text::shell_word;
-use hookbox::{Kind, escape};
 use hookbox_plugins::registry::{Options, PublicKey, Registry};
 use hookbox_plugins::{
     Contents, Files, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Resolved, Silent,
@@ -130,7 +130,7 @@ pub(super) fn check_contents(contents: &Contents, shown: &str) -> anyhow::Result
         return Ok(contents.check_command_files(shown)?);
     }
     describe::problems(shown, contents);
-    let hint = "expected skills/NAME/SKILL.md, recipes/NAME.md, or hooks/NAME with an execute bit or .wasm";
+    let hint = "expected skills/NAME/SKILL.md, recipes/NAME.md, or hooks/NAME with an execute bit, .wasm or .rules.toml";
     // The source is escaped already.
     Err(PluginError { what: shown.to_owned(), kind: PluginErrorKind::Empty, hint: Some(hint.into()) }.into())
 }
@@ -203,7 +203,7 @@ impl FetchedPlugin {
             say(format_args!("  others  {}", describe::list(&contents.others)));
         }
         contents.hooks.iter().flat_map(|it| describe::hook(it, false)).for_each(say);
-        if contents.enabled().any(|it| it.kind != Kind::Component) {
+        if contents.enabled().any(|it| !it.kind.is_one_file()) {
             say("  once they are trusted, native hooks and commands run with all your rights");
         }
         describe::problems(&name, contents);

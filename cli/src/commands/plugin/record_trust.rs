@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use hookbox::Kind;
 use hookbox::capability::Capability;
 use hookbox::escape;
 use hookbox::internal::discovery::Approvable;
@@ -114,13 +113,13 @@ fn of(
     }
     let digest = match hook.kind {
         // The digest of the shown bytes, also if another hook of this name is found first.
-        Kind::Component => {
+        kind if kind.is_one_file() => {
             let unread = || InputError::new(format!("{}: was not examined", name()), "see `hookbox list`");
             hook.digest_of(looked.digest.as_ref().ok_or_else(unread)?)
         }
         _ => approval::digest(hook)?,
     };
-    if hook.kind == Kind::Component && hook.digest().ok().flatten().is_some_and(|it| it != digest) {
+    if hook.kind.is_one_file() && hook.digest().ok().flatten().is_some_and(|it| it != digest) {
         return Err(InputError::new(format!("{}: has changed since it was shown", name()), AGAIN));
     }
     let asked = looked.asks.clone();

@@ -39,6 +39,7 @@ fn what_decides_on_hooks_is_protected_and_its_neighbours_are_not() {
         "/p/.HookBox/HOOKBOX.toml",
         "/p/.hookbox/hooks",
         "/p/.hookbox/hooks/guard.wasm",
+        "/p/.hookbox/hooks/guard.rules.toml",
         "/p/.hookbox/hooks.json",
         "/p/.hookbox/mcp.json",
         "/p/.hookbox/plugins/a@b/hooks/x",

@@ -2,18 +2,13 @@
 
 use std::borrow::Cow;
 
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 
 use super::{name, payload, tool_name};
 use crate::event::{ErrorSource, Event, EventData, ToolKind};
 use crate::facts;
+use crate::pattern::{self, MAX_LENGTH};
 use crate::text;
-
-/// The longest matcher, in bytes: the longest in use name some dozens of tools.
-const MAX_LENGTH: usize = 4096;
-
-/// The largest compiled pattern, in bytes; a repeated class of letters can ask for gigabytes.
-const MAX_SIZE: usize = 1 << 20;
 
 /// The tools that a hook of Claude Code is for; at other events the source, reason or trigger.
 #[derive(Clone, Debug)]
@@ -154,23 +149,9 @@ pub(super) fn has_tool(pattern: &Regex, tool: &str) -> bool {
         || servers.any(|server| facts::tools_on(server, tool, kind).any(|tool| is(server, tool)))
 }
 
-/// A regular expression, within bounds.
-///
-/// # Errors
-///
-/// A [`MatcherError`] for one that cannot be compiled within 1 MiB, or is longer than 4096 bytes.
+/// Compiles a pattern, within the limits of [`pattern::compile`].
 pub fn compile(pattern: &str) -> Result<Regex, MatcherError> {
-    let wrong = |problem: String| MatcherError { pattern: text::escape(pattern, 80), problem };
-    if pattern.len() > MAX_LENGTH {
-        return Err(wrong(format!("has more than {MAX_LENGTH} bytes")));
-    }
-    let compiled = RegexBuilder::new(pattern).size_limit(MAX_SIZE).dfa_size_limit(MAX_SIZE).build();
-    compiled.map_err(|error| {
-        // The parser draws the pattern over several lines, with the fault on the last.
-        let said = error.to_string();
-        let last = said.lines().last().unwrap_or_default().trim();
-        wrong(text::escape(last.strip_prefix("error: ").unwrap_or(last), 200))
-    })
+    pattern::compile(pattern).map_err(|problem| MatcherError { pattern: text::escape(pattern, 80), problem })
 }
 
 /// Returns whether this is a name, or a list of names.

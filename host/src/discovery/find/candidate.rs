@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::declared::{Declared, Handler, Source};
 use crate::files::{EntryKind, FileAccess};
 use crate::hook::{Kind, Tier};
+use crate::rules;
 
 /// A hooks directory.
 pub(crate) struct HooksDir {
@@ -144,5 +145,11 @@ pub(crate) enum State {
 
 /// Returns the kind of the hook in a file of this name.
 pub(crate) fn kind_by_name(file: &str) -> Kind {
-    if file.ends_with(".wasm") { Kind::Component } else { Kind::Native }
+    if file.ends_with(".wasm") {
+        Kind::Component
+    } else if file.ends_with(rules::ENDING) {
+        Kind::Rules
+    } else {
+        Kind::Native
+    }
 }

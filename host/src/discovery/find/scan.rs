@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::candidate::{Candidate, HooksDir, State};
+use super::candidate::{Candidate, HooksDir, State, kind_by_name};
 use super::declared::{self, Contents, MAX_FILE, Source};
 use super::installed::Installed;
 use super::last_read::{Kept, LastRead, Since};
@@ -281,13 +281,14 @@ impl Scan {
                 continue;
             }
             let is_disabled = name.as_encoded_bytes().ends_with(b".disable");
-            let is_component = name.as_encoded_bytes().ends_with(b".wasm");
+            // It needs no execute bit, and describes itself.
+            let is_data = kind_by_name(&name.to_string_lossy()).is_one_file();
             let state = match dir.access.entry(&path) {
                 Ok((EntryKind::File { .. }, _)) if is_disabled => State::Disabled,
-                Ok((EntryKind::File { len, .. }, _)) if !is_component && scripts.contains(&name, len) => {
+                Ok((EntryKind::File { len, .. }, _)) if !is_data && scripts.contains(&name, len) => {
                     continue;
                 }
-                Ok((EntryKind::File { executable, .. }, owner)) if executable || is_component => {
+                Ok((EntryKind::File { executable, .. }, owner)) if executable || is_data => {
                     owner.map_or_else(State::Unreachable, |()| State::Usable)
                 }
                 Ok((kind, _)) => {
@@ -309,9 +310,9 @@ impl Scan {
                 continue;
             }
             let Some(file) = name.to_str().map(str::to_owned) else {
-                // Settings cannot name it, so that it can be a guard only if it is a component, which describes itself.
+                // Settings cannot name it, so that it can be a guard only if it describes itself.
                 let problem = Problem::new(path, NOT_UTF8);
-                self.problems.push(if is_component { problem.hiding(&dir.access) } else { problem });
+                self.problems.push(if is_data { problem.hiding(&dir.access) } else { problem });
                 continue;
             };
             self.candidates.push(Candidate::of_file(dir, file, path, state));

@@ -42,7 +42,7 @@ pub struct Approvable {
     pub status: EntryStatus,
     /// True if the user trusts it: by its tier, by the policy or by a record.
     pub trusted: bool,
-    /// The component's description of itself, if it loads.
+    /// The description that a component or a rules file gives of itself, if it loads.
     pub manifest: Option<Manifest>,
     /// Its key in the trust file: scope, and path there. `None` if the real path of the repository is not
     /// known, so that nothing can be recorded.
@@ -79,7 +79,7 @@ impl Approvable {
     /// Returns the files and directories of the repository that its command line or its shebang names. Its
     /// digest covers them beside the hook's own directory. Paths are relative to the repository.
     pub fn names(&self) -> Vec<PathBuf> {
-        let input = self.digest_input.as_ref().filter(|_| self.kind != Kind::Component);
+        let input = self.digest_input.as_ref().filter(|_| !self.kind.is_one_file());
         input.and_then(|it| it.names().ok()).unwrap_or_default()
     }
 
@@ -96,15 +96,15 @@ impl Approvable {
         Some(Digest::of(format!("{declared:?}").as_bytes()))
     }
 
-    /// Returns the digest that trust and grants are bound to. A component's is the one of the bytes that were
-    /// read; for any other hook that needs trust it is computed anew. `None` if the file was not read.
+    /// Returns the digest that trust and grants are bound to. A component's and a rules file's is the one of the bytes
+    /// that were read; for any other hook that needs trust it is computed anew. `None` if the file was not read.
     ///
     /// # Errors
     ///
     /// [`TreeError`] is the reason why the files of a hook have no digest.
     pub fn digest(&self) -> Result<Option<Digest>, TreeError> {
         match &self.digest_input {
-            Some(it) if self.kind != Kind::Component => it.digest().map(Some),
+            Some(it) if !self.kind.is_one_file() => it.digest().map(Some),
             _ => Ok(self.bytes.as_ref().map(|bytes| self.digest_of(bytes))),
         }
     }

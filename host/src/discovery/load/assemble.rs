@@ -1,8 +1,11 @@
 //! Makes hooks and entries of candidates by settings, shadowing and the gate's judgement.
 
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::assembly::{Assembly, BLOCKS};
+use super::described::{declared_subscriptions, describe, settle};
 use super::entry::EntryStatus;
 use super::examine::{Examined, Examiner, Ready};
 use super::fallback::LastGood;
@@ -12,14 +15,14 @@ use super::launch::Launcher;
 use super::selection::{Selection, select};
 use super::{builtins, discovered::Discovery, lapsed, missing};
 use crate::discovery::find::candidate::{Candidate, State};
-use crate::discovery::find::declared::Declared;
 use crate::discovery::find::last_read::{Kept, Since};
 use crate::discovery::find::options::Options;
 use crate::discovery::find::scan::Scan;
 use crate::discovery::problem::Problem;
 use crate::files;
-use crate::hook::{Cause, Descriptor, HookError, Kind, Limits, OnFailure, Subscription};
+use crate::hook::{Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, OnFailure, Subscription};
 use crate::outcome::Answers;
+use crate::rules::RulesHook;
 use crate::text;
 use crate::wasm::{Access, Component, ComponentHook};
 
@@ -126,50 +129,44 @@ impl Assembly {
                     None => {}
                 }
             }
-            Ok(Ready::Component(component)) if judged.was_replaced(&component) => {
-                let what = "was replaced while it was examined";
-                if judged.speaks_for_itself() {
-                    descriptor.on_failure = component.manifest().on_failure.unwrap_or_default();
-                }
-                let error = HookError::new(Cause::Untrusted, what);
-                self.invalid(judged, position, descriptor, error, BLOCKED);
-            }
             Ok(Ready::Component(component)) => {
-                let manifest = component.manifest();
-                if judged.on_failure().is_none() {
-                    descriptor.on_failure = manifest.on_failure.unwrap_or_default();
+                if let Err(error) =
+                    describe(&mut descriptor, judged, component.manifest(), component.digest())
+                {
+                    return self.invalid(judged, position, descriptor, error, BLOCKED);
                 }
-                match judged.declared().map(|it| declared_subscriptions(it, &manifest.subscriptions)) {
-                    None => descriptor.subscriptions.clone_from(&manifest.subscriptions),
-                    Some(Ok(subscriptions)) => descriptor.subscriptions = subscriptions,
-                    Some(Err(error)) => return self.invalid(judged, position, descriptor, error, BLOCKED),
-                }
-                if judged.judgement.standing.is_trusted() {
-                    descriptor.answers = manifest.answers;
-                }
-                descriptor.digest = Some(component.digest().clone());
-                settle(&mut descriptor, judged);
-                let faults = judged.settings_problems(manifest);
-                if let Some(fault) = faults.first().filter(|_| descriptor.on_failure == OnFailure::Block) {
-                    let error =
-                        HookError::new(Cause::Incompatible, format!("cannot use its settings: {fault}"));
-                    let manifest = manifest.clone();
-                    self.problems.extend(faults);
+                let faults = judged.settings_problems(component.manifest());
+                let fault = faults.first().filter(|_| descriptor.on_failure == OnFailure::Block);
+                let error = fault.map(|fault| {
+                    HookError::new(Cause::Incompatible, format!("cannot use its settings: {fault}"))
+                });
+                self.problems.extend(faults);
+                if let Some(error) = error {
                     self.refuse(position, descriptor, judged.priority(), error, EntryStatus::Invalid);
                     if let Some(it) = self.approvable.last_mut() {
-                        it.manifest = Some(manifest);
+                        it.manifest = Some(component.manifest().clone());
                     }
                     return;
                 }
-                self.problems.extend(faults);
-                self.list(position.clone(), &descriptor, EntryStatus::Active);
-                self.remember_component(judged, &component);
-                if let Some(kept) = kept {
-                    self.keep(*kept);
-                }
+                self.list_described(position.clone(), &descriptor, component.manifest(), kept);
+                remember(&self.last.components, &mut self.next.components, judged, &*component, |it| {
+                    it.digest()
+                });
                 let settings = judged.table.map(|it| it.settings.clone()).unwrap_or_default();
                 let access = self.access(judged, gate, &component);
                 let hook = ComponentHook::new(*component, descriptor, settings).with_access(access);
+                self.hooks.push((position, Arc::new(hook)));
+            }
+            Ok(Ready::Rules(rules)) => {
+                if let Err(error) = describe(&mut descriptor, judged, rules.manifest(), rules.digest()) {
+                    return self.invalid(judged, position, descriptor, error, BLOCKED);
+                }
+                self.list_described(position.clone(), &descriptor, rules.manifest(), kept);
+                remember(&self.last.rules, &mut self.next.rules, judged, &*rules, |it| it.digest());
+                self.report_lost(judged, rules.digest());
+                let counters = gate.counters(judged.candidate, judged.judgement);
+                let home = gate.home().map(Path::to_owned);
+                let hook = RulesHook::new(descriptor, *rules, home).with_counters(counters);
                 self.hooks.push((position, Arc::new(hook)));
             }
             Err(error) if error.cause == Cause::Compiling => {
@@ -203,12 +200,21 @@ impl Assembly {
         self.refuse(position, descriptor, judged.priority(), error, EntryStatus::Invalid);
     }
 
-    /// Keeps a working component for the next discovery.
-    fn remember_component(&mut self, judged: &JudgedCandidate<'_>, component: &Component) {
-        let path = &judged.candidate.path;
-        let same = self.last.components.get(path).filter(|last| last.value.digest() == component.digest());
-        let since = same.map_or_else(crate::trust::now, |last| last.since.clone());
-        self.next.components.insert(path.clone(), Since { since, value: component.clone() });
+    /// Lists a component or a rules file that works.
+    fn list_described(
+        &mut self,
+        position: Position,
+        descriptor: &Descriptor,
+        manifest: &Manifest,
+        kept: Option<Box<Kept>>,
+    ) {
+        self.list(position, descriptor, EntryStatus::Active);
+        if let Some(it) = self.approvable.last_mut() {
+            it.manifest = Some(manifest.clone());
+        }
+        if let Some(kept) = kept {
+            self.keep(*kept);
+        }
     }
 
     /// Reports a broken file whose last version stays in force.
@@ -223,9 +229,6 @@ impl Assembly {
     /// Returns the access of a component, and reports the rights that it lost and those that it cannot have.
     fn access(&mut self, judged: &JudgedCandidate<'_>, gate: &Gate, component: &Component) -> Access {
         let Candidate { name, path, .. } = judged.candidate;
-        if let Some(it) = self.approvable.last_mut() {
-            it.manifest = Some(component.manifest().clone());
-        }
         let (access, refused) = gate.access(judged.candidate, judged.judgement, component);
         if let Some((_, entry)) = self.rows.last_mut() {
             entry.lacks = access.rights.lacking().to_vec();
@@ -238,7 +241,14 @@ impl Assembly {
             Problem::new(path, message).of(name)
         });
         self.problems.extend(refused);
-        let is_lost = !judged.judgement.holds_for(component.digest());
+        self.report_lost(judged, component.digest());
+        access
+    }
+
+    /// Reports the trust or the rights that a component or a rules file lost by a change.
+    fn report_lost(&mut self, judged: &JudgedCandidate<'_>, bytes: &Digest) {
+        let Candidate { name, path, .. } = judged.candidate;
+        let is_lost = !judged.judgement.holds_for(bytes);
         let lost = match judged.judgement.record.as_ref().filter(|_| is_lost) {
             Some(_) if judged.judgement.has_changed() => {
                 let what = "has changed since you trusted it: it may only pass, ask, block and warn";
@@ -251,7 +261,6 @@ impl Assembly {
             _ => None,
         };
         self.problems.extend(lost.map(|problem| problem.of(name).hint(judged.approve())));
-        access
     }
 
     /// Lists a hook that cannot be used. A guard keeps guarding: it fails in every event. `undeclared` is the
@@ -332,34 +341,16 @@ const IF_GUARD: &str = "if it is a guard, set on_failure = \"block\" in hookbox.
 const BLOCKS_WHERE_IT_RUNS: &str =
     "on_failure is \"block\", so it fails in every event that it is declared for";
 
-/// Returns the subscriptions of a component that an entry declares for one event: its own there, as far as
-/// the entry does not replace them.
-fn declared_subscriptions(
-    declared: &Declared,
-    asked: &[Subscription],
-) -> Result<Vec<Subscription>, HookError> {
-    let here = asked.iter().filter(|it| Some(&it.event) == declared.event.as_ref());
-    let subscriptions: Vec<Subscription> = here
-        .map(|it| Subscription {
-            event: it.event.clone(),
-            tools: if declared.tools.is_empty() { it.tools.clone() } else { declared.tools.clone() },
-            priority: declared.priority.unwrap_or(it.priority),
-            observe: declared.observe || it.observe,
-        })
-        .collect();
-    if subscriptions.is_empty() {
-        let asks: Vec<&str> = asked.iter().map(|it| it.event.as_str()).collect();
-        let what =
-            format!("is declared for an event that it does not subscribe to; it does to {}", asks.join(", "));
-        return Err(HookError::new(Cause::Incompatible, text::escape(&what, 400)));
-    }
-    Ok(subscriptions)
-}
-
-/// Applies what its owner decides about all subscriptions of a hook.
-fn settle(descriptor: &mut Descriptor, judged: &JudgedCandidate<'_>) {
-    for subscription in &mut descriptor.subscriptions {
-        subscription.priority = judged.priority().unwrap_or(subscription.priority);
-        subscription.observe |= judged.is_made_observer();
-    }
+/// Keeps a working component or rules file for the next discovery, with the time since which it works.
+fn remember<T: Clone>(
+    last: &HashMap<PathBuf, Since<T>>,
+    next: &mut HashMap<PathBuf, Since<T>>,
+    judged: &JudgedCandidate<'_>,
+    value: &T,
+    digest: impl Fn(&T) -> &Digest,
+) {
+    let path = &judged.candidate.path;
+    let same = last.get(path).filter(|last| digest(&last.value) == digest(value));
+    let since = same.map_or_else(crate::trust::now, |last| last.since.clone());
+    next.insert(path.clone(), Since { since, value: value.clone() });
 }

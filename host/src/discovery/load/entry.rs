@@ -6,9 +6,9 @@ use serde::{Serialize, Serializer};
 
 use crate::capability::Capability;
 use crate::discovery::find::settings;
-use crate::discovery::units;
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, Kind, OnFailure, Tier};
+use crate::units;
 
 /// The status of a hook that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

@@ -1,5 +1,7 @@
 //! Asks native hooks for their events, and loads components.
 
+mod rules;
+
 use std::io;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -16,13 +18,14 @@ use super::blocking;
 use super::hook_cache::HookCache;
 use crate::discovery::find::options::Options;
 use crate::discovery::progress::Progress;
-use crate::discovery::units;
 use crate::event::EventName;
 use crate::files::{self, FileAccess};
 use crate::hook::{Cause, Digest, HookError, Kind, OnFailure, Subscription};
 use crate::native::Verify;
+use crate::rules::Rules;
 use crate::text;
 use crate::trust::TrustLevel;
+use crate::units;
 use crate::wasm::{Component, Known, MAX_COMPONENT, RUNS_COMPONENTS, Runtime};
 
 /// The time limit for a native hook to name its event.
@@ -61,6 +64,8 @@ pub(super) enum Ready {
     Native(EventName),
     /// A component.
     Component(Box<Component>),
+    /// Rules.
+    Rules(Box<Rules>),
     /// A command or a tool: its declaration has its events.
     Declared,
     /// It may not be run.
@@ -71,7 +76,7 @@ pub(super) enum Ready {
 pub(super) struct Examined {
     pub(super) digest: Option<Digest>,
     pub(super) result: Result<Ready, HookError>,
-    /// The failure policy in the last description of a component that cannot be loaded now.
+    /// The failure policy in the last description of a component that cannot be loaded now, or in a broken rules file.
     pub(super) policy: Option<OnFailure>,
     /// The subscriptions of a component that is being compiled, if these bytes were described before.
     pub(super) subscriptions: Vec<Subscription>,
@@ -208,7 +213,8 @@ impl Examiner {
             }
         }
         let left = self.together.saturating_sub(self.untrusted_time());
-        let (known, path) = (self.file.components(), job.path.clone());
+        let known = self.file.components().filter(|_| job.kind == Kind::Component);
+        let path = job.path.clone();
         let stamp = known.and_then(|known| known.stamp(&path));
         if !left.is_zero() {
             let began = Instant::now();
@@ -245,6 +251,7 @@ impl FileExaminer {
         match job.kind {
             Kind::Command | Kind::Tool => declared(job),
             Kind::Component => self.component(job, here, within).await,
+            Kind::Rules => rules::examine(job, here).await,
             _ => native(job, here, self.cache.as_deref()).await,
         }
     }

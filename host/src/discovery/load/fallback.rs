@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::discovery::find::last_read::{LastRead, Since};
 use crate::mcp;
+use crate::rules::Rules;
 use crate::wasm::Component;
 
 /// The working state that a discovery found, for the next one.
@@ -20,6 +21,8 @@ pub(crate) struct LastGood {
     pub(super) servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
     /// Components, by file.
     pub(super) components: HashMap<PathBuf, Since<Component>>,
+    /// Rules, by file.
+    pub(super) rules: HashMap<PathBuf, Since<Rules>>,
 }
 
 impl LastGood {
@@ -27,5 +30,6 @@ impl LastGood {
     pub(super) fn take(&mut self, other: Self) {
         self.servers.extend(other.servers);
         self.components.extend(other.components);
+        self.rules.extend(other.rules);
     }
 }

@@ -12,8 +12,9 @@ use crate::discovery::find::options::Options;
 use crate::discovery::find::scan::Scan;
 use crate::discovery::find::settings::Table;
 use crate::discovery::problem::Problem;
-use crate::hook::{Cause, Digest, HookError, Kind, Origin, Tier};
+use crate::hook::{Cause, Digest, HookError, Origin, Tier};
 use crate::native::Verify;
+use crate::rules::Counters;
 use crate::text;
 use crate::trust::native_digest::{DigestInput, SharedTrees};
 use crate::trust::tree_digest::Allowance;
@@ -161,6 +162,19 @@ impl Gate {
         }
     }
 
+    /// Returns the counters of a rules file: in the store, if it is trusted.
+    pub(super) fn counters(&self, candidate: &Candidate, judged: &Judgement) -> Counters {
+        let key = judged.key.as_ref().filter(|_| judged.standing.is_trusted());
+        let identity =
+            key.map(|(scope, _)| scope.identity(candidate.dir.plugin.as_deref(), &candidate.identity()));
+        self.granted.backends.counters(identity.as_deref())
+    }
+
+    /// Returns the home directory.
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
     /// Returns the repository whose hooks it judges.
     pub(super) fn repository(&self) -> Option<&Path> {
         self.bases.repo.as_deref()
@@ -260,8 +274,8 @@ impl Gate {
         let Some(digest_input) = self.digest_input(candidate, table, options) else { return judged };
         let trusted = judged.record.as_ref().filter(|record| record.trusted);
         let digest = match (kind, dir.tier.origin(), trusted) {
-            (Kind::Component, _, None) => None,
-            (Kind::Component, ..) => {
+            (kind, _, None) if kind.is_one_file() => None,
+            (kind, ..) if kind.is_one_file() => {
                 judged.bytes = dir.access.digest(path, MAX_COMPONENT).ok();
                 judged.bytes.as_ref().map(|bytes| Ok(digest_input.of_component(bytes)))
             }
@@ -294,7 +308,7 @@ impl Gate {
         let reference = candidate.reference();
         // A component of the user's own is recorded by its file, whichever entry names it; any other hook by
         // its entry.
-        let is_its_bytes = candidate.kind == Kind::Component && !candidate.dir.needs_trust;
+        let is_its_bytes = candidate.kind.is_one_file() && !candidate.dir.needs_trust;
         let path = if is_its_bytes { &candidate.path } else { &reference };
         let relative = base.and_then(|base| path.strip_prefix(base).ok()).unwrap_or(path);
         Some((scope, relative.to_owned()))

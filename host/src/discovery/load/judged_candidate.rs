@@ -15,14 +15,13 @@ use crate::discovery::find::declared::{Declared, Source};
 use crate::discovery::find::last_read::Kept;
 use crate::discovery::find::settings::{self, Table};
 use crate::discovery::problem::Problem;
-use crate::discovery::units;
 use crate::hook::{
     Budget, Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, OnFailure, Origin, SettingsFault,
     Tier,
 };
 use crate::outcome::Answers;
 use crate::trust::{self, TreeError};
-use crate::wasm::Component;
+use crate::units;
 
 /// The position of a hook in the order of registration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,13 +57,19 @@ impl JudgedCandidate<'_> {
         }
     }
 
-    /// Returns the result of examining it, or the last working component of a file that is broken now.
+    /// Returns the result of examining it, or the last working version of a file that is broken now.
     pub(super) fn or_last(&self, examined: Examined, last: &LastGood) -> (Examined, Option<Box<Kept>>) {
-        let Candidate { name, path, .. } = self.candidate;
-        let (Err(error), Some(good)) = (&examined.result, last.components.get(path)) else {
+        let Candidate { name, path, kind, .. } = self.candidate;
+        let component = last.components.get(path).filter(|_| *kind == Kind::Component);
+        let rules = last.rules.get(path).filter(|_| *kind == Kind::Rules);
+        let good = match (component, rules) {
+            (Some(it), _) => Some((it.value.digest(), &it.since)),
+            (_, Some(it)) => Some((it.value.digest(), &it.since)),
+            _ => None,
+        };
+        let (Err(error), Some((digest, since))) = (&examined.result, good) else {
             return (examined, None);
         };
-        let digest = good.value.digest();
         let is_theirs = !self.judgement.by_record || self.judgement.holds_for(digest);
         // A missing file, or one that leads out of its repository, is not a broken one. And a hook that is
         // not trusted now is not kept.
@@ -72,9 +77,13 @@ impl JudgedCandidate<'_> {
         if !is_broken || !self.judgement.standing.is_trusted() || !is_theirs {
             return (examined, None);
         }
-        let kept = Kept::new(path, Some(name), &good.since, error.message.clone());
-        let ready = Ready::Component(Box::new(good.value.clone()));
-        (Examined::new(Some(digest.clone()), Ok(ready)), Some(Box::new(kept)))
+        let kept = Kept::new(path, Some(name), since, error.message.clone());
+        let component = component.map(|it| Ready::Component(Box::new(it.value.clone())));
+        let ready = component.or(rules.map(|it| Ready::Rules(Box::new(it.value.clone()))));
+        match ready {
+            Some(ready) => (Examined::new(Some(digest.clone()), Ok(ready)), Some(Box::new(kept))),
+            None => (examined, None),
+        }
     }
 
     pub(super) fn details(&self) -> Details {
@@ -186,8 +195,8 @@ impl JudgedCandidate<'_> {
     }
 
     /// Returns true if other bytes were loaded than those that the gate judged.
-    pub(super) fn was_replaced(&self, component: &Component) -> bool {
-        self.judgement.by_record && !self.judgement.holds_for(component.digest())
+    pub(super) fn was_replaced(&self, bytes: &Digest) -> bool {
+        self.judgement.by_record && !self.judgement.holds_for(bytes)
     }
 
     pub(super) fn position(&self) -> Position {
@@ -217,13 +226,13 @@ impl JudgedCandidate<'_> {
         self.table.and_then(|it| it.on_failure).or_else(|| self.declared()?.on_failure)
     }
 
-    /// Returns true if its own description decides what follows its failures: a component of the user's for
-    /// which nobody else decides. A repository's component and an untrusted one cannot decide it: they could
-    /// stop the user.
+    /// Returns true if its own description decides what follows its failures: a component or a rules file of
+    /// the user's for which nobody else decides. One of a repository and an untrusted one cannot decide it: they
+    /// could stop the user.
     pub(super) fn speaks_for_itself(&self) -> bool {
         let Candidate { dir, kind, .. } = self.candidate;
         let was_trusted = || self.judgement.record.as_ref().is_some_and(|record| record.trusted);
-        *kind == Kind::Component
+        kind.is_one_file()
             && dir.tier.origin() == Origin::User
             && self.on_failure().is_none()
             && (!dir.needs_trust || was_trusted())
@@ -319,6 +328,8 @@ impl JudgedCandidate<'_> {
             Kind::Component if table.environment.is_some() => {
                 "env, which has no effect on a component: it gets the variables that are granted to it"
             }
+            Kind::Rules if table.environment.is_some() => "env, which has no effect on rules",
+            Kind::Rules if !table.settings.is_empty() => "settings, which have no effect on rules",
             Kind::Tool if table.environment.is_some() => {
                 "env, which has no effect on a tool: its server gets the env of mcp.json"
             }

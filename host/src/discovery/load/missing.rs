@@ -16,6 +16,7 @@ use crate::discovery::problem::Problem;
 use crate::files::EntryKind;
 use crate::hook::{Budget, Cause, Descriptor, HookError, Kind, OnFailure, Origin, Tier};
 use crate::outcome::Answers;
+use crate::rules;
 use crate::text;
 use crate::trust::{self, TrustLevel};
 
@@ -54,17 +55,23 @@ pub(super) fn guards(
     }
 }
 
-/// Returns the hook that a table probably means: its name without `.wasm` or its plugin, or misspelt.
+/// Returns the hook that a table probably means: its name without its ending or its plugin, or
+/// misspelt.
 fn meant<'a>(name: &str, hooks: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let stem = |name: &'a str| {
         let file = name.rsplit('/').next().unwrap_or(name);
-        file.strip_suffix(".wasm").unwrap_or(file)
+        without_ending(file)
     };
-    let whole = name.strip_suffix(".wasm").unwrap_or(name);
+    let whole = without_ending(name);
     hooks.clone().find(|hook| stem(hook) == whole).or_else(|| {
         let nearest = text::nearest(name, hooks)?;
         (text::distance(name, nearest) <= MAX_TYPOS && name.len() > 2 * MAX_TYPOS).then_some(nearest)
     })
+}
+
+/// Returns the name of a component or a rules file without its ending.
+fn without_ending(file: &str) -> &str {
+    file.strip_suffix(".wasm").or_else(|| file.strip_suffix(rules::ENDING)).unwrap_or(file)
 }
 
 /// The letters by which a misspelt name differs at most.

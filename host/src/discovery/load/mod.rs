@@ -6,6 +6,7 @@ mod approvable;
 mod assemble;
 mod assembly;
 mod builtins;
+mod described;
 mod details;
 mod discovered;
 mod entry;

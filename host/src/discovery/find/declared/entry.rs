@@ -6,10 +6,10 @@ use super::document::{Form, Member, Node, Object};
 use super::guard::{hides_guard, is_policy, policy};
 use super::reader::{Reader, at, twice, unknown, wrong};
 use super::{Declared, Handler, Source};
-use crate::discovery::units;
 use crate::hook::{Kind, OnFailure};
 use crate::native::command::CommandLine;
 use crate::text;
+use crate::units;
 
 /// The keys of an entry.
 const KEYS: [&str; 9] =

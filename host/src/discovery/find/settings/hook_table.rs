@@ -8,10 +8,11 @@ use std::time::Duration;
 use serde_json::Value;
 use toml::de::DeValue;
 
-use super::reader::{Reader, SpannedValue, found, to_json, typed};
-use crate::discovery::units;
+use super::reader::Reader;
 use crate::hook::{Limits, OnFailure, Origin, Settings};
 use crate::text;
+use crate::toml_value::{SpannedValue, found, to_json, typed};
+use crate::units;
 
 /// The number of variables that a hook may be given by name.
 const MAX_VARIABLES: usize = 1_024;

@@ -3,13 +3,12 @@
 use std::num::NonZeroU64;
 use std::ops::Range;
 
-use serde::de::{DeserializeOwned, IntoDeserializer as _};
-use serde_json::Value;
-use toml::Spanned;
+use serde::de::DeserializeOwned;
 use toml::de::DeValue;
 
-use crate::discovery::units;
 use crate::text;
+use crate::toml_value::{SpannedValue, found, typed};
+use crate::units;
 
 /// The number of faults of a file that are named one by one.
 const MAX_FAULTS: usize = 32;
@@ -21,8 +20,6 @@ pub(super) struct Fault {
     pub(super) hook: Option<String>,
     pub(super) message: String,
 }
-
-pub(super) type SpannedValue<'i> = Spanned<DeValue<'i>>;
 
 /// Reads the values of a file and collects faults.
 pub(super) struct Reader {
@@ -153,48 +150,5 @@ impl Reader {
 
     pub(super) fn line(&self, at: &Range<usize>) -> usize {
         1 + self.ends.partition_point(|end| *end < at.start)
-    }
-}
-
-/// Shows a value in a message: a short one as it is, another by its type.
-pub(super) fn found(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("\"{}\"", text::escape(text, 80)),
-        DeValue::Array(_) => "an array".to_owned(),
-        DeValue::Table(_) => "a table".to_owned(),
-        other => text::escape(&to_json(other).to_string(), 80),
-    }
-}
-
-/// Reads a value of this type.
-pub(super) fn typed<T: DeserializeOwned>(value: &SpannedValue<'_>) -> Option<T> {
-    T::deserialize(value.clone().into_deserializer()).ok()
-}
-
-fn as_i64(value: &DeValue<'_>) -> Option<i64> {
-    let number = value.as_integer()?;
-    i64::from_str_radix(number.as_str(), number.radix()).ok()
-}
-
-/// Converts a value to JSON. A value that JSON does not have becomes text.
-pub(super) fn to_json(value: &DeValue<'_>) -> Value {
-    match value {
-        DeValue::String(text) => Value::String(text.to_string()),
-        DeValue::Boolean(yes) => Value::Bool(*yes),
-        DeValue::Integer(number) => {
-            as_i64(value).map_or_else(|| Value::String(number.to_string()), Value::from)
-        }
-        // JSON has no infinity and no NaN: they become text.
-        DeValue::Float(number) => number
-            .as_str()
-            .parse::<f64>()
-            .ok()
-            .and_then(serde_json::Number::from_f64)
-            .map_or_else(|| Value::String(number.to_string()), Value::Number),
-        DeValue::Datetime(time) => Value::String(time.to_string()),
-        DeValue::Array(items) => items.iter().map(|item| to_json(item.get_ref())).collect(),
-        DeValue::Table(entries) => {
-            entries.iter().map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref()))).collect()
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! The keys beside the tables of hooks: they apply to all hooks of a session together.
 
-use super::reader::{Reader, SpannedValue, typed};
+use super::reader::Reader;
 use crate::text;
 use crate::thresholds::{AtThreshold, is_threshold};
+use crate::toml_value::{SpannedValue, typed};
 
 /// The number of commands that may be named.
 const MAX_COMMANDS: usize = 256;
