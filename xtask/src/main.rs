@@ -32,12 +32,13 @@ const OF_PLUGIN: &str = "audit-log";
 const FORGE: &str = "forge";
 
 /// The crates that are published, each after those that it needs.
-const PUBLISHED: [&str; 7] = [
+const PUBLISHED: [&str; 8] = [
     "hookbox-redact",
     "hookbox-shell",
     "hookbox",
     "hookbox-agents",
     "hookbox-plugins",
+    "hookbox-authoring",
     "hookbox-sdk",
     "hookbox-cli",
 ];

@@ -1,0 +1,1 @@
+//! For authors of hooks: projects, builds and cases.
