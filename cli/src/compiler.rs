@@ -19,12 +19,15 @@ const ARGUMENT: &str = "compile-component";
 /// answer. It is not a command for users.
 const KEEP: &str = "keep-component";
 
-/// Returns this program as a compiler, also if its file was replaced since it started.
-pub(crate) fn own() -> Option<Compiler> {
+/// Returns the file of this program, also if another one has replaced it since the start.
+pub(crate) fn program() -> Option<PathBuf> {
     let link = Path::new("/proc/self/exe");
-    let program: Option<PathBuf> =
-        if link.exists() { Some(link.to_owned()) } else { std::env::current_exe().ok() };
-    program.map(|program| Compiler::new(program, [ARGUMENT]).keeping([KEEP]))
+    if link.exists() { Some(link.to_owned()) } else { std::env::current_exe().ok() }
+}
+
+/// Returns this program as a compiler.
+pub(crate) fn own() -> Option<Compiler> {
+    program().map(|program| Compiler::new(program, [ARGUMENT]).keeping([KEEP]))
 }
 
 /// Makes an engine for the few calls of one process.

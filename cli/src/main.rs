@@ -80,6 +80,7 @@ enum Command {
     Exec(commands::exec::Exec),
     Explain(commands::explain::Explain),
     Inspect(commands::inspect::Inspect),
+    Test(commands::test::Test),
     Trust(commands::trust::Trust),
     Untrust(commands::untrust::Untrust),
     Grants(commands::grants::Grants),
@@ -125,7 +126,7 @@ impl Bridge {
 fn main() -> ExitCode {
     // If the signal cannot be handled, it ends the process as usual.
     let _ = interrupt::outlive_file_size_limit();
-    if let Some(code) = compiler::run() {
+    if let Some(code) = compiler::run().or_else(commands::test::play) {
         return code;
     }
     if let Some(command) = Bridge::parse_quickly() {
@@ -164,6 +165,7 @@ fn run_any() -> ExitCode {
                     Command::Exec(command) => command.run().await,
                     Command::Explain(command) => command.run().await,
                     Command::Inspect(command) => command.run().await,
+                    Command::Test(command) => command.run().await,
                     Command::Trust(command) => command.run().await,
                     Command::Untrust(command) => command.run().await,
                     Command::Grants(command) => command.run().await,

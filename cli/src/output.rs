@@ -114,9 +114,9 @@ fn build(header: &[&str], left_out: &[&str], rows: &[Vec<String>], is_coloured: 
 /// Returns the color of a status.
 fn colour(status: &str) -> Option<Color> {
     match status {
-        "active" | "current" => Some(Color::Green),
-        "invalid" | "changed" | "missing" => Some(Color::Red),
-        "untrusted" | "lacks grants" => Some(Color::Yellow),
+        "active" | "current" | "passed" => Some(Color::Green),
+        "invalid" | "changed" | "missing" | "failed" => Some(Color::Red),
+        "untrusted" | "lacks grants" | "updated" => Some(Color::Yellow),
         _ => None,
     }
 }

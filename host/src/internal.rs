@@ -30,7 +30,7 @@ pub mod discovery {
     pub use crate::discovery::source_hook::{ReadFile, SourceCommand, SourceFile, SourceHook};
     pub use crate::discovery::{
         Approvable, Discovery, FoundComponent, Options, PluginFile, UnitError, components, document,
-        examine_plugin, forget, git_host, names, parse_duration, reader, remembered, repository,
+        examine_plugin, forget, git_host, names, parse_duration, parse_size, reader, remembered, repository,
         show_duration,
     };
 }

@@ -43,7 +43,7 @@ pub fn show_duration(time: Duration) -> String {
 /// # Errors
 ///
 /// The unit is missing or unknown, or the size is zero.
-pub(crate) fn parse_size(text: &str) -> Result<u64, UnitError> {
+pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let wrong = || UnitError { expected: "a size such as \"64MiB\"", found: text.to_owned() };
     let (number, unit) = split(text).ok_or_else(wrong)?;
     let factor = match unit {

@@ -54,6 +54,7 @@ mod seeds;
 mod self_protection;
 mod store;
 mod telemetry;
+mod test_command;
 mod trust;
 
 use std::fs;

@@ -15,6 +15,7 @@ pub(crate) mod mcp;
 pub(crate) mod plugin;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod test;
 pub(crate) mod trust;
 pub(crate) mod untrust;
 mod watchdog;

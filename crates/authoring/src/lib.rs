@@ -1,1 +1,3 @@
 //! For authors of hooks: projects, builds and cases.
+
+pub mod cases;

@@ -28,7 +28,7 @@ macro_rules! schemas {
 }
 
 /// Every schema, sorted by name.
-pub const ALL: [Schema; 12] = schemas![
+pub const ALL: [Schema; 13] = schemas![
     "base-coat-answer",
     "base-coat-event",
     "claude-answer",
@@ -40,6 +40,7 @@ pub const ALL: [Schema; 12] = schemas![
     "mcp",
     "plugin-list",
     "report",
+    "test",
     "verdict",
 ];
 

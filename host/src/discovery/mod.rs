@@ -12,7 +12,7 @@ mod progress;
 #[cfg(test)]
 mod tests;
 
-pub use crate::units::{UnitError, parse_duration, show_duration};
+pub use crate::units::{UnitError, parse_duration, parse_size, show_duration};
 pub(crate) use find::global_settings::GlobalSettings;
 pub use find::global_settings::{SwitchedOff, git_host};
 pub use find::last_read::Kept;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use hyper::rt::ReadBufCursor;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
@@ -78,6 +78,8 @@ pub(super) fn own_roots(pem: &[u8]) -> Result<ClientConfig, NetworkError> {
 pub(super) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+    /// A peer in this process.
+    Peer(DuplexStream),
 }
 
 /// A connection with hyper's traits.
@@ -101,6 +103,10 @@ macro_rules! either {
             }
             Stream::Tls($inner) => {
                 let $inner = Pin::new($inner.as_mut());
+                $call
+            }
+            Stream::Peer($inner) => {
+                let $inner = Pin::new($inner);
                 $call
             }
         }

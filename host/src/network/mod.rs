@@ -22,6 +22,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
+use tokio::io::DuplexStream;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::rustls::ClientConfig;
@@ -57,7 +58,12 @@ pub struct Network {
     resolve: Resolve,
     /// The port to connect to instead of the origin's.
     port: Option<u16>,
+    /// Makes the connections instead of the system.
+    peer: Option<Peer>,
 }
+
+/// Makes the connection to an origin.
+type Peer = Arc<dyn Fn(&Origin) -> DuplexStream + Send + Sync>;
 
 /// The limits of one request.
 #[derive(Clone, Debug)]
@@ -107,7 +113,7 @@ impl Network {
     /// Creates a client that trusts the system's root certificates (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), or
     /// Mozilla's if the system has none, and uses the system's resolver. Loads nothing yet.
     pub fn new() -> Self {
-        Self { tls: Arc::default(), resolve: resolve::system(), port: None }
+        Self { tls: Arc::default(), resolve: resolve::system(), port: None, peer: None }
     }
 
     /// Creates a client that trusts these root certificates and no others.
@@ -136,6 +142,14 @@ impl Network {
     #[must_use]
     pub fn with_port(mut self, port: u16) -> Self {
         self.port = Some(port);
+        self
+    }
+
+    /// Takes connections from `peer` instead of the system, which speaks HTTP/1.1 without TLS: for tests, with answers of
+    /// their own. The origin is granted and checked as before, and no name is resolved.
+    #[must_use]
+    pub fn with_peer(mut self, peer: impl Fn(&Origin) -> DuplexStream + Send + Sync + 'static) -> Self {
+        self.peer = Some(Arc::new(peer));
         self
     }
 
@@ -195,6 +209,9 @@ impl Network {
     }
 
     async fn connect(&self, origin: &Origin, rules: &Rules, until: Instant) -> Result<Stream, NetworkError> {
+        if let Some(peer) = &self.peer {
+            return Ok(Stream::Peer(peer(origin)));
+        }
         let mut addresses = timeout_at(until, resolve::addresses(&self.resolve, origin, &rules.listed))
             .await
             .map_err(|_| NetworkError::ResolveTimeout(origin.host()))??;

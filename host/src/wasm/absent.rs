@@ -6,6 +6,7 @@
 mod access;
 
 use std::path::Path;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -68,6 +69,10 @@ impl Runtime {
     ) -> Result<Component, HookError> {
         std::future::ready(()).await;
         Err(HookError::new(Cause::Incompatible, "is a component, and this build runs no components"))
+    }
+
+    pub(crate) fn clock(&self) -> Option<Duration> {
+        None
     }
 
     pub(crate) fn leak(&self) {}

@@ -1,6 +1,7 @@
 //! The access of a component hook to the world outside its sandbox.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::Runtime;
 use crate::capability::{Capability, Denial, Rights};
@@ -23,6 +24,8 @@ pub struct Access {
     /// The client for its requests, with a right `http:…`.
     #[cfg(feature = "http")]
     pub network: Option<crate::network::Network>,
+    /// The time that its clock shows, since 1970, instead of the system's.
+    pub clock: Option<Duration>,
     /// The hook as a command names it.
     pub name: String,
     /// The options with which a command finds it, each with a space behind it.
@@ -73,6 +76,7 @@ pub(crate) struct Backends {
     store: Option<crate::store::Store>,
     #[cfg(feature = "http")]
     network: crate::network::Network,
+    clock: Option<Duration>,
 }
 
 impl Backends {
@@ -85,6 +89,7 @@ impl Backends {
             store: data.map(|data| crate::store::Store::at(data.to_owned())),
             #[cfg(feature = "http")]
             network: runtime.network().clone(),
+            clock: runtime.clock(),
         }
     }
 
@@ -96,6 +101,11 @@ impl Backends {
             return Counters::Store(store.bucket([identity]));
         }
         Counters::in_memory()
+    }
+
+    /// Returns the time of the clock of all hooks, if it is not the system's.
+    pub(crate) fn clock(&self) -> Option<Duration> {
+        self.clock
     }
 
     /// Connects what the rights of a hook ask for; `identity` names its bucket in the store.

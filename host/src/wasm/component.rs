@@ -146,8 +146,9 @@ impl Hook for ComponentHook {
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
         let settings = Arc::clone(&self.settings);
         let prepared = &self.component.inner.prepared;
+        let clock = self.access.clock.map_or(Clock::Running, Clock::At);
         let answer = prepared
-            .call(budget, settings, Arc::clone(&self.access), Clock::Running, async |instance, store| {
+            .call(budget, settings, Arc::clone(&self.access), clock, async |instance, store| {
                 let context = convert::context(event);
                 let conversation = self.access.rights.has(&Capability::Conversation);
                 let mut lower = Lower { table: &mut store.data_mut().table, conversation, withheld: false };

@@ -77,6 +77,8 @@ pub struct Runtime {
     inner: Arc<RuntimeInner>,
     #[cfg(feature = "http")]
     network: crate::network::Network,
+    /// The time that the clocks of components show, since 1970, instead of the system's.
+    clock: Option<Duration>,
 }
 
 /// The options of an engine that is yet to be made.
@@ -145,7 +147,19 @@ impl Runtime {
             inner: Arc::new(inner),
             #[cfg(feature = "http")]
             network: crate::network::Network::default(),
+            clock: None,
         }
+    }
+
+    /// Lets the clocks of components show this time since 1970, in tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_clock(self, clock: Option<Duration>) -> Self {
+        Self { clock, ..self }
+    }
+
+    pub(crate) fn clock(&self) -> Option<Duration> {
+        self.clock
     }
 
     /// The network that sends the requests of components.

@@ -53,6 +53,8 @@ pub(super) struct CallState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {
     Running,
+    /// It shows this time since 1970. The monotonic clock goes on.
+    At(Duration),
     Frozen,
 }
 
@@ -117,9 +119,12 @@ fn wasi(clock: Clock, log: &Log, stdout: &Sink) -> WasiCtx {
         .allow_udp(false)
         .allow_ip_name_lookup(false)
         .max_random_size(MAX_RANDOM);
+    if let Clock::At(time) = clock {
+        wasi.wall_clock(StandingStill(time));
+    }
     if clock == Clock::Frozen {
-        wasi.wall_clock(StandingStill)
-            .monotonic_clock(StandingStill)
+        wasi.wall_clock(StandingStill(Duration::ZERO))
+            .monotonic_clock(StandingStill(Duration::ZERO))
             .secure_random(wasmtime_wasi::Deterministic::new(vec![0x5a]))
             .insecure_random(wasmtime_wasi::Deterministic::new(vec![0x5a]))
             .insecure_random_seed(0);
@@ -236,8 +241,8 @@ impl ResourceLimiter for MemoryLimiter {
     }
 }
 
-/// A clock that is always at 1970-01-01T00:00:00Z.
-struct StandingStill;
+/// A clock that always shows this time since 1970.
+struct StandingStill(Duration);
 
 impl HostWallClock for StandingStill {
     fn resolution(&self) -> Duration {
@@ -245,7 +250,7 @@ impl HostWallClock for StandingStill {
     }
 
     fn now(&self) -> Duration {
-        Duration::ZERO
+        self.0
     }
 }
 

@@ -351,6 +351,7 @@ impl Gate {
         let mut access = Access::nothing(manifest, &candidate.name);
         access.name = trust::handle(&candidate.name, Some(&candidate.reference()), judged.is_unique);
         access.flags.clone_from(&judged.flags);
+        access.clock = self.granted.backends.clock();
         let granted = judged.record.as_ref().filter(|_| judged.holds_for(component.digest()));
         let Some(granted) = granted.filter(|_| judged.standing.is_trusted()) else {
             return (access, Vec::new());

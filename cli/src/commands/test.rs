@@ -1,0 +1,268 @@
+//! `hookbox test`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use anyhow::Context as _;
+use clap::Args;
+use hookbox::internal::discovery::Options;
+use hookbox::internal::private_dir;
+use hookbox::{escape, escape_lines};
+use hookbox_authoring::cases::{self, CaseError, Difference, Found, Played, Player};
+use serde_json::{Value, json};
+
+use crate::error::{EXIT_FAILED, InputError, is_coloured};
+use crate::interrupt::unless_interrupted;
+use crate::{compiler, input, output};
+
+/// The longest name of a case in the table, in characters.
+const NAME: usize = 50;
+
+/// The longest line of a difference, in bytes.
+const LINE: usize = 2_000;
+
+/// The largest number of lines of one difference.
+const LINES: usize = 60;
+
+/// Test hooks with the cases beside them.
+///
+/// A case is a table of a file cases/*.toml: an event, and the answer that must come. Each case runs in a process
+/// of its own, with an empty home directory and only the grants of the case. The hook is trusted, because you name
+/// it. Exit code 1: a case failed; 2: a case file is wrong, or there are no cases.
+#[derive(Args, Debug)]
+pub(crate) struct Test {
+    /// The directory of the hook, the hook, or a file with cases.
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
+    paths: Vec<PathBuf>,
+    /// The hook, if it is not beside its cases.
+    #[arg(long, value_name = "FILE")]
+    hook: Option<PathBuf>,
+    /// Write the answers that came into the case files, for the cases that differ.
+    #[arg(long)]
+    update: bool,
+    /// Print JSON: an object with the cases.
+    #[arg(long)]
+    json: bool,
+    /// Also write the results into this file, in JUnit's format.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
+
+impl Test {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        let mut found = Vec::new();
+        for path in &self.paths {
+            found.extend(cases::find(path, self.hook.as_deref()).map_err(wrong)?);
+        }
+        if !self.update {
+            refuse_missing_answers(&found)?;
+        }
+        let player = player();
+        compile(&player, &found).await?;
+        let played = unless_interrupted(player.play_all(&found)).await?.map_err(wrong)?;
+        let updated = if self.update { update(&found, &played)? } else { 0 };
+        if let Some(file) = &self.junit {
+            fs::write(file, cases::junit(&played))
+                .with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        let is_open = |it: &&Played| {
+            let mut open = it.outcome.differences.iter();
+            open.any(|difference| !self.update || !difference.is_writable)
+        };
+        let failed = played.iter().filter(is_open).count();
+        if self.json {
+            output::json(&as_json(&played, failed, updated))?;
+        } else {
+            output::line(&shown(&played, failed, self.update.then_some(updated)))?;
+        }
+        Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+    }
+}
+
+/// Runs one case, if the command line asks for it: the work of a process that `hookbox test` starts.
+pub(crate) fn play() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next()? != PLAY || arguments.next().is_some() {
+        return None;
+    }
+    Some(match play_case() {
+        Ok(code) => code,
+        Err(error) => crate::error::report(&error),
+    })
+}
+
+/// The argument to run one case, from standard input to standard output. It is not a command for users.
+const PLAY: &str = "play-case";
+
+fn play_case() -> anyhow::Result<ExitCode> {
+    let task: cases::Task = serde_json::from_reader(std::io::stdin().lock())?;
+    let runtime = compiler::runtime(task.cache.as_deref());
+    let work = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let came = work.block_on(cases::play(&task, &runtime)).map_err(wrong)?;
+    // A compilation that took too long may still be at work.
+    work.shutdown_background();
+    output::json(&came)
+}
+
+fn player() -> Player {
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let options = Options::new(cwd, std::env::home_dir());
+    let repository = hookbox::internal::discovery::repository(&options);
+    let cache = private_dir::default_cache(options.home.as_deref());
+    Player {
+        program: compiler::program().unwrap_or_else(|| "hookbox".into()),
+        arguments: vec![PLAY.to_owned()],
+        cache: cache.and_then(|dir| private_dir::open(&dir, repository.as_deref()).ok()),
+        jobs: std::thread::available_parallelism().map_or(1, usize::from),
+    }
+}
+
+/// Compiles the components, so that no case waits for it. A broken one is wrong input.
+async fn compile(player: &Player, found: &[Found]) -> anyhow::Result<()> {
+    let mut hooks: Vec<&Path> = found.iter().map(|it| it.hook.as_path()).collect();
+    hooks.sort_unstable();
+    hooks.dedup();
+    hooks.retain(|hook| input::is_wasm(hook));
+    if hooks.is_empty() {
+        return Ok(());
+    }
+    let runtime = compiler::runtime(player.cache.as_deref());
+    for hook in hooks {
+        input::load(&runtime, hook, input::component(hook)?).await?;
+    }
+    Ok(())
+}
+
+fn refuse_missing_answers(found: &[Found]) -> anyhow::Result<()> {
+    for found in found {
+        if let Some(case) = found.file.cases.iter().find(|case| case.expect.is_none()) {
+            let kind = cases::CaseErrorKind::NoAnswer(escape(&case.name, 80));
+            return Err(wrong(CaseError { path: found.file.path.clone(), kind }));
+        }
+    }
+    Ok(())
+}
+
+fn update(found: &[Found], played: &[Played]) -> anyhow::Result<usize> {
+    let mut updated = 0;
+    for found in found {
+        updated += cases::update(&found.file.path, played).map_err(wrong)?;
+    }
+    Ok(updated)
+}
+
+/// Turns an error of the library into one for people.
+fn wrong(error: CaseError) -> anyhow::Error {
+    let what = error.to_string();
+    match (error.is_usage(), error.hint()) {
+        (true, hint) => {
+            let hint = hint.unwrap_or_else(|| "see `hookbox test --help`".to_owned());
+            InputError::new(what, hint).into()
+        }
+        (false, Some(hint)) => InputError::refused(what, hint).into(),
+        (false, None) => error.into(),
+    }
+}
+
+fn status(played: &Played, is_update: bool) -> &'static str {
+    let differences = &played.outcome.differences;
+    match (differences.is_empty(), is_update) {
+        (true, _) => "passed",
+        (false, true) if differences.iter().all(|it| it.is_writable) => "updated",
+        (false, _) => "failed",
+    }
+}
+
+/// The table, the differences, and the numbers.
+fn shown(played: &[Played], failed: usize, updated: Option<usize>) -> String {
+    let rows = played.iter().map(|it| {
+        let file = it.file.file_name().unwrap_or_default().to_string_lossy();
+        let status = status(it, updated.is_some()).to_owned();
+        vec![cut(&it.case.name), status, escape(&file, 200)]
+    });
+    let mut text = output::fitting(&["CASE", "STATUS", "FILE"], &["FILE"], rows);
+    let is_coloured = is_coloured(&std::io::stdout());
+    for it in played.iter().filter(|it| status(it, updated.is_some()) == "failed") {
+        let file = escape(&it.file.to_string_lossy(), 4096);
+        let _ = write!(text, "\n\n{file}, line {}: {}", it.case.line, escape(&it.case.name, 200));
+        for difference in &it.outcome.differences {
+            text.push_str(&difference_lines(difference, is_coloured));
+        }
+        for problem in &it.outcome.came.problems {
+            let _ = write!(text, "\n  problem: {}", escape(problem, LINE));
+        }
+    }
+    let passed = played.iter().filter(|it| it.outcome.differences.is_empty()).count();
+    let _ = write!(text, "\n\n{passed} passed, {failed} failed");
+    if let Some(updated) = updated {
+        let _ = write!(text, ", {updated} updated");
+    }
+    text
+}
+
+/// Shortens a long name.
+fn cut(name: &str) -> String {
+    let name = escape(name, 400);
+    match name.char_indices().nth(NAME) {
+        Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()),
+        None => name,
+    }
+}
+
+fn difference_lines(difference: &Difference, is_coloured: bool) -> String {
+    let mut text = format!("\n  {}", escape(&difference.what(), 200));
+    let lines = difference.lines();
+    for (sign, line) in lines.iter().take(LINES) {
+        let colour = match sign {
+            '-' => AnsiColor::Red.on_default(),
+            '+' => AnsiColor::Green.on_default(),
+            _ => Style::new(),
+        };
+        let colour = if is_coloured { colour } else { Style::new() };
+        let _ = write!(text, "\n    {colour}{sign} {}{colour:#}", escape_lines(line, LINE));
+    }
+    if lines.len() > LINES {
+        let _ = write!(text, "\n    and {} more lines", lines.len() - LINES);
+    }
+    text
+}
+
+fn as_json(played: &[Played], failed: usize, updated: usize) -> Value {
+    let passed = played.iter().filter(|it| it.outcome.differences.is_empty()).count();
+    let rows = played.iter().map(|it| {
+        let difference =
+            |it: &Difference| json!({ "what": it.what(), "expected": it.expected, "came": it.came });
+        let came = &it.outcome.came;
+        json!({
+            "name": it.case.name,
+            "file": it.file.to_string_lossy(),
+            "line": it.case.line,
+            "hook": it.hook.to_string_lossy(),
+            "event": it.case.event,
+            "passed": it.outcome.differences.is_empty(),
+            "differences": it.outcome.differences.iter().map(difference).collect::<Vec<_>>(),
+            "duration_us": u64::try_from(it.duration.as_micros()).unwrap_or(u64::MAX),
+            "came": {
+                "verdict": came.verdict,
+                "reason": came.reason,
+                "changed": came.changed.as_ref().map(|(name, value)| json!({ "name": name, "value": value })),
+                "context": came.context,
+                "warnings": came.warnings,
+                "follow_ups": came.follow_ups,
+                "callback": came.callback,
+                "requests": came.requests,
+                "store": came.store,
+                "files": came.files,
+                "fuel": came.fuel,
+                "memory_peak_bytes": came.memory,
+                "failures": came.failures,
+                "problems": came.problems,
+                "log": came.log,
+            },
+        })
+    });
+    json!({ "passed": passed, "failed": failed, "updated": updated, "cases": rows.collect::<Vec<_>>() })
+}

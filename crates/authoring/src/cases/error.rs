@@ -1,0 +1,103 @@
+//! The reasons why cases cannot be run.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Cases cannot be run.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{kind}", at(.path, .kind))]
+pub struct CaseError {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// The reason.
+    #[source]
+    pub kind: CaseErrorKind,
+}
+
+/// Returns the start of a message: the path, and the line of a fault.
+fn at(path: &Path, kind: &CaseErrorKind) -> String {
+    match kind {
+        CaseErrorKind::Fault { line, .. } => format!("{}, line {line}: ", path.display()),
+        _ => format!("{}: ", path.display()),
+    }
+}
+
+/// The kinds of [`CaseError`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CaseErrorKind {
+    /// A file cannot be read or written.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// A case file is wrong.
+    #[error("{message}")]
+    Fault {
+        /// The line.
+        line: usize,
+        /// The fault.
+        message: String,
+        /// The remedy, if there is a likely one.
+        hint: Option<String>,
+    },
+    /// There are no cases.
+    #[error("has no cases")]
+    NoCases,
+    /// No file beside the cases can be their hook.
+    #[error("no hook is beside these cases")]
+    NoHook,
+    /// Several files beside the cases can be their hook.
+    #[error("several hooks are beside these cases: {}", .0.join(", "))]
+    ManyHooks(Vec<String>),
+    /// The hook that a case file names does not exist.
+    #[error("names the hook {0}, which does not exist")]
+    MissingHook(String),
+    /// A case has no expected answer.
+    #[error("{0:?} does not have the answer that must come")]
+    NoAnswer(String),
+    /// The surroundings of a case cannot be made.
+    #[error("{0}")]
+    Surroundings(String),
+}
+
+impl CaseErrorKind {
+    /// Adds the path.
+    pub(super) fn at(self, path: &Path) -> CaseError {
+        CaseError { path: path.to_owned(), kind: self }
+    }
+}
+
+impl CaseError {
+    /// Returns true if a file or the command line is wrong, and false if the system refused.
+    pub fn is_usage(&self) -> bool {
+        let is_missing =
+            |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData);
+        !matches!(&self.kind, CaseErrorKind::Surroundings(_))
+            && match &self.kind {
+                CaseErrorKind::Io(error) => is_missing(error),
+                _ => true,
+            }
+    }
+
+    /// Returns the next step.
+    pub fn hint(&self) -> Option<String> {
+        Some(match &self.kind {
+            CaseErrorKind::Fault { hint, .. } => return hint.clone(),
+            CaseErrorKind::NoCases => "write a case into cases/NAME.toml beside the hook".to_owned(),
+            CaseErrorKind::NoHook => {
+                "build the hook into this directory, or name it: --hook FILE, or `hook = \"…\"` in the case file"
+                    .to_owned()
+            }
+            CaseErrorKind::ManyHooks(_) => {
+                "give the case file the name of its hook, or name the hook: `hook = \"…\"` in the case file".to_owned()
+            }
+            CaseErrorKind::MissingHook(_) => "build it, or name another one: --hook FILE".to_owned(),
+            CaseErrorKind::NoAnswer(_) => {
+                "add [case.expect], or let --update write the answer that comes now".to_owned()
+            }
+            CaseErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound => {
+                "name a directory with cases/, a hook, or a case file".to_owned()
+            }
+            CaseErrorKind::Io(_) | CaseErrorKind::Surroundings(_) => return None,
+        })
+    }
+}

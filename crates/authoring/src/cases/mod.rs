@@ -1,0 +1,31 @@
+//! Cases: files beside a hook with events for it, and the answers that must come.
+//!
+//! [`find`] finds the case files of a directory and the hook that each one is for. [`Player`] runs each case in a process
+//! of its own, with a temporary home directory and nothing of the user's but the compiled code; [`play`] is the work of
+//! that process. [`compare`] names the differences, and [`update`] writes what came into the file.
+
+mod came;
+mod case;
+mod compare;
+mod error;
+mod expect;
+mod find;
+mod junit;
+mod place;
+mod play;
+mod player;
+mod read;
+mod replies;
+mod update;
+
+pub use self::came::{Came, Failure, Verdict};
+pub use self::case::{Case, CaseFile};
+pub use self::compare::{Difference, compare};
+pub use self::error::{CaseError, CaseErrorKind};
+pub use self::expect::{Content, Expect};
+pub use self::find::{Found, find};
+pub use self::junit::junit;
+pub use self::play::{Task, play};
+pub use self::player::{Outcome, Played, Player};
+pub use self::replies::Reply;
+pub use self::update::update;

@@ -1,0 +1,301 @@
+//! Sends the event of a case to its hook, in the process of the case.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hookbox::capability::Capability;
+use hookbox::escape;
+use hookbox::event::EventData;
+use hookbox::internal::dialect::Dialect;
+use hookbox::internal::store::{Bucket, Store};
+use hookbox::manager::{Entry, EntryStatus, Manager};
+use hookbox::session::{Asked, Explanation};
+use hookbox::trust::{Record, Scope, TrustFile};
+use hookbox::{Context, Event, Network, Runtime};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::came::{Came, Failure, Verdict};
+use super::case::{Case, CaseFile};
+use super::error::{CaseError, CaseErrorKind};
+use super::expect::Content;
+use super::place::Place;
+use super::replies::{self, Requests};
+use super::update::to_toml;
+
+/// The longest text of a hook in a message, in bytes.
+const SHOWN: usize = 2_000;
+
+/// The work of the process of a case.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// The case file.
+    pub file: PathBuf,
+    /// The position of the case in the file, from 0.
+    pub case: usize,
+    /// The hook, absolute.
+    pub hook: PathBuf,
+    /// The temporary directory of the case.
+    pub place: PathBuf,
+    /// The directory of compiled code.
+    pub cache: Option<PathBuf>,
+}
+
+/// Runs a case in this process, whose environment and working directory are those of the case.
+///
+/// # Errors
+///
+/// [`CaseError`] if the case file cannot be read, or the surroundings cannot be made.
+pub async fn play(task: &Task, runtime: &Runtime) -> Result<Came, CaseError> {
+    let file = CaseFile::read(&task.file)?;
+    let case = file.cases.get(task.case).ok_or_else(|| CaseErrorKind::NoCases.at(&task.file))?;
+    let at_place = |error| CaseErrorKind::Io(error).at(&task.place);
+    let place = Place::at(&task.place).map_err(at_place)?;
+    place.put_files(&case.files).map_err(at_place)?;
+    place.put_hook(&task.hook).map_err(at_place)?;
+    let (network, requests) = replies::network(&case.http);
+    let runtime = runtime.clone().with_clock(case.clock.map(Duration::from_millis));
+    let find = async || manager(&place, &runtime, network.clone()).await;
+    let mut manager = find().await;
+    if !case.settings.is_empty() || case.on_failure.is_some() || !case.grants.is_empty() {
+        if let Some(unfit) = configure(case, &place, &manager).map_err(|kind| kind.at(&task.place))? {
+            return Ok(Came { unfit: Some(unfit), ..Came::default() });
+        }
+        manager = find().await;
+    }
+    let player = Playing { case, place: &place, hook: &task.hook, manager, requests };
+    player.play().await.map_err(|kind| kind.at(&task.place))
+}
+
+async fn manager(place: &Place, runtime: &Runtime, network: Network) -> Manager {
+    let builder = Manager::builder()
+        .cwd(place.work())
+        .home(place.home())
+        .roots([".hookbox"])
+        .cache(None)
+        .data(Some(place.data()))
+        .runtime(runtime.clone())
+        .network(network)
+        .builtins(false)
+        // The hook of the agent that tests a hook is another one.
+        .allow_nested(true);
+    builder.build().await
+}
+
+/// Writes the settings and grants of the case. Returns the reason if a grant means nothing.
+fn configure(case: &Case, place: &Place, manager: &Manager) -> Result<Option<String>, CaseErrorKind> {
+    let mut document = toml_edit::DocumentMut::new();
+    for entry in manager.entries().iter() {
+        let mut table = toml_edit::Table::new();
+        if let Some(on_failure) = case.on_failure {
+            table.insert("on_failure", toml_edit::value(on_failure.as_str()));
+        }
+        if let Some(settings) = to_toml(&Value::Object(case.settings.clone())) {
+            table.insert("settings", toml_edit::value(settings));
+        }
+        let hooks = document.entry("hooks").or_insert_with(toml_edit::table);
+        if let Some(hooks) = hooks.as_table_mut() {
+            hooks.insert(&entry.name, toml_edit::Item::Table(table));
+        }
+    }
+    fs::write(place.settings(), document.to_string())?;
+    let components = manager.approvable();
+    let components = components.iter().filter_map(|hook| Some((hook, hook.manifest.as_ref()?)));
+    let components: Vec<_> = components.collect();
+    let is_asked = |grant: &Capability| {
+        components.iter().any(|(_, it)| it.capabilities.iter().any(|asked| grant.intersect(asked).is_some()))
+    };
+    if let Some(grant) = case.grants.iter().find(|grant| !is_asked(grant)) {
+        return Ok(Some(format!("the case grants {grant}, and the hook does not ask for it")));
+    }
+    let surroundings = |error: &dyn std::error::Error| CaseErrorKind::Surroundings(error.to_string());
+    let mut records = Vec::new();
+    for (hook, manifest) in components {
+        let (Some((scope, path)), Some(digest)) =
+            (hook.key.clone(), hook.digest().map_err(|error| surroundings(&error))?)
+        else {
+            continue;
+        };
+        records.push(Record {
+            scope,
+            path,
+            name: hook.name.clone(),
+            kind: hook.kind,
+            digest,
+            trusted: true,
+            grants: case.grants.clone(),
+            asked: manifest.capabilities.clone(),
+            on_failure: hook.on_failure,
+            replaces: Vec::new(),
+            when: hookbox::trust::now(),
+        });
+    }
+    let file = TrustFile::new(place.data());
+    let written = file.update(|all| records.into_iter().for_each(|record| all.insert(record)));
+    written.map_err(|error| surroundings(&error))?;
+    Ok(None)
+}
+
+/// A case whose hook was found.
+struct Playing<'a> {
+    case: &'a Case,
+    place: &'a Place,
+    hook: &'a Path,
+    manager: Manager,
+    requests: Requests,
+}
+
+impl Playing<'_> {
+    async fn play(self) -> Result<Came, CaseErrorKind> {
+        self.fill_store().await?;
+        let session = self.manager.session("case");
+        let mut explanation = session.explain(self.event()?).await;
+        for _ in 1..self.case.times {
+            explanation = session.explain(self.event()?).await;
+        }
+        let mut came = self.came(&explanation);
+        let (requests, unanswered) = self.requests.take();
+        came.requests = requests.iter().map(|request| self.place.neutral(request)).collect();
+        came.problems.extend(unanswered);
+        came.store = self.read_store().await?;
+        came.files = self.place.changed_files(&self.case.files)?;
+        Ok(came)
+    }
+
+    fn event(&self) -> Result<Event, CaseErrorKind> {
+        let Case { event, data, clock, .. } = self.case;
+        let mut context = Context::new("case", self.place.work().to_string_lossy());
+        context.timestamp_ms = clock.unwrap_or(context.timestamp_ms);
+        let decoded = Dialect::of(event, data).decode(event, data.clone(), &context);
+        Ok(decoded.map_err(|error| CaseErrorKind::Surroundings(error.to_string()))?.event)
+    }
+
+    fn came(&self, explanation: &Explanation) -> Came {
+        let fired = &explanation.fired;
+        let neutral = |text: &str| self.place.neutral(text);
+        let all = |texts: &[String]| texts.iter().map(|text| neutral(text)).collect();
+        let (verdict, ruling) = match (&fired.verdict.block, &fired.verdict.ask) {
+            (Some(ruling), _) => (Verdict::Block, Some(ruling)),
+            (None, Some(ruling)) => (Verdict::Ask, Some(ruling)),
+            (None, None) => (Verdict::Pass, None),
+        };
+        let reports = || explanation.hooks.iter().filter_map(|hook| hook.report.as_ref());
+        let failures = reports().filter_map(|report| {
+            let message = neutral(report.message.as_deref().unwrap_or_default());
+            Some(Failure { hook: report.name.clone(), cause: report.cause?, message })
+        });
+        let denied = reports().flat_map(|report| &report.denied);
+        let denied = denied.map(|denial| format!("the hook lacks {}", escape(&denial.right, SHOWN)));
+        let problems = self.manager.problems();
+        let problems = problems.iter().map(|problem| neutral(&problem.to_string()));
+        Came {
+            unfit: self.unfit(explanation),
+            verdict,
+            reason: ruling.map(|ruling| neutral(ruling.for_user())),
+            changed: fired.verdict.modified.then(|| self.new_value(&fired.event.data)).flatten(),
+            context: all(&fired.verdict.context),
+            warnings: fired.verdict.warnings.iter().map(|warning| neutral(&warning.text)).collect(),
+            follow_ups: all(&fired.verdict.follow_ups),
+            callback: fired.verdict.callback.as_ref().map(|callback| callback.name.clone()),
+            log: neutral(&reports().map(|report| report.log.as_str()).collect::<String>()),
+            requests: Vec::new(),
+            store: BTreeMap::new(),
+            files: BTreeMap::new(),
+            fuel: reports().filter_map(|report| report.fuel).max(),
+            memory: reports().filter_map(|report| report.memory_peak).max(),
+            failures: failures.collect(),
+            problems: problems.chain(denied).collect(),
+        }
+    }
+
+    fn new_value(&self, data: &EventData) -> Option<(String, Value)> {
+        let (name, value) = match data {
+            EventData::BeforeToolCall(call) => ("input", call.input.value().clone()),
+            EventData::AfterToolCall(result) => ("output", result.output.value().clone()),
+            EventData::UserMessageSend { message } => ("message", Value::from(message.clone())),
+            EventData::OnError(error) => ("error", Value::from(error.message.clone())),
+            _ => return None,
+        };
+        Some((name.to_owned(), self.place.neutral_value(&value)))
+    }
+
+    /// Returns the reason why no hook was asked, unless its tools or a condition of its own exclude the event.
+    fn unfit(&self, explanation: &Explanation) -> Option<String> {
+        let hooks = &explanation.hooks;
+        let is_judged = |asked: &Asked| {
+            matches!(asked, Asked::Yes | Asked::PassedOver(_) | Asked::OtherTools(_) | Asked::AfterBlock)
+        };
+        if hooks.iter().any(|hook| is_judged(&hook.asked)) {
+            return None;
+        }
+        let shown = |text: &str| escape(&self.place.neutral(text), SHOWN);
+        if let Some(hook) = hooks.iter().find(|hook| hook.entry.status == EntryStatus::Invalid) {
+            return Some(format!(
+                "the hook cannot be used: {}",
+                shown(hook.entry.problem.as_deref().unwrap_or_default())
+            ));
+        }
+        let event = explanation.fired.event.name();
+        let mut events = Vec::new();
+        events.extend(hooks.iter().flat_map(|hook| hook.entry.events.iter().map(|it| it.as_str())));
+        if !events.is_empty() {
+            return Some(format!("the hook is for {}, not for {event}", shown(&events.join(", "))));
+        }
+        let problem = self.manager.problems().first().map(|it| format!(": {}", shown(&it.to_string())));
+        let name = self.hook.file_name().unwrap_or_default().to_string_lossy();
+        Some(format!("{} is not a hook that runs{}", shown(&name), problem.unwrap_or_default()))
+    }
+
+    /// Returns the state of each hook.
+    fn buckets(&self) -> Vec<Bucket> {
+        let store = Store::at(self.place.data());
+        let bucket = |entry: &Entry| {
+            let name = self.place.identity(self.hook, &entry.name, entry.path.as_deref());
+            store.bucket([Scope::Global.identity(entry.plugin.as_deref(), &name)])
+        };
+        self.manager.entries().iter().map(bucket).collect()
+    }
+
+    async fn fill_store(&self) -> Result<(), CaseErrorKind> {
+        let values = self.case.store.iter().filter_map(|(key, value)| match value {
+            Content::Text(text) => Some((key.clone(), text.clone().into_bytes())),
+            Content::Absent => None,
+        });
+        let values: Vec<_> = values.collect();
+        if !values.is_empty() {
+            for bucket in self.buckets() {
+                bucket.set_many(values.clone()).await.map_err(no_store)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn read_store(&self) -> Result<BTreeMap<String, String>, CaseErrorKind> {
+        let mut found = BTreeMap::new();
+        let expects = self.case.expect.as_ref().is_some_and(|expect| !expect.store.is_empty());
+        if !expects && self.case.store.is_empty() && !self.case.grants.contains(&Capability::Store) {
+            return Ok(found);
+        }
+        for bucket in self.buckets() {
+            let mut cursor = None;
+            loop {
+                let (keys, next) = bucket.list_keys(cursor).await.map_err(no_store)?;
+                for key in keys {
+                    let value = bucket.get(key.clone()).await.map_err(no_store)?.unwrap_or_default();
+                    found.insert(key, self.place.neutral(&String::from_utf8_lossy(&value)));
+                }
+                cursor = next;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn no_store(error: impl std::fmt::Display) -> CaseErrorKind {
+    CaseErrorKind::Surroundings(format!("the store of the case cannot be used: {error}"))
+}

@@ -1,0 +1,295 @@
+//! Reads case files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+
+use hookbox::capability::Capability;
+use hookbox::internal::dialect::Dialect;
+use hookbox::internal::text;
+use hookbox::{Context, EventName, OnFailure};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use toml::Spanned;
+use toml::de::DeTable;
+
+use super::case::{Case, CaseFile};
+use super::error::{CaseError, CaseErrorKind};
+use super::expect::{Content, Data, Expect};
+use super::replies::Reply;
+
+/// The largest case file, in bytes.
+const MAX_FILE: u64 = 1 << 20;
+
+/// The largest number of cases in a file.
+const MAX_CASES: usize = 1_000;
+
+/// The largest number of times that a hook gets the event of a case.
+const MAX_TIMES: u32 = 100;
+
+const FILE_KEYS: [&str; 2] = ["case", "hook"];
+
+const CASE_KEYS: [&str; 14] = [
+    "clock",
+    "command",
+    "data",
+    "environment",
+    "event",
+    "expect",
+    "files",
+    "grants",
+    "http",
+    "name",
+    "on_failure",
+    "settings",
+    "store",
+    "times",
+];
+
+/// A case file as it is written.
+#[derive(Deserialize)]
+struct FileWire {
+    hook: Option<PathBuf>,
+    #[serde(default)]
+    case: Vec<Spanned<CaseWire>>,
+}
+
+/// A case as it is written.
+#[derive(Deserialize)]
+struct CaseWire {
+    name: Spanned<String>,
+    event: Option<Spanned<String>>,
+    command: Option<String>,
+    data: Option<Spanned<Data>>,
+    times: Option<Spanned<u32>>,
+    #[serde(default)]
+    settings: Map<String, Value>,
+    on_failure: Option<OnFailure>,
+    #[serde(default)]
+    grants: Vec<Spanned<String>>,
+    #[serde(default)]
+    files: BTreeMap<String, Spanned<String>>,
+    #[serde(default)]
+    environment: BTreeMap<String, String>,
+    #[serde(default)]
+    store: BTreeMap<String, Content>,
+    #[serde(default)]
+    http: Vec<Spanned<Reply>>,
+    clock: Option<Spanned<toml::value::Datetime>>,
+    expect: Option<Expect>,
+}
+
+/// A fault with its place in the text.
+#[derive(Debug)]
+pub(super) struct Fault {
+    at: Range<usize>,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Fault {
+    fn new(at: Range<usize>, message: impl Into<String>) -> Self {
+        Self { at, message: message.into(), hint: None }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl CaseFile {
+    /// Reads a case file.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError`] for the first fault: nothing of a file is skipped.
+    pub fn read(path: &Path) -> Result<Self, CaseError> {
+        let mut text = Vec::new();
+        let opened = File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut text));
+        opened.map_err(|error| CaseErrorKind::Io(error).at(path))?;
+        if text.len() as u64 > MAX_FILE {
+            let error = io::Error::new(io::ErrorKind::InvalidData, format!("has more than {MAX_FILE} bytes"));
+            return Err(CaseErrorKind::Io(error).at(path));
+        }
+        let text = String::from_utf8(text).map_err(|_| {
+            CaseErrorKind::Io(io::Error::new(io::ErrorKind::InvalidData, "is not UTF-8")).at(path)
+        })?;
+        let (hook, cases) = parse(&text).map_err(|fault| {
+            let line = line_of(&text, fault.at.start);
+            CaseErrorKind::Fault { line, message: fault.message, hint: fault.hint }.at(path)
+        })?;
+        if cases.is_empty() {
+            return Err(CaseErrorKind::NoCases.at(path));
+        }
+        Ok(Self { path: path.to_owned(), hook, cases })
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// Reads the text of a case file: the hook that it names, and its cases.
+pub(super) fn parse(text: &str) -> Result<(Option<PathBuf>, Vec<Case>), Fault> {
+    let broken = |error: toml::de::Error| Fault::new(error.span().unwrap_or_default(), error.message());
+    check_keys(&DeTable::parse(text).map_err(broken)?.into_inner())?;
+    let file: FileWire = toml::from_str(text).map_err(broken)?;
+    if let Some(beyond) = file.case.get(MAX_CASES) {
+        return Err(Fault::new(beyond.span(), format!("a file has at most {MAX_CASES} cases")));
+    }
+    let mut names = BTreeSet::new();
+    let mut cases = Vec::new();
+    for case in file.case {
+        let line = line_of(text, case.span().start);
+        let case = case.into_inner();
+        if !names.insert(case.name.get_ref().clone()) {
+            let shown = text::escape(case.name.get_ref(), 80);
+            return Err(Fault::new(case.name.span(), format!("a second case has the name {shown:?}")));
+        }
+        cases.push(read_case(case, line)?);
+    }
+    Ok((file.hook, cases))
+}
+
+/// Refuses unknown keys.
+fn check_keys(file: &DeTable<'_>) -> Result<(), Fault> {
+    known(file, &FILE_KEYS, "a case file")?;
+    let cases = file.get("case").and_then(|it| it.get_ref().as_array());
+    for case in cases.into_iter().flatten().filter_map(|it| it.get_ref().as_table()) {
+        known(case, &CASE_KEYS, "a case")?;
+        let replies = case.get("http").and_then(|it| it.get_ref().as_array());
+        for reply in replies.into_iter().flatten().filter_map(|it| it.get_ref().as_table()) {
+            known(reply, &Reply::KEYS, "an answer")?;
+        }
+        if let Some(expect) = case.get("expect").and_then(|it| it.get_ref().as_table()) {
+            known(expect, &Expect::KEYS, "an expected answer")?;
+        }
+    }
+    Ok(())
+}
+
+fn known(table: &DeTable<'_>, keys: &[&str], of: &str) -> Result<(), Fault> {
+    for (key, _) in table {
+        let name: &str = key.get_ref();
+        if !keys.contains(&name) {
+            let nearest = text::nearest(name, keys.iter().copied()).unwrap_or_default();
+            let message = format!("{of} has no key {:?}", text::escape(name, 80));
+            return Err(Fault::new(key.span(), message).hint(format!("did you mean {nearest}?")));
+        }
+    }
+    Ok(())
+}
+
+fn read_case(case: CaseWire, line: usize) -> Result<Case, Fault> {
+    let at = case.name.span();
+    let (event, data) = event(&case, &at)?;
+    let mut grants = Vec::new();
+    for grant in case.grants {
+        let right: Result<Capability, _> = grant.get_ref().parse();
+        grants.push(right.map_err(|error| Fault::new(grant.span(), error.to_string()))?);
+    }
+    let mut files = BTreeMap::new();
+    for (path, content) in case.files {
+        if !is_inside(&path) {
+            let shown = text::escape(&path, 200);
+            let message = format!("{shown:?} is not the path of a file in the working directory");
+            return Err(Fault::new(content.span(), message).hint("write a relative path without .."));
+        }
+        files.insert(path, content.into_inner());
+    }
+    if let Some(reply) = case.http.iter().find(|reply| !reply.get_ref().is_valid()) {
+        let fault = Fault::new(reply.span(), "an answer cannot be used");
+        return Err(
+            fault.hint("write { request = \"GET https://example.com/\", status = 200, body = \"…\" }")
+        );
+    }
+    let times = match case.times {
+        None => 1,
+        Some(times) if (1..=MAX_TIMES).contains(times.get_ref()) => times.into_inner(),
+        Some(times) => {
+            return Err(Fault::new(times.span(), format!("times is a number from 1 to {MAX_TIMES}")));
+        }
+    };
+    let clock = case.clock.map(|clock| milliseconds(&clock)).transpose()?;
+    if let Some(name) = case.environment.keys().find(|name| !is_variable(name)) {
+        return Err(Fault::new(
+            at,
+            format!("{:?} cannot be an environment variable", text::escape(name, 80)),
+        ));
+    }
+    if let Some(path) = case.expect.iter().flat_map(|it| it.files.keys()).find(|path| !is_inside(path)) {
+        let shown = text::escape(path, 200);
+        return Err(Fault::new(at, format!("{shown:?} is not the path of a file in the working directory")));
+    }
+    Ok(Case {
+        name: case.name.into_inner(),
+        line,
+        event,
+        data,
+        times,
+        settings: case.settings,
+        on_failure: case.on_failure,
+        grants,
+        files,
+        environment: case.environment,
+        store: case.store,
+        http: case.http.into_iter().map(Spanned::into_inner).collect(),
+        clock,
+        expect: case.expect,
+    })
+}
+
+/// Reads the event and its data.
+fn event(case: &CaseWire, at: &Range<usize>) -> Result<(EventName, Data), Fault> {
+    let event = match (&case.event, &case.command) {
+        (Some(event), _) => event.get_ref().parse::<EventName>().map_err(|unknown| {
+            let message = format!("{:?} is not the name of an event", text::escape(&unknown.name, 80));
+            Fault::new(event.span(), message).hint(format!("did you mean {}?", unknown.nearest))
+        })?,
+        (None, Some(_)) => EventName::BeforeToolCall,
+        (None, None) => {
+            let fault = Fault::new(at.clone(), "a case needs an event");
+            return Err(fault.hint("add `command = \"…\"`, or `event = \"…\"` and a table `data`"));
+        }
+    };
+    let data = match (&case.command, &case.data) {
+        (Some(_), Some(data)) => {
+            let fault = Fault::new(data.span(), "a case has a command or data, not both");
+            return Err(fault.hint("write the command as data.tool_input.command"));
+        }
+        (Some(command), None) => {
+            let call = json!({ "tool_name": "bash", "tool_input": { "command": command } });
+            call.as_object().cloned().unwrap_or_default()
+        }
+        (None, data) => data.as_ref().map(|data| data.get_ref().clone()).unwrap_or_default(),
+    };
+    let at = case.data.as_ref().map_or(at.clone(), Spanned::span);
+    let context = Context::new("case", "/");
+    let decoded = Dialect::of(&event, &data).decode(&event, data.clone(), &context);
+    let decoded = decoded.map_err(|error| Fault::new(at.clone(), format!("data: {error}")))?;
+    if let Some(field) = decoded.unknown.first() {
+        return Err(Fault::new(at, format!("data: {event} has no field {:?}", text::escape(field, 80))));
+    }
+    Ok((event, data))
+}
+
+/// Returns true for a relative path that stays in its directory.
+fn is_inside(path: &str) -> bool {
+    let path = Path::new(path);
+    path.components().next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
+}
+
+fn milliseconds(clock: &Spanned<toml::value::Datetime>) -> Result<u64, Fault> {
+    let time: Option<jiff::Timestamp> = clock.get_ref().to_string().parse().ok();
+    let time = time.and_then(|time| u64::try_from(time.as_millisecond()).ok());
+    time.ok_or_else(|| {
+        let fault = Fault::new(clock.span(), "clock is a time since 1970 with its offset");
+        fault.hint("write it as 2026-01-31T12:00:00Z")
+    })
+}

@@ -1,0 +1,96 @@
+//! Writes the answers that came into case files.
+
+use std::fs;
+use std::path::Path;
+
+use hookbox::internal::files::write_atomic;
+use serde_json::Value;
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
+
+use super::error::{CaseError, CaseErrorKind};
+use super::player::Played;
+
+/// Writes the answers that came into a case file, for its cases that differ. Comments and the order stay. Returns the
+/// number of cases that were written.
+///
+/// # Errors
+///
+/// [`CaseError`] if the file cannot be read or written, or has changed.
+pub fn update(path: &Path, played: &[Played]) -> Result<usize, CaseError> {
+    let io = |error| CaseErrorKind::Io(error).at(path);
+    let changed = || CaseErrorKind::Surroundings("the file has changed meanwhile".to_owned()).at(path);
+    let text = fs::read_to_string(path).map_err(io)?;
+    let mut document: DocumentMut = text.parse().map_err(|_| changed())?;
+    let mut written = 0;
+    for played in played.iter().filter(|it| it.file == path && !it.outcome.differences.is_empty()) {
+        let cases = document.get_mut("case").ok_or_else(changed)?;
+        let case: &mut dyn TableLike = match cases {
+            Item::ArrayOfTables(tables) => tables.get_mut(played.position).ok_or_else(changed)?,
+            Item::Value(list) => {
+                let case = list.as_array_mut().and_then(|list| list.get_mut(played.position));
+                case.and_then(|case| case.as_inline_table_mut()).ok_or_else(changed)?
+            }
+            _ => return Err(changed()),
+        };
+        written += usize::from(write(case, played).ok_or_else(changed)?);
+    }
+    if written > 0 {
+        write_atomic(path, document.to_string().as_bytes()).map_err(io)?;
+    }
+    Ok(written)
+}
+
+/// Writes the differences of a case. Returns true if there was something to write.
+fn write(case: &mut dyn TableLike, played: &Played) -> Option<bool> {
+    let writable: Vec<_> = played.outcome.differences.iter().filter(|it| it.is_writable).collect();
+    if writable.is_empty() {
+        return Some(false);
+    }
+    let expect = case.entry("expect").or_insert_with(|| Item::Table(Table::new()));
+    let expect = expect.as_table_like_mut()?;
+    for difference in writable {
+        let came = match (difference.key.as_str(), played.outcome.came.failures.first()) {
+            // The message is for people.
+            ("failure", Some(failure)) => Value::from(failure.cause.as_str()),
+            _ => difference.came.clone(),
+        };
+        match &difference.name {
+            None => set(expect, &difference.key, &came),
+            Some(name) => {
+                let table = expect.entry(&difference.key).or_insert_with(|| Item::Table(Table::new()));
+                set(table.as_table_like_mut()?, name, &came);
+            }
+        }
+    }
+    Some(true)
+}
+
+/// Sets a key. The comment behind an old value stays.
+fn set(table: &mut dyn TableLike, key: &str, value: &Value) {
+    let Some(mut value) = to_toml(value) else {
+        table.remove(key);
+        return;
+    };
+    if let Some(old) = table.get(key).and_then(Item::as_value) {
+        value.decor_mut().clone_from(old.decor());
+    }
+    table.insert(key, Item::Value(value));
+}
+
+/// Returns a value of JSON as one of TOML, which has no null.
+pub(super) fn to_toml(value: &Value) -> Option<toml_edit::Value> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(is) => (*is).into(),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(integer), _) => integer.into(),
+            (None, float) => float?.into(),
+        },
+        Value::String(text) => text.as_str().into(),
+        Value::Array(items) => Array::from_iter(items.iter().filter_map(to_toml)).into(),
+        Value::Object(fields) => {
+            let fields = fields.iter().filter_map(|(key, value)| Some((key.as_str(), to_toml(value)?)));
+            InlineTable::from_iter(fields).into()
+        }
+    })
+}

@@ -1,0 +1,282 @@
+//! `hookbox test`: cases beside a hook.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::environment::{Output, TestEnvironment, repository, sample};
+use crate::schemas;
+
+/// A guard that blocks deployments, counts its calls in a file, and asks before a release.
+const GUARD: &str = r#"input=$(cat)
+echo "$input" >> calls.log
+case "$input" in
+*deploy*) echo '{"blocked":true,"reason":"deployments are made by CI"}' ;;
+*rewrite*) echo '{"input":{"command":"ls --safe"}}' ;;
+*crash*) echo oh no >&2; exit 3 ;;
+*home*) echo "{\"blocked\":true,\"reason\":\"$HOME|$COLOR|$(pwd)|$SECRET.\"}" ;;
+esac"#;
+
+fn environment(cases: &str) -> TestEnvironment {
+    let env = TestEnvironment::new();
+    env.native("repo/guard", "before_tool_call", GUARD).file("repo/cases/guard.toml", cases);
+    env
+}
+
+fn test(env: &TestEnvironment, args: &[&str]) -> Output {
+    env.hookbox([&["test"], args].concat())
+}
+
+fn results(output: &Output) -> Value {
+    serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:#?}"))
+}
+
+#[test]
+fn cases_that_pass_end_with_0_and_others_with_1() {
+    let env = environment(
+        r#"
+[[case]]
+name = "a deployment is blocked"
+command = "make deploy"
+expect = { verdict = "block", reason = "by CI" }
+[[case]]
+name = "the input is replaced"
+command = "rewrite"
+expect = { input = { command = "ls --safe" }, changed = true }
+[[case]]
+name = "a crash is a failure"
+command = "crash"
+on_failure = "block"
+expect = { verdict = "block", failure = "exit", log = "oh no" }
+[[case]]
+name = "nothing of the user's is there"
+command = "home"
+environment = { COLOR = "blue" }
+expect = { verdict = "block", reason = "$HOME|blue|$REPO|." }
+[[case]]
+name = "files are compared"
+event = "before_tool_call"
+data = { tool_name = "read", tool_input = {} }
+files = { "calls.log" = "before\n", "sub/old.txt" = "old" }
+expect = { files = { "sub/old.txt" = "old", "new.txt" = false } }
+"#,
+    )
+    .variable("SECRET", "of the user");
+    let output = test(&env, &[]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    assert!(output.stdout.ends_with("5 passed, 0 failed\n"), "{output:#?}");
+    for place in ["cases/guard.toml", "cases", "guard", "."] {
+        assert_eq!(test(&env, &[place]).code, Some(0), "{place}");
+    }
+    assert!(env.read("repo/calls.log").is_none(), "the hook ran in a directory of its own");
+
+    env.file("repo/cases/guard.toml", "[[case]]\nname = 'wrong'\ncommand = 'make deploy'\nexpect = {}\n");
+    let output = test(&env, &["--json"]);
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    let results = results(&output);
+    assert_eq!(schemas::faults("test", None, &results), Vec::<String>::new());
+    let case = &results["cases"][0];
+    assert_eq!((&results["failed"], &case["line"], &case["passed"]), (&json!(1), &json!(1), &json!(false)));
+    let want = json!([{"what": "verdict", "expected": "pass", "came": "block"}]);
+    assert_eq!(case["differences"], want);
+    assert_eq!(case["came"]["reason"], "deployments are made by CI");
+}
+
+#[test]
+fn a_failing_case_shows_the_difference_within_80_columns() {
+    let env = environment(
+        "[[case]]\nname = 'a rewrite'\ncommand = 'rewrite'\nexpect = { input = { command = 'ls' } }\n",
+    );
+    let output = test(&env, &[]);
+    assert_eq!(output.code, Some(1));
+    let want = "\
+CASE       STATUS  FILE
+a rewrite  failed  guard.toml
+
+cases/guard.toml, line 1: a rewrite
+  input
+      {
+    -   \"command\": \"ls\"
+    +   \"command\": \"ls --safe\"
+      }
+
+0 passed, 1 failed
+";
+    assert_eq!(output.stdout, want);
+}
+
+#[test]
+fn a_failure_that_is_not_expected_fails_a_case_also_if_the_verdict_is_right() {
+    let env = environment("[[case]]\nname = 'crash'\ncommand = 'crash'\nexpect = { verdict = 'pass' }\n");
+    let results = results(&test(&env, &["--json"]));
+    assert_eq!(results["cases"][0]["differences"][0]["what"], "failure");
+}
+
+#[test]
+fn a_hook_for_another_event_fails_the_case() {
+    let env = environment("[[case]]\nname = 'stop'\nevent = 'agent_stop'\nexpect = {}\n");
+    let output = test(&env, &[]);
+    assert_eq!(output.code, Some(1));
+    assert!(output.stdout.contains("is for before_tool_call, not for agent_stop"), "{output:#?}");
+}
+
+#[test]
+fn a_broken_case_file_is_wrong_input_with_its_line() {
+    for (text, words) in [
+        (
+            "[[case]]\nname = 'x'\ncomand = 'ls'\n",
+            "line 3: a case has no key \"comand\"\nhint: did you mean command?",
+        ),
+        ("[[case]]\nname = 'x'\ncommand = 'ls'\nexpect.verdickt = 'pass'\n", "did you mean verdict?"),
+        ("[[cases]]\nname = 'x'\n", "did you mean case?"),
+        ("[[case]]\nname = 'x'\n", "a case needs an event"),
+        ("[[case]]\nname = 'x'\nevent = 'before_tol_call'\n", "did you mean before_tool_call?"),
+        ("[[case]]\nname = 'x'\ncommand = 'ls'\nexpect.verdict = 'stop'\n", "line 4"),
+        (
+            "[[case]]\nname = 'x'\ncommand = 'ls'\n[[case]]\nname = 'x'\ncommand = 'ls'\n",
+            "a second case has the name",
+        ),
+        ("[[case]]\nname = 'x'\ncommand = 'ls'\nfiles = { '../up' = '' }\nexpect = {}\n", "line 4"),
+        ("[[case]]\nname = 'x'\ncommand = 'ls'\ngrants = ['all']\nexpect = {}\n", "is not a right"),
+        (
+            "[[case]]\nname = 'x'\ncommand = 'ls'\n",
+            "does not have the answer that must come\nhint: add [case.expect], or let --update",
+        ),
+        (
+            "[[case]]\nname = 'x'\nevent = 'agent_stop'\ndata = { tool = 1 }\nexpect = {}\n",
+            "has no field \"tool\"",
+        ),
+        ("[[case\n", "line 1"),
+        ("# nothing\n", "has no cases"),
+    ] {
+        let output = test(&environment(text), &[]);
+        assert_eq!(output.code, Some(2), "{text} {output:#?}");
+        assert!(output.stderr.contains(words), "{text} {output:#?}");
+        assert!(output.stderr.contains("hint: ") || words == "line 4" || words == "line 1", "{output:#?}");
+    }
+}
+
+#[test]
+fn a_directory_without_cases_or_hook_is_wrong_input() {
+    let env = TestEnvironment::new();
+    let output = test(&env, &[]);
+    assert_eq!(output.code, Some(2), "{output:#?}");
+    assert!(output.stderr.contains("hint: write a case into cases/NAME.toml"), "{output:#?}");
+    env.file("repo/cases/x.toml", "[[case]]\nname = 'x'\ncommand = 'ls'\nexpect = {}\n");
+    let output = test(&env, &[]);
+    assert_eq!(output.code, Some(2), "{output:#?}");
+    assert!(output.stderr.contains("--hook FILE"), "{output:#?}");
+    env.native("repo/a", "agent_stop", "").native("repo/b", "agent_stop", "");
+    let output = test(&env, &[]);
+    assert!(output.stderr.contains("several hooks are beside these cases: a, b"), "{output:#?}");
+}
+
+#[test]
+fn an_update_writes_what_came_and_keeps_comments() {
+    let env = environment(
+        "# The guard of the team.\n[[case]]\nname = 'deploy' # by hand\ncommand = 'make deploy'\n\n[[case]]\nname = 'rewrite'\n\
+         command = 'rewrite'\n[case.expect]\n# Always.\nverdict = 'block' # for now\n",
+    );
+    let output = test(&env, &["--update"]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    assert!(output.stdout.contains("0 passed, 0 failed, 2 updated"), "{output:#?}");
+    let text = env.read("repo/cases/guard.toml").unwrap();
+    for kept in
+        ["# The guard of the team.", "name = 'deploy' # by hand", "# Always.", "verdict = \"pass\" # for now"]
+    {
+        assert!(text.contains(kept), "{text}");
+    }
+    assert!(text.contains("reason = \"deployments are made by CI\""), "{text}");
+    let output = test(&env, &[]);
+    assert_eq!(output.code, Some(0), "{output:#?}\n{text}");
+    assert!(output.stdout.contains("2 passed, 0 failed"), "{output:#?}");
+}
+
+#[test]
+fn commands_of_a_hooks_json_are_tested_like_a_hook() {
+    let env = TestEnvironment::new();
+    env.file(
+        "repo/hooks.json",
+        r#"{"hooks": {"PreToolUse": [{"command": ["./check.sh"], "matcher": "kind:shell"}]}}"#,
+    )
+    .script("repo/check.sh", "#!/bin/sh\necho '{\"blocked\":true,\"reason\":\"checked\"}'\n")
+    .file(
+        "repo/cases/all.toml",
+        "hook = 'hooks.json'\n[[case]]\nname = 'shell'\ncommand = 'ls'\nexpect = { verdict = 'block', reason = 'checked' }\n\
+         [[case]]\nname = 'other tools'\nevent = 'PreToolUse'\ndata = { tool_name = 'read', tool_input = {} }\nexpect = {}\n",
+    );
+    let output = test(&env, &[]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+}
+
+#[test]
+fn commands_of_a_plugin_and_tools_of_a_server_are_tested_like_a_hook() {
+    let env = TestEnvironment::new();
+    env.file(
+        "repo/plugin/hooks/hooks.json",
+        r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/check.sh"}]}]}}"#,
+    )
+    .script("repo/plugin/check.sh", "#!/bin/sh\necho 'not here' >&2\nexit 2\n")
+    .file(
+        "repo/server/mcp.json",
+        r#"{"mcpServers": {"tools": {"command": "./tools.sh", "env": {"RECORDS": "."}}}, "hooks": {"PreToolUse": [{"tool": "tools.block"}]}}"#,
+    )
+    .script("repo/server/tools.sh", include_str!("../servers/tools.sh"))
+    .file(
+        "repo/server/cases/all.toml",
+        "hook = 'mcp.json'\n[[case]]\nname = 'any call'\ncommand = 'ls'\nexpect = { verdict = 'block', reason = 'not today' }\n",
+    );
+    env.file(
+        "repo/plugin/cases/all.toml",
+        "hook = 'hooks/hooks.json'\n[[case]]\nname = 'shell'\ncommand = 'ls'\nexpect = { verdict = 'block', reason = 'not here' }\n",
+    );
+    let output = test(&env, &["plugin", "server"]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+}
+
+#[test]
+fn a_case_sets_the_time_of_its_event() {
+    let env = TestEnvironment::new();
+    env.file("repo/hooks.json", r#"{"hooks": {"Stop": [{"command": "cat >&2"}]}}"#).file(
+        "repo/cases/all.toml",
+        "[[case]]\nname = 'new year'\nevent = 'agent_stop'\nclock = 2026-01-01T00:00:00Z\nexpect = { log = '2026-01-01T00:00:00Z' }\n",
+    );
+    let output = test(&env, &[]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+}
+
+#[test]
+fn the_results_are_written_for_junit() {
+    let env = environment(
+        "[[case]]\nname = 'good'\ncommand = 'ls'\nexpect = {}\n[[case]]\nname = 'bad <&>'\ncommand = 'deploy'\nexpect = {}\n",
+    );
+    let output = test(&env, &["--junit", "out.xml"]);
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    let xml = env.read("repo/out.xml").unwrap();
+    assert!(
+        xml.contains("tests=\"2\"") && xml.contains("failures=\"1\"") && xml.contains("bad &lt;&amp;&gt;"),
+        "{xml}"
+    );
+}
+
+#[test]
+fn the_samples_pass_their_cases() {
+    let env = TestEnvironment::new();
+    let samples = repository().join("sample-hooks");
+    let mut tested = 0;
+    for entry in fs::read_dir(&samples).unwrap() {
+        let dir = entry.unwrap().path();
+        if !dir.join("cases").is_dir() {
+            continue;
+        }
+        let name = dir.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut args = vec!["test".into(), dir.clone().into_os_string()];
+        if dir.join("Cargo.toml").is_file() {
+            args.extend(["--hook".into(), sample(&name).into_os_string()]);
+        }
+        let output = env.hookbox(args);
+        assert_eq!(output.code, Some(0), "{name}: {}{}", output.stdout, output.stderr);
+        tested += 1;
+    }
+    assert!(tested >= 7, "{tested}");
+}
