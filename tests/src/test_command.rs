@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use crate::environment::{Output, TestEnvironment, repository, sample};
@@ -257,6 +258,40 @@ fn the_results_are_written_for_junit() {
         xml.contains("tests=\"2\"") && xml.contains("failures=\"1\"") && xml.contains("bad &lt;&amp;&gt;"),
         "{xml}"
     );
+}
+
+#[test]
+fn a_guard_gives_the_same_verdicts_through_the_wire_of_each_agent() {
+    let env = TestEnvironment::new();
+    let cases = repository().join("sample-hooks/guardrail");
+    let hook = sample("guardrail");
+    for agent in Agent::with_commands() {
+        let args = ["test".as_ref(), cases.as_os_str(), "--hook".as_ref(), hook.as_os_str()];
+        let output = env.hookbox(args.into_iter().chain(["--dialect".as_ref(), agent.as_str().as_ref()]));
+        assert_eq!(output.code, Some(0), "{agent:?}: {}{}", output.stdout, output.stderr);
+        assert!(output.stdout.contains("sudo is blocked  "), "{agent:?}: {}", output.stdout);
+    }
+}
+
+#[test]
+fn an_event_that_an_agent_does_not_send_is_skipped_and_an_answer_that_it_cannot_take_fails() {
+    let env = environment(
+        "[[case]]\nname = 'an input'\ncommand = 'rewrite'\nexpect = { input = { command = 'ls --safe' } }\n",
+    );
+    let output = test(&env, &["--dialect", "claude"]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    env.native("repo/turns", "turn_end", "cat >&2").file(
+        "repo/cases/turns.toml",
+        "[[case]]\nname = 'a turn'\nevent = 'turn_end'\ndata = { turn_number = 1 }\nexpect = {}\n",
+    );
+    let output = test(&env, &["cases/turns.toml", "--dialect", "claude", "--json", "--junit", "out.xml"]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    let results = results(&output);
+    assert_eq!((&results["skipped"], &results["passed"]), (&json!(1), &json!(0)));
+    assert_eq!(schemas::faults("test", None, &results), Vec::<String>::new());
+    assert!(env.read("repo/out.xml").unwrap().contains("<skipped message="));
+    let output = test(&env, &["--dialect", "cline"]);
+    assert_eq!(output.code, Some(2), "{output:#?}");
 }
 
 #[test]

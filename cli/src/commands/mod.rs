@@ -16,6 +16,7 @@ pub(crate) mod plugin;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod test;
+mod test_wire;
 pub(crate) mod trust;
 pub(crate) mod untrust;
 mod watchdog;

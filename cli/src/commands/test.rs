@@ -11,12 +11,14 @@ use clap::Args;
 use hookbox::internal::discovery::Options;
 use hookbox::internal::private_dir;
 use hookbox::{escape, escape_lines};
+use hookbox_agents::Agent;
 use hookbox_authoring::cases::{self, CaseError, Difference, Found, Played, Player};
 use serde_json::{Value, json};
 
+use super::test_wire::AgentWire;
 use crate::error::{EXIT_FAILED, InputError, is_coloured};
 use crate::interrupt::unless_interrupted;
-use crate::{compiler, input, output};
+use crate::{compiler, input, named, options, output};
 
 /// The longest name of a case in the table, in characters.
 const NAME: usize = 50;
@@ -43,6 +45,18 @@ pub(crate) struct Test {
     /// Write the answers that came into the case files, for the cases that differ.
     #[arg(long)]
     update: bool,
+    #[arg(
+        help = format!(
+            "Send the events through the wire of this agent, and the answers back: {}",
+            options::names(Agent::with_commands())
+        ),
+        long,
+        value_name = "AGENT",
+        value_parser = named::agent(),
+        hide_possible_values = true,
+        conflicts_with = "update"
+    )]
+    dialect: Option<Agent>,
     /// Print JSON: an object with the cases.
     #[arg(long)]
     json: bool,
@@ -60,7 +74,7 @@ impl Test {
         if !self.update {
             refuse_missing_answers(&found)?;
         }
-        let player = player();
+        let player = player(self.dialect)?;
         compile(&player, &found).await?;
         let played = unless_interrupted(player.play_all(&found)).await?.map_err(wrong)?;
         let updated = if self.update { update(&found, &played)? } else { 0 };
@@ -101,23 +115,31 @@ fn play_case() -> anyhow::Result<ExitCode> {
     let task: cases::Task = serde_json::from_reader(std::io::stdin().lock())?;
     let runtime = compiler::runtime(task.cache.as_deref());
     let work = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let came = work.block_on(cases::play(&task, &runtime)).map_err(wrong)?;
+    let agent: Option<Agent> = task.dialect.as_deref().map(str::parse).transpose()?;
+    let wire = agent.map(AgentWire);
+    let wire = wire.as_ref().map(|wire| wire as &dyn cases::Wire);
+    let came = work.block_on(cases::play(&task, &runtime, wire)).map_err(wrong)?;
     // A compilation that took too long may still be at work.
     work.shutdown_background();
     output::json(&came)
 }
 
-fn player() -> Player {
+fn player(dialect: Option<Agent>) -> Result<Player, InputError> {
+    if let Some(agent) = dialect.filter(|agent| !agent.runs_commands()) {
+        let hint = format!("give one of {}", options::names(Agent::with_commands()));
+        return Err(InputError::new(format!("{} has no command hooks", agent.title()), hint));
+    }
     let cwd = std::env::current_dir().unwrap_or_default();
     let options = Options::new(cwd, std::env::home_dir());
     let repository = hookbox::internal::discovery::repository(&options);
     let cache = private_dir::default_cache(options.home.as_deref());
-    Player {
+    Ok(Player {
         program: compiler::program().unwrap_or_else(|| "hookbox".into()),
         arguments: vec![PLAY.to_owned()],
         cache: cache.and_then(|dir| private_dir::open(&dir, repository.as_deref()).ok()),
+        dialect: dialect.map(|agent| agent.as_str().to_owned()),
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
-    }
+    })
 }
 
 /// Compiles the components, so that no case waits for it. A broken one is wrong input.
@@ -170,6 +192,7 @@ fn wrong(error: CaseError) -> anyhow::Error {
 fn status(played: &Played, is_update: bool) -> &'static str {
     let differences = &played.outcome.differences;
     match (differences.is_empty(), is_update) {
+        (true, _) if played.outcome.came.skipped.is_some() => "skipped",
         (true, _) => "passed",
         (false, true) if differences.iter().all(|it| it.is_writable) => "updated",
         (false, _) => "failed",
@@ -195,12 +218,22 @@ fn shown(played: &[Played], failed: usize, updated: Option<usize>) -> String {
             let _ = write!(text, "\n  problem: {}", escape(problem, LINE));
         }
     }
-    let passed = played.iter().filter(|it| it.outcome.differences.is_empty()).count();
+    let (passed, skipped) = numbers(played);
     let _ = write!(text, "\n\n{passed} passed, {failed} failed");
+    if skipped > 0 {
+        let _ = write!(text, ", {skipped} skipped: the agent does not send their events");
+    }
     if let Some(updated) = updated {
         let _ = write!(text, ", {updated} updated");
     }
     text
+}
+
+/// Returns the number of cases that passed, and of those that were skipped.
+fn numbers(played: &[Played]) -> (usize, usize) {
+    let skipped = played.iter().filter(|it| it.outcome.came.skipped.is_some()).count();
+    let equal = played.iter().filter(|it| it.outcome.differences.is_empty()).count();
+    (equal - skipped, skipped)
 }
 
 /// Shortens a long name.
@@ -231,7 +264,7 @@ fn difference_lines(difference: &Difference, is_coloured: bool) -> String {
 }
 
 fn as_json(played: &[Played], failed: usize, updated: usize) -> Value {
-    let passed = played.iter().filter(|it| it.outcome.differences.is_empty()).count();
+    let (passed, skipped) = numbers(played);
     let rows = played.iter().map(|it| {
         let difference =
             |it: &Difference| json!({ "what": it.what(), "expected": it.expected, "came": it.came });
@@ -242,7 +275,8 @@ fn as_json(played: &[Played], failed: usize, updated: usize) -> Value {
             "line": it.case.line,
             "hook": it.hook.to_string_lossy(),
             "event": it.case.event,
-            "passed": it.outcome.differences.is_empty(),
+            "passed": it.outcome.differences.is_empty() && it.outcome.came.skipped.is_none(),
+            "skipped": it.outcome.came.skipped,
             "differences": it.outcome.differences.iter().map(difference).collect::<Vec<_>>(),
             "duration_us": u64::try_from(it.duration.as_micros()).unwrap_or(u64::MAX),
             "came": {
@@ -264,5 +298,5 @@ fn as_json(played: &[Played], failed: usize, updated: usize) -> Value {
             },
         })
     });
-    json!({ "passed": passed, "failed": failed, "updated": updated, "cases": rows.collect::<Vec<_>>() })
+    json!({ "passed": passed, "failed": failed, "skipped": skipped, "updated": updated, "cases": rows.collect::<Vec<_>>() })
 }

@@ -37,6 +37,9 @@ pub struct Failure {
 pub struct Came {
     /// The reason why the case cannot be judged: the hook is broken, or not for this event.
     pub unfit: Option<String>,
+    /// The reason why the case was not run: the agent of its wire does not send such an event.
+    #[serde(default)]
+    pub skipped: Option<String>,
     /// The decision.
     pub verdict: Verdict,
     /// The reason of a block or a question.

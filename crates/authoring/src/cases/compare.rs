@@ -73,6 +73,9 @@ pub fn compare(case: &Case, came: &Came) -> Vec<Difference> {
         let difference = Difference::new("hook", Value::Null, json!(unfit));
         return vec![Difference { is_writable: false, ..difference }];
     }
+    if came.skipped.is_some() {
+        return Vec::new();
+    }
     let Some(expect) = &case.expect else { return whole(case, came) };
     let mut found = Vec::new();
     let mut add = |key: &str, expected: Value, came: Value| found.push(Difference::new(key, expected, came));

@@ -16,11 +16,12 @@ pub fn junit(played: &[Played]) -> String {
     for (id, cases) in played.chunk_by(|a, b| a.file == b.file).enumerate() {
         let Some(first) = cases.first() else { continue };
         let failures = cases.iter().filter(|played| !played.outcome.differences.is_empty()).count();
+        let skipped = cases.iter().filter(|played| played.outcome.came.skipped.is_some()).count();
         let time = seconds(cases.iter().map(|played| played.duration).sum());
         let file = attribute(&first.file.to_string_lossy());
         xml.push_str(&format!(
             "  <testsuite name={file} package={file} id=\"{id}\" timestamp=\"{now}\" hostname=\"localhost\" \
-             tests=\"{}\" failures=\"{failures}\" errors=\"0\" time=\"{time}\">\n    <properties/>\n",
+             tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{time}\">\n    <properties/>\n",
             cases.len()
         ));
         cases.iter().for_each(|played| xml.push_str(&case(played)));
@@ -35,6 +36,10 @@ fn case(played: &Played) -> String {
     let hook = attribute(&played.hook.file_name().unwrap_or_default().to_string_lossy());
     let start = format!("    <testcase name={name} classname={hook} time=\"{time}\"");
     let differences = &played.outcome.differences;
+    if let Some(why) = &played.outcome.came.skipped {
+        let why = attribute(why);
+        return format!("{start}>\n      <skipped message={why}/>\n    </testcase>\n");
+    }
     if differences.is_empty() {
         return format!("{start}/>\n");
     }

@@ -17,6 +17,7 @@ mod player;
 mod read;
 mod replies;
 mod update;
+mod wire;
 
 pub use self::came::{Came, Failure, Verdict};
 pub use self::case::{Case, CaseFile};
@@ -29,3 +30,4 @@ pub use self::play::{Task, play};
 pub use self::player::{Outcome, Played, Player};
 pub use self::replies::Reply;
 pub use self::update::update;
+pub use self::wire::{Sent, Wire};

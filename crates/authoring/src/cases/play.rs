@@ -13,7 +13,7 @@ use hookbox::internal::store::{Bucket, Store};
 use hookbox::manager::{Entry, EntryStatus, Manager};
 use hookbox::session::{Asked, Explanation};
 use hookbox::trust::{Record, Scope, TrustFile};
-use hookbox::{Context, Event, Network, Runtime};
+use hookbox::{Action, Context, Event, Network, Outcome, Runtime};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,6 +24,7 @@ use super::expect::Content;
 use super::place::Place;
 use super::replies::{self, Requests};
 use super::update::to_toml;
+use super::wire::Wire;
 
 /// The longest text of a hook in a message, in bytes.
 const SHOWN: usize = 2_000;
@@ -41,14 +42,17 @@ pub struct Task {
     pub place: PathBuf,
     /// The directory of compiled code.
     pub cache: Option<PathBuf>,
+    /// The agent through whose wire the event goes.
+    pub dialect: Option<String>,
 }
 
-/// Runs a case in this process, whose environment and working directory are those of the case.
+/// Runs a case in this process, whose environment and working directory are those of the case. With a wire, the event
+/// goes through it to the hook, and the verdict back.
 ///
 /// # Errors
 ///
 /// [`CaseError`] if the case file cannot be read, or the surroundings cannot be made.
-pub async fn play(task: &Task, runtime: &Runtime) -> Result<Came, CaseError> {
+pub async fn play(task: &Task, runtime: &Runtime, wire: Option<&dyn Wire>) -> Result<Came, CaseError> {
     let file = CaseFile::read(&task.file)?;
     let case = file.cases.get(task.case).ok_or_else(|| CaseErrorKind::NoCases.at(&task.file))?;
     let at_place = |error| CaseErrorKind::Io(error).at(&task.place);
@@ -65,7 +69,7 @@ pub async fn play(task: &Task, runtime: &Runtime) -> Result<Came, CaseError> {
         }
         manager = find().await;
     }
-    let player = Playing { case, place: &place, hook: &task.hook, manager, requests };
+    let player = Playing { case, place: &place, hook: &task.hook, manager, requests, wire };
     player.play().await.map_err(|kind| kind.at(&task.place))
 }
 
@@ -145,17 +149,34 @@ struct Playing<'a> {
     hook: &'a Path,
     manager: Manager,
     requests: Requests,
+    wire: Option<&'a dyn Wire>,
 }
 
 impl Playing<'_> {
     async fn play(self) -> Result<Came, CaseErrorKind> {
         self.fill_store().await?;
         let session = self.manager.session("case");
-        let mut explanation = session.explain(self.event()?).await;
+        let asked = self.event()?;
+        let sent = match self.wire.map(|wire| wire.send(&asked)).transpose() {
+            Ok(Some(None)) => {
+                let skipped = Some(format!("the agent does not send {} like this", asked.name()));
+                return Ok(Came { skipped, ..Came::default() });
+            }
+            Ok(sent) => sent.flatten(),
+            Err(unfit) => return Ok(Came { unfit: Some(unfit), ..Came::default() }),
+        };
+        let event = || sent.as_ref().map_or(&asked, |sent| sent.event()).clone();
+        let mut explanation = session.explain(event()).await;
         for _ in 1..self.case.times {
-            explanation = session.explain(self.event()?).await;
+            explanation = session.explain(event()).await;
         }
         let mut came = self.came(&explanation);
+        if let Some(sent) = &sent {
+            match sent.outcome(&explanation.fired.verdict, &explanation.fired.event) {
+                Ok(outcome) => self.take_back(&mut came, outcome, &asked),
+                Err(unfit) => came.unfit = Some(unfit),
+            }
+        }
         let (requests, unanswered) = self.requests.take();
         came.requests = requests.iter().map(|request| self.place.neutral(request)).collect();
         came.problems.extend(unanswered);
@@ -192,6 +213,7 @@ impl Playing<'_> {
         let problems = problems.iter().map(|problem| neutral(&problem.to_string()));
         Came {
             unfit: self.unfit(explanation),
+            skipped: None,
             verdict,
             reason: ruling.map(|ruling| neutral(ruling.for_user())),
             changed: fired.verdict.modified.then(|| self.new_value(&fired.event.data)).flatten(),
@@ -208,6 +230,25 @@ impl Playing<'_> {
             failures: failures.collect(),
             problems: problems.chain(denied).collect(),
         }
+    }
+
+    /// Replaces the decision by the one that the agent understood.
+    fn take_back(&self, came: &mut Came, outcome: Outcome, asked: &Event) {
+        let (verdict, reason) = match outcome.action {
+            Action::Block(reason) => (Verdict::Block, Some(reason)),
+            Action::Ask(reason) => (Verdict::Ask, Some(reason)),
+            Action::Modify(value) => {
+                let name = self.new_value(&asked.data).map(|(name, _)| name);
+                came.changed = name.map(|name| (name, self.place.neutral_value(&value)));
+                (Verdict::Pass, None)
+            }
+            _ => {
+                came.changed = None;
+                (Verdict::Pass, None)
+            }
+        };
+        came.verdict = verdict;
+        came.reason = reason.map(|reason| self.place.neutral(&reason));
     }
 
     fn new_value(&self, data: &EventData) -> Option<(String, Value)> {

@@ -34,6 +34,8 @@ pub struct Player {
     pub arguments: Vec<String>,
     /// The directory of compiled code.
     pub cache: Option<PathBuf>,
+    /// The agent through whose wire the events go.
+    pub dialect: Option<String>,
     /// The number of cases at once.
     pub jobs: usize,
 }
@@ -132,6 +134,7 @@ impl Player {
             hook: hook.clone(),
             place: directory.path().to_owned(),
             cache: self.cache.clone(),
+            dialect: self.dialect.clone(),
         };
         let kept = KEPT.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
         let mut command = Command::new(&self.program);
