@@ -15,7 +15,7 @@ case "$input" in
 *deploy*) echo '{"blocked":true,"reason":"deployments are made by CI"}' ;;
 *rewrite*) echo '{"input":{"command":"ls --safe"}}' ;;
 *crash*) echo oh no >&2; exit 3 ;;
-*home*) echo "{\"blocked\":true,\"reason\":\"$HOME|$COLOR|$(pwd)|$SECRET.\"}" ;;
+*whereami*) echo "{\"blocked\":true,\"reason\":\"$HOME|$COLOR|$(pwd)|$SECRET.\"}" ;;
 esac"#;
 
 fn environment(cases: &str) -> TestEnvironment {
@@ -51,7 +51,7 @@ on_failure = "block"
 expect = { verdict = "block", failure = "exit", log = "oh no" }
 [[case]]
 name = "nothing of the user's is there"
-command = "home"
+command = "whereami"
 environment = { COLOR = "blue" }
 expect = { verdict = "block", reason = "$HOME|blue|$REPO|." }
 [[case]]
@@ -188,6 +188,7 @@ fn an_update_writes_what_came_and_keeps_comments() {
         assert!(text.contains(kept), "{text}");
     }
     assert!(text.contains("reason = \"deployments are made by CI\""), "{text}");
+    assert!(text.contains("\"cwd\":\"$REPO\"") && !text.contains("hookbox-case-"), "{text}");
     let output = test(&env, &[]);
     assert_eq!(output.code, Some(0), "{output:#?}\n{text}");
     assert!(output.stdout.contains("2 passed, 0 failed"), "{output:#?}");
@@ -238,7 +239,7 @@ fn commands_of_a_plugin_and_tools_of_a_server_are_tested_like_a_hook() {
 #[test]
 fn a_case_sets_the_time_of_its_event() {
     let env = TestEnvironment::new();
-    env.file("repo/hooks.json", r#"{"hooks": {"Stop": [{"command": "cat >&2"}]}}"#).file(
+    env.file("repo/hooks.json", r#"{"hooks": {"agent_stop": [{"command": "cat >&2"}]}}"#).file(
         "repo/cases/all.toml",
         "[[case]]\nname = 'new year'\nevent = 'agent_stop'\nclock = 2026-01-01T00:00:00Z\nexpect = { log = '2026-01-01T00:00:00Z' }\n",
     );

@@ -147,7 +147,7 @@ impl Place {
         let gone = before.keys().filter(|path| !now.contains_key(*path)).map(|path| (path.clone(), None));
         let gone: Vec<_> = gone.collect();
         now.retain(|path, text| before.get(path) != Some(text));
-        Ok(now.into_iter().map(|(path, text)| (path, Some(text))).chain(gone).collect())
+        Ok(now.into_iter().map(|(path, text)| (path, Some(self.neutral(&text)))).chain(gone).collect())
     }
 
     /// Replaces the temporary directories in a text by names that do not change.

@@ -1,6 +1,6 @@
 //! Runs each case in a process of its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -116,13 +116,7 @@ impl Player {
     }
 
     /// Runs the process of a case. If it fails, that is the answer.
-    async fn came(
-        &self,
-        file: &PathBuf,
-        position: usize,
-        hook: &PathBuf,
-        case: &Case,
-    ) -> Result<Came, CaseError> {
+    async fn came(&self, file: &Path, position: usize, hook: &Path, case: &Case) -> Result<Came, CaseError> {
         let at_file = |error| CaseErrorKind::Io(error).at(file);
         let directory = tempfile::Builder::new().prefix("hookbox-case-").tempdir().map_err(at_file)?;
         let place = Place::at(directory.path()).map_err(at_file)?;
@@ -131,7 +125,7 @@ impl Player {
             // The process runs in another directory.
             file: std::path::absolute(file).map_err(at_file)?,
             case: position,
-            hook: hook.clone(),
+            hook: hook.to_owned(),
             place: directory.path().to_owned(),
             cache: self.cache.clone(),
             dialect: self.dialect.clone(),

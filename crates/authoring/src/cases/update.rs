@@ -65,16 +65,23 @@ fn write(case: &mut dyn TableLike, played: &Played) -> Option<bool> {
     Some(true)
 }
 
-/// Sets a key. The comment behind an old value stays.
+/// Sets a key. The comments above an old key and behind its value stay.
 fn set(table: &mut dyn TableLike, key: &str, value: &Value) {
     let Some(mut value) = to_toml(value) else {
         table.remove(key);
         return;
     };
-    if let Some(old) = table.get(key).and_then(Item::as_value) {
-        value.decor_mut().clone_from(old.decor());
+    match table.get_mut(key) {
+        Some(old) => {
+            if let Some(old) = old.as_value() {
+                value.decor_mut().clone_from(old.decor());
+            }
+            *old = Item::Value(value);
+        }
+        None => {
+            table.insert(key, Item::Value(value));
+        }
     }
-    table.insert(key, Item::Value(value));
 }
 
 /// Returns a value of JSON as one of TOML, which has no null.
