@@ -239,9 +239,9 @@ fn commands_of_a_plugin_and_tools_of_a_server_are_tested_like_a_hook() {
 #[test]
 fn a_case_sets_the_time_of_its_event() {
     let env = TestEnvironment::new();
-    env.file("repo/hooks.json", r#"{"hooks": {"agent_stop": [{"command": "cat >&2"}]}}"#).file(
+    env.file("repo/hooks.json", r#"{"hooks": {"before_tool_call": [{"command": "cat >&2"}]}}"#).file(
         "repo/cases/all.toml",
-        "[[case]]\nname = 'new year'\nevent = 'agent_stop'\nclock = 2026-01-01T00:00:00Z\nexpect = { log = '2026-01-01T00:00:00Z' }\n",
+        "[[case]]\nname = 'new year'\ncommand = 'ls'\nclock = 2026-01-01T00:00:00Z\nexpect = { log = '2026-01-01T00:00:00Z' }\n",
     );
     let output = test(&env, &[]);
     assert_eq!(output.code, Some(0), "{output:#?}");
