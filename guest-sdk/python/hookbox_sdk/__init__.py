@@ -1,0 +1,86 @@
+"""Write an agent hook in Python: a component that hookbox runs in a sandbox.
+
+    from hookbox_sdk import Answer, Context, Hook, ToolCall, block
+
+    hook = Hook("no-rm", "0.1.0", "Blocks rm.", on_failure="block")
+
+    @hook.before_tool_call(tools=["kind:shell"])
+    def guard(cx: Context, call: ToolCall) -> Answer | None:
+        return block("Do not remove files.") if (call.command or "").startswith("rm ") else None
+"""
+
+from . import log, state
+from .answers import Answer, ask, block, callback, follow_up, inject, modify, mutate, warn
+from .events import (
+    JSON,
+    AfterTurn,
+    AgentStop,
+    BudgetExceeded,
+    Context,
+    Document,
+    ErrorEvent,
+    Event,
+    FailedHook,
+    FailedTurn,
+    Message,
+    OtherEvent,
+    PostCompact,
+    PreCompact,
+    ResolvedPath,
+    SessionEnd,
+    SessionStart,
+    TokenBudget,
+    ToolCall,
+    ToolKind,
+    ToolResult,
+    TurnEnd,
+    Usage,
+    UserMessage,
+)
+from .hook import Give, Hook, Subscription
+from .settings import SettingsError, settings
+from .state import StateError
+
+__all__ = [
+    "JSON",
+    "AfterTurn",
+    "AgentStop",
+    "Answer",
+    "BudgetExceeded",
+    "Context",
+    "Document",
+    "ErrorEvent",
+    "Event",
+    "FailedHook",
+    "FailedTurn",
+    "Give",
+    "Hook",
+    "Message",
+    "OtherEvent",
+    "PostCompact",
+    "PreCompact",
+    "ResolvedPath",
+    "SessionEnd",
+    "SessionStart",
+    "SettingsError",
+    "StateError",
+    "Subscription",
+    "TokenBudget",
+    "ToolCall",
+    "ToolKind",
+    "ToolResult",
+    "TurnEnd",
+    "Usage",
+    "UserMessage",
+    "ask",
+    "block",
+    "callback",
+    "follow_up",
+    "inject",
+    "log",
+    "modify",
+    "mutate",
+    "settings",
+    "state",
+    "warn",
+]

@@ -1,0 +1,9 @@
+/** Write an agent hook in TypeScript: a component that hookbox runs in a sandbox. */
+
+export * from "./answers.ts";
+export type * from "./events.ts";
+export { defineHook } from "./hook.ts";
+export type { Definition, EventName, Subscription } from "./hook.ts";
+export * as log from "./log.ts";
+export { settings } from "./settings.ts";
+export * as state from "./state.ts";
