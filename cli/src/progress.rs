@@ -67,6 +67,19 @@ pub(crate) async fn looking<T>(found: &manager::Progress, work: impl Future<Outp
     }
 }
 
+/// Shows on the terminal what is being done, if it takes its time.
+pub(crate) async fn working<T>(what: &str, work: impl Future<Output = T>) -> T {
+    let progress = Progress::new("");
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = tokio::time::sleep(TICK) => progress.spin(what.to_owned()),
+        }
+    }
+}
+
 /// The time in which a person does not ask what a program is doing.
 const PATIENCE: Duration = Duration::from_secs(1);
 

@@ -47,7 +47,9 @@ impl Inspect {
         let granted = granted(&self.file, &component);
         let rights = Rights::of(&component.manifest().capabilities, &granted);
         if self.json {
-            output::json(&describe(&component, &rights))
+            let mut found = describe(&component);
+            found["granted"] = json!(rights.effective());
+            output::json(&found)
         } else {
             output::line(&account(&component, &rights))
         }
@@ -114,7 +116,8 @@ fn account_of_rules(file: &Path, rules: &Rules) -> String {
     lines.join("\n")
 }
 
-fn describe(component: &Component, rights: &Rights) -> Value {
+/// Returns the metadata of a component as JSON.
+pub(super) fn describe(component: &Component) -> Value {
     let manifest = component.manifest();
     json!({
         "kind": Kind::Component,
@@ -130,7 +133,6 @@ fn describe(component: &Component, rights: &Rights) -> Value {
         "settings": manifest.settings,
         "imports": component.imports(),
         "capabilities": manifest.capabilities,
-        "granted": rights.effective(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod bridge;
+pub(crate) mod build;
 pub(crate) mod cache;
 pub(crate) mod completions;
 pub(crate) mod doctor;
@@ -12,6 +13,7 @@ pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod new;
 pub(crate) mod plugin;
 pub(crate) mod run;
 pub(crate) mod schema;

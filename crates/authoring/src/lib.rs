@@ -1,3 +1,4 @@
 //! For authors of hooks: projects, builds and cases.
 
 pub mod cases;
+pub mod project;

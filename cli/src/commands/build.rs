@@ -1,0 +1,98 @@
+//! `hookbox build`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use hookbox::escape;
+use hookbox::internal::discovery::Options;
+use hookbox_authoring::project::{BuildError, Built, Hook, Project};
+use serde_json::{Value, json};
+
+use super::inspect;
+use crate::error::{InputError, say};
+use crate::interrupt::unless_interrupted;
+use crate::progress::working;
+use crate::{compiler, output};
+
+/// Build a hook, and check the result.
+///
+/// It runs the tool of the project's language: cargo, componentize-py, or esbuild and componentize-qjs. The
+/// component is NAME.wasm in the project. A script is only checked.
+#[derive(Args, Debug)]
+pub(crate) struct Build {
+    /// The directory of the project.
+    #[arg(default_value = ".")]
+    dir: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Build {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        let project = Project::open(&self.dir).map_err(explain)?;
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let runtime = compiler::cached_runtime(&Options::new(cwd, std::env::home_dir()));
+        let what = format!("building {}", escape(project.name(), 80));
+        let built = unless_interrupted(working(&what, project.build(&runtime))).await?.map_err(explain)?;
+        if self.json { output::json(&describe(&built)) } else { output::line(&account(&built)) }
+    }
+}
+
+/// Shows the output of a failed tool, and makes the error of a person who is to install one.
+fn explain(error: BuildError) -> anyhow::Error {
+    if let BuildError::Failed { output, .. } = &error {
+        // The tool's own words, in its own lines.
+        output.lines().for_each(|line| say(escape(line, 4096)));
+    }
+    match (&error, error.hint()) {
+        (BuildError::Unknown { .. }, Some(hint)) => InputError::new(error.to_string(), hint).into(),
+        (_, Some(hint)) => InputError::refused(error.to_string(), hint).into(),
+        (_, None) => error.into(),
+    }
+}
+
+fn describe(built: &Built) -> Value {
+    let mut object = match &built.hook {
+        Hook::Component(component) => inspect::describe(component),
+        Hook::Script(event) => json!({"subscriptions": [{"event": event}]}),
+    };
+    if let Value::Object(members) = &mut object {
+        members.shift_insert(0, "path".to_owned(), json!(built.path));
+    }
+    object
+}
+
+/// Describes the result for a person: a few lines, of which `inspect` has more.
+fn account(built: &Built) -> String {
+    let path = shown(&built.path);
+    match &built.hook {
+        Hook::Script(event) => format!("{path}\nruns at  {event}"),
+        Hook::Component(component) => {
+            let manifest = component.manifest();
+            let list = |items: Vec<String>| {
+                if items.is_empty() { "nothing".to_owned() } else { escape(&items.join(", "), 1000) }
+            };
+            let events = manifest.subscriptions.iter().map(|it| match it.tools.as_slice() {
+                [] => it.event.to_string(),
+                tools => format!("{} ({})", it.event, tools.join(" ")),
+            });
+            let lines = [
+                path,
+                format!("size     {} bytes", component.size()),
+                format!("digest   {}", component.digest()),
+                format!("runs at  {}", list(events.collect())),
+                format!("asks for {}", list(manifest.capabilities.iter().map(ToString::to_string).collect())),
+                format!("fails    {}", manifest.on_failure.unwrap_or_default().as_str()),
+            ];
+            lines.join("\n")
+        }
+    }
+}
+
+/// Returns a path as the user writes it from the working directory.
+fn shown(path: &Path) -> String {
+    let cwd = std::env::current_dir().and_then(|it| it.canonicalize()).unwrap_or_default();
+    escape(&path.strip_prefix(cwd).unwrap_or(path).to_string_lossy(), 4096)
+}

@@ -1,0 +1,69 @@
+//! Building a hook with the tools of its language, and checking the result.
+
+mod python;
+mod rust;
+mod typescript;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hookbox::internal::files::FileAccess;
+use hookbox::internal::native;
+use hookbox::internal::wasm::{Component, MAX_COMPONENT};
+use hookbox::{EventName, HookError, Runtime};
+
+use super::error::BuildError;
+use super::language::Language;
+use super::recognize::Project;
+
+/// The time in which a script answers for its event.
+const ASK: Duration = Duration::from_secs(5);
+
+/// A hook that was built.
+#[derive(Debug)]
+pub struct Built {
+    /// The file.
+    pub path: PathBuf,
+    /// The hook in it.
+    pub hook: Hook,
+}
+
+/// The hook in a file.
+#[derive(Debug)]
+pub enum Hook {
+    /// A component: its digest, size, events and rights.
+    Component(Box<Component>),
+    /// A script, with its event.
+    Script(EventName),
+}
+
+impl Project {
+    /// Builds the hook, and leaves it at [`output`](Self::output). A component is also compiled, so that no event waits
+    /// for it.
+    ///
+    /// # Errors
+    ///
+    /// A tool is missing or fails, or its result is not a hook. An older result is unchanged then.
+    pub async fn build(&self, runtime: &Runtime) -> Result<Built, BuildError> {
+        let path = self.output();
+        let not_a_hook = |source: HookError| BuildError::NotAHook { path: path.clone(), source };
+        if self.language == Language::Script {
+            let event = native::query(&path, None, &[], ASK).await.map_err(not_a_hook)?;
+            return Ok(Built { hook: Hook::Script(event), path });
+        }
+        let fail = |source| BuildError::File { path: path.clone(), source };
+        // Beside the result, so that it can be renamed; the tools of a project may write below its directory.
+        let temporary = tempfile::Builder::new().prefix(".build-").tempdir_in(&self.dir).map_err(fail)?;
+        let made = match self.language {
+            Language::Rust => rust::build(self).await?,
+            Language::Python => python::build(self, temporary.path()).await?,
+            _ => typescript::build(self, temporary.path()).await?,
+        };
+        let bytes = FileAccess::Anywhere.read(&made, MAX_COMPONENT).map_err(fail)?;
+        let new = temporary.path().join("hook.wasm.new");
+        std::fs::write(&new, &bytes).map_err(fail)?;
+        let component = runtime.load(bytes).await.map_err(not_a_hook)?;
+        std::fs::rename(&new, &path).map_err(fail)?;
+        Ok(Built { hook: Hook::Component(Box::new(component)), path })
+    }
+}

@@ -1,0 +1,20 @@
+//! The project of one hook: its files, and its build.
+//!
+//! [`create`] writes a project that builds at once; [`Project::open`] recognizes one by its files, and
+//! [`build`](Project::build) makes the hook with the tools of its language.
+
+mod build;
+mod create;
+mod error;
+mod language;
+mod name;
+mod recognize;
+mod template;
+mod tool;
+
+pub use self::build::{Built, Hook};
+pub use self::create::create;
+pub use self::error::{BuildError, CreateError};
+pub use self::language::{Language, UnknownLanguage};
+pub use self::name::{InvalidName, Name};
+pub use self::recognize::Project;

@@ -1,0 +1,162 @@
+//! Recognizing a project by its files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hookbox::internal::files::FileAccess;
+use serde::Deserialize;
+
+use super::error::BuildError;
+use super::language::Language;
+
+/// The largest file with the name of a project, in bytes.
+const MAX_FILE: u64 = 1 << 20;
+
+/// A directory with the project of one hook.
+#[derive(Debug)]
+pub struct Project {
+    pub(super) dir: PathBuf,
+    pub(super) language: Language,
+    pub(super) name: String,
+}
+
+impl Project {
+    /// Recognizes the project in a directory: by `Cargo.toml`, `hook.py`, `package.json`, or the one executable file.
+    ///
+    /// # Errors
+    ///
+    /// The directory has none of them, or several; or the name of the project cannot be read.
+    pub fn open(dir: &Path) -> Result<Self, BuildError> {
+        let fail = |source| BuildError::File { path: dir.to_owned(), source };
+        let dir = dir.canonicalize().map_err(fail)?;
+        let access = FileAccess::repository(&dir).map_err(fail)?;
+        let project = |language, name| Ok(Self { dir: dir.clone(), language, name });
+        let known = [
+            ("Cargo.toml", Language::Rust),
+            ("hook.py", Language::Python),
+            ("package.json", Language::TypeScript),
+        ];
+        let found: Vec<_> = known.into_iter().filter(|(file, _)| dir.join(file).is_file()).collect();
+        match found.as_slice() {
+            [] => project(Language::Script, script(&dir, &access)?),
+            [(_, language)] => project(*language, name(&dir, &access, *language)?),
+            several => Err(BuildError::Unknown {
+                found: several.iter().map(|(file, _)| *file).collect::<Vec<_>>().join(" and "),
+                dir: dir.clone(),
+            }),
+        }
+    }
+
+    /// Returns the name, which is also that of the result.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the language.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
+    /// Returns the path of the finished hook.
+    pub fn output(&self) -> PathBuf {
+        match self.language {
+            Language::Script => self.dir.join(&self.name),
+            _ => self.dir.join(format!("{}.wasm", self.name)),
+        }
+    }
+}
+
+/// The part of a project's own file that has its name.
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct CargoToml {
+    package: Named,
+}
+
+#[derive(Deserialize)]
+struct PyprojectToml {
+    project: Named,
+}
+
+/// Reads the name of the project.
+fn name(dir: &Path, access: &FileAccess, language: Language) -> Result<String, BuildError> {
+    let (file, field) = match language {
+        Language::Rust => ("Cargo.toml", "the name of a package, `package.name`"),
+        Language::Python => ("pyproject.toml", "the name of the project, `project.name`"),
+        _ => ("package.json", "the name of the package, `name`"),
+    };
+    let path = dir.join(file);
+    let bytes =
+        access.read(&path, MAX_FILE).map_err(|source| BuildError::File { path: path.clone(), source })?;
+    let text = String::from_utf8_lossy(&bytes);
+    let named = match language {
+        Language::Rust => toml::from_str(&text).map(|it: CargoToml| it.package.name).ok(),
+        Language::Python => toml::from_str(&text).map(|it: PyprojectToml| it.project.name).ok(),
+        _ => serde_json::from_str(&text).map(|it: Named| it.name).ok(),
+    };
+    // The name becomes that of a file. An npm package may have a scope before its name.
+    let name = named.map(|it| it.rsplit('/').next().unwrap_or_default().to_owned());
+    let is_plain = |name: &String| {
+        let is_letter = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
+        !name.is_empty() && name.len() <= 64 && !name.starts_with('.') && name.chars().all(is_letter)
+    };
+    name.filter(is_plain).ok_or_else(|| BuildError::Invalid { path, expected: field.to_owned() })
+}
+
+/// Returns the name of the one script in a directory.
+fn script(dir: &Path, access: &FileAccess) -> Result<String, BuildError> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let unknown = |found: &str| BuildError::Unknown { dir: dir.to_owned(), found: found.to_owned() };
+    let names =
+        access.names(dir).map_err(|source: io::Error| BuildError::File { path: dir.to_owned(), source })?.0;
+    let is_executable = |name: &String| {
+        let metadata = dir.join(name).symlink_metadata();
+        metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    };
+    let mut scripts = names.into_iter().filter_map(|it| it.into_string().ok()).filter(is_executable);
+    match (scripts.next(), scripts.next()) {
+        (Some(name), None) => Ok(name),
+        (None, _) => Err(unknown("none of Cargo.toml, hook.py, package.json and an executable file")),
+        (Some(_), Some(_)) => Err(unknown("several executable files")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_project_is_known_by_its_files() {
+        let package = "[package]\nname = \"a-b\"\n";
+        for (files, want) in [
+            (&[("Cargo.toml", package)][..], "rust a-b.wasm"),
+            (&[("hook.py", ""), ("pyproject.toml", "[project]\nname = \"p\"\n")], "python p.wasm"),
+            (&[("package.json", "{\"name\": \"@org/t\"}")], "typescript t.wasm"),
+            (&[("package.json", "{\"name\": \"../t/..\"}")], "expected the name of the package, `name`"),
+            (&[("package.json", "{}")], "expected the name of the package, `name`"),
+            (&[("Cargo.toml", "[workspace]\n")], "expected the name of a package, `package.name`"),
+            (&[("hook.py", "")], "pyproject.toml"),
+            (&[("Cargo.toml", package), ("hook.py", "")], "found Cargo.toml and hook.py"),
+            (&[("README.md", "")], "found none of Cargo.toml, hook.py, package.json and an executable file"),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            for (name, text) in files {
+                fs::write(dir.path().join(name), text).unwrap();
+            }
+            let found = match Project::open(dir.path()) {
+                Ok(project) => {
+                    let output = project.output();
+                    format!("{} {}", project.language(), output.file_name().unwrap().to_str().unwrap())
+                }
+                Err(error) => error.to_string(),
+            };
+            assert!(found.ends_with(want), "{files:?}: {found}");
+        }
+    }
+}

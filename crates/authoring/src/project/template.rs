@@ -1,0 +1,154 @@
+//! The files of a new project. The program carries them, so that a project needs nothing that is not published.
+
+use std::path::{Path, PathBuf};
+
+use hookbox::EventName;
+use include_dir::{Dir, include_dir};
+
+use super::language::Language;
+use super::name::{Name, camel_case};
+
+static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
+
+// Links to directories of the repository, which a package of this crate contains as files.
+static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/wit");
+static SDK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/sdk");
+static REDACT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/redact");
+static PYTHON: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/python");
+static TYPESCRIPT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/typescript");
+
+/// The end of the name of a template. It is removed, and keeps tools from taking a template for a file of theirs.
+const TEMPLATE: &str = ".in";
+
+/// One file of a new project.
+pub(super) struct NewFile {
+    /// The path below the project's directory.
+    pub(super) path: PathBuf,
+    pub(super) content: Vec<u8>,
+    pub(super) is_executable: bool,
+}
+
+/// Returns the files of a new project.
+pub(super) fn files(name: &Name, language: Language, event: &EventName) -> Vec<NewFile> {
+    let values = values(name, event);
+    let kind = if *event == EventName::BeforeToolCall { "guard" } else { "observer" };
+    let of_language = language.as_str();
+    let mut files = Vec::new();
+    for dir in [format!("{of_language}/common"), format!("{of_language}/{kind}"), format!("cases/{kind}")] {
+        let Some(dir) = TEMPLATES.get_dir(&dir) else { continue };
+        each(dir, dir.path(), &mut |path, content| files.push(fill(path, content, name, &values)));
+    }
+    for (dir, to) in carried(language) {
+        each(dir, Path::new(""), &mut |path, content| {
+            files.push(NewFile {
+                path: Path::new(to).join(path),
+                content: content.to_owned(),
+                is_executable: false,
+            });
+        });
+    }
+    files
+}
+
+/// Returns the directories that a project of a language contains, with their places in it.
+fn carried(language: Language) -> Vec<(&'static Dir<'static>, &'static str)> {
+    match language {
+        Language::Rust => vec![
+            (&SDK, "vendor/hookbox-sdk/src"),
+            (&WIT, "vendor/hookbox-sdk/wit"),
+            (&REDACT, "vendor/hookbox-redact/src"),
+        ],
+        Language::Python => vec![(&PYTHON, "vendor/hookbox_sdk"), (&WIT, "vendor/wit")],
+        Language::TypeScript => vec![(&TYPESCRIPT, "vendor/hookbox-sdk"), (&WIT, "vendor/wit")],
+        Language::Script => Vec::new(),
+    }
+}
+
+/// Calls `found` with every file below a directory, by its path below `base`.
+fn each<'a>(dir: &'a Dir<'a>, base: &Path, found: &mut dyn FnMut(&'a Path, &'a [u8])) {
+    for file in dir.files() {
+        // A tool of the developer of hookbox may have left others, such as compiled Python.
+        let is_text = file.path().extension().is_none_or(|extension| extension != "pyc");
+        if let (Ok(path), true) = (file.path().strip_prefix(base), is_text) {
+            found(path, file.contents());
+        }
+    }
+    dir.dirs().for_each(|dir| each(dir, base, found));
+}
+
+/// Returns the placeholders and their values.
+fn values(name: &Name, event: &EventName) -> Vec<(&'static str, String)> {
+    let is_guard = *event == EventName::BeforeToolCall;
+    let does = if is_guard { "Blocks a forced push.".to_owned() } else { format!("Logs `{event}`.") };
+    let attempt = if is_guard { "hookbox explain 'git push --force'" } else { "hookbox list" };
+    vec![
+        ("{{name}}", name.to_string()),
+        ("{{Type}}", name.as_type()),
+        ("{{event}}", event.to_string()),
+        ("{{Event}}", camel_case(event.as_str(), '_')),
+        ("{{Data}}", data(event)),
+        ("{{description}}", does),
+        ("{{try}}", attempt.to_owned()),
+        ("{{version}}", env!("CARGO_PKG_VERSION").to_owned()),
+        ("{{book}}", concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/src").to_owned()),
+    ]
+}
+
+/// Returns the name of the type of an event's data in the SDKs.
+fn data(event: &EventName) -> String {
+    match event {
+        EventName::UserMessageSend => "UserMessage".to_owned(),
+        EventName::BeforeToolCall => "ToolCall".to_owned(),
+        EventName::AfterToolCall => "ToolResult".to_owned(),
+        EventName::OnError => "ErrorEvent".to_owned(),
+        EventName::OnBudgetExceeded => "BudgetExceeded".to_owned(),
+        other => camel_case(other.as_str(), '_'),
+    }
+}
+
+/// Makes a file of a template.
+fn fill(path: &Path, content: &[u8], name: &Name, values: &[(&str, String)]) -> NewFile {
+    let path = path.to_string_lossy();
+    let path = path.strip_suffix(TEMPLATE).unwrap_or(&path);
+    let is_executable = path == "script";
+    let path = match path {
+        "gitignore" => ".gitignore",
+        "script" => name.as_str(),
+        other => other,
+    };
+    let mut text = String::from_utf8_lossy(content).into_owned();
+    for (placeholder, value) in values {
+        text = text.replace(placeholder, value);
+    }
+    NewFile { path: PathBuf::from(path), content: text.into_bytes(), is_executable }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_and_event_has_files_without_placeholders() {
+        let name: Name = "my-hook".parse().unwrap();
+        for language in Language::ALL {
+            for event in EventName::ALL {
+                let files = files(&name, language, &event);
+                let has = |path: &str| files.iter().any(|it| it.path == Path::new(path));
+                for path in ["README.md", ".gitignore", "cases/first.toml"] {
+                    assert!(has(path), "{language} {event} {path}");
+                }
+                for file in files {
+                    let text = String::from_utf8(file.content).unwrap();
+                    let (language, path) = (language.as_str(), file.path.display());
+                    assert!(
+                        !text.contains("{{") || path.to_string().ends_with(".rs"),
+                        "{language} {event} {path}"
+                    );
+                    assert!(!path.to_string().contains(TEMPLATE), "{language} {event} {path}");
+                    let readme = path.to_string() == "README.md";
+                    assert!(!readme || text.lines().count() <= 16, "{language} {event}\n{text}");
+                }
+            }
+        }
+    }
+}
