@@ -13,7 +13,7 @@ use crate::error::page;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Guard an agent", &["install", "uninstall", "doctor"]),
     ("Hooks and plugins", &["list", "trust", "untrust", "grants", "plugin", "cache"]),
-    ("Write and test hooks", &["new", "build", "run", "test", "inspect", "schema"]),
+    ("Write and test hooks", &["new", "build", "run", "explain", "test", "inspect", "schema"]),
     ("Called by other programs", &["bridge", "mcp", "exec"]),
     ("Shell", &["completions", "man"]),
 ];
@@ -137,7 +137,7 @@ mod tests {
             ("lsit", "did you mean `hookbox list`?"),
             ("instal", "did you mean `hookbox install`?"),
             ("remove", INSTEAD[7].1),
-            ("tset", "see `hookbox --help`"),
+            ("tset", "did you mean `hookbox test`?"),
             ("zebra", "see `hookbox --help`"),
         ] {
             assert_eq!(instead_of(word), want, "{word}");

@@ -23,7 +23,7 @@ use crate::error::{InputError, warn, warn_with_hint};
 use crate::interrupt::unless_interrupted;
 use crate::{input, options, output};
 
-/// Explain which hooks an event or a shell command meets, which not, why, and what they answer.
+/// Explain which hooks an event or a shell command meets, and what they answer.
 ///
 /// The hooks run, with all that they do beside their answer.
 #[derive(Args, Debug)]
