@@ -58,7 +58,7 @@ fn describe(built: &Built) -> Value {
         Hook::Component(component) => inspect::describe(component),
         Hook::Script(event) => json!({"subscriptions": [{"event": event}]}),
     };
-    if let Value::Object(members) = &mut object {
+    if let Some(members) = object.as_object_mut() {
         members.shift_insert(0, "path".to_owned(), json!(built.path));
     }
     object

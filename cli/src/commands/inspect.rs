@@ -48,7 +48,9 @@ impl Inspect {
         let rights = Rights::of(&component.manifest().capabilities, &granted);
         if self.json {
             let mut found = describe(&component);
-            found["granted"] = json!(rights.effective());
+            if let Some(members) = found.as_object_mut() {
+                members.insert("granted".to_owned(), json!(rights.effective()));
+            }
             output::json(&found)
         } else {
             output::line(&account(&component, &rights))
