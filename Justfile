@@ -45,6 +45,10 @@ semver:
 package:
     cargo run -p xtask -- package
 
+# The program as packages have it, in target/dist/hookbox.
+dist: setup
+    cargo xtask dist
+
 # hookbox beside what people would use instead, in one run (`--quick`: in two minutes, without the network).
 bench *args: setup
     cargo xtask bench {{args}}

@@ -24,7 +24,7 @@ impl Tree {
         let build =
             |args: &[&str], purpose| run(cargo().current_dir(&self.root).arg("build").args(args), purpose);
         if !args.contains(&"--quick") {
-            build(&["--profile", "dist", "--package", "hookbox-cli"], "build the program")?;
+            self.dist()?;
             for (name, peer) in [("Extism", self.extism()), (SAFETY_NET, self.safety_net())] {
                 if let Err(error) = peer {
                     eprintln!("warning: {name} is left out: {error}");

@@ -4,6 +4,7 @@
 //! started it.
 
 mod bench;
+mod dist;
 
 use std::env;
 use std::error::Error;
@@ -20,6 +21,7 @@ usage: cargo run -p xtask -- COMMAND
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
   test-clients  run real agents against a mock model, with hookbox as their hook command
   bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network)
+  dist        build the program as packages have it, into target/dist/hookbox
   package     package every published crate, and compile the packages together, outside the repository's tree";
 
 /// The target of every component.
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         ["test-hooks"] => tree.components("tests/guests", "test-hooks").and_then(|()| tree.forge()),
         ["test-clients", args @ ..] => tree.test_clients(args),
         ["bench", args @ ..] => tree.bench(args),
+        ["dist"] => tree.dist(),
         ["package"] => tree.package(),
         _ => {
             eprintln!("{USAGE}");
