@@ -1,6 +1,7 @@
 //! One event through a chain of hooks.
 
 mod clocks;
+mod member;
 mod options;
 mod redaction;
 
@@ -13,10 +14,11 @@ use tracing::Instrument as _;
 
 pub(crate) use self::clocks::Clocks;
 use self::clocks::Ran;
+use self::member::{Member, members};
 pub use self::options::ChainOptions;
 pub(crate) use self::options::TextRules;
 use crate::capability::Denial;
-use crate::event::{Event, EventName};
+use crate::event::{Context, Event, EventName};
 use crate::facts;
 use crate::hook::{Cause, Descriptor, Hook, Kind, OnFailure, Origin, Subscription};
 use crate::outcome::{Action, Answers, Author, Fold, Spent, Verdict};
@@ -108,6 +110,11 @@ impl Ruled {
     }
 }
 
+/// Creates the span of an event for the host's log.
+pub(crate) fn span(name: &EventName, context: &Context) -> tracing::Span {
+    tracing::debug_span!("event", name = %name, conversation = %context.conversation_id)
+}
+
 /// Runs one event up to the verdict, on these clocks and with these rules for text.
 pub(crate) async fn rule(
     hooks: &[Arc<dyn Hook>],
@@ -116,8 +123,7 @@ pub(crate) async fn rule(
     options: &ChainOptions,
     rules: TextRules,
 ) -> Ruled {
-    let span =
-        tracing::debug_span!("event", name = %event.name(), conversation = %event.context.conversation_id);
+    let span = span(&event.name(), &event.context);
     rule_in_order(hooks, event, clocks, options, rules).instrument(span).await
 }
 
@@ -198,50 +204,6 @@ pub(crate) fn in_run_order<'a>(hooks: &'a [Arc<dyn Hook>], event: &Event) -> Vec
     // The sort is stable: ties keep the order of registration.
     order.sort_by_key(|(hook, wanted)| (hook.descriptor().tier.origin(), wanted.priority));
     order.into_iter().map(|(hook, wanted)| (hook, wanted.observe)).collect()
-}
-
-/// A hook at its turn.
-struct Member<'a> {
-    hook: &'a Arc<dyn Hook>,
-    observe: bool,
-    /// Its name for the model, if the user does not trust it.
-    untrusted: Option<String>,
-    /// True if secrets are removed from its text for the model.
-    redacts: bool,
-}
-
-impl<'a> Member<'a> {
-    fn descriptor(&self) -> &'a Descriptor {
-        self.hook.descriptor()
-    }
-
-    fn author(&self) -> Author<'_> {
-        Author { name: &self.descriptor().name, untrusted: self.untrusted.as_deref() }
-    }
-}
-
-/// Gives hooks that the user does not trust a name of the host's: the model must not read one that a stranger
-/// chose.
-fn members<'a>(order: Vec<(&'a Arc<dyn Hook>, bool)>, redacts: bool) -> Vec<Member<'a>> {
-    let group = |hook: &Arc<dyn Hook>| {
-        let descriptor = hook.descriptor();
-        (!descriptor.trusted).then(|| descriptor.tier.origin())
-    };
-    let groups: Vec<Option<Origin>> = order.iter().map(|(hook, _)| group(hook)).collect();
-    let words = |at: usize| {
-        let origin = (*groups.get(at)?)?;
-        let count = |groups: &[Option<Origin>]| groups.iter().filter(|it| **it == Some(origin)).count();
-        let hook =
-            if origin == Origin::Repo { "a hook of this repository" } else { "a hook that is not trusted" };
-        Some(format!("{hook} ({} of {})", count(groups.get(..=at)?), count(&groups)))
-    };
-    let member = |(at, (hook, observe)): (usize, (&'a Arc<dyn Hook>, bool))| Member {
-        hook,
-        observe,
-        untrusted: words(at),
-        redacts,
-    };
-    order.into_iter().enumerate().map(member).collect()
 }
 
 /// Works out the facts of the event's tool call.

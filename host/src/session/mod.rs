@@ -27,7 +27,7 @@ pub use self::verdict::{
 pub use crate::chain::Fired;
 use crate::chain::{self, ChainOptions, Clocks};
 use crate::event::{
-    AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, InvokedBy,
+    AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, EventName, InvokedBy,
     TokenBudget, ToolCall, ToolResult, Usage, now_ms,
 };
 pub use crate::facts::Checkout;
@@ -266,7 +266,7 @@ impl Session {
     async fn send<T: TypedVerdict>(&self, data: EventData) -> T {
         let name = data.name();
         if self.live.is_unheard(&name) {
-            self.pass_over(&data);
+            self.pass_over(&name, &self.context, &data);
             return T::of(data, &mut Verdict::default(), Report::new(name));
         }
         let event = Event { context: Arc::clone(&self.context), data };
@@ -294,14 +294,16 @@ impl Session {
     pub async fn fire_event(&self, event: Event) -> Fired {
         let name = event.name();
         if self.live.is_unheard(&name) {
-            self.pass_over(&event.data);
+            self.pass_over(&name, &event.context, &event.data);
             return Fired { verdict: Verdict::default(), report: Report::new(name), event };
         }
         Box::pin(self.fire_heard(event)).await
     }
 
     /// Passes over an event that no hook wants. At a stop that no hook sees, the follow-ups in a row are over.
-    fn pass_over(&self, data: &EventData) {
+    fn pass_over(&self, name: &EventName, context: &Context, data: &EventData) {
+        // The log has every event.
+        drop(chain::span(name, context));
         if matches!(data, EventData::AgentStop(_)) {
             self.follow_ups.store(0, Ordering::Relaxed);
         }
