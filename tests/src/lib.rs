@@ -41,6 +41,7 @@ mod outside;
 mod parity;
 mod plugin;
 mod program;
+mod projects;
 mod protocol;
 mod redaction;
 mod reload;

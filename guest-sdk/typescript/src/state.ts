@@ -33,7 +33,7 @@ export const remove = (key: string): void => inBucket((bucket) => bucket.delete(
 
 /** Adds to the counter of a key, which starts at 0, and returns its new value. No other call comes between. */
 export const increment = (key: string, delta = 1): number =>
-  inBucket((bucket) => Number(atomics.increment(bucket, key, BigInt(delta))));
+  inBucket((bucket) => Number(atomics.increment(bucket, key, delta)));
 
 /** Returns every key that has a value, in no particular order. */
 export function keys(): string[] {
@@ -41,7 +41,7 @@ export function keys(): string[] {
     let page = bucket.listKeys(undefined);
     const found = [...page.keys];
     while (page.cursor !== undefined && page.cursor !== null) {
-      page = bucket.listKeys(page.cursor);
+      page = bucket.listKeys(Number(page.cursor));
       found.push(...page.keys);
     }
     return found;

@@ -1,4 +1,4 @@
-/** The imports of the world `hook-plain`, as componentize-qjs provides them. */
+/** The imports of the world `hook-plain`, as componentize-qjs provides them. It takes 64-bit integers as numbers. */
 
 declare module "wasi:config/store@0.2.0-rc.1" {
   export function getAll(): [string, string][];
@@ -14,12 +14,12 @@ declare module "wasi:keyvalue/store@0.2.0-draft" {
     get(key: string): Uint8Array | null | undefined;
     set(key: string, value: Uint8Array): void;
     delete(key: string): void;
-    listKeys(cursor: bigint | undefined): { keys: string[]; cursor?: bigint | null };
+    listKeys(cursor: number | undefined): { keys: string[]; cursor?: number | bigint | null };
   }
   export function open(identifier: string): Bucket;
 }
 
 declare module "wasi:keyvalue/atomics@0.2.0-draft" {
   import type { Bucket } from "wasi:keyvalue/store@0.2.0-draft";
-  export function increment(bucket: Bucket, key: string, delta: bigint): bigint;
+  export function increment(bucket: Bucket, key: string, delta: number): number | bigint;
 }
