@@ -225,7 +225,7 @@ fn profile() -> PathBuf {
     exe.parent().and_then(Path::parent).unwrap().to_owned()
 }
 
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     profile().parent().unwrap().to_owned()
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, repository};
+use crate::environment::{TestEnvironment, repository, sample, target};
 
 /// Command lines, and whether the guard of a new project blocks them.
 const LINES: [(&str, bool); 8] = [
@@ -45,6 +45,8 @@ fn build(env: &TestEnvironment, name: &str, language: &str, prepare: impl FnOnce
 
 /// An environment with the Rust of this test and no network.
 fn with_rust() -> TestEnvironment {
+    // It downloads the crates that a project needs, because the samples need them too.
+    sample("guardrail");
     let home = std::env::home_dir().unwrap();
     let of_home = |variable: &str, dir: &str| {
         std::env::var(variable).unwrap_or_else(|_| home.join(dir).to_str().unwrap().to_owned())
@@ -53,6 +55,8 @@ fn with_rust() -> TestEnvironment {
         .variable("PATH", &std::env::var("PATH").unwrap())
         .variable("CARGO_HOME", &of_home("CARGO_HOME", ".cargo"))
         .variable("RUSTUP_HOME", &of_home("RUSTUP_HOME", ".rustup"))
+        // The macros for the host are compiled once for all projects.
+        .variable("CARGO_TARGET_DIR", target().join("projects").to_str().unwrap())
         .variable("CARGO_NET_OFFLINE", "true");
     match std::env::var("RUSTUP_TOOLCHAIN") {
         Ok(toolchain) => env.variable("RUSTUP_TOOLCHAIN", &toolchain),

@@ -221,7 +221,7 @@ fn the_samples_and_the_examples_of_the_book_are_rules_without_a_fault() {
     let samples = fs::read_dir(repository().join("sample-hooks/rules")).unwrap();
     let page = fs::read_to_string(repository().join("sample-hooks/rules/README.md")).unwrap();
     assert!(page.contains("**Enforcing**") && page.contains("before_tool_call"));
-    for path in samples.map(|it| it.unwrap().path()).filter(|it| !it.ends_with("README.md")) {
+    for path in samples.map(|it| it.unwrap().path()).filter(|it| it.is_file() && !it.ends_with("README.md")) {
         let name = path.file_name().unwrap().to_str().unwrap();
         assert!(page.contains(&format!("[{name}]({name})")), "{name} is not on the page");
         Rules::read(&fs::read(&path).unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -165,6 +165,11 @@ impl CodeCache {
         }
     }
 
+    /// Removes damaged code: the next event starts a process that compiles again, and does not wait for it.
+    pub(super) fn remove(&self, digest: &Digest, engine: &Engine) {
+        let _ = std::fs::remove_file(self.path(digest, engine));
+    }
+
     /// Keeps compiled code. If that fails, the next process compiles again.
     pub(super) fn store(&self, digest: &Digest, engine: &Engine, code: &[u8]) {
         let path = self.path(digest, engine);

@@ -304,8 +304,11 @@ impl RuntimeInner {
         match self.place(|engine| cache.load(digest, engine))? {
             Ok((linked, component)) => Ready::new(&linked, &component).map(Some),
             Err(error) => {
-                // New code replaces it. It stays if the system refuses memory or a file now.
                 tracing::warn!(%digest, %error, "a cached component does not load; compiling it again");
+                // If the system refuses memory or a file now, the code may be good.
+                if !is_of_system(&error) {
+                    cache.remove(digest, &main.engine);
+                }
                 Ok(None)
             }
         }
