@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::error::Error;
 use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::{Tree, cargo, run};
 const GUARD: &str = "guardrail";
 
 impl Tree {
-    /// Builds `target/dist/hookbox`. Where functions cannot be traced or put in order, it is the program of one link.
+    /// Builds `target/dist/hookbox`. If its functions cannot be traced or put in order, it is linked once.
     pub(crate) fn dist(&self) -> Result<(), Box<dyn Error>> {
         crate::require_target()?;
         self.component("sample-hooks", "hooks", GUARD)?;
@@ -25,17 +26,21 @@ impl Tree {
             return self.link(&[]);
         }
         self.link(&["-Cstrip=none".to_owned()])?;
+        self.link_in_order().or_else(|error| {
+            eprintln!("warning: {error}: the functions stay in any order");
+            self.link(&[])
+        })
+    }
+
+    /// Links the program again, with the functions of an event side by side. Only lld can do this: rustc's linker here,
+    /// unless a configuration names another.
+    fn link_in_order(&self) -> Result<(), Box<dyn Error>> {
         let order = self.hot_functions()?;
         eprintln!("{} functions serve an event; they are put side by side", order.len());
         let list = self.target.join("dist/functions.txt");
         fs::write(&list, order.join("\n"))?;
-        let argument =
-            format!("-Clink-arg=-Wl,--no-warn-symbol-ordering,--symbol-ordering-file={}", list.display());
-        self.link(&[argument]).or_else(|error| {
-            // Only lld can do this. It is rustc's linker here, unless a configuration names another.
-            eprintln!("warning: {error}: the functions stay in any order");
-            self.link(&[])
-        })
+        let order = format!("--no-warn-symbol-ordering,--symbol-ordering-file={}", list.display());
+        self.link(&[format!("-Clink-arg=-Wl,{order}")])
     }
 
     /// Links the program, with these options of rustc.
@@ -50,6 +55,8 @@ impl Tree {
     fn hot_functions(&self) -> Result<Vec<String>, Box<dyn Error>> {
         // Not in the repository, which may bring no cache.
         let home = std::env::temp_dir().join(format!("hookbox-dist-{}", std::process::id()));
+        // It fails if somebody else has made the directory.
+        fs::DirBuilder::new().mode(0o700).create(&home)?;
         let order = self.hot_functions_in(&home);
         fs::remove_dir_all(&home)?;
         order

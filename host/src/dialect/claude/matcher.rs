@@ -149,7 +149,7 @@ pub(super) fn has_tool(pattern: &Regex, tool: &str) -> bool {
         || servers.any(|server| facts::tools_on(server, tool, kind).any(|tool| is(server, tool)))
 }
 
-/// Compiles a pattern, within the limits of [`pattern::compile`].
+/// Compiles a pattern of limited length and size.
 pub fn compile(pattern: &str) -> Result<Regex, MatcherError> {
     pattern::compile(pattern).map_err(|problem| MatcherError { pattern: text::escape(pattern, 80), problem })
 }
