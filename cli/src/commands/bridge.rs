@@ -106,9 +106,6 @@ impl Serving {
         share_one_heap();
         let serving = Arc::clone(self);
         let watcher = std::thread::Builder::new().name("watcher".to_owned()).stack_size(WATCHER_STACK);
-        if std::env::var_os("HB_NOW").is_some() {
-            return self.guarded(Self::read_and_answer).map_or(ExitCode::FAILURE, ExitCode::from);
-        }
         let code = match watcher.spawn(move || serving.watch()) {
             Ok(_) => self.guarded(Self::read_and_answer),
             Err(error) => Some(self.say(&self.failed(&format!("no thread to watch the time: {error}")))),
