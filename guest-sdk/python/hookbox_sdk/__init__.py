@@ -9,7 +9,7 @@
         return block("Do not remove files.") if (call.command or "").startswith("rm ") else None
 """
 
-from . import log, state
+from . import log, shell, state
 from .answers import Answer, ask, block, callback, follow_up, inject, modify, mutate, warn
 from .events import (
     JSON,
@@ -81,6 +81,7 @@ __all__ = [
     "modify",
     "mutate",
     "settings",
+    "shell",
     "state",
     "warn",
 ]

@@ -6,4 +6,5 @@ export { defineHook } from "./hook.ts";
 export type { Definition, EventName, Subscription } from "./hook.ts";
 export * as log from "./log.ts";
 export { settings } from "./settings.ts";
+export * as shell from "./shell.ts";
 export * as state from "./state.ts";
