@@ -86,7 +86,7 @@ fn every_sample_is_in_a_table_here() {
     let others = names(dir, |path| path.is_dir() && !path.join("Cargo.toml").is_file());
     let kinds: Vec<&String> =
         others.iter().filter(|name| *name != "target" && !name.starts_with('.')).collect();
-    assert_eq!(kinds, ["lib", "native", "plugin", "rules"]);
+    assert_eq!(kinds, ["lib", "native", "no-force-push", "plugin"]);
 }
 
 #[test]

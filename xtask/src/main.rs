@@ -246,7 +246,8 @@ impl Tree {
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry?;
-            if entry.path().join("Cargo.toml").is_file() {
+            // A sample in several languages has its crate in a directory of its own.
+            if ["Cargo.toml", "rust/Cargo.toml"].iter().any(|file| entry.path().join(file).is_file()) {
                 names.push(entry.file_name().to_string_lossy().into_owned());
             }
         }
