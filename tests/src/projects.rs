@@ -4,34 +4,42 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use hookbox::EventName;
 use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, repository, sample, target};
 
-/// Command lines, and whether the guard of a new project blocks them.
-const LINES: [(&str, bool); 8] = [
-    ("git push --force", true),
-    ("git push -f", true),
-    ("git push --force-with-lease origin main", true),
-    ("git -C x push origin +main", true),
-    ("git push", false),
-    ("git push && rm -f x", false),
-    ("ls --force", false),
-    ("", false),
-];
+/// Checks that a hook passes the table of the sample guard, and that it blocks as a hook of the user.
+fn assert_guards(env: &TestEnvironment, hook: &Path) {
+    let table = repository().join("sample-hooks/no-force-push");
+    let output = env.hookbox([
+        "test".as_ref(),
+        table.as_os_str(),
+        "--hook".as_ref(),
+        hook.as_os_str(),
+        "--json".as_ref(),
+    ]);
+    let failed = |results: Value| -> Vec<Value> {
+        let cases = results["cases"].as_array().unwrap().clone();
+        cases.into_iter().filter(|case| case["passed"] != true).collect()
+    };
+    let results: Value =
+        serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:#?}"));
+    let passed = results["passed"].as_u64().unwrap();
+    assert_eq!(failed(results), Vec::<Value>::new(), "{}", hook.display());
+    assert!(passed >= 60, "{passed}");
 
-/// Checks the verdicts of a hook that is in a hooks directory.
-fn assert_guards(env: &TestEnvironment, hook: &str) {
-    for (line, blocked) in LINES {
-        let verdict =
-            env.event(&["before_tool_call"], &json!({"tool_name": "bash", "tool_input": {"command": line}}));
-        assert_eq!(verdict["blocked"], blocked, "{hook}: {line}: {verdict}");
-        if blocked {
-            assert_eq!(verdict["reason"], "Push without force.", "{hook}");
-            assert_eq!(verdict["blocked_by"], hook);
-        }
-    }
+    let name = hook.file_name().unwrap().to_str().unwrap();
+    env.copy(&format!("home/.hookbox/hooks/{name}"), hook);
+    let call = json!({"tool_name": "bash", "tool_input": {"command": "git push --force"}});
+    let verdict = env.event(&["before_tool_call"], &call);
+    assert_eq!((&verdict["blocked"], &verdict["blocked_by"]), (&json!(true), &json!(name)), "{verdict}");
+    assert_eq!(verdict["reason"], REASON);
 }
+
+/// The reason of the sample guard, in every language.
+const REASON: &str =
+    "A forced push can remove the commits of others. Use `git push --force-with-lease` instead.";
 
 /// Makes a project in `repo/NAME`, with the tools that `prepare` puts into it, and returns what `build` prints.
 fn build(env: &TestEnvironment, name: &str, language: &str, prepare: impl FnOnce(&Path)) -> Value {
@@ -75,22 +83,89 @@ fn a_rust_project_builds_guards_and_has_the_same_digest_in_every_directory() {
         });
         let file = PathBuf::from(built["path"].as_str().unwrap());
         assert_eq!(file, env.path("repo/push-guard/push-guard.wasm"));
-        env.copy("home/.hookbox/hooks/push-guard.wasm", &file);
-        assert_guards(&env, "push-guard.wasm");
+        assert_guards(&env, &file);
+        assert_passes_its_cases(&env, "push-guard");
         built["digest"].as_str().unwrap().to_owned()
     });
     assert_eq!(digests[0], digests[1]);
+}
+
+fn assert_passes_its_cases(env: &TestEnvironment, dir: &str) {
+    let output = env.hookbox(["test", dir]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+}
+
+#[test]
+fn the_sample_guard_blocks_as_rules_and_in_rust() {
+    assert_guards(
+        &TestEnvironment::new(),
+        &repository().join("sample-hooks/no-force-push/rules/no-force-push.rules.toml"),
+    );
+    assert_guards(&TestEnvironment::new(), &sample("no-force-push"));
 }
 
 #[test]
 fn a_script_is_a_guard_at_once() {
     let env = TestEnvironment::new();
     let built = build(&env, "push-guard", "script", |_| {});
+    assert_passes_its_cases(&env, "push-guard");
     env.copy("home/.hookbox/hooks/push-guard", Path::new(built["path"].as_str().unwrap()));
-    assert_guards(&env, "push-guard");
+    for (line, blocked) in [
+        ("git push --force", true),
+        ("git push -f", true),
+        ("git -C x push origin +main", true),
+        ("git push --force-with-lease", false),
+        ("git push && rm -f x", false),
+        ("", false),
+    ] {
+        let call = json!({"tool_name": "bash", "tool_input": {"command": line}});
+        let verdict = env.event(&["before_tool_call"], &call);
+        assert_eq!(verdict["blocked"], blocked, "{line}: {verdict}");
+        assert!(!blocked || verdict["reason"] == REASON, "{verdict}");
+    }
     let output = env.hookbox(["new", "ender", "--lang", "script", "--event", "agent_stop"]);
     assert_eq!(output.code, Some(0), "{output:#?}");
     assert!(env.hookbox(["build", "ender"]).stdout.contains("runs at  agent_stop"));
+}
+
+#[test]
+fn rules_are_a_guard_at_once_by_any_name() {
+    for name in ["push-guard", "no-force-push", "my-no-force-push", "guard"] {
+        let env = TestEnvironment::new();
+        let built = build(&env, name, "rules", |_| {});
+        assert_eq!(built["path"], json!(env.path(format!("repo/{name}/{name}.rules.toml"))));
+        assert_guards(&env, Path::new(built["path"].as_str().unwrap()));
+        assert_passes_its_cases(&env, name);
+    }
+}
+
+#[test]
+fn rules_for_every_event_build_and_pass_their_cases() {
+    let env = TestEnvironment::new();
+    for event in EventName::ALL {
+        let name = event.as_str().replace('_', "-");
+        let output = env.hookbox(["new", &name, "--lang", "rules", "--event", event.as_str()]);
+        assert_eq!(output.code, Some(0), "{output:#?}");
+        let built = env.hookbox(["build", &name]);
+        assert_eq!(built.code, Some(0), "{built:#?}");
+        assert!(built.stdout.contains(&format!("runs at\n  {event} (priority ")), "{built:#?}");
+        assert_passes_its_cases(&env, &name);
+    }
+}
+
+#[test]
+fn rules_whose_example_fails_are_an_error_with_its_line() {
+    let env = TestEnvironment::new();
+    env.hookbox(["new", "guard", "--lang", "rules"]);
+    let file = env.read("repo/guard/guard.rules.toml").unwrap();
+    let wrong = file.replace("must_pass = [\n", "must_pass = [\n    \"git push -f\",\n");
+    let line = wrong.lines().position(|line| line == "    \"git push -f\",").unwrap() + 1;
+    env.file("repo/guard/guard.rules.toml", &wrong);
+    let output = env.hookbox(["build", "guard"]);
+    let words =
+        format!("guard.rules.toml: line {line}: \"guard\" matches \"git push -f\" of must_pass\nhint: ");
+    assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output:#?}");
+    assert!(output.stderr.contains(&words), "{output:#?}");
 }
 
 /// Returns the directory of a tool that is not part of the tests; `None`, with a `skipped:` line, if it is missing.
@@ -113,8 +188,8 @@ fn a_python_project_guards() {
     let Some(venv) = tools("venv", install) else { return };
     let env = TestEnvironment::new();
     let built = build(&env, "push-guard", "python", |dir| symlink(venv, dir.join(".venv")).unwrap());
-    env.copy("home/.hookbox/hooks/push-guard.wasm", Path::new(built["path"].as_str().unwrap()));
-    assert_guards(&env, "push-guard.wasm");
+    assert_guards(&env, Path::new(built["path"].as_str().unwrap()));
+    assert_passes_its_cases(&env, "push-guard");
 }
 
 #[test]
@@ -131,8 +206,8 @@ fn a_typescript_project_guards() {
         }
         symlink(dir.join("vendor/hookbox-sdk"), own.join("hookbox-sdk")).unwrap();
     });
-    env.copy("home/.hookbox/hooks/push-guard.wasm", Path::new(built["path"].as_str().unwrap()));
-    assert_guards(&env, "push-guard.wasm");
+    assert_guards(&env, Path::new(built["path"].as_str().unwrap()));
+    assert_passes_its_cases(&env, "push-guard");
 }
 
 #[test]

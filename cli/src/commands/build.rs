@@ -18,7 +18,8 @@ use crate::{compiler, output};
 /// Build a hook, and check the result.
 ///
 /// It runs the tool of the project's language: cargo, componentize-py, or esbuild and componentize-qjs. The
-/// component is NAME.wasm in the project. A script is only checked.
+/// component is NAME.wasm in the project. Rules are checked with their own examples, and a script is only asked for its
+/// event.
 #[derive(Args, Debug)]
 pub(crate) struct Build {
     /// The directory of the project.
@@ -47,7 +48,9 @@ fn explain(error: BuildError) -> anyhow::Error {
         output.lines().for_each(|line| say(escape(line, 4096)));
     }
     match (&error, error.hint()) {
-        (BuildError::Unknown { .. }, Some(hint)) => InputError::new(error.to_string(), hint).into(),
+        (BuildError::Unknown { .. } | BuildError::Rules { .. }, Some(hint)) => {
+            InputError::new(error.to_string(), hint).into()
+        }
         (_, Some(hint)) => InputError::refused(error.to_string(), hint).into(),
         (_, None) => error.into(),
     }
@@ -56,6 +59,7 @@ fn explain(error: BuildError) -> anyhow::Error {
 fn describe(built: &Built) -> Value {
     let mut object = match &built.hook {
         Hook::Component(component) => inspect::describe(component),
+        Hook::Rules(rules) => inspect::describe_rules(rules),
         Hook::Script(event) => json!({"subscriptions": [{"event": event}]}),
     };
     if let Some(members) = object.as_object_mut() {
@@ -68,6 +72,7 @@ fn describe(built: &Built) -> Value {
 fn account(built: &Built) -> String {
     let path = shown(&built.path);
     match &built.hook {
+        Hook::Rules(rules) => inspect::account_of_rules(&built.path, rules),
         Hook::Script(event) => format!("{path}\nruns at  {event}"),
         Hook::Component(component) => {
             let manifest = component.manifest();

@@ -74,7 +74,8 @@ fn granted(file: &Path, component: &Component) -> Vec<Capability> {
     records.iter().find(is_this).map(|record| record.grants.clone()).unwrap_or_default()
 }
 
-fn describe_rules(rules: &Rules) -> Value {
+/// Returns the metadata of rules as JSON.
+pub(super) fn describe_rules(rules: &Rules) -> Value {
     let manifest = rules.manifest();
     let tables = rules.tables().map(|(name, line, table)| {
         let mut row = json!({ "name": name, "line": line });
@@ -94,7 +95,7 @@ fn describe_rules(rules: &Rules) -> Value {
 }
 
 /// Describes rules for a person. Their own texts are escaped.
-fn account_of_rules(file: &Path, rules: &Rules) -> String {
+pub(super) fn account_of_rules(file: &Path, rules: &Rules) -> String {
     let manifest = rules.manifest();
     let mut lines = vec![
         escape(&file.file_name().unwrap_or_default().to_string_lossy(), 200),

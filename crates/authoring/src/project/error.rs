@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use hookbox::internal::rules::RulesError;
 use hookbox::{Hint, HookError};
 use thiserror::Error;
 
@@ -72,6 +73,14 @@ pub enum BuildError {
         /// The end of its output.
         output: String,
     },
+    /// A rules file has a fault, or one of its examples fails.
+    #[error("{}: {source}", path.display())]
+    Rules {
+        /// The file.
+        path: PathBuf,
+        /// The fault, with its line.
+        source: RulesError,
+    },
     /// The result is not a hook.
     #[error("{} is not a hook", path.display())]
     NotAHook {
@@ -88,6 +97,9 @@ impl BuildError {
         match self {
             Self::Missing { hint, .. } => Some(hint.clone()),
             Self::Unknown { .. } => Some("start one with `hookbox new NAME`, or name its directory".into()),
+            Self::Rules { .. } => {
+                Some(concat!("see ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/src/rules.md").into())
+            }
             _ => None,
         }
     }

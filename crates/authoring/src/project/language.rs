@@ -14,13 +14,15 @@ pub enum Language {
     Python,
     /// A component with a JavaScript interpreter, built by esbuild and componentize-qjs.
     TypeScript,
+    /// Data without code: a rules file.
+    Rules,
     /// An executable, outside of a sandbox.
     Script,
 }
 
 impl Language {
     /// Every language.
-    pub const ALL: [Self; 4] = [Self::Rust, Self::Python, Self::TypeScript, Self::Script];
+    pub const ALL: [Self; 5] = [Self::Rust, Self::Python, Self::TypeScript, Self::Rules, Self::Script];
 
     /// Returns the name, as `hookbox new --lang` reads it.
     pub fn as_str(self) -> &'static str {
@@ -28,6 +30,7 @@ impl Language {
             Self::Rust => "rust",
             Self::Python => "python",
             Self::TypeScript => "typescript",
+            Self::Rules => "rules",
             Self::Script => "script",
         }
     }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use hookbox::internal::files::FileAccess;
+use hookbox::internal::rules;
 use serde::Deserialize;
 
 use super::error::BuildError;
@@ -21,7 +22,8 @@ pub struct Project {
 }
 
 impl Project {
-    /// Recognizes the project in a directory: by `Cargo.toml`, `hook.py`, `package.json`, or the one executable file.
+    /// Recognizes the project in a directory: by `Cargo.toml`, `hook.py`, `package.json`, the one rules file, or the
+    /// one executable file.
     ///
     /// # Errors
     ///
@@ -38,7 +40,10 @@ impl Project {
         ];
         let found: Vec<_> = known.into_iter().filter(|(file, _)| dir.join(file).is_file()).collect();
         match found.as_slice() {
-            [] => project(Language::Script, script(&dir, &access)?),
+            [] => {
+                let (language, name) = plain(&dir, &access)?;
+                project(language, name)
+            }
             [(_, language)] => project(*language, name(&dir, &access, *language)?),
             several => Err(BuildError::Unknown {
                 found: several.iter().map(|(file, _)| *file).collect::<Vec<_>>().join(" and "),
@@ -61,6 +66,7 @@ impl Project {
     pub fn output(&self) -> PathBuf {
         match self.language {
             Language::Script => self.dir.join(&self.name),
+            Language::Rules => self.dir.join(format!("{}{}", self.name, rules::ENDING)),
             _ => self.dir.join(format!("{}.wasm", self.name)),
         }
     }
@@ -107,22 +113,34 @@ fn name(dir: &Path, access: &FileAccess, language: Language) -> Result<String, B
     name.filter(is_plain).ok_or_else(|| BuildError::Invalid { path, expected: field.to_owned() })
 }
 
-/// Returns the name of the one script in a directory.
-fn script(dir: &Path, access: &FileAccess) -> Result<String, BuildError> {
+/// Returns the language and the name of the one hook that needs no build: a rules file or a script.
+fn plain(dir: &Path, access: &FileAccess) -> Result<(Language, String), BuildError> {
     use std::os::unix::fs::PermissionsExt as _;
 
     let unknown = |found: &str| BuildError::Unknown { dir: dir.to_owned(), found: found.to_owned() };
     let names =
         access.names(dir).map_err(|source: io::Error| BuildError::File { path: dir.to_owned(), source })?.0;
-    let is_executable = |name: &String| {
-        let metadata = dir.join(name).symlink_metadata();
-        metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-    };
-    let mut scripts = names.into_iter().filter_map(|it| it.into_string().ok()).filter(is_executable);
-    match (scripts.next(), scripts.next()) {
-        (Some(name), None) => Ok(name),
-        (None, _) => Err(unknown("none of Cargo.toml, hook.py, package.json and an executable file")),
-        (Some(_), Some(_)) => Err(unknown("several executable files")),
+    let (mut rules, mut scripts) = (Vec::new(), Vec::new());
+    for name in names.into_iter().filter_map(|it| it.into_string().ok()) {
+        let Ok(metadata) = dir.join(&name).symlink_metadata() else { continue };
+        if !metadata.is_file() {
+            continue;
+        }
+        if let Some(stem) = name.strip_suffix(rules::ENDING) {
+            rules.push(stem.to_owned());
+        } else if metadata.permissions().mode() & 0o111 != 0 {
+            scripts.push(name);
+        }
+    }
+    match (rules.as_slice(), scripts.as_slice()) {
+        ([name], []) => Ok((Language::Rules, name.clone())),
+        ([], [name]) => Ok((Language::Script, name.clone())),
+        ([], []) => {
+            Err(unknown("none of Cargo.toml, hook.py, package.json, a .rules.toml and an executable file"))
+        }
+        ([], _) => Err(unknown("several executable files")),
+        (_, []) => Err(unknown("several rules files")),
+        _ => Err(unknown("a rules file and an executable file")),
     }
 }
 
@@ -143,7 +161,12 @@ mod tests {
             (&[("Cargo.toml", "[workspace]\n")], "expected the name of a package, `package.name`"),
             (&[("hook.py", "")], "pyproject.toml"),
             (&[("Cargo.toml", package), ("hook.py", "")], "found Cargo.toml and hook.py"),
-            (&[("README.md", "")], "found none of Cargo.toml, hook.py, package.json and an executable file"),
+            (&[("a.rules.toml", ""), ("README.md", "")], "rules a.rules.toml"),
+            (&[("a.rules.toml", ""), ("b.rules.toml", "")], "found several rules files"),
+            (
+                &[("README.md", "")],
+                "found none of Cargo.toml, hook.py, package.json, a .rules.toml and an executable file",
+            ),
         ] {
             let dir = tempfile::tempdir().unwrap();
             for (name, text) in files {

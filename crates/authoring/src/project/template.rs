@@ -6,12 +6,13 @@ use hookbox::EventName;
 use include_dir::{Dir, include_dir};
 
 use super::language::Language;
-use super::name::{Name, camel_case};
+use super::name::Name;
 
 static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
 
 // Links to directories of the repository, which a package of this crate contains as files.
 static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/wit");
+static SHELL: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/shell");
 static SDK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/sdk");
 static REDACT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/redact");
 static PYTHON: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/python");
@@ -19,6 +20,9 @@ static TYPESCRIPT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/typescrip
 
 /// The end of the name of a template. It is removed, and keeps tools from taking a template for a file of theirs.
 const TEMPLATE: &str = ".in";
+
+/// The name of the sample guard, whose sources are the templates of a guard.
+const SAMPLE: &str = "no-force-push";
 
 /// One file of a new project.
 pub(super) struct NewFile {
@@ -30,7 +34,7 @@ pub(super) struct NewFile {
 
 /// Returns the files of a new project.
 pub(super) fn files(name: &Name, language: Language, event: &EventName) -> Vec<NewFile> {
-    let values = values(name, event);
+    let values = values(name, language, event);
     let kind = if *event == EventName::BeforeToolCall { "guard" } else { "observer" };
     let of_language = language.as_str();
     let mut files = Vec::new();
@@ -57,10 +61,11 @@ fn carried(language: Language) -> Vec<(&'static Dir<'static>, &'static str)> {
             (&SDK, "vendor/hookbox-sdk/src"),
             (&WIT, "vendor/hookbox-sdk/wit"),
             (&REDACT, "vendor/hookbox-redact/src"),
+            (&SHELL, "vendor/hookbox-shell/src"),
         ],
         Language::Python => vec![(&PYTHON, "vendor/hookbox_sdk"), (&WIT, "vendor/wit")],
         Language::TypeScript => vec![(&TYPESCRIPT, "vendor/hookbox-sdk"), (&WIT, "vendor/wit")],
-        Language::Script => Vec::new(),
+        Language::Rules | Language::Script => Vec::new(),
     }
 }
 
@@ -77,15 +82,18 @@ fn each<'a>(dir: &'a Dir<'a>, base: &Path, found: &mut dyn FnMut(&'a Path, &'a [
 }
 
 /// Returns the placeholders and their values.
-fn values(name: &Name, event: &EventName) -> Vec<(&'static str, String)> {
+fn values(name: &Name, language: Language, event: &EventName) -> Vec<(&'static str, String)> {
     let is_guard = *event == EventName::BeforeToolCall;
-    let does = if is_guard { "Blocks a forced push.".to_owned() } else { format!("Logs `{event}`.") };
+    let does = match (is_guard, language) {
+        (true, _) => "Blocks a forced push, and suggests --force-with-lease.".to_owned(),
+        (false, Language::Rules) => format!("Warns at {event}."),
+        (false, _) => format!("Logs {event}."),
+    };
     let attempt = if is_guard { "hookbox explain 'git push --force'" } else { "hookbox list" };
     vec![
         ("{{name}}", name.to_string()),
-        ("{{Type}}", name.as_type()),
         ("{{event}}", event.to_string()),
-        ("{{Event}}", camel_case(event.as_str(), '_')),
+        ("{{Event}}", camel_case(event)),
         ("{{Data}}", data(event)),
         ("{{description}}", does),
         ("{{try}}", attempt.to_owned()),
@@ -102,8 +110,17 @@ fn data(event: &EventName) -> String {
         EventName::AfterToolCall => "ToolResult".to_owned(),
         EventName::OnError => "ErrorEvent".to_owned(),
         EventName::OnBudgetExceeded => "BudgetExceeded".to_owned(),
-        other => camel_case(other.as_str(), '_'),
+        other => camel_case(other),
     }
+}
+
+/// Returns the name of an event with a capital letter for each word.
+fn camel_case(event: &EventName) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|it| it.to_ascii_uppercase()).into_iter().chain(letters).collect::<String>()
+    };
+    event.as_str().split('_').map(capital).collect()
 }
 
 /// Makes a file of a template.
@@ -112,11 +129,13 @@ fn fill(path: &Path, content: &[u8], name: &Name, values: &[(&str, String)]) -> 
     let path = path.strip_suffix(TEMPLATE).unwrap_or(&path);
     let is_executable = path == "script";
     let path = match path {
-        "gitignore" => ".gitignore",
-        "script" => name.as_str(),
-        other => other,
+        "gitignore" => ".gitignore".to_owned(),
+        "script" => name.to_string(),
+        "rules" => format!("{name}.rules.toml"),
+        other => other.replace(SAMPLE, name.as_str()),
     };
-    let mut text = String::from_utf8_lossy(content).into_owned();
+    // First, because the name of the project may have that of the sample in it.
+    let mut text = String::from_utf8_lossy(content).replace(SAMPLE, name.as_str());
     for (placeholder, value) in values {
         text = text.replace(placeholder, value);
     }
@@ -126,6 +145,30 @@ fn fill(path: &Path, content: &[u8], name: &Name, values: &[(&str, String)]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_project_has_its_own_name_and_not_that_of_the_sample() {
+        for language in Language::ALL {
+            for name in ["x", "guard", "hook", "no-force-push", "my-no-force-push-2"] {
+                let name: Name = name.parse().unwrap();
+                let mut texts = String::new();
+                for file in files(&name, language, &EventName::BeforeToolCall) {
+                    let path = file.path.to_string_lossy().into_owned();
+                    if !path.starts_with("vendor/") {
+                        texts += &format!("{path}\n{}\n", String::from_utf8(file.content).unwrap());
+                    }
+                }
+                let own = texts.matches(name.as_str()).count();
+                let of_sample = texts.matches(SAMPLE).count();
+                assert!(own >= 3, "{language} {name}: {texts}");
+                assert_eq!(
+                    of_sample,
+                    if name.as_str().contains(SAMPLE) { own } else { 0 },
+                    "{language} {name}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn every_language_and_event_has_files_without_placeholders() {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use hookbox::internal::files::FileAccess;
 use hookbox::internal::native;
+use hookbox::internal::rules::{self, Rules};
 use hookbox::internal::wasm::{Component, MAX_COMPONENT};
 use hookbox::{EventName, HookError, Runtime};
 
@@ -33,13 +34,15 @@ pub struct Built {
 pub enum Hook {
     /// A component: its digest, size, events and rights.
     Component(Box<Component>),
+    /// Rules whose examples hold.
+    Rules(Rules),
     /// A script, with its event.
     Script(EventName),
 }
 
 impl Project {
     /// Builds the hook, and leaves it at [`output`](Self::output). A component is also compiled, so that no event waits
-    /// for it.
+    /// for it. Rules and scripts are only checked.
     ///
     /// # Errors
     ///
@@ -52,6 +55,14 @@ impl Project {
             return Ok(Built { hook: Hook::Script(event), path });
         }
         let fail = |source| BuildError::File { path: path.clone(), source };
+        if self.language == Language::Rules {
+            let bytes = FileAccess::Anywhere.read(&path, rules::MAX_FILE).map_err(fail)?;
+            let rules = Rules::read(&bytes);
+            return match rules {
+                Ok(rules) => Ok(Built { hook: Hook::Rules(rules), path }),
+                Err(source) => Err(BuildError::Rules { path, source }),
+            };
+        }
         // Beside the result, so that it can be renamed; the tools of a project may write below its directory.
         let temporary = tempfile::Builder::new().prefix(".build-").tempdir_in(&self.dir).map_err(fail)?;
         let made = match self.language {

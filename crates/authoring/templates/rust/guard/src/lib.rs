@@ -1,0 +1,1 @@
+../../../../../../sample-hooks/no-force-push/rust/src/lib.rs
