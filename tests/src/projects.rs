@@ -1,13 +1,18 @@
 //! `hookbox new` and `hookbox build`: the same guard in every language.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use hookbox::EventName;
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, repository, sample, target};
+use crate::environment::{TestEnvironment, program, repository, sample, target};
 
 /// Checks that a hook passes the table of the sample guard, and that it blocks as a hook of the user.
 fn assert_guards(env: &TestEnvironment, hook: &Path) {
@@ -166,6 +171,51 @@ fn rules_whose_example_fails_are_an_error_with_its_line() {
         format!("guard.rules.toml: line {line}: \"guard\" matches \"git push -f\" of must_pass\nhint: ");
     assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output:#?}");
     assert!(output.stderr.contains(&words), "{output:#?}");
+}
+
+#[test]
+fn a_watched_project_is_built_after_each_change() {
+    let env = TestEnvironment::new();
+    env.hookbox(["new", "guard", "--lang", "rules"]);
+    let good = env.read("repo/guard/guard.rules.toml").unwrap();
+    let mut child =
+        env.command(program()).args(["build", "guard", "--watch", "--json"]).spawn().map(Ended).unwrap();
+    let stdout = child.0.stdout.take().unwrap();
+    let (tell, builds) = mpsc::channel();
+    // It ends with the program.
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines() {
+            tell.send(serde_json::from_str::<Value>(&line.unwrap()).unwrap()).ok();
+        }
+    });
+    // A change may take more than one build, if the system reports it in pieces.
+    let wait_for = |what: &str, wanted: &dyn Fn(&Value) -> bool| {
+        let until = Instant::now() + Duration::from_secs(120);
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let build = builds.recv_timeout(left).unwrap_or_else(|error| panic!("{what}: {error}"));
+            if wanted(&build) {
+                break;
+            }
+        }
+    };
+    wait_for("the first build", &|build| build["rules"][0]["name"] == "guard");
+    env.file("repo/guard/guard.rules.toml", "[[rule]]\ncomand = \"x\"\n");
+    wait_for("a fault ends nothing", &|build| {
+        build["error"].as_str().is_some_and(|it| it.contains("line 2: unknown key \"comand\""))
+    });
+    env.file("repo/guard/guard.rules.toml", good.replace("priority = 90", "priority = 7"));
+    wait_for("the fault is mended", &|build| build["subscriptions"][0]["priority"] == 7);
+}
+
+/// A program that ends with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
 }
 
 /// Returns the directory of a tool that is not part of the tests; `None`, with a `skipped:` line, if it is missing.

@@ -1,16 +1,18 @@
 //! `hookbox build`.
 
+use std::collections::BTreeSet;
+use std::error::Error as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::escape;
 use hookbox::internal::discovery::Options;
-use hookbox_authoring::project::{BuildError, Built, Hook, Project};
+use hookbox::{Runtime, escape};
+use hookbox_authoring::project::{BuildError, Built, Hook, Project, Sources};
 use serde_json::{Value, json};
 
 use super::inspect;
-use crate::error::{InputError, say};
+use crate::error::{InputError, complain, note, say, warn};
 use crate::interrupt::unless_interrupted;
 use crate::progress::working;
 use crate::{compiler, output};
@@ -25,9 +27,12 @@ pub(crate) struct Build {
     /// The directory of the project.
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// Print JSON.
+    /// Print JSON, with --watch one line for each build.
     #[arg(long)]
     json: bool,
+    /// Build again whenever a source changes, until Ctrl-C.
+    #[arg(long)]
+    watch: bool,
 }
 
 impl Build {
@@ -35,10 +40,68 @@ impl Build {
         let project = Project::open(&self.dir).map_err(explain)?;
         let cwd = std::env::current_dir().unwrap_or_default();
         let runtime = compiler::cached_runtime(&Options::new(cwd, std::env::home_dir()));
-        let what = format!("building {}", escape(project.name(), 80));
-        let built = unless_interrupted(working(&what, project.build(&runtime))).await?.map_err(explain)?;
+        if self.watch {
+            return unless_interrupted(self.follow(&runtime)).await?;
+        }
+        let built = unless_interrupted(build(&project, &runtime)).await?.map_err(explain)?;
         if self.json { output::json(&describe(&built)) } else { output::line(&account(&built)) }
     }
+
+    /// Builds now, and after each change. A failure is shown, and ends nothing.
+    async fn follow(&self, runtime: &Runtime) -> anyhow::Result<ExitCode> {
+        let mut sources = Sources::follow(&self.dir)?;
+        let mut warned = BTreeSet::new();
+        loop {
+            for (dir, why) in sources.begin() {
+                if warned.insert(dir.clone()) {
+                    warn(format_args!("{} is not watched: {}", shown(&dir), escape(&why, 300)));
+                }
+            }
+            // The files that name the project may have changed as well.
+            let built = match Project::open(&self.dir) {
+                Ok(project) => build(&project, runtime).await,
+                Err(error) => Err(error),
+            };
+            match built {
+                Ok(built) if self.json => output::json(&describe(&built))?,
+                Ok(built) => output::line(&account(&built))?,
+                Err(error) if self.json => output::json(&describe_failure(&error))?,
+                Err(error) => {
+                    complain(&explain(error));
+                    ExitCode::SUCCESS
+                }
+            };
+            note("waiting for a change; Ctrl-C ends this");
+            if let Some(path) = sources.changed().await {
+                note(format_args!("{} has changed", escape(&path.to_string_lossy(), 300)));
+            }
+        }
+    }
+}
+
+/// Builds a project, and shows on the terminal that it takes its time.
+async fn build(project: &Project, runtime: &Runtime) -> Result<Built, BuildError> {
+    let what = format!("building {}", escape(project.name(), 80));
+    working(&what, project.build(runtime)).await
+}
+
+/// Returns the message of an error, with its causes.
+fn message(error: &BuildError) -> String {
+    let (mut text, mut cause) = (error.to_string(), error.source());
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Returns a failure as JSON.
+fn describe_failure(error: &BuildError) -> Value {
+    let output = match error {
+        BuildError::Failed { output, .. } => Some(output),
+        _ => None,
+    };
+    json!({"error": message(error), "output": output, "hint": error.hint().map(|it| it.to_string())})
 }
 
 /// Shows the output of a failed tool, and makes the error of a person who is to install one.
@@ -49,9 +112,9 @@ fn explain(error: BuildError) -> anyhow::Error {
     }
     match (&error, error.hint()) {
         (BuildError::Unknown { .. } | BuildError::Rules { .. }, Some(hint)) => {
-            InputError::new(error.to_string(), hint).into()
+            InputError::new(message(&error), hint).into()
         }
-        (_, Some(hint)) => InputError::refused(error.to_string(), hint).into(),
+        (_, Some(hint)) => InputError::refused(message(&error), hint).into(),
         (_, None) => error.into(),
     }
 }

@@ -1,6 +1,8 @@
 //! Files: reading them within the bounds that trust sets, replacing them in one step, and locking them between processes.
 
 mod access;
+#[cfg(feature = "watch")]
+pub mod changes;
 mod lock;
 mod new_file;
 pub mod private_dir;

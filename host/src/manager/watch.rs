@@ -3,28 +3,20 @@
 mod watched_dirs;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use notify::event::{AccessKind, AccessMode, EventKind};
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 
 use self::watched_dirs::WatchedDirs;
 use super::{Manager, Reload};
 use crate::discovery::Problem;
+use crate::files::changes::WatchedDirectories;
 use crate::mutex;
 use crate::text;
-
-/// The time without changes before files are read: an editor saves, and a compiler writes, in many steps.
-const QUIET: Duration = Duration::from_millis(200);
-
-/// The longest wait for that.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The shortest time between two reloads: a hook that writes into its own directory at every event must not
 /// keep the host busy.
@@ -82,7 +74,7 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.task.abort();
-        self.system.watcher().take();
+        self.system.directories.stop();
     }
 }
 
@@ -96,52 +88,41 @@ impl Manager {
     /// directory that cannot be watched is a problem of the next reload.
     pub fn watch(&self) -> Result<Watcher, WatchError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| WatchError::NoRuntime)?;
-        let system = Arc::new(System::default());
-        let signal = Arc::clone(&system.signal);
-        let watcher = notify::recommended_watcher(move |event| signal.hear(event))
-            .map_err(|error| WatchError::System(error.into()))?;
-        *system.watcher() = Some(watcher);
+        let system = Arc::new(System::new()?);
         let (tell, reloads) = broadcast::channel(WAITING);
         let task = runtime.spawn(follow(self.clone(), Arc::clone(&system), tell));
         Ok(Watcher { reloads, system, task })
     }
 }
 
-/// The system's watcher, and its signal.
-#[derive(Debug, Default)]
+/// The directories of a search, and the system's watcher of them.
+#[derive(Debug)]
 struct System {
-    watcher: Mutex<Option<RecommendedWatcher>>,
-    signal: Arc<Signal>,
+    watched: Arc<Mutex<WatchedDirs>>,
+    directories: WatchedDirectories,
 }
 
 impl System {
-    fn watcher(&self) -> MutexGuard<'_, Option<RecommendedWatcher>> {
-        mutex::lock(&self.watcher)
+    fn new() -> Result<Self, WatchError> {
+        let watched = Arc::new(Mutex::new(WatchedDirs::default()));
+        let heard = Arc::clone(&watched);
+        let directories = WatchedDirectories::new(move |path| mutex::lock(&heard).contains(path))
+            .map_err(|error| WatchError::System(error.into()))?;
+        Ok(Self { watched, directories })
     }
 
-    /// Watches these directories and no others. All of them are watched anew, because a directory that was
-    /// replaced has the old path. The reload that follows sees changes in between.
+    /// Watches these directories and no others. The reload that follows sees changes in between.
     fn arm(&self, watched: WatchedDirs) -> Vec<Problem> {
-        let before = std::mem::replace(&mut *self.signal.watched(), watched.clone());
-        let mut slot = self.watcher();
-        let Some(watcher) = slot.as_mut() else { return Vec::new() };
-        for directory in before.iter() {
-            watcher.unwatch(directory).ok();
-        }
-        let mut problems = Vec::new();
-        for directory in watched.iter() {
-            if let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive)
-                && directory.exists()
-            {
-                let why = text::escape(&error.to_string(), 300);
-                problems.push(not_watched(directory, &why));
-            }
-        }
+        *mutex::lock(&self.watched) = watched.clone();
+        let failed = self.directories.watch(watched.iter().map(Path::to_owned).collect());
+        let of_system = failed.iter().map(|(directory, error)| {
+            let why = text::escape(&error.to_string(), 300);
+            not_watched(directory, &why)
+        });
         let left_out = watched.left_out();
-        problems.extend(
-            left_out.map(|directory| not_watched(directory, "too many directories are watched already")),
-        );
-        problems
+        let beyond =
+            left_out.map(|directory| not_watched(directory, "too many directories are watched already"));
+        of_system.chain(beyond).collect()
     }
 }
 
@@ -150,98 +131,20 @@ fn not_watched(directory: &Path, why: &str) -> Problem {
     problem.hint("reload by hand when hooks there have changed")
 }
 
-/// The changes, from the system's thread to the task that reloads.
-#[derive(Debug, Default)]
-struct Signal {
-    watched: Mutex<WatchedDirs>,
-    changes: AtomicU64,
-    last: Mutex<Option<PathBuf>>,
-    wake: Notify,
-}
-
-impl Signal {
-    fn watched(&self) -> MutexGuard<'_, WatchedDirs> {
-        mutex::lock(&self.watched)
-    }
-
-    fn last(&self) -> MutexGuard<'_, Option<PathBuf>> {
-        mutex::lock(&self.last)
-    }
-
-    fn hear(&self, event: notify::Result<notify::Event>) {
-        // Events were lost: anything may have changed.
-        let path = match event {
-            Err(_) => None,
-            Ok(event) if event.need_rescan() => None,
-            Ok(event) => {
-                let watched = is_change(event.kind).then(|| self.first_watched(event.paths)).flatten();
-                let Some(path) = watched else { return };
-                Some(path)
-            }
-        };
-        if path.is_some() {
-            *self.last() = path;
-        }
-        self.note();
-    }
-
-    fn note(&self) {
-        self.changes.fetch_add(1, Ordering::SeqCst);
-        self.wake.notify_one();
-    }
-
-    fn first_watched(&self, paths: Vec<PathBuf>) -> Option<PathBuf> {
-        let watched = self.watched();
-        paths.into_iter().find(|path| watched.contains(path))
-    }
-
-    fn changes(&self) -> u64 {
-        self.changes.load(Ordering::SeqCst)
-    }
-
-    /// Waits for a change after `seen`.
-    async fn changed(&self, seen: u64) {
-        while self.changes() == seen {
-            self.wake.notified().await;
-        }
-    }
-
-    /// Waits until nothing has changed for [`QUIET`], [`PATIENCE`] at most.
-    async fn quiet(&self) {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            let seen = self.changes();
-            let calm = timeout(QUIET, self.changed(seen)).await.is_err();
-            if calm || Instant::now() >= until {
-                return;
-            }
-        }
-    }
-}
-
-/// Returns true if files may have changed. Discovery opens and reads them, which is not a change.
-fn is_change(kind: EventKind) -> bool {
-    match kind {
-        EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
-        EventKind::Access(_) => false,
-        _ => true,
-    }
-}
-
 async fn follow(manager: Manager, system: Arc<System>, tell: broadcast::Sender<Reload>) {
-    let signal = &system.signal;
+    let changes = system.directories.changes();
     let mut reported = BTreeSet::new();
     let mut storm = Storm::default();
     loop {
         let watched = manager.watched_dirs().await;
         let (arming, armed) = (Arc::clone(&system), watched.clone());
         let unwatched = tokio::task::spawn_blocking(move || arming.arm(watched)).await.unwrap_or_default();
-        let seen = signal.changes();
+        let seen = changes.number();
         let mut reload = manager.reload().await;
         let reloaded = Instant::now();
         reload.problems.extend(unwatched.into_iter().filter(|it| reported.insert(it.path.clone())));
         if storm.begins() {
-            reload.storm = signal.last().clone();
+            reload.storm = changes.last();
         }
         if let Some(path) = &reload.storm {
             tracing::warn!(path = %path.display(), "changes all the time: hooks are searched only once a second");
@@ -252,11 +155,11 @@ async fn follow(manager: Manager, system: Arc<System>, tell: broadcast::Sender<R
         }
         // The reload found other directories to watch: read them again once they are watched.
         if manager.watched_dirs().await != armed {
-            signal.note();
+            changes.note();
         }
-        signal.changed(seen).await;
+        changes.after(seen).await;
         storm.note(reloaded.elapsed());
-        signal.quiet().await;
+        changes.quiet().await;
         sleep_until(reloaded + PAUSE).await;
     }
 }
@@ -303,35 +206,7 @@ impl Manager {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use notify::event::{CreateKind, DataChange, Flag, MetadataKind, ModifyKind, RemoveKind, RenameMode};
-
-    #[test]
-    fn what_a_search_does_itself_is_not_a_change() {
-        for (kind, want) in [
-            (EventKind::Access(AccessKind::Open(AccessMode::Any)), false),
-            (EventKind::Access(AccessKind::Read), false),
-            (EventKind::Access(AccessKind::Close(AccessMode::Read)), false),
-            (EventKind::Access(AccessKind::Close(AccessMode::Write)), true),
-            (EventKind::Create(CreateKind::File), true),
-            (EventKind::Modify(ModifyKind::Data(DataChange::Any)), true),
-            (EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any)), true),
-            (EventKind::Modify(ModifyKind::Name(RenameMode::To)), true),
-            (EventKind::Remove(RemoveKind::File), true),
-            (EventKind::Any, true),
-        ] {
-            assert_eq!(is_change(kind), want, "{kind:?}");
-        }
-    }
-
-    #[test]
-    fn lost_events_and_errors_count_as_a_change() {
-        let signal = Signal::default();
-        signal.hear(Ok(notify::Event::new(EventKind::Create(CreateKind::File)).add_path("/x/y".into())));
-        assert_eq!(signal.changes(), 0, "nobody asked for this directory");
-        signal.hear(Ok(notify::Event::new(EventKind::Other).set_flag(Flag::Rescan)));
-        signal.hear(Err(notify::Error::generic("lost")));
-        assert_eq!(signal.changes(), 2);
-    }
+    use crate::files::changes::QUIET;
 
     #[test]
     fn a_storm_is_said_once_until_it_is_quiet_again() {

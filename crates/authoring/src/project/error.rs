@@ -74,7 +74,7 @@ pub enum BuildError {
         output: String,
     },
     /// A rules file has a fault, or one of its examples fails.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     Rules {
         /// The file.
         path: PathBuf,

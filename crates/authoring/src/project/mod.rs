@@ -11,6 +11,7 @@ mod name;
 mod recognize;
 mod template;
 mod tool;
+mod watch;
 
 pub use self::build::{Built, Hook};
 pub use self::create::create;
@@ -18,3 +19,4 @@ pub use self::error::{BuildError, CreateError};
 pub use self::language::{Language, UnknownLanguage};
 pub use self::name::{InvalidName, Name};
 pub use self::recognize::Project;
+pub use self::watch::{Sources, WatchError};

@@ -16,6 +16,7 @@ use hookbox::{EventName, HookError, Runtime};
 use super::error::BuildError;
 use super::language::Language;
 use super::recognize::Project;
+use super::watch::WORK;
 
 /// The time in which a script answers for its event.
 const ASK: Duration = Duration::from_secs(5);
@@ -64,7 +65,7 @@ impl Project {
             };
         }
         // Beside the result, so that it can be renamed; the tools of a project may write below its directory.
-        let temporary = tempfile::Builder::new().prefix(".build-").tempdir_in(&self.dir).map_err(fail)?;
+        let temporary = tempfile::Builder::new().prefix(WORK).tempdir_in(&self.dir).map_err(fail)?;
         let made = match self.language {
             Language::Rust => rust::build(self).await?,
             Language::Python => python::build(self, temporary.path()).await?,
