@@ -5,6 +5,7 @@
 
 mod bench;
 mod dist;
+mod tools;
 
 use std::env;
 use std::error::Error;
@@ -22,6 +23,7 @@ usage: cargo run -p xtask -- COMMAND
   test-clients  run real agents against a mock model, with hookbox as their hook command
   bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network)
   dist        build the program as packages have it, into target/dist/hookbox
+  tools       install what the Python and TypeScript tests need into target/tools
   package     package every published crate, and compile the packages together, outside the repository's tree";
 
 /// The target of every component.
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         ["test-clients", args @ ..] => tree.test_clients(args),
         ["bench", args @ ..] => tree.bench(args),
         ["dist"] => tree.dist(),
+        ["tools"] => tree.tools(),
         ["package"] => tree.package(),
         _ => {
             eprintln!("{USAGE}");

@@ -1,0 +1,127 @@
+//! Installs the tools of the Python and TypeScript tests into `target/tools`: `cargo xtask tools`.
+//!
+//! The packages stay in `wheels` and `npm-cache` there, so that a test can install them again without the network.
+
+use std::error::Error;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{Tree, run};
+
+/// The packages of Python, pinned.
+const PYTHON: &[&str] = &["componentize-py==0.25.1"];
+
+/// The packages of npm, pinned. The version of jco after this one reads no WIT on some machines.
+const NPM: &[(&str, &str)] = &[
+    ("@bytecodealliance/jco", "1.34.0"),
+    ("@types/node", "20.19.0"),
+    ("componentize-qjs", "0.4.5"),
+    ("esbuild", "0.28.2"),
+    ("pyright", "1.1.414"),
+    ("smol-toml", "1.9.1"),
+    ("typescript", "7.0.2"),
+];
+
+/// The file with the pins of a finished installation.
+const STAMP: &str = "installed.txt";
+
+impl Tree {
+    /// Installs what is missing. The tests look below the repository, so a target directory elsewhere changes nothing.
+    pub(super) fn tools(&self) -> Result<(), Box<dyn Error>> {
+        let dir = self.root.join("target/tools");
+        let pins = pins();
+        let stamp = dir.join(STAMP);
+        let is_finished = fs::read_to_string(&stamp).is_ok_and(|text| text == pins)
+            && ["venv", "node_modules", "wheels", "npm-cache"].iter().all(|name| dir.join(name).is_dir());
+        if is_finished {
+            return Ok(());
+        }
+        let fail = |error| format!("failed to write {}: {error}", dir.display());
+        fs::create_dir_all(&dir).map_err(fail)?;
+        if stamp.exists() {
+            fs::remove_file(&stamp).map_err(fail)?;
+        }
+        python(&dir)?;
+        npm(&dir)?;
+        fs::write(&stamp, pins).map_err(fail)?;
+        Ok(())
+    }
+}
+
+/// Returns the pins as lines.
+fn pins() -> String {
+    let python = PYTHON.iter().map(|pin| format!("pip {pin}\n"));
+    python.chain(NPM.iter().map(|(name, version)| format!("npm {name}@{version}\n"))).collect()
+}
+
+/// Makes `venv`, with its packages from `wheels`.
+fn python(dir: &Path) -> Result<(), Box<dyn Error>> {
+    require("python3", "--version", "apt-get install python3-venv")?;
+    // Debian has this module in a package of its own. Its own message names a file of the venv, and not the package.
+    let mut ensurepip = Command::new("python3");
+    ensurepip.args(["-c", "import ensurepip"]).stderr(Stdio::null());
+    if !ensurepip.status().is_ok_and(|status| status.success()) {
+        return Err("python3 cannot make a venv\nhint: apt-get install python3-venv".into());
+    }
+    let mut command = Command::new("python3");
+    command.args(["-m", "venv", "--clear", "venv"]).current_dir(dir);
+    run(&mut command, "make target/tools/venv")?;
+
+    let pip = |args: &[&str]| {
+        let mut command = Command::new(dir.join("venv/bin/pip"));
+        command.args(["--quiet", "--disable-pip-version-check"]).args(args).args(PYTHON).current_dir(dir);
+        command
+    };
+    run(&mut pip(&["download", "--dest", "wheels"]), "download the packages of Python")?;
+    let install = ["install", "--no-index", "--find-links", "wheels"];
+    run(&mut pip(&install), "install the packages of Python")
+}
+
+/// Makes `node_modules`, with its packages from `npm-cache`.
+fn npm(dir: &Path) -> Result<(), Box<dyn Error>> {
+    require("node", "--version", "apt-get install nodejs npm")?;
+    require("npm", "--version", "apt-get install npm")?;
+    let packages: Vec<String> =
+        NPM.iter().map(|(name, version)| format!("    \"{name}\": \"{version}\"")).collect();
+    let manifest =
+        format!("{{\n  \"private\": true,\n  \"devDependencies\": {{\n{}\n  }}\n}}\n", packages.join(",\n"));
+    let path = dir.join("package.json");
+    fs::write(&path, manifest).map_err(|error| format!("failed to write {}: {error}", path.display()))?;
+    let mut command = Command::new("npm");
+    // No package needs a script of its own to work.
+    command.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--cache", "npm-cache"]);
+    run(command.args(["--loglevel", "error"]).current_dir(dir), "install the packages of npm")
+}
+
+/// Fails with a hint if a program does not run.
+fn require(program: &str, arg: &str, install: &str) -> Result<(), Box<dyn Error>> {
+    let mut command = Command::new(program);
+    match command.arg(arg).stdout(Stdio::null()).stderr(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{program} {arg} failed ({status})\nhint: {install}").into()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(format!("{program} is not installed\nhint: {install}").into())
+        }
+        Err(error) => Err(format!("failed to start {program}: {error}\nhint: {install}").into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_package_has_one_exact_version() {
+        let pins = pins();
+        assert_eq!(pins.lines().count(), PYTHON.len() + NPM.len());
+        for pin in PYTHON {
+            assert!(pin.contains("==") && !pin.contains('*'), "{pin}");
+        }
+        for (name, version) in NPM {
+            let parts: Vec<&str> = version.split('.').collect();
+            assert!(parts.len() == 3 && parts.iter().all(|it| it.parse::<u32>().is_ok()), "{name} {version}");
+        }
+    }
+}
