@@ -82,6 +82,8 @@ mod manifest;
 pub mod native;
 mod settings;
 pub mod state;
+#[cfg(all(feature = "testing", not(target_arch = "wasm32")))]
+pub mod testing;
 pub mod text;
 mod tool;
 

@@ -35,6 +35,10 @@ fn repository(from: &Path) -> PathBuf {
 }
 
 fn data() -> Result<PathBuf, Error> {
+    #[cfg(feature = "testing")]
+    if let Some(dir) = crate::testing::surroundings::data() {
+        return dir;
+    }
     let share = match absolute("XDG_DATA_HOME") {
         Some(share) => share,
         None => home()?.join(".local/share"),

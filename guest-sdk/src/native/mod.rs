@@ -38,7 +38,7 @@ pub(crate) mod directory;
 pub(crate) mod facts;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod http;
-mod payload;
+pub(crate) mod payload;
 mod reply;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod state;
@@ -127,6 +127,10 @@ fn choose(manifest: &Manifest, requested: Option<&str>) -> Result<Event, Error> 
 /// The settings in `HOOKBOX_SETTINGS`, in the form in which a component gets them.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn settings() -> Result<Vec<(String, String)>, Error> {
+    #[cfg(feature = "testing")]
+    if let Some(settings) = crate::testing::surroundings::settings() {
+        return Ok(settings);
+    }
     match std::env::var("HOOKBOX_SETTINGS") {
         Ok(text) => {
             parse_settings(&text).map_err(|error| error.within("HOOKBOX_SETTINGS is not a JSON object"))
@@ -138,12 +142,17 @@ pub(crate) fn settings() -> Result<Vec<(String, String)>, Error> {
 
 #[cfg(not(target_arch = "wasm32"))]
 fn parse_settings(text: &str) -> Result<Vec<(String, String)>, Error> {
-    let object: Map<String, Value> = serde_json::from_str(text)?;
+    Ok(pairs(serde_json::from_str(text)?))
+}
+
+/// Returns settings in the form in which a component gets them.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn pairs(settings: Map<String, Value>) -> Vec<(String, String)> {
     let pair = |(key, value)| match value {
         Value::String(text) => (key, text),
         other => (key, other.to_string()),
     };
-    Ok(object.into_iter().map(pair).collect())
+    settings.into_iter().map(pair).collect()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The context and the data of this event.
-pub(super) fn read(event: &Event, payload: &Map<String, Value>) -> Result<(Context, EventData), Error> {
+pub(crate) fn read(event: &Event, payload: &Map<String, Value>) -> Result<(Context, EventData), Error> {
     let fields = Fields(payload);
     let cx = context(&fields)?;
     let data = match event {
