@@ -8,6 +8,7 @@ mod agent;
 mod agents;
 mod answers;
 mod bad_components;
+mod book;
 mod bridge;
 mod builtins;
 mod cache;

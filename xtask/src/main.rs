@@ -22,6 +22,7 @@ usage: cargo run -p xtask -- COMMAND
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
   test-clients  run real agents against a mock model, with hookbox as their hook command
   bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network)
+  wit-reference  write docs/src/wit.md from wit/
   dist        build the program as packages have it, into target/dist/hookbox
   tools       install what the Python and TypeScript tests need into target/tools
   package     package every published crate, and compile the packages together, outside the repository's tree";
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         ["test-hooks"] => tree.components("tests/guests", "test-hooks").and_then(|()| tree.forge()),
         ["test-clients", args @ ..] => tree.test_clients(args),
         ["bench", args @ ..] => tree.bench(args),
+        ["wit-reference"] => tree.wit_reference(),
         ["dist"] => tree.dist(),
         ["tools"] => tree.tools(),
         ["package"] => tree.package(),
@@ -211,6 +213,15 @@ impl Tree {
         command.current_dir(&self.root).args(["check", "--workspace", "--target-dir"]).arg(&self.target);
         command.arg("--manifest-path").arg(unpacked.join("Cargo.toml"));
         run(&mut command, "compile the packages")
+    }
+
+    /// Writes the page of the book that is generated from `wit/`. Its writer is the test that compares it, because the
+    /// tests have a parser of WIT anyway.
+    fn wit_reference(&self) -> Result<(), Box<dyn Error>> {
+        let mut command = cargo();
+        command.current_dir(&self.root).env("HOOKBOX_WRITE_GOLDEN", "1");
+        command.args(["test", "--workspace", "--quiet", "--", "the_wit_page_is_the_one_that_is_generated"]);
+        run(&mut command, "write the page")
     }
 
     /// Builds the programs of the test with real clients, and runs it.

@@ -1,0 +1,3 @@
+//! The book: its generated page, its examples and its commands.
+
+mod wit_reference;

@@ -1,0 +1,271 @@
+//! The page `docs/src/wit.md` is generated from `wit/`: `cargo xtask wit-reference`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+
+use wit_parser::{
+    Docs, Function, Handle, InterfaceId, PackageId, Resolve, Type, TypeDefKind, TypeId, WorldId, WorldItem,
+    WorldKey,
+};
+
+use crate::environment::repository;
+
+const PAGE: &str = "docs/src/wit.md";
+
+/// Set to write the page instead of comparing it.
+const WRITE: &str = "HOOKBOX_WRITE_GOLDEN";
+
+#[test]
+fn the_wit_page_is_the_one_that_is_generated() {
+    let (package, resolve) = package();
+    let page = Reference { resolve: &resolve, package }.page();
+    let path = repository().join(PAGE);
+    if std::env::var_os(WRITE).is_some() {
+        fs::write(&path, page).unwrap();
+        return;
+    }
+    assert!(fs::read_to_string(&path).unwrap() == page, "{PAGE} is old; hint: cargo xtask wit-reference");
+}
+
+/// mdBook makes an anchor of a heading as GitHub does; a second one with the same text would get a number.
+#[test]
+fn every_link_of_the_wit_page_leads_to_one_heading() {
+    let page = fs::read_to_string(repository().join(PAGE)).unwrap();
+    let headings: Vec<String> = page
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| line.trim_start_matches('#').trim().replace(' ', "-").replace('`', "").to_lowercase())
+        .collect();
+    let anchors: BTreeSet<&str> = headings.iter().map(String::as_str).collect();
+    assert_eq!(anchors.len(), headings.len(), "{headings:?}");
+    let links: Vec<&str> = page.split("](#").skip(1).map(|rest| rest.split(')').next().unwrap()).collect();
+    assert!(links.len() > 50, "{links:?}");
+    for link in links {
+        assert!(anchors.contains(link), "{link}");
+    }
+}
+
+fn package() -> (PackageId, Resolve) {
+    let mut resolve = Resolve::default();
+    let (package, _) = resolve.push_dir(repository().join("wit")).unwrap();
+    (package, resolve)
+}
+
+/// The writer of the page.
+struct Reference<'a> {
+    resolve: &'a Resolve,
+    package: PackageId,
+}
+
+impl Reference<'_> {
+    fn page(&self) -> String {
+        let package = &self.resolve.packages[self.package];
+        let mut out = format!(
+            "# WIT\n\n\
+            <!-- Written by `cargo xtask wit-reference`. Change wit/ instead. -->\n\n\
+            This page lists the package `{}`, which [components](component-hooks.md) use.\n\
+            The source is in [`wit/`](https://github.com/hookbox/hookbox/tree/main/wit). Each SDK has these types in its own language.\n\n\
+            A component exports [`hook`](#interface-hook). Build it for the world [`hook-component`](#world-hook-component), \
+            or for [`hook-plain`](#world-hook-plain) if it needs no files, variables and requests.\n",
+            package.name
+        );
+        for (name, id) in &package.interfaces {
+            self.interface(&mut out, name, *id);
+        }
+        for (name, id) in &package.worlds {
+            self.world(&mut out, name, *id);
+        }
+        out
+    }
+
+    fn interface(&self, out: &mut String, name: &str, id: InterfaceId) {
+        let interface = &self.resolve.interfaces[id];
+        write!(out, "\n## Interface {name}\n").unwrap();
+        paragraphs(out, &interface.docs);
+        for function in interface.functions.values().filter(|it| it.kind.resource().is_none()) {
+            write!(out, "\n### {}\n\n{}\n", function.name, code(&self.signature(function))).unwrap();
+            paragraphs(out, &function.docs);
+        }
+        for (name, id) in &interface.types {
+            // What `use` brings in is on the page already.
+            if !self.is_use(*id) {
+                self.type_of(out, name, *id, interface.functions.values());
+            }
+        }
+    }
+
+    fn is_use(&self, id: TypeId) -> bool {
+        match self.resolve.types[id].kind {
+            TypeDefKind::Type(Type::Id(of)) => self.resolve.types[of].owner != self.resolve.types[id].owner,
+            _ => false,
+        }
+    }
+
+    fn type_of<'f>(
+        &self,
+        out: &mut String,
+        name: &str,
+        id: TypeId,
+        functions: impl Iterator<Item = &'f Function>,
+    ) {
+        let definition = &self.resolve.types[id];
+        let (kind, heads, rows): (String, &[&str], Vec<[String; 3]>) = match &definition.kind {
+            TypeDefKind::Record(record) => {
+                let rows = record.fields.iter().map(|it| self.row(&it.name, Some(&it.ty), &it.docs));
+                ("record".to_owned(), &["field", "type", "meaning"], rows.collect())
+            }
+            TypeDefKind::Variant(variant) => {
+                let rows = variant.cases.iter().map(|it| self.row(&it.name, it.ty.as_ref(), &it.docs));
+                ("variant".to_owned(), &["case", "type", "meaning"], rows.collect())
+            }
+            TypeDefKind::Enum(cases) => {
+                let rows = cases.cases.iter().map(|it| self.row(&it.name, None, &it.docs));
+                ("enum".to_owned(), &["case", "", "meaning"], rows.collect())
+            }
+            TypeDefKind::Flags(flags) => {
+                let rows = flags.flags.iter().map(|it| self.row(&it.name, None, &it.docs));
+                ("flags".to_owned(), &["flag", "", "meaning"], rows.collect())
+            }
+            TypeDefKind::Resource => {
+                let methods = functions.filter(|it| it.kind.resource() == Some(id));
+                let rows = methods.map(|it| {
+                    let meaning = line(&it.docs);
+                    [format!("`{}`", it.item_name()), code(&self.signature(it)), meaning]
+                });
+                ("resource".to_owned(), &["method", "type", "meaning"], rows.collect())
+            }
+            TypeDefKind::Type(of) => (format!("type, {}", code(&self.shown(of))), &[], Vec::new()),
+            other => panic!("{name}: the page cannot show {other:?}"),
+        };
+        write!(out, "\n### {name}\n\n*{kind}*\n").unwrap();
+        paragraphs(out, &definition.docs);
+        table(out, heads, &rows);
+    }
+
+    fn row(&self, name: &str, of: Option<&Type>, docs: &Docs) -> [String; 3] {
+        [format!("`{name}`"), of.map(|of| code(&self.shown(of))).unwrap_or_default(), line(docs)]
+    }
+
+    fn world(&self, out: &mut String, name: &str, id: WorldId) {
+        let world = &self.resolve.worlds[id];
+        write!(out, "\n## World {name}\n").unwrap();
+        paragraphs(out, &world.docs);
+        for (heading, items) in [("import", &world.imports), ("export", &world.exports)] {
+            let mut rows = Vec::new();
+            let mut others = Vec::new();
+            for (key, item) in items {
+                let WorldItem::Interface { docs, .. } = item else { panic!("{name}: not an interface") };
+                let shown = self.interface_name(key);
+                if docs.contents.is_some() || shown.starts_with('[') {
+                    rows.push([shown, String::new(), line(docs)]);
+                } else {
+                    others.push(shown);
+                }
+            }
+            table(out, &[heading, "", "meaning"], &rows);
+            if !others.is_empty() {
+                write!(out, "\nFurther {heading}s: {}.\n", others.join(", ")).unwrap();
+            }
+        }
+    }
+
+    fn interface_name(&self, key: &WorldKey) -> String {
+        let shown = format!("`{}`", self.resolve.name_world_key(key));
+        match key {
+            WorldKey::Interface(id) if self.resolve.interfaces[*id].package == Some(self.package) => {
+                let name = self.resolve.interfaces[*id].name.as_deref().unwrap();
+                format!("[{shown}](#interface-{name})")
+            }
+            _ => shown,
+        }
+    }
+
+    fn signature(&self, function: &Function) -> String {
+        let params = function.params.iter().filter(|it| it.name != "self");
+        let params: Vec<String> = params.map(|it| format!("{}: {}", it.name, self.shown(&it.ty))).collect();
+        let result = function.result.as_ref().map(|it| format!(" -&gt; {}", self.shown(it)));
+        format!("func({}){}", params.join(", "), result.unwrap_or_default())
+    }
+
+    /// A type in HTML, with links in Markdown to the types of this page.
+    fn shown(&self, of: &Type) -> String {
+        let Type::Id(id) = of else { return primitive(*of).to_owned() };
+        let definition = &self.resolve.types[*id];
+        if let Some(name) = &definition.name {
+            return format!("[{name}](#{name})");
+        }
+        match &definition.kind {
+            TypeDefKind::Option(of) => format!("option&lt;{}&gt;", self.shown(of)),
+            TypeDefKind::List(of) => format!("list&lt;{}&gt;", self.shown(of)),
+            TypeDefKind::Tuple(tuple) => {
+                let types: Vec<String> = tuple.types.iter().map(|it| self.shown(it)).collect();
+                format!("tuple&lt;{}&gt;", types.join(", "))
+            }
+            TypeDefKind::Result(result) => {
+                let side =
+                    |of: &Option<Type>| of.as_ref().map_or_else(|| "_".to_owned(), |it| self.shown(it));
+                format!("result&lt;{}, {}&gt;", side(&result.ok), side(&result.err))
+            }
+            TypeDefKind::Handle(Handle::Own(id)) => self.shown(&Type::Id(*id)),
+            TypeDefKind::Handle(Handle::Borrow(id)) => {
+                format!("borrow&lt;{}&gt;", self.shown(&Type::Id(*id)))
+            }
+            other => panic!("the page cannot show {other:?}"),
+        }
+    }
+}
+
+fn primitive(of: Type) -> &'static str {
+    match of {
+        Type::Bool => "bool",
+        Type::U8 => "u8",
+        Type::U16 => "u16",
+        Type::U32 => "u32",
+        Type::U64 => "u64",
+        Type::S8 => "s8",
+        Type::S16 => "s16",
+        Type::S32 => "s32",
+        Type::S64 => "s64",
+        Type::F32 => "f32",
+        Type::F64 => "f64",
+        Type::Char => "char",
+        Type::String => "string",
+        Type::ErrorContext => "error-context",
+        Type::Id(_) => unreachable!("a type with a definition"),
+    }
+}
+
+fn code(shown: &str) -> String {
+    format!("<code>{shown}</code>")
+}
+
+/// Writes the comment above a definition, a blank line before each paragraph.
+fn paragraphs(out: &mut String, docs: &Docs) {
+    for paragraph in docs.contents.as_deref().unwrap_or_default().split("\n\n").filter(|it| !it.is_empty()) {
+        write!(out, "\n{}\n", paragraph.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap();
+    }
+}
+
+/// Returns a comment as one line for a table.
+fn line(docs: &Docs) -> String {
+    let words: Vec<&str> = docs.contents.as_deref().unwrap_or_default().split_whitespace().collect();
+    words.join(" ").replace('|', "\\|")
+}
+
+/// Writes a table without the columns that are empty in each row.
+fn table(out: &mut String, heads: &[&str], rows: &[[String; 3]]) {
+    if rows.is_empty() {
+        return;
+    }
+    let used: Vec<usize> = (0..3).filter(|&column| rows.iter().any(|row| !row[column].is_empty())).collect();
+    let shown = |cells: &dyn Fn(usize) -> String| {
+        let cells: Vec<String> = used.iter().map(|&column| cells(column)).collect();
+        format!("| {} |", cells.join(" | "))
+    };
+    write!(out, "\n{}\n", shown(&|column| heads[column].to_owned())).unwrap();
+    writeln!(out, "{}", shown(&|_| "---".to_owned())).unwrap();
+    for row in rows {
+        writeln!(out, "{}", shown(&|column| row[column].clone())).unwrap();
+    }
+}
